@@ -1,0 +1,1 @@
+//! Lossless reading and writing of Claude Code session logs.

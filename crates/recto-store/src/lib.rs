@@ -1,0 +1,1 @@
+//! Where Claude Code keeps its files.

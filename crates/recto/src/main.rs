@@ -1,0 +1,3 @@
+//! The recto command.
+
+fn main() {}
