@@ -1,0 +1,242 @@
+//! Identifiers as types of their own.
+//!
+//! A uuid of the usual spelling takes 16 bytes and no allocation, because a
+//! session can have a million of them; any other spelling is kept as it is.
+//! [`SessionId`] and [`AgentId`] name files, so they are checked when made: no
+//! path is ever built from an unchecked string.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Why a text is not an identifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdError {
+    what: &'static str,
+}
+
+impl fmt::Display for IdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not {}", self.what)
+    }
+}
+
+impl std::error::Error for IdError {}
+
+/// The bits of a uuid in its canonical spelling (lower case, 8-4-4-4-12).
+fn parse_uuid(text: &str) -> Option<u128> {
+    let bytes = text.as_bytes();
+    if bytes.len() != 36 {
+        return None;
+    }
+    let mut bits: u128 = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let digit = match (at, byte) {
+            (8 | 13 | 18 | 23, b'-') => continue,
+            (8 | 13 | 18 | 23, _) => return None,
+            (_, b'0'..=b'9') => byte - b'0',
+            (_, b'a'..=b'f') => byte - b'a' + 10,
+            _ => return None,
+        };
+        bits = (bits << 4) | u128::from(digit);
+    }
+    Some(bits)
+}
+
+fn write_uuid(f: &mut fmt::Formatter<'_>, bits: u128) -> fmt::Result {
+    write!(
+        f,
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        bits >> 96,
+        (bits >> 80) & 0xffff,
+        (bits >> 64) & 0xffff,
+        (bits >> 48) & 0xffff,
+        bits & 0xffff_ffff_ffff
+    )
+}
+
+/// The `uuid` of a line.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryUuid(Packed);
+
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Packed {
+    Bits(u128),
+    Text(Box<str>),
+}
+
+impl EntryUuid {
+    /// Any text is a line's uuid if the log says so.
+    pub fn new(text: &str) -> EntryUuid {
+        EntryUuid(match parse_uuid(text) {
+            Some(bits) => Packed::Bits(bits),
+            None => Packed::Text(text.into()),
+        })
+    }
+}
+
+impl fmt::Display for EntryUuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Packed::Bits(bits) => write_uuid(f, *bits),
+            Packed::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for EntryUuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The id of a session, which is the name of its log: always a uuid.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(u128);
+
+impl FromStr for SessionId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<SessionId, IdError> {
+        parse_uuid(text).map(SessionId).ok_or(IdError { what: "a session id" })
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_uuid(f, self.0)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The id of a subagent, which is part of its log's name.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AgentId(Box<str>);
+
+impl AgentId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the helper that suggests the next prompt (2.1.29). It is
+    /// no work of the user's, but lost replies of the main log can be in it.
+    pub fn is_prompt_suggestion(&self) -> bool {
+        self.0.starts_with("aprompt_suggestion")
+    }
+
+    /// Whether this is the helper that writes the summary of a compaction.
+    pub fn is_compaction(&self) -> bool {
+        self.0.starts_with("acompact")
+    }
+}
+
+impl FromStr for AgentId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<AgentId, IdError> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if (1..=128).contains(&text.len()) && text.bytes().all(plain) {
+            Ok(AgentId(text.into()))
+        } else {
+            Err(IdError { what: "an agent id" })
+        }
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// Any text is such an id if the log says so.
+            pub fn new(text: &str) -> $name {
+                $name(text.into())
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// The `id` of an API message; several lines share it.
+    MessageId
+}
+text_id! {
+    /// The `requestId` of the API call that gave a message.
+    RequestId
+}
+text_id! {
+    /// The id that ties a `tool_use` block to its `tool_result`.
+    ToolUseId
+}
+
+/// A place in a log, in bytes from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Offset(pub u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_uuid_is_printed_as_it_was_written() {
+        for text in [
+            "00000000-0000-0000-0000-000000000000",
+            "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718",
+            "3F2A1B4C-9d8e-4f70-a1b2-c3d4e5f60718",
+            "u1",
+            "",
+        ] {
+            assert_eq!(EntryUuid::new(text).to_string(), text);
+        }
+        assert!(size_of::<EntryUuid>() <= 32);
+    }
+
+    #[test]
+    fn ids_that_name_files_are_checked() {
+        assert!("3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718".parse::<SessionId>().is_ok());
+        for bad in ["", "..", "../x", "3f2a1b4c", "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f6071/"] {
+            assert!(bad.parse::<SessionId>().is_err(), "{bad}");
+        }
+        assert!("a1b2c3d4".parse::<AgentId>().is_ok());
+        assert!("aprompt_suggestion-12ab".parse::<AgentId>().unwrap().is_prompt_suggestion());
+        for bad in ["", ".", "a/b", "a\0", "..", "é", &"a".repeat(129)] {
+            assert!(bad.parse::<AgentId>().is_err(), "{bad}");
+        }
+    }
+}
