@@ -1,1 +1,65 @@
-//! Where Claude Code keeps its files.
+//! Where Claude Code keeps its files, and how recto finds and reads them.
+//!
+//! Every rule about a path is in this crate and nowhere else: which directory
+//! is the home, what a file's name says, which files belong to a session, and
+//! which are never opened. The crate reads; it prints nothing and takes what
+//! the environment says as arguments.
+//!
+//! ```no_run
+//! use recto_store::Home;
+//!
+//! let home = Home::open("/home/dev/.claude")?;
+//! let inventory = home.inventory();
+//! for session in &inventory.sessions {
+//!     println!("{} {}", session.id, session.bytes);
+//! }
+//! # Ok::<(), recto_store::StoreError>(())
+//! ```
+
+#![warn(missing_docs)]
+
+mod agents;
+mod context;
+mod digest;
+mod error;
+mod history;
+mod home;
+mod inventory;
+mod live;
+mod open;
+mod platform;
+mod retention;
+mod select;
+mod session_index;
+mod settings;
+mod sidecar;
+mod space;
+
+pub use agents::AgentFile;
+pub use agents::AgentMeta;
+pub use context::session_from_context;
+pub use context::session_from_hook;
+pub use digest::Digest;
+pub use digest::FileKind;
+pub use digest::TitleSource;
+pub use error::StoreError;
+pub use history::HistoryEntry;
+pub use history::HistoryReader;
+pub use home::Home;
+pub use home::HomeSource;
+pub use inventory::Inventory;
+pub use inventory::Project;
+pub use inventory::SessionFile;
+pub use inventory::Skipped;
+pub use live::LiveSession;
+pub use open::open_file;
+pub use open::read_small;
+pub use platform::process_is_alive;
+pub use retention::Retention;
+pub use select::Choice;
+pub use select::Selector;
+pub use session_index::IndexHint;
+pub use settings::CleanupSetting;
+pub use settings::Scope;
+pub use sidecar::Sidecars;
+pub use space::Area;

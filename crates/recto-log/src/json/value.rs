@@ -241,6 +241,14 @@ impl<'a> Object<'a> {
         Ok(Object { members })
     }
 
+    /// The members that are whole at the start of an object whose end is
+    /// missing, such as a line of which only the beginning was read.
+    pub fn parse_prefix(bytes: &'a [u8]) -> Object<'a> {
+        let start = skip_space(bytes, 0);
+        let at = if bytes.get(start) == Some(&b'{') { start + 1 } else { bytes.len() };
+        Object { members: Members { bytes, at }.collect() }
+    }
+
     /// The member called `name`; the last of them, as in JavaScript.
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
@@ -304,6 +312,14 @@ mod tests {
         for bad in ["{}x", "[]", "{\"a\":1", "{\"a\":1,}", "{\"a\" 1}"] {
             assert!(Object::parse(bad.as_bytes()).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_whole_members_of_a_cut_object_are_read() {
+        let object = Object::parse_prefix(br#"{"a":1,"b":{"c":2},"d":"cut he"#);
+        let keys: Vec<_> = object.members().iter().map(Member::key).collect();
+        assert_eq!(keys, ["a", "b"]);
+        assert_eq!(Object::parse_prefix(b"nothing").members(), []);
     }
 
     #[test]

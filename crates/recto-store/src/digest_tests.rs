@@ -1,0 +1,95 @@
+use fs_err as fs;
+
+use super::*;
+
+fn digest(log: &str, is_agent: bool) -> Digest {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.jsonl");
+    fs::write(&path, log).unwrap();
+    Digest::read(&path, is_agent).unwrap()
+}
+
+fn prompt(text: &str, more: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"uuid\":\"u1\",\"timestamp\":\"2026-11-16T00:00:00.000Z\",\"cwd\":\"/w\"{more},\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+    )
+}
+
+const ANSWER: &str = "{\"type\":\"assistant\",\"uuid\":\"u2\",\"timestamp\":\"2026-11-16T00:00:09.000Z\",\"version\":\"2.1.325\",\"gitBranch\":\"main\",\"message\":{\"model\":\"claude-x\",\"content\":[]}}\n";
+
+#[test]
+fn files_without_a_conversation_are_recognised() {
+    assert_eq!(digest("", false).kind, FileKind::Empty);
+    let snapshot = "{\"type\":\"file-history-snapshot\",\"snapshot\":{}}\n";
+    assert_eq!(digest(snapshot, false).kind, FileKind::Stub);
+    assert_eq!(digest("nonsense", false).kind, FileKind::Stub);
+    assert_eq!(digest(&prompt("Warmup", ""), true).kind, FileKind::Warmup);
+    assert_eq!(digest(&format!("{}{ANSWER}", prompt("Warmup", "")), true).kind, FileKind::Warmup);
+    assert_eq!(digest(ANSWER, true).kind, FileKind::Warmup, "2.0.50 writes only the answer");
+    assert_eq!(digest(&format!("{ANSWER}{ANSWER}"), true).kind, FileKind::Agent);
+    assert_eq!(digest(&format!("{}{ANSWER}", prompt("find", "")), true).kind, FileKind::Agent);
+    assert_eq!(digest(ANSWER, false).kind, FileKind::Session);
+}
+
+#[test]
+fn a_small_log_says_everything() {
+    let log = format!("{}{ANSWER}", prompt("  fix\\n the   bug ", ""));
+    let digest = digest(&log, false);
+    assert_eq!(digest.kind, FileKind::Session);
+    assert_eq!(digest.first_prompt.as_deref(), Some("fix the bug"));
+    assert_eq!(digest.title, Some(("fix the bug".into(), TitleSource::FirstPrompt)));
+    assert_eq!(digest.cwd.as_deref(), Some("/w"));
+    assert_eq!(digest.model.as_deref(), Some("claude-x"));
+    assert_eq!(digest.branch.as_deref(), Some("main"));
+    assert_eq!(digest.version.as_deref(), Some("2.1.325"));
+    assert_eq!(digest.started.unwrap().to_string(), "2026-11-16T00:00:00Z");
+    assert_eq!(digest.ended.unwrap().to_string(), "2026-11-16T00:00:09Z");
+}
+
+#[test]
+fn titles_have_their_precedence_and_the_last_one_counts() {
+    let title = |lines: &str| digest(&format!("{}{lines}", prompt("p", "")), false).title.unwrap();
+    let custom = "{\"type\":\"custom-title\",\"customTitle\":\"mine\"}\n";
+    let ai = "{\"type\":\"ai-title\",\"aiTitle\":\"old\"}\n{\"type\":\"ai-title\",\"aiTitle\":\"new\"}\n";
+    assert_eq!(title(ai), ("new".into(), TitleSource::Ai));
+    assert_eq!(title(&format!("{custom}{ai}")), ("mine".into(), TitleSource::Custom));
+    let taken_back = "{\"type\":\"custom-title\",\"customTitle\":\"\"}\n";
+    assert_eq!(title(&format!("{custom}{taken_back}{ai}")).1, TitleSource::Ai);
+    let own = "{\"type\":\"summary\",\"summary\":\"own\",\"leafUuid\":\"u1\"}\n";
+    let other = "{\"type\":\"summary\",\"summary\":\"other\",\"leafUuid\":\"x9\"}\n";
+    assert_eq!(title(&format!("{own}{other}")), ("own".into(), TitleSource::Summary));
+    assert_eq!(title(other), ("p".into(), TitleSource::FirstPrompt));
+}
+
+#[test]
+fn of_a_large_log_only_the_head_and_the_tail_are_read() {
+    let filler = format!(
+        "{{\"type\":\"attachment\",\"attachment\":{{\"type\":\"file\",\"content\":\"{}\"}}}}\n",
+        "x".repeat(300_000)
+    );
+    let log = format!(
+        "{}{filler}{}{filler}{}{ANSWER}",
+        prompt("first", ""),
+        "{\"type\":\"custom-title\",\"customTitle\":\"in the middle\"}\n",
+        "{\"type\":\"ai-title\",\"aiTitle\":\"at the end\"}\n"
+    );
+    let digest = digest(&log, false);
+    assert_eq!(digest.title, Some(("at the end".into(), TitleSource::Ai)));
+    assert_eq!(digest.first_prompt.as_deref(), Some("first"));
+    assert_eq!(digest.model.as_deref(), Some("claude-x"));
+}
+
+#[test]
+fn a_first_line_of_megabytes_still_tells_its_directory() {
+    let log = prompt(&"y".repeat(3_000_000), "");
+    let digest = digest(&log, false);
+    assert_eq!(digest.cwd.as_deref(), Some("/w"));
+    assert_eq!(digest.kind, FileKind::Session);
+}
+
+#[test]
+fn long_texts_are_cut_between_characters() {
+    let text = format!("{} {}", "wort".repeat(20), "é".repeat(1000));
+    let short = shortened(&text);
+    assert!(short.len() <= TEXT_MOST + 8 && short.ends_with('…'), "{}", short.len());
+}

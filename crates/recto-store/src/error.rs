@@ -1,0 +1,92 @@
+//! What can go wrong with files.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why something could not be read. The text is for people; [`StoreError::hint`]
+/// says what to do.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// There is no home where one was looked for.
+    #[error("there is no Claude Code home at {}", path.display())]
+    NoHome {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The home is not a directory.
+    #[error("{} is not a directory", path.display())]
+    HomeIsNoDirectory {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// Nothing says where the home is.
+    #[error("no home directory is known")]
+    HomeUnknown,
+    /// The real home was about to be used by a test.
+    #[error("a test asked for a home without naming one")]
+    HomeInTest,
+    /// The file can hold a secret and is never opened.
+    #[error("{} can hold a secret and is never opened", path.display())]
+    Secret {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The path is not a regular file.
+    #[error("{} is not a regular file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file is larger than such a file can be.
+    #[error("{} has {bytes} bytes, more than is read of such a file", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The system refused. The error names the path.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl StoreError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StoreError::NoHome { .. } => Some(
+                "use --home DIR or CLAUDE_CONFIG_DIR to say where it is; `recto demo` shows a sample",
+            ),
+            StoreError::HomeIsNoDirectory { .. } => {
+                Some("--home takes the directory that holds `projects/`")
+            }
+            StoreError::HomeUnknown => Some("set HOME, or use --home DIR"),
+            StoreError::HomeInTest => {
+                Some("set CLAUDE_CONFIG_DIR to a directory of the test's own")
+            }
+            StoreError::Secret { .. }
+            | StoreError::NotAFile { .. }
+            | StoreError::TooLarge { .. } => None,
+            StoreError::Io(error) => match error.kind() {
+                io::ErrorKind::PermissionDenied => Some("check the permissions of the file"),
+                _ => None,
+            },
+        }
+    }
+
+    /// A stable name, for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            StoreError::NoHome { .. } => "no-home",
+            StoreError::HomeIsNoDirectory { .. } => "home-is-no-directory",
+            StoreError::HomeUnknown => "home-unknown",
+            StoreError::HomeInTest => "home-in-test",
+            StoreError::Secret { .. } => "secret",
+            StoreError::NotAFile { .. } => "not-a-file",
+            StoreError::TooLarge { .. } => "too-large",
+            StoreError::Io(_) => "io",
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The home: the directory that holds everything of the client's.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use fs_err as fs;
+use recto_log::ProjectKey;
+use recto_log::SessionId;
+
+use crate::StoreError;
+
+/// Where the home may be, as the command line and the environment say it.
+#[derive(Debug, Clone, Default)]
+pub struct HomeSource {
+    /// `--home`.
+    pub explicit: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`.
+    pub config_dir: Option<PathBuf>,
+    /// The user's home directory.
+    pub user_home: Option<PathBuf>,
+    /// Whether a test is running, which must never reach a real home.
+    pub in_test: bool,
+}
+
+impl HomeSource {
+    /// The path of the home: the first place that was named.
+    pub fn path(&self) -> Result<PathBuf, StoreError> {
+        let named =
+            |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
+        if let Some(path) = named(&self.explicit).or_else(|| named(&self.config_dir)) {
+            return Ok(path);
+        }
+        if self.in_test {
+            return Err(StoreError::HomeInTest);
+        }
+        let user_home = named(&self.user_home).ok_or(StoreError::HomeUnknown)?;
+        Ok(user_home.join(".claude"))
+    }
+}
+
+/// A home that exists.
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: PathBuf,
+    /// The root without symbolic links, to tell what is inside.
+    real_root: PathBuf,
+}
+
+impl Home {
+    /// Opens the home at `root`.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Home, StoreError> {
+        let root = root.into();
+        match fs::metadata(&root) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return Err(StoreError::HomeIsNoDirectory { path: root }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(StoreError::NoHome { path: root });
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let real_root = fs::canonicalize(&root)?;
+        Ok(Home { root, real_root })
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The directory of all projects.
+    pub fn projects(&self) -> PathBuf {
+        self.root.join("projects")
+    }
+
+    /// The directory of one project.
+    pub fn project(&self, key: &ProjectKey) -> PathBuf {
+        self.projects().join(key.as_str())
+    }
+
+    /// The log of a session in a project.
+    pub fn session_log(&self, key: &ProjectKey, id: SessionId) -> PathBuf {
+        self.project(key).join(format!("{id}.jsonl"))
+    }
+
+    /// The prompts typed in all projects.
+    pub fn history(&self) -> PathBuf {
+        self.root.join("history.jsonl")
+    }
+
+    /// The directory with a file for each running client.
+    pub fn live_sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// The lists of things to do of old clients.
+    pub fn todos(&self) -> PathBuf {
+        self.root.join("todos")
+    }
+
+    /// The tasks of newer clients, a directory a session.
+    pub fn tasks(&self) -> PathBuf {
+        self.root.join("tasks")
+    }
+
+    /// The plans, as Markdown.
+    pub fn plans(&self) -> PathBuf {
+        self.root.join("plans")
+    }
+
+    /// Files as they were before an edit, a directory a session.
+    pub fn file_history(&self) -> PathBuf {
+        self.root.join("file-history")
+    }
+
+    /// The client's own statistics.
+    pub fn stats_cache(&self) -> PathBuf {
+        self.root.join("stats-cache.json")
+    }
+
+    /// The user's settings.
+    pub fn settings(&self) -> PathBuf {
+        self.root.join("settings.json")
+    }
+
+    /// The user's memory file.
+    pub fn memory_file(&self) -> PathBuf {
+        self.root.join("CLAUDE.md")
+    }
+
+    /// The memory that the client keeps for one project.
+    pub fn project_memory(&self, key: &ProjectKey) -> PathBuf {
+        self.project(key).join("memory")
+    }
+
+    /// Whether a path, with its symbolic links followed, is inside the home.
+    pub fn contains(&self, path: &Path) -> bool {
+        fs::canonicalize(path).is_ok_and(|real| real.starts_with(&self.real_root))
+    }
+
+    /// The directories of the projects in which the client keeps the sessions
+    /// of a working directory, newest naming first; only those that exist.
+    pub fn projects_for(&self, path: &Path) -> Vec<ProjectKey> {
+        // The client resolves symbolic links; a directory that is gone has none.
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        recto_log::project_key_candidates(&real.to_string_lossy())
+            .into_iter()
+            .filter(|key| self.project(key).is_dir())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_that_is_named_counts() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let mut source = HomeSource {
+            explicit: path("/explicit"),
+            config_dir: path("/config"),
+            user_home: path("/user"),
+            in_test: false,
+        };
+        assert_eq!(source.path().unwrap(), Path::new("/explicit"));
+        source.explicit = None;
+        assert_eq!(source.path().unwrap(), Path::new("/config"));
+        source.config_dir = path("");
+        assert_eq!(source.path().unwrap(), Path::new("/user/.claude"));
+        source.in_test = true;
+        assert!(matches!(source.path(), Err(StoreError::HomeInTest)));
+        source = HomeSource::default();
+        assert!(matches!(source.path(), Err(StoreError::HomeUnknown)));
+    }
+
+    #[test]
+    fn a_missing_home_and_a_file_are_told_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing");
+        assert!(matches!(Home::open(&missing), Err(StoreError::NoHome { .. })));
+        fs::write(&missing, "x").unwrap();
+        assert!(matches!(Home::open(&missing), Err(StoreError::HomeIsNoDirectory { .. })));
+    }
+}

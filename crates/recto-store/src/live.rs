@@ -1,0 +1,109 @@
+//! Running clients, as they announce themselves in `sessions/<pid>.json`.
+
+use jiff::Timestamp;
+use recto_log::SessionId;
+use recto_log::json::Value;
+
+use crate::Home;
+use crate::process_is_alive;
+use crate::read_small;
+
+/// A client that says it runs, and whether it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveSession {
+    /// Its process.
+    pub pid: u32,
+    /// Its session.
+    pub session: SessionId,
+    /// Whether the process is the one that wrote the file.
+    pub alive: bool,
+    /// Its working directory.
+    pub cwd: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// `idle`, `busy`, `waiting` or `shell`. Clients started by the SDK, and
+    /// those before 2.1.139, do not say it.
+    pub status: Option<String>,
+    /// What it waits for, such as `permission prompt`.
+    pub waiting_for: Option<String>,
+    /// Such as `interactive`.
+    pub kind: Option<String>,
+    /// When the status changed. Its age proves nothing: the file is not
+    /// written again during a long turn.
+    pub status_since: Option<Timestamp>,
+}
+
+impl Home {
+    /// All clients that have announced themselves. The key files beside are
+    /// secrets and are not touched.
+    pub fn live_sessions_now(&self) -> Vec<LiveSession> {
+        let mut live: Vec<LiveSession> = self
+            .list(&self.live_sessions(), &mut Vec::new())
+            .into_iter()
+            .filter(|file| !file.is_directory && is_pid_file(&file.name))
+            .filter_map(|file| parse(&read_small(&file.path).ok()?))
+            .collect();
+        live.sort_by_key(|session| session.pid);
+        live
+    }
+}
+
+/// `123.json`, or `pid-123.json` as some versions wrote it.
+fn is_pid_file(name: &str) -> bool {
+    name.strip_suffix(".json")
+        .map(|stem| stem.strip_prefix("pid-").unwrap_or(stem))
+        .is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn parse(bytes: &[u8]) -> Option<LiveSession> {
+    let value = Value::parse(bytes).ok()?;
+    let text = |name| value.str(name).map(|text| text.into_owned());
+    let time = |name: &str| {
+        let milliseconds = value.get(name)?.as_u64()?;
+        Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok()
+    };
+    let pid = u32::try_from(value.get("pid")?.as_u64()?).ok()?;
+    let start = text("procStart")
+        .or_else(|| value.get("procStart")?.as_u64().map(|start| start.to_string()));
+    Some(LiveSession {
+        pid,
+        session: value.str("sessionId")?.parse().ok()?,
+        alive: process_is_alive(pid, start.as_deref()),
+        cwd: text("cwd"),
+        version: text("version"),
+        status: text("status"),
+        waiting_for: text("waitingFor"),
+        kind: text("kind"),
+        status_since: time("statusUpdatedAt").or_else(|| time("updatedAt")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+
+    #[test]
+    fn only_pid_files_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let sessions = directory.path().join("sessions");
+        fs::create_dir(&sessions).unwrap();
+        let json = r#"{"pid":4000000000,"sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","procStart":"5","status":"waiting","waitingFor":"permission prompt","statusUpdatedAt":1794788485636}"#;
+        fs::write(sessions.join("4000000000.json"), json).unwrap();
+        fs::write(sessions.join("4000000000.ab12.key"), json).unwrap();
+        fs::write(sessions.join("notes.json"), json).unwrap();
+        fs::write(sessions.join("7.json"), "{broken").unwrap();
+        let live = Home::open(directory.path()).unwrap().live_sessions_now();
+        assert_eq!(live.len(), 1);
+        assert!(!live[0].alive);
+        assert_eq!(live[0].status.as_deref(), Some("waiting"));
+        assert_eq!(live[0].status_since.unwrap().to_string(), "2026-11-16T00:21:25.636Z");
+    }
+
+    #[test]
+    fn pid_files_are_told_by_their_name() {
+        assert!(is_pid_file("12.json") && is_pid_file("pid-12.json"));
+        assert!(!is_pid_file(".json") && !is_pid_file("12.key") && !is_pid_file("a.json"));
+    }
+}

@@ -1,0 +1,128 @@
+//! What belongs to a session beside its log.
+
+use std::path::PathBuf;
+
+use recto_log::ToolUseId;
+
+use crate::Home;
+use crate::SessionFile;
+
+/// The files of a session beside its log. Only paths that exist are given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sidecars {
+    /// Results that were too long for the log.
+    pub overflow: Vec<PathBuf>,
+    /// Lists of things to do (clients up to 2.1.29).
+    pub todos: Vec<PathBuf>,
+    /// Tasks (newer clients).
+    pub tasks: Vec<PathBuf>,
+    /// Files as they were before an edit.
+    pub file_history: Vec<PathBuf>,
+    /// The title given by the user (2.1.325).
+    pub custom_title: Option<PathBuf>,
+}
+
+impl Home {
+    /// Looks for everything that belongs to a session.
+    pub fn sidecars_of(&self, session: &SessionFile) -> Sidecars {
+        let id = session.id.to_string();
+        let folder = session.path.with_extension("");
+        let files = |directory: PathBuf| -> Vec<PathBuf> {
+            let mut files: Vec<PathBuf> = self
+                .list(&directory, &mut Vec::new())
+                .into_iter()
+                .filter(|file| !file.is_directory && !file.name.ends_with(".lock"))
+                .map(|file| file.path)
+                .collect();
+            files.sort();
+            files
+        };
+        let mut todos = files(self.todos());
+        todos.retain(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&id))
+        });
+        let custom_title = folder.join("custom-title.json");
+        Sidecars {
+            overflow: files(folder.join("tool-results")),
+            todos,
+            tasks: files(self.tasks().join(&id)),
+            file_history: files(self.file_history().join(&id)),
+            custom_title: custom_title.is_file().then_some(custom_title),
+        }
+    }
+
+    /// The file with the whole result of a tool call, where the log has only
+    /// its beginning.
+    ///
+    /// Client 2.1.29 names the file after the call; later ones give it a name of
+    /// its own, which `toolUseResult.persistedOutputPath` says. Of that path only
+    /// the last part is used: the log may have come from another machine, and
+    /// what it says must not lead out of the session's folder.
+    pub fn overflow_file(
+        &self,
+        session: &SessionFile,
+        call: Option<&ToolUseId>,
+        persisted_path: Option<&str>,
+    ) -> Option<PathBuf> {
+        let folder = session.path.with_extension("").join("tool-results");
+        let by_path = persisted_path.and_then(|path| path.rsplit(['/', '\\']).next());
+        let by_call = call.map(|call| format!("{call}.txt"));
+        let names = by_path.map(str::to_owned).into_iter().chain(by_call);
+        names
+            .filter(|name| is_plain_name(name))
+            .map(|name| folder.join(name))
+            .find(|path| path.is_file() && self.contains(path))
+    }
+}
+
+/// A name that cannot lead anywhere else.
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('.')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+
+    #[test]
+    fn sidecars_are_found_and_overflow_stays_in_its_folder() {
+        let id = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+        let directory = tempfile::tempdir().unwrap();
+        let write = |path: String, text: &str| {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(format!("projects/-w/{id}.jsonl"), "{}\n");
+        write(format!("projects/-w/{id}/tool-results/toolu_1.txt"), "old");
+        write(format!("projects/-w/{id}/tool-results/b12345678.txt"), "new");
+        write(format!("projects/-w/{id}/custom-title.json"), "{}");
+        write(format!("todos/{id}-agent-{id}.json"), "[]");
+        write("todos/other.json".into(), "[]");
+        write(format!("tasks/{id}/1.json"), "{}");
+        write(format!("tasks/{id}/.lock"), "");
+        write(format!("file-history/{id}/f4661088e6996082@v1"), "x");
+        write("secret.txt".into(), "secret");
+        let home = Home::open(directory.path()).unwrap();
+        let session = home.inventory().sessions.remove(0);
+        let sidecars = home.sidecars_of(&session);
+        assert_eq!(sidecars.overflow.len(), 2);
+        assert_eq!(sidecars.todos.len(), 1);
+        assert_eq!(sidecars.tasks.len(), 1);
+        assert_eq!(sidecars.file_history.len(), 1);
+        assert!(sidecars.custom_title.is_some());
+        let find = |call: &str, path: Option<&str>| {
+            let found = home.overflow_file(&session, Some(&ToolUseId::new(call)), path);
+            found.map(|path| fs::read_to_string(path).unwrap())
+        };
+        assert_eq!(find("toolu_1", None).as_deref(), Some("old"));
+        let other = "/home/else/.claude/projects/-x/s/tool-results/b12345678.txt";
+        assert_eq!(find("toolu_9", Some(other)).as_deref(), Some("new"));
+        assert_eq!(find("../../../../secret", None), None);
+        assert_eq!(find("toolu_9", Some("..")), None);
+    }
+}
