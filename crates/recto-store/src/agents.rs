@@ -1,9 +1,11 @@
 //! The logs of subagents, in both places where clients put them.
 
 use std::io::Read;
+use std::path::Path;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use rayon::prelude::*;
 use recto_log::AgentId;
 use recto_log::LineReader;
 use recto_log::SessionId;
@@ -14,6 +16,7 @@ use crate::Home;
 use crate::Inventory;
 use crate::SessionFile;
 use crate::inventory::LogName;
+use crate::inventory::LooseAgent;
 use crate::inventory::timestamp;
 use crate::open_file;
 use crate::read_small;
@@ -85,10 +88,41 @@ impl Home {
         agents.sort_by(|a, b| a.modified.cmp(&b.modified).then_with(|| a.id.cmp(&b.id)));
         agents
     }
+
+    /// The logs of all subagents of all sessions, in no particular order.
+    pub fn all_agents(&self, inventory: &Inventory) -> Vec<AgentFile> {
+        let mut agents: Vec<AgentFile> =
+            inventory.folders.par_iter().flat_map_iter(|folder| self.agents_in(folder)).collect();
+        agents.extend(inventory.loose_agents.iter().map(AgentFile::from));
+        agents
+    }
+
+    /// The logs in the folder of a session.
+    fn agents_in(&self, folder: &Path) -> Vec<AgentFile> {
+        let mut agents = Vec::new();
+        for file in self.list(&folder.join("subagents"), &mut Vec::new()) {
+            let Some(LogName::Agent(id)) = LogName::of(&file.name) else { continue };
+            let Ok(metadata) = fs_err::metadata(&file.path) else { continue };
+            let modified = timestamp(metadata.modified());
+            agents.push(AgentFile { id, path: file.path, bytes: metadata.len(), modified });
+        }
+        agents
+    }
+}
+
+impl From<&LooseAgent> for AgentFile {
+    fn from(loose: &LooseAgent) -> AgentFile {
+        AgentFile {
+            id: loose.id.clone(),
+            path: loose.path.clone(),
+            bytes: loose.bytes,
+            modified: loose.modified,
+        }
+    }
 }
 
 /// The session that the first lines of a loose agent log name.
-fn session_named_in(path: &std::path::Path) -> Option<SessionId> {
+fn session_named_in(path: &Path) -> Option<SessionId> {
     const LINES: usize = 4;
     let file = open_file(path).ok()?;
     let mut lines = LineReader::new(file.take(1024 * 1024));

@@ -71,6 +71,8 @@ pub struct Inventory {
     /// The main logs, newest first.
     pub sessions: Vec<SessionFile>,
     pub(crate) loose_agents: Vec<LooseAgent>,
+    /// The folders of sessions, where newer clients put what belongs to one.
+    pub(crate) folders: Vec<PathBuf>,
     /// What was not looked at.
     pub skipped: Vec<Skipped>,
 }
@@ -112,6 +114,7 @@ impl Home {
             inventory.projects.push(one.project);
             inventory.sessions.extend(one.sessions);
             inventory.loose_agents.extend(one.loose_agents);
+            inventory.folders.extend(one.folders);
             inventory.skipped.extend(one.skipped);
         }
         inventory.sessions.par_sort_unstable_by(|a, b| {
@@ -129,10 +132,14 @@ impl Home {
             project: Project { key: directory.name, path: directory.path, has_index: false },
             sessions: Vec::new(),
             loose_agents: Vec::new(),
+            folders: Vec::new(),
             skipped: Vec::new(),
         };
         for file in self.list(&found.project.path, &mut skipped) {
             if file.is_directory {
+                if file.name.parse::<SessionId>().is_ok() {
+                    found.folders.push(file.path);
+                }
                 continue;
             }
             if file.name == "sessions-index.json" {
@@ -201,6 +208,7 @@ struct Found {
     project: Project,
     sessions: Vec<SessionFile>,
     loose_agents: Vec<LooseAgent>,
+    folders: Vec<PathBuf>,
     skipped: Vec<Skipped>,
 }
 

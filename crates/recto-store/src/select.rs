@@ -109,12 +109,7 @@ impl Home {
 
     fn find_agent(&self, inventory: &Inventory, id: &AgentId) -> Option<AgentFile> {
         if let Some(loose) = inventory.loose_agents.iter().find(|agent| agent.id == *id) {
-            return Some(AgentFile {
-                id: loose.id.clone(),
-                path: loose.path.clone(),
-                bytes: loose.bytes,
-                modified: loose.modified,
-            });
+            return Some(loose.into());
         }
         inventory.sessions.iter().find_map(|session| {
             let path =

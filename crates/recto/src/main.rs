@@ -1,3 +1,44 @@
-//! The recto command.
+//! The `recto` command: arguments, commands, printing and exit codes.
+//!
+//! Logic that another program could use belongs to a library; what is here
+//! reads what the user typed, calls the libraries, and shows the result.
 
-fn main() {}
+mod cli;
+mod commands;
+mod environment;
+mod error;
+mod filter;
+mod output;
+mod target;
+mod text;
+mod transcript;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let environment = Environment::from_process();
+    let cli = Cli::parse();
+    let mut output = Output::new(&cli.global, &environment);
+    let result = commands::run(&cli, &environment, &mut output).and_then(|outcome| {
+        output.finish()?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Found) => ExitCode::from(1),
+        // The reader of our output has gone: that is its right.
+        Err(CommandError::BrokenPipe) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.report(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

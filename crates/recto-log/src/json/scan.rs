@@ -182,7 +182,7 @@ struct Brackets {
 
 impl Brackets {
     fn push(&mut self, object: bool) {
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.spilled.push(self.low);
         }
         self.low = (self.low << 1) | u64::from(object);
@@ -191,7 +191,7 @@ impl Brackets {
 
     fn pop(&mut self) {
         self.depth -= 1;
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.low = self.spilled.pop().unwrap_or(0);
         } else {
             self.low >>= 1;

@@ -1,0 +1,74 @@
+//! The command line: what can be typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::Parser;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+use crate::commands::check::CheckArgs;
+use crate::commands::completions::CompletionsArgs;
+use crate::commands::drift::DriftArgs;
+use crate::commands::home::HomeArgs;
+use crate::commands::ls::LsArgs;
+use crate::commands::man::ManArgs;
+use crate::commands::show::ShowArgs;
+
+/// Read, watch, edit, collect and continue Claude Code sessions.
+///
+/// Without a command, recto shows an overview of the home: how many sessions
+/// there are, which ones run now, and the newest ones.
+///
+/// A SESSION is an id, the beginning of an id, a title or a part of one, the
+/// path of a log, `agent-ID` for a subagent, `latest`, `current` (named by
+/// SESSION_CONTEXT), or `-` to read it from standard input.
+#[derive(Debug, Parser)]
+#[command(name = "recto", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// The client's home [default: $CLAUDE_CONFIG_DIR, else ~/.claude]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// Write JSON (a line per item where there are many)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+    /// Do not send long text through a pager
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Ls(LsArgs),
+    Show(ShowArgs),
+    Home(HomeArgs),
+    Drift(DriftArgs),
+    Check(CheckArgs),
+    /// Show what recto does, on a sample home that comes with it
+    ///
+    /// Nothing of yours is read or written: the sample is put into a temporary
+    /// directory and removed again.
+    Demo,
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}

@@ -1,0 +1,43 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod drift;
+pub(crate) mod home;
+pub(crate) mod ls;
+pub(crate) mod man;
+pub(crate) mod overview;
+pub(crate) mod show;
+
+use crate::cli::Cli;
+use crate::cli::Command;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::target::open_home;
+
+/// Runs what was typed.
+pub(crate) fn run(
+    cli: &Cli,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Outcome, CommandError> {
+    match &cli.command {
+        Some(Command::Demo) => return demo::cmd_demo(environment, output),
+        Some(Command::Completions(args)) => return completions::cmd_completions(args, output),
+        Some(Command::Man(args)) => return man::cmd_man(args, output),
+        _ => {}
+    }
+    let home = open_home(&cli.global, environment)?;
+    match &cli.command {
+        None => overview::cmd_overview(&home, environment, output),
+        Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
+        Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
+        Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
+        Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
+        Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
+        Some(Command::Demo | Command::Completions(_) | Command::Man(_)) => Ok(Outcome::Done),
+    }
+}

@@ -1,0 +1,317 @@
+//! `recto ls`: the sessions, newest first.
+
+use std::collections::HashMap;
+
+use clap::Args;
+use jiff::Timestamp;
+use rayon::prelude::*;
+use recto_log::SessionId;
+use recto_log::json::ObjectWriter;
+use recto_store::AgentFile;
+use recto_store::Digest;
+use recto_store::FileKind;
+use recto_store::Home;
+use recto_store::Inventory;
+use recto_store::LiveSession;
+use recto_store::SessionFile;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::filter::Filter;
+use crate::filter::FilterArgs;
+use crate::output::Look;
+use crate::output::Output;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::age;
+use crate::text::bytes;
+use crate::text::one_line;
+use crate::text::path_from_home;
+use crate::text::plural;
+use crate::text::short_model;
+
+/// List the sessions, newest first
+///
+/// Reads only the head and the tail of each log. Files that hold no
+/// conversation (empty files, stubs, warm-ups) are left out; `--all` shows them.
+/// A session of a running client is marked with ●.
+///
+/// With --json each line is an object with at least id, project, path, cwd,
+/// title, started, updated, bytes, version, branch and kind.
+///
+/// Examples:
+///   recto ls --since 7d --project app
+///   recto ls --json | jq -r 'select(.bytes > 1e6) | .id'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LsArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// List the logs of subagents too
+    #[arg(long)]
+    agents: bool,
+    /// Only sessions of running clients
+    #[arg(long)]
+    live: bool,
+    /// List files without a conversation too
+    #[arg(long, short)]
+    all: bool,
+    /// List at most this many
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// One log of a listing.
+pub(crate) struct Row {
+    pub(crate) session: SessionFile,
+    pub(crate) agent: Option<AgentFile>,
+    pub(crate) digest: Digest,
+    pub(crate) live: Option<LiveSession>,
+}
+
+impl Row {
+    fn kind(&self) -> FileKind {
+        match &self.agent {
+            Some(agent) if agent.id.is_prompt_suggestion() || agent.id.is_compaction() => {
+                FileKind::Helper
+            }
+            _ => self.digest.kind,
+        }
+    }
+
+    fn is_shown(&self, all: bool) -> bool {
+        all || matches!(self.kind(), FileKind::Session | FileKind::Agent)
+    }
+
+    fn modified(&self) -> Timestamp {
+        self.agent.as_ref().map_or(self.session.modified, |agent| agent.modified)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.agent.as_ref().map_or(self.session.bytes, |agent| agent.bytes)
+    }
+
+    /// The title, or what stands in for it.
+    pub(crate) fn title(&self) -> String {
+        match &self.digest.title {
+            Some((title, _)) => one_line(title),
+            None => format!("({})", self.kind().name()),
+        }
+    }
+
+    /// The short form of the id, which `recto show` takes.
+    pub(crate) fn short_id(&self) -> String {
+        match &self.agent {
+            Some(agent) => format!("agent-{}", agent.id),
+            None => self.session.id.to_string().chars().take(8).collect(),
+        }
+    }
+
+    /// What marks the row of a running client.
+    pub(crate) fn mark(&self) -> (&'static str, Look) {
+        match self.live.as_ref().map(|live| live.status.as_deref()) {
+            None => ("", Look::Plain),
+            Some(Some("waiting")) => ("● waiting", Look::Warning),
+            Some(Some("busy")) => ("● busy", Look::Good),
+            Some(Some("idle")) => ("● idle", Look::Faint),
+            Some(Some("shell")) => ("● shell", Look::Good),
+            Some(_) => ("● live", Look::Good),
+        }
+    }
+}
+
+/// What to list.
+#[derive(Default)]
+pub(crate) struct Listing {
+    pub(crate) filter: Filter,
+    pub(crate) agents: bool,
+    pub(crate) only_live: bool,
+    pub(crate) all: bool,
+    pub(crate) limit: Option<usize>,
+}
+
+impl Listing {
+    /// Reads heads and tails in parallel, newest first, and stops when there
+    /// are enough.
+    pub(crate) fn rows(&self, home: &Home, inventory: &Inventory) -> Vec<Row> {
+        const PIECE: usize = 256;
+        let live = live_by_session(home);
+        let mut rows = Vec::new();
+        let wanted = self.limit.unwrap_or(usize::MAX);
+        for piece in inventory.sessions.chunks(PIECE.max(wanted.min(4096))) {
+            let found: Vec<Row> = piece
+                .par_iter()
+                .flat_map_iter(|session| self.rows_of(home, inventory, &live, session))
+                .collect();
+            rows.extend(found);
+            if rows.len() >= wanted {
+                rows.truncate(wanted);
+                break;
+            }
+        }
+        rows
+    }
+
+    fn rows_of(
+        &self,
+        home: &Home,
+        inventory: &Inventory,
+        live: &HashMap<SessionId, LiveSession>,
+        session: &SessionFile,
+    ) -> Vec<Row> {
+        let live = live.get(&session.id);
+        if (self.only_live && live.is_none()) || !self.filter.fits_time(session.modified) {
+            return Vec::new();
+        }
+        if session.bytes == 0 && !self.all {
+            return Vec::new();
+        }
+        let mut rows = Vec::new();
+        // A log that vanishes or may not be read is still a session that is there.
+        let digest = Digest::read(&session.path, false).unwrap_or_default();
+        let key = inventory.project_of(session).map_or("", |project| &project.key);
+        if self.filter.fits(key, &digest) {
+            rows.push(Row { session: session.clone(), agent: None, digest, live: live.cloned() });
+        }
+        if self.agents {
+            for agent in home.agents_of(inventory, session) {
+                let Ok(digest) = Digest::read(&agent.path, true) else { continue };
+                if self.filter.fits(key, &digest) {
+                    rows.push(Row {
+                        session: session.clone(),
+                        agent: Some(agent),
+                        digest,
+                        live: None,
+                    });
+                }
+            }
+        }
+        rows.retain(|row| row.is_shown(self.all));
+        rows
+    }
+}
+
+/// The clients that run now, by session.
+pub(crate) fn live_by_session(home: &Home) -> HashMap<SessionId, LiveSession> {
+    let live = home.live_sessions_now().into_iter().filter(|live| live.alive);
+    live.map(|live| (live.session, live)).collect()
+}
+
+pub(crate) fn cmd_ls(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &LsArgs,
+) -> Result<Outcome, CommandError> {
+    let now = environment.now();
+    let listing = Listing {
+        filter: args.filter.read(now)?,
+        agents: args.agents,
+        only_live: args.live,
+        all: args.all,
+        limit: args.limit,
+    };
+    let inventory = home.inventory();
+    let rows = listing.rows(home, &inventory);
+    if output.json {
+        for row in &rows {
+            output.json_line(json(&inventory, row))?;
+        }
+    } else {
+        if rows.len() > 30 {
+            output.page();
+        }
+        table(&rows, environment, output, now)?;
+    }
+    for skipped in &inventory.skipped {
+        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+    }
+    if rows.is_empty() {
+        if !output.json {
+            let hidden = inventory.sessions.len() as u64;
+            output.remark(&format!(
+                "no session fits ({} in the home; `--all` shows those without a conversation)",
+                plural(hidden, "log")
+            ));
+        }
+        return Ok(Outcome::Found);
+    }
+    Ok(Outcome::Done)
+}
+
+/// Prints rows as a table.
+pub(crate) fn table(
+    rows: &[Row],
+    environment: &Environment,
+    output: &mut Output,
+    now: Timestamp,
+) -> Result<(), CommandError> {
+    use Column::Flexible;
+    use Column::Left;
+    use Column::Right;
+    let mut table = Table::new(&[Left, Right, Right, Flexible, Flexible, Left, Left, Left]);
+    for row in rows {
+        let digest = &row.digest;
+        let cwd = digest.cwd.as_deref().unwrap_or("?");
+        table.row([
+            row.short_id(),
+            age(row.modified(), now),
+            bytes(row.bytes()),
+            row.title(),
+            one_line(&path_from_home(cwd, environment.user_home.as_deref())),
+            one_line(digest.branch.as_deref().filter(|branch| *branch != "HEAD").unwrap_or("")),
+            one_line(digest.model.as_deref().map_or("", short_model)),
+            row.mark().0.to_owned(),
+        ]);
+    }
+    let looks = |row: &Row, cell: usize, cells: usize| match cell {
+        0 => Look::Strong,
+        1 | 2 => Look::Faint,
+        3 => Look::Plain,
+        _ if cell + 1 == cells && row.live.is_some() => row.mark().1,
+        _ => Look::Faint,
+    };
+    for (row, cells) in rows.iter().zip(table.layout(output.width)) {
+        let count = cells.len();
+        let painted: Vec<String> = cells
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| output.paint(looks(row, at, count), cell))
+            .collect();
+        let line = painted.join("  ");
+        output.line(line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn json(inventory: &Inventory, row: &Row) -> ObjectWriter {
+    let digest = &row.digest;
+    let time = |time: Option<Timestamp>| time.map(|time| format!("{time:.3}"));
+    let path = row.agent.as_ref().map_or(&row.session.path, |agent| &agent.path);
+    let project = inventory.project_of(&row.session).map_or("", |project| &project.key);
+    let live = row.live.as_ref().map(|live| live.status.as_deref().unwrap_or("unknown"));
+    let id = match &row.agent {
+        Some(agent) => format!("agent-{}", agent.id),
+        None => row.session.id.to_string(),
+    };
+    ObjectWriter::new()
+        .string("id", &id)
+        .string("kind", row.kind().name())
+        .string("session", &row.session.id.to_string())
+        .string("project", project)
+        .string("path", &path.to_string_lossy())
+        .string_or_null("cwd", digest.cwd.as_deref())
+        .string_or_null("title", digest.title.as_ref().map(|(title, _)| title.as_str()))
+        .string_or_null("title_source", digest.title.as_ref().map(|(_, source)| source.name()))
+        .string_or_null("first_prompt", digest.first_prompt.as_deref())
+        .string_or_null("last_prompt", digest.last_prompt.as_deref())
+        .string_or_null("started", time(digest.started).as_deref())
+        .string("updated", &format!("{:.3}", row.modified()))
+        .string_or_null("ended", time(digest.ended).as_deref())
+        .number("bytes", row.bytes())
+        .string_or_null("version", digest.version.as_deref())
+        .string_or_null("branch", digest.branch.as_deref())
+        .string_or_null("model", digest.model.as_deref())
+        .string_or_null("live", live)
+}

@@ -1,0 +1,79 @@
+//! Bare `recto`: what is here, what runs, what to type next.
+
+use recto_log::json::ObjectWriter;
+use recto_store::Home;
+
+use crate::commands::ls;
+use crate::commands::ls::Listing;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Look;
+use crate::output::Output;
+use crate::text::bytes;
+use crate::text::one_line;
+use crate::text::path_from_home;
+use crate::text::plural;
+
+/// How many sessions the overview names.
+const NEWEST: usize = 8;
+
+pub(crate) fn cmd_overview(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Outcome, CommandError> {
+    let now = environment.now();
+    let inventory = home.inventory();
+    let total: u64 = inventory.sessions.iter().map(|session| session.bytes).sum();
+    let empty = inventory.sessions.iter().filter(|session| session.bytes == 0).count();
+    let sessions = (inventory.sessions.len() - empty) as u64;
+    let live = ls::live_by_session(home);
+    if output.json {
+        let object = ObjectWriter::new()
+            .string("home", &home.root().to_string_lossy())
+            .number("projects", inventory.projects.len() as u64)
+            .number("sessions", sessions)
+            .number("empty", empty as u64)
+            .number("bytes", total)
+            .number("live", live.len() as u64);
+        output.json_line(object)?;
+        return Ok(Outcome::Done);
+    }
+    let root = path_from_home(&home.root().to_string_lossy(), environment.user_home.as_deref());
+    let summary = format!(
+        "{} in {}, {}",
+        plural(sessions, "session"),
+        plural(inventory.projects.len() as u64, "project"),
+        bytes(total)
+    );
+    output.line(&format!("{}  {summary}", output.paint(Look::Strong, &one_line(&root))))?;
+    if sessions == 0 {
+        output.line("")?;
+        output.line("No session yet. `recto demo` shows recto on a sample.")?;
+        return Ok(Outcome::Done);
+    }
+    if !live.is_empty() {
+        let listing = Listing { only_live: true, ..Listing::default() };
+        output.line("")?;
+        output.line(&output.paint(Look::Strong, "Running now"))?;
+        ls::table(&listing.rows(home, &inventory), environment, output, now)?;
+    }
+    output.line("")?;
+    output.line(&output.paint(Look::Strong, "Newest"))?;
+    let listing = Listing { limit: Some(NEWEST), ..Listing::default() };
+    let rows = listing.rows(home, &inventory);
+    ls::table(&rows, environment, output, now)?;
+    output.line("")?;
+    let example = rows.first().map_or_else(|| "latest".into(), ls::Row::short_id);
+    for (command, about) in [
+        (format!("recto show {example}"), "read a session"),
+        ("recto ls".into(), "all sessions; --since 7d, --project NAME"),
+        ("recto home".into(), "what takes room, and what the client will delete"),
+        ("recto check --all".into(), "look for damage"),
+    ] {
+        let line = format!("{command:<26}  {}", output.paint(Look::Faint, about));
+        output.line(&format!("  {line}"))?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,48 @@
+//! Every environment variable that recto reads, in one place.
+
+use std::env;
+use std::path::PathBuf;
+
+/// What the environment says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    /// `CLAUDE_CONFIG_DIR`: the client's home, in place of `~/.claude`.
+    pub(crate) config_dir: Option<PathBuf>,
+    /// `HOME` (`USERPROFILE` on Windows): where `.claude` is.
+    pub(crate) user_home: Option<PathBuf>,
+    /// `SESSION_CONTEXT`: `session_id=…`, set by some hooks.
+    pub(crate) session_context: Option<String>,
+    /// `RECTO_PAGER`, else `PAGER`: the program that shows long text.
+    pub(crate) pager: Option<String>,
+    /// `NO_COLOR`: no colour, whatever the terminal can do.
+    pub(crate) no_color: bool,
+    /// `TERM=dumb`: no colour and no pager.
+    pub(crate) dumb_terminal: bool,
+    /// `RECTO_TEST_HOME_GUARD`: a test runs; a home must be named.
+    pub(crate) in_test: bool,
+    /// `RECTO_NOW`: the time to take for now, so that output can be compared.
+    pub(crate) now: Option<String>,
+}
+
+impl Environment {
+    pub(crate) fn from_process() -> Environment {
+        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let path =
+            |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Environment {
+            config_dir: path("CLAUDE_CONFIG_DIR"),
+            user_home: path(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
+            session_context: text("SESSION_CONTEXT"),
+            pager: text("RECTO_PAGER").or_else(|| text("PAGER")),
+            no_color: text("NO_COLOR").is_some(),
+            dumb_terminal: text("TERM").as_deref() == Some("dumb"),
+            in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
+            now: text("RECTO_NOW"),
+        }
+    }
+
+    pub(crate) fn now(&self) -> jiff::Timestamp {
+        let fixed = self.now.as_deref().and_then(|text| text.parse().ok());
+        fixed.unwrap_or_else(jiff::Timestamp::now)
+    }
+}

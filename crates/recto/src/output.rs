@@ -1,0 +1,235 @@
+//! Standard output and error: colour, width, pager, JSON lines.
+
+use std::io;
+use std::io::BufWriter;
+use std::io::IsTerminal;
+use std::io::Write;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+
+use anstyle::AnsiColor;
+use anstyle::Style;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+
+use crate::cli::ColorChoice;
+use crate::cli::Global;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::text::json_for_terminal;
+use crate::text::one_line;
+
+/// What a piece of text is, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    Plain,
+    Strong,
+    Faint,
+    User,
+    Model,
+    Tool,
+    Good,
+    Bad,
+    Warning,
+}
+
+impl Look {
+    fn style(self) -> Style {
+        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        match self {
+            Look::Plain => Style::new(),
+            Look::Strong => Style::new().bold(),
+            Look::Faint => Style::new().dimmed(),
+            Look::User => colour(AnsiColor::Cyan).bold(),
+            Look::Model => colour(AnsiColor::Magenta).bold(),
+            Look::Tool => colour(AnsiColor::Blue),
+            Look::Good => colour(AnsiColor::Green),
+            Look::Bad => colour(AnsiColor::Red),
+            Look::Warning => colour(AnsiColor::Yellow),
+        }
+    }
+}
+
+/// Where a command's output goes.
+pub(crate) struct Output {
+    out: Box<dyn Write>,
+    pager: Option<Child>,
+    /// Whether to write JSON.
+    pub(crate) json: bool,
+    /// Whether a person sees the output as it is.
+    pub(crate) is_terminal: bool,
+    colour: bool,
+    error_colour: bool,
+    may_page: bool,
+    pager_command: Option<String>,
+    /// The width of the terminal; none for a pipe, where nothing is cut.
+    pub(crate) width: Option<usize>,
+}
+
+impl Output {
+    pub(crate) fn new(global: &Global, environment: &Environment) -> Output {
+        let is_terminal = io::stdout().is_terminal();
+        let wants_colour = |is_terminal: bool| match global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal && !environment.no_color && !environment.dumb_terminal,
+        };
+        Output {
+            out: Box::new(BufWriter::with_capacity(64 * 1024, io::stdout())),
+            pager: None,
+            json: global.json,
+            is_terminal,
+            colour: wants_colour(is_terminal),
+            error_colour: wants_colour(io::stderr().is_terminal()),
+            may_page: is_terminal && !global.no_pager && !environment.dumb_terminal,
+            pager_command: environment.pager.clone(),
+            width: is_terminal.then(terminal_width),
+        }
+    }
+
+    /// Sends what follows through the pager, if a person is reading.
+    pub(crate) fn page(&mut self) {
+        if !self.may_page || self.pager.is_some() {
+            return;
+        }
+        let command = self.pager_command.clone().unwrap_or_else(|| "less -FRX".into());
+        let mut words = command.split_whitespace();
+        let Some(program) = words.next() else { return };
+        let started = Command::new(program)
+            .args(words)
+            .env("LESSCHARSET", "utf-8")
+            .stdin(Stdio::piped())
+            .spawn();
+        // Without a pager the text goes to the terminal as it is.
+        let Ok(mut child) = started else { return };
+        if let Some(input) = child.stdin.take() {
+            self.out = Box::new(BufWriter::new(input));
+            self.pager = Some(child);
+        }
+    }
+
+    /// Does something without starting a pager.
+    pub(crate) fn without_pager<T>(&mut self, work: impl FnOnce(&mut Output) -> T) -> T {
+        let may_page = std::mem::replace(&mut self.may_page, false);
+        let result = work(self);
+        self.may_page = may_page;
+        result
+    }
+
+    /// Text in a colour, where there are colours.
+    pub(crate) fn paint(&self, look: Look, text: &str) -> String {
+        if !self.colour || look == Look::Plain || text.is_empty() {
+            return text.to_owned();
+        }
+        let style = look.style();
+        format!("{}{text}{}", style.render(), style.render_reset())
+    }
+
+    /// One line. Its text must have been made safe.
+    pub(crate) fn line(&mut self, line: &str) -> Result<(), CommandError> {
+        self.out.write_all(line.as_bytes())?;
+        self.out.write_all(b"\n")?;
+        Ok(())
+    }
+
+    /// One JSON value on a line.
+    pub(crate) fn json_line(&mut self, object: ObjectWriter) -> Result<(), CommandError> {
+        let line = json_for_terminal(&object.finish());
+        self.line(&line)
+    }
+
+    /// Bytes as they are; on a terminal they are made safe by the caller.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        Ok(self.out.write_all(bytes)?)
+    }
+
+    /// Flushes, and waits for the pager.
+    pub(crate) fn finish(&mut self) -> Result<(), CommandError> {
+        self.out.flush()?;
+        if let Some(mut pager) = self.pager.take() {
+            self.out = Box::new(io::sink());
+            pager.wait()?;
+        }
+        Ok(())
+    }
+
+    /// A remark for people, which is not part of the output.
+    pub(crate) fn remark(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "{}", one_line(text));
+    }
+
+    /// Says what went wrong, and what to do.
+    pub(crate) fn report(&mut self, error: &CommandError) {
+        // The pager must be gone before the error is written below it.
+        let _ = self.finish();
+        let mut err = io::stderr().lock();
+        if self.json {
+            let mut hints = ArrayWriter::new();
+            for hint in error.hints() {
+                hints = hints.string(&hint);
+            }
+            let object = ObjectWriter::new()
+                .string("error", &error.to_string())
+                .string("kind", error.kind())
+                .json("hints", &hints.finish());
+            let _ = writeln!(err, "{}", json_for_terminal(&object.finish()));
+            return;
+        }
+        let label = |look: Look, text: &str| {
+            let style = look.style();
+            if self.error_colour {
+                format!("{}{text}{}", style.render(), style.render_reset())
+            } else {
+                text.to_owned()
+            }
+        };
+        let _ = writeln!(err, "{} {}", label(Look::Bad, "error:"), one_line(&error.to_string()));
+        for hint in error.hints() {
+            let _ = writeln!(err, "{} {}", label(Look::Good, "hint:"), one_line(&hint));
+        }
+    }
+}
+
+fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0).max(20))
+}
+
+/// Progress of long work, on standard error, for people only.
+pub(crate) struct Progress {
+    is_shown: bool,
+    what: &'static str,
+    last: std::sync::Mutex<std::time::Instant>,
+}
+
+impl Progress {
+    pub(crate) fn new(what: &'static str, output: &Output) -> Progress {
+        // The first sign of life comes after a second: short work stays quiet.
+        Progress {
+            is_shown: io::stderr().is_terminal() && !output.json,
+            what,
+            last: std::sync::Mutex::new(std::time::Instant::now()),
+        }
+    }
+
+    /// Says how far the work is; from any thread, as often as one likes.
+    pub(crate) fn tell(&self, done: u64, all: u64) {
+        if !self.is_shown {
+            return;
+        }
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if last.elapsed().as_millis() < 500 {
+            return;
+        }
+        *last = std::time::Instant::now();
+        let percent = (done * 100).checked_div(all).unwrap_or(100).min(100);
+        let _ = write!(io::stderr(), "\r\u{1b}[K{} {percent} %", self.what);
+    }
+
+    /// Removes the line.
+    pub(crate) fn done(self) {
+        if self.is_shown {
+            let _ = write!(io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}

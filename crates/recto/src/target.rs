@@ -1,0 +1,131 @@
+//! From what the user typed to a file.
+
+use std::io;
+use std::io::Read;
+use std::path::PathBuf;
+
+use recto_log::SessionId;
+use recto_log::json::Value;
+use recto_store::Choice;
+use recto_store::Home;
+use recto_store::HomeSource;
+use recto_store::Inventory;
+use recto_store::Selector;
+use recto_store::SessionFile;
+use recto_store::session_from_context;
+use recto_store::session_from_hook;
+
+use crate::cli::Global;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::text::fit;
+
+/// A log that a command works on.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) path: PathBuf,
+    /// The session, where the log is a main log of the home.
+    pub(crate) session: Option<SessionFile>,
+    /// What to call it.
+    pub(crate) name: String,
+    pub(crate) is_agent: bool,
+}
+
+/// Opens the home that the user means.
+pub(crate) fn open_home(global: &Global, environment: &Environment) -> Result<Home, CommandError> {
+    let source = HomeSource {
+        explicit: global.home.clone(),
+        config_dir: environment.config_dir.clone(),
+        user_home: environment.user_home.clone(),
+        in_test: environment.in_test,
+    };
+    Ok(Home::open(source.path()?)?)
+}
+
+/// Finds the log that the user means.
+pub(crate) fn find(
+    home: &Home,
+    inventory: &Inventory,
+    environment: &Environment,
+    text: &str,
+) -> Result<Target, CommandError> {
+    let text = match text {
+        "-" => from_standard_input()?,
+        "current" => current(environment)?.to_string(),
+        other => other.to_owned(),
+    };
+    match home.choose(inventory, &Selector::parse(&text)) {
+        Choice::Session(session) => Ok(Target {
+            path: session.path.clone(),
+            name: session.id.to_string(),
+            session: Some(session),
+            is_agent: false,
+        }),
+        Choice::Agent(agent) => Ok(Target {
+            path: agent.path,
+            session: None,
+            name: format!("agent-{}", agent.id),
+            is_agent: true,
+        }),
+        Choice::File(path) => {
+            if !path.exists() {
+                let message = format!("there is no file {}", path.display());
+                return Err(CommandError::user("not-found", message));
+            }
+            let name = path.display().to_string();
+            Ok(Target { path, session: None, name, is_agent: false })
+        }
+        Choice::Ambiguous(several) => {
+            let message = format!("`{}` fits more than one session", fit(&text, 60));
+            let error = CommandError::user("ambiguous", message);
+            Err(with_candidates(error, &several).with_hint("type more of the id"))
+        }
+        Choice::NotFound(nearest) => {
+            let message = if text == "latest" {
+                "there is no session yet".to_owned()
+            } else {
+                format!("no session fits `{}`", fit(&text, 60))
+            };
+            let error = CommandError::user("not-found", message);
+            let error = if nearest.is_empty() { error } else { with_candidates(error, &nearest) };
+            Err(error.with_hint("`recto ls` lists the sessions"))
+        }
+    }
+}
+
+fn with_candidates(
+    mut error: CommandError,
+    candidates: &[(SessionId, Option<String>)],
+) -> CommandError {
+    for (id, title) in candidates {
+        let title = title.as_deref().map_or(String::new(), |title| format!("  {}", fit(title, 60)));
+        error = error.with_hint(format!("{id}{title}"));
+    }
+    error
+}
+
+fn current(environment: &Environment) -> Result<SessionId, CommandError> {
+    let named = environment.session_context.as_deref().and_then(session_from_context);
+    named.ok_or_else(|| {
+        CommandError::user("no-current-session", "SESSION_CONTEXT names no session")
+            .with_hint("in a hook, give its JSON on standard input: `recto show -`")
+    })
+}
+
+/// What a hook gets, a line of `recto ls --json`, or a plain name.
+fn from_standard_input() -> Result<String, CommandError> {
+    const MOST: u64 = 1024 * 1024;
+    let mut bytes = Vec::new();
+    io::stdin().take(MOST).read_to_end(&mut bytes)?;
+    if let Some(id) = session_from_hook(&bytes) {
+        return Ok(id.to_string());
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let listed = Value::parse(first.as_bytes()).ok().and_then(|value| value.str("id"));
+    let name = listed.map_or_else(|| first.to_owned(), |id| id.into_owned());
+    if name.is_empty() {
+        return Err(CommandError::user("no-input", "standard input names no session"));
+    }
+    Ok(name)
+}

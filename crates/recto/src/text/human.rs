@@ -1,0 +1,122 @@
+//! Numbers, times and paths as people read them.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// A size, such as `13.6 MB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if value < 9.95 {
+        format!("{value:.1} {}", UNITS[unit])
+    } else {
+        format!("{value:.0} {}", UNITS[unit])
+    }
+}
+
+/// A number with marks at the thousands.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut marked = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            marked.push(',');
+        }
+        marked.push(digit);
+    }
+    marked
+}
+
+/// `1 session`, `2 sessions`.
+pub(crate) fn plural(number: u64, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{} {one}s", count(number)) }
+}
+
+/// How long ago, such as `5m` or `3d`.
+pub(crate) fn age(time: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(time).as_secs();
+    match seconds {
+        ..0 => "soon".into(),
+        0..60 => "now".into(),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        86_400..1_209_600 => format!("{}d", seconds / 86_400),
+        1_209_600..7_776_000 => format!("{}w", seconds / 604_800),
+        7_776_000..63_072_000 => format!("{}mo", seconds / 2_629_800),
+        _ => format!("{}y", seconds / 31_557_600),
+    }
+}
+
+/// The date and time here, to the second.
+pub(crate) fn clock(time: Timestamp) -> String {
+    time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A path with `~` for the user's home.
+pub(crate) fn path_from_home(path: &str, home: Option<&Path>) -> String {
+    let Some(rest) = home.and_then(|home| Path::new(path).strip_prefix(home).ok()) else {
+        return path.to_owned();
+    };
+    if rest.as_os_str().is_empty() { "~".into() } else { format!("~/{}", rest.display()) }
+}
+
+/// A model's name without what all of them share.
+pub(crate) fn short_model(model: &str) -> &str {
+    let short = model.strip_prefix("claude-").unwrap_or(model);
+    // A date at the end (-20250929) says nothing that the name does not.
+    match short.rsplit_once('-') {
+        Some((name, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => short,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_counts_are_short() {
+        let sizes = [0, 999, 1000, 9_949, 9_950, 13_600_000, 999_499, 999_500, u64::MAX];
+        let shown: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
+        assert_eq!(
+            shown,
+            ["0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "14 MB", "999 kB", "1.0 MB", "18447 PB"]
+        );
+        assert_eq!((count(7), count(1234567)), ("7".into(), "1,234,567".into()));
+        assert_eq!(
+            (plural(1, "session"), plural(2, "session")),
+            ("1 session".into(), "2 sessions".into())
+        );
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        let now: Timestamp = "2026-11-16T00:00:00Z".parse().unwrap();
+        let ages: Vec<String> = [-5, 0, 59, 60, 7200, 90_000, 1_209_600, 8_000_000, 70_000_000]
+            .iter()
+            .map(|seconds| age(now - jiff::SignedDuration::from_secs(*seconds), now))
+            .collect();
+        assert_eq!(ages, ["soon", "now", "now", "1m", "2h", "1d", "2w", "3mo", "2y"]);
+    }
+
+    #[test]
+    fn names_are_shortened() {
+        assert_eq!(short_model("claude-sonnet-4-5-20250929"), "sonnet-4-5");
+        assert_eq!(short_model("claude-opus-5-5"), "opus-5-5");
+        assert_eq!(short_model("other"), "other");
+        let home = Path::new("/home/dev");
+        assert_eq!(path_from_home("/home/dev/app", Some(home)), "~/app");
+        assert_eq!(path_from_home("/home/device", Some(home)), "/home/device");
+        assert_eq!(path_from_home("/home/dev", Some(home)), "~");
+    }
+}

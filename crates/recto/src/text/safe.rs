@@ -1,0 +1,117 @@
+//! Log text is hostile until it has been through here.
+//!
+//! A log holds whatever a web page, a tool or a model wrote. On a terminal,
+//! control characters can move the cursor, set the title, fill the clipboard or
+//! hide text; bidirectional marks can make a command read as another. Nothing
+//! of the kind is printed: colour codes are dropped, all else is made visible.
+
+/// Text that may span lines: line ends and tabs stay.
+pub(crate) fn safe(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if c == '\u{1b}'
+            && let Some(length) = colour_code(rest)
+        {
+            rest = &rest[length..];
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '\n' | '\t' => shown.push(c),
+            '\r' if rest.starts_with('\n') => {}
+            _ => push_visible(&mut shown, c),
+        }
+    }
+    shown
+}
+
+/// Text for one line: all white space becomes single spaces.
+pub(crate) fn one_line(text: &str) -> String {
+    let shown = safe(text);
+    let mut line = String::with_capacity(shown.len());
+    for word in shown.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// JSON text with every character that a terminal could act on as an escape.
+/// The value is the same.
+pub(crate) fn json_for_terminal(json: &[u8]) -> String {
+    let text = String::from_utf8_lossy(json);
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' && is_hidden(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// The length of a colour code (`ESC [ … m`) at the start of the text.
+fn colour_code(text: &str) -> Option<usize> {
+    let inside = text.strip_prefix("\u{1b}[")?;
+    let end = inside.find(|c: char| !(c.is_ascii_digit() || c == ';' || c == ':'))?;
+    inside[end..].starts_with('m').then_some(end + 3)
+}
+
+fn push_visible(shown: &mut String, c: char) {
+    match c {
+        // Control characters have pictures of their own.
+        '\0'..='\u{1f}' => shown.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
+        '\u{7f}' => shown.push('\u{2421}'),
+        // A line separator separates.
+        '\u{2028}' | '\u{2029}' => shown.push(' '),
+        _ if is_hidden(c) => shown.push('\u{fffd}'),
+        _ => shown.push(c),
+    }
+}
+
+/// Whether a character acts on a terminal, or is not seen.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{61c}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_codes_go_and_other_sequences_become_visible() {
+        assert_eq!(safe("\u{1b}[1;31mred\u{1b}[0m"), "red");
+        assert_eq!(safe("\u{1b}]0;title\u{7}x"), "␛]0;title␇x");
+        assert_eq!(safe("\u{1b}[2Jx\u{9b}2J"), "␛[2Jx\u{fffd}2J");
+        assert_eq!(safe("a\r\nb\rc\td"), "a\nb␍c\td");
+        assert_eq!(safe("user\u{202e}txt.exe\u{200b}"), "user\u{fffd}txt.exe\u{fffd}");
+        assert_eq!(safe("plain é 日本 👍"), "plain é 日本 👍");
+        assert_eq!(safe("\u{1b}["), "␛[");
+    }
+
+    #[test]
+    fn lines_are_folded() {
+        assert_eq!(one_line("  a\n\tb \u{2028} c  "), "a b c");
+    }
+
+    #[test]
+    fn json_keeps_its_value_and_loses_its_teeth() {
+        let json = "{\"a\":\"\u{9b}x\u{202e}é\u{e0041}\"}\n";
+        assert_eq!(
+            json_for_terminal(json.as_bytes()),
+            "{\"a\":\"\\u009bx\\u202eé\\udb40\\udc41\"}\n"
+        );
+    }
+}
