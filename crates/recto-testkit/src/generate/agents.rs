@@ -17,11 +17,12 @@ use super::transcript::Transcript;
 use super::truth::Usage;
 
 impl Generator {
-    /// Small homes get a subagent early and another later.
+    /// Small homes get three subagents.
     pub(super) fn agent_due(&self) -> bool {
         match self.agents_started {
             0 => self.written > self.total / 30,
-            1 => self.written > self.total / 4,
+            1 => self.written > self.total * 3 / 10,
+            2 => self.written > self.total / 2,
             _ => false,
         }
     }

@@ -71,13 +71,13 @@ pub(super) fn write(
         let project = &mut projects[number];
         let mut session = generator.session(project);
         // A fixed share, so that small homes have it too: 38 of 100.
-        if count * 38 % 100 < 38 {
+        if (count * 38 + 24) % 100 < 38 {
             generator.empty_session(&session);
             generator.flush(&root)?;
             continue;
         }
         let target = if large_done || count < 4 {
-            let median = 200_000.min(generator.total / 40);
+            let median = 200_000.min(generator.total / 15);
             let left = generator.total - generator.written;
             generator.random.long_tail(median, 6, 1_500, 9_000_000.min(left.max(2_000)))
         } else {
@@ -187,6 +187,7 @@ impl Generator {
         session.now = start + SPAN / 10_000 * share as i64;
         session.now += self.random.between(0, 7_200_000) as i64;
         session.started = session.now;
+        session.interactive |= self.truth.files.main == self.truth.files.main_empty;
         session
     }
 
@@ -217,7 +218,9 @@ impl Generator {
                 self.summary(session);
             }
         }
-        while (session.bytes.len() as u64) < target {
+        // The first session is long enough for everything that needs a past.
+        let turns = if self.truth.files.main == self.truth.files.main_empty { 6 } else { 1 };
+        while (session.bytes.len() as u64) < target || session.turn_ends.len() < turns {
             self.turn(session);
             self.flush(root)?;
             progress(self.written);

@@ -149,7 +149,7 @@ impl Generator {
         let (needles, plans) = ledger::needles();
         let total = options.megabytes * 1_000_000;
         // One line in ten thousand, but at least about ten in a small home.
-        let damage_interval = (total / 20_000).clamp(40, 10_000) as usize;
+        let damage_interval = (total / 27_000).clamp(40, 10_000) as usize;
         Generator {
             random,
             text,

@@ -35,24 +35,24 @@ pub(super) enum Special {
 
 const ROTA: [Special; 20] = [
     Special::Nothing,
+    Special::Rewind,
     Special::CustomCommand,
+    Special::Compaction,
     Special::Queued,
     Special::LocalCommand,
-    Special::Compaction,
     Special::Nothing,
     Special::Shell,
     Special::Interrupt,
-    Special::Nothing,
-    Special::Rewind,
-    Special::Hook,
     Special::Image,
+    Special::Hook,
     Special::Nothing,
     Special::ServiceError,
-    Special::Nothing,
     Special::PullRequest,
-    Special::Reminder,
     Special::Nothing,
+    Special::Reminder,
     Special::Unknown,
+    Special::Nothing,
+    Special::Nothing,
     Special::Nothing,
 ];
 
@@ -98,7 +98,9 @@ impl Generator {
         self.turn_counter += 1;
         let needs_past = matches!(special, Special::Rewind | Special::Compaction);
         if needs_past && !has_past {
-            self.postponed.push(special);
+            if !self.postponed.contains(&special) {
+                self.postponed.insert(0, special);
+            }
             return Special::Nothing;
         }
         special
