@@ -79,7 +79,12 @@ pub(super) fn write(
         let target = if large_done || count < 4 {
             let median = 200_000.min(generator.total / 15);
             let left = generator.total - generator.written;
-            generator.random.long_tail(median, 6, 1_500, 9_000_000.min(left.max(2_000)))
+            generator.random.long_tail(
+                median,
+                6,
+                1_500,
+                left.min(generator.total / 6).clamp(2_000, 9_000_000),
+            )
         } else {
             large_done = true;
             LARGEST

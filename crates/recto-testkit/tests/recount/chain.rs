@@ -44,9 +44,9 @@ pub(super) fn reach(lines: &[Line], row: &mut SessionRow) {
         links.iter().filter_map(|value| text(value, "uuid")).filter(|id| !parents.contains(id));
     let tips: Vec<&str> = tips.collect();
     let values = lines.iter().filter_map(|line| line.value.as_ref());
-    let named = values
+    let mut named = values
         .filter_map(|value| text(value, "leafUuid").filter(|_| value["type"] == "last-prompt"));
-    let Some(leaf) = named.last().filter(|leaf| tips.contains(leaf)).or(tips.last().copied())
+    let Some(leaf) = named.next_back().filter(|leaf| tips.contains(leaf)).or(tips.last().copied())
     else {
         return;
     };
