@@ -71,7 +71,7 @@ pub(super) fn write(
         let project = &mut projects[number];
         let mut session = generator.session(project);
         // A fixed share, so that small homes have it too: 38 of 100.
-        if (count * 38 + 24) % 100 < 38 {
+        if (count * 38 + 62) % 100 < 38 {
             generator.empty_session(&session);
             generator.flush(&root)?;
             continue;
