@@ -326,7 +326,7 @@ impl Generator {
         let written = self.written;
         let lines = session.lines.len();
         self.damage_interval = usize::MAX / 4;
-        self.answer(session, "appended heliotrope sentinel", Stop::EndTurn);
+        self.answer(session, "appended juniper beacon", Stop::EndTurn);
         // Only the text of the line is wanted, not its count.
         self.truth = tokens;
         self.written = written;

@@ -22,21 +22,21 @@ pub(super) struct Call {
 
 /// Tool names and how often they are called, for the old clients.
 const OLD_TOOLS: &[(&str, usize)] = &[
-    ("Bash", 340),
-    ("Read", 250),
-    ("Edit", 150),
-    ("Grep", 80),
-    ("Glob", 40),
-    ("Write", 40),
-    ("TodoWrite", 40),
-    ("Task", 14),
-    ("WebFetch", 10),
-    ("WebSearch", 8),
-    ("mcp__db__query", 12),
-    ("AskUserQuestion", 4),
-    ("ExitPlanMode", 4),
+    ("Bash", 360),
+    ("Read", 230),
+    ("Edit", 160),
+    ("Grep", 90),
+    ("TodoWrite", 45),
+    ("Glob", 35),
+    ("Write", 35),
+    ("Task", 13),
+    ("mcp__db__query", 11),
+    ("WebFetch", 9),
+    ("WebSearch", 7),
+    ("Skill", 5),
+    ("AskUserQuestion", 5),
+    ("ExitPlanMode", 3),
     ("NotebookEdit", 2),
-    ("Skill", 4),
 ];
 
 /// The same for the new client.
