@@ -1,1 +1,3 @@
 //! Test data for recto.
+
+pub mod generate;
