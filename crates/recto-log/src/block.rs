@@ -48,10 +48,15 @@ impl<'a> Content<'a> {
         for block in self.blocks() {
             let Block::Text { text } = block else { continue };
             let Some(text) = text.as_str() else { continue };
-            joined = Some(match joined {
-                None => text,
-                Some(before) => Cow::Owned(format!("{before}\n{text}")),
-            });
+            match &mut joined {
+                None => joined = Some(text),
+                // In place, because a message may have a million blocks.
+                Some(before) => {
+                    let before = before.to_mut();
+                    before.push('\n');
+                    before.push_str(&text);
+                }
+            }
         }
         joined.unwrap_or_default()
     }

@@ -46,6 +46,12 @@ pub struct Finding {
     pub version: String,
 }
 
+/// Names beyond this many are counted together: a hostile log could invent
+/// them without end.
+const MOST_NAMES: usize = 10_000;
+
+const OTHERS: &str = "(others)";
+
 /// How often each unknown name occurs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drift {
@@ -70,6 +76,9 @@ impl Drift {
             && version != self.version
         {
             self.version = plain(&version);
+            if self.lines.len() >= MOST_NAMES && !self.lines.contains_key(&self.version) {
+                self.version = OTHERS.to_owned();
+            }
         }
         let version = if self.version.is_empty() { "?" } else { &self.version };
         match self.lines.get_mut(version) {
@@ -127,13 +136,20 @@ impl Drift {
 
     fn found(&mut self, kind: FindingKind, name: String) {
         let version = if self.version.is_empty() { "?".into() } else { self.version.clone() };
-        *self.findings.entry(Finding { kind, name, version }).or_default() += 1;
+        self.count(Finding { kind, name, version }, 1);
+    }
+
+    fn count(&mut self, mut finding: Finding, count: u64) {
+        if self.findings.len() >= MOST_NAMES && !self.findings.contains_key(&finding) {
+            finding = Finding { name: OTHERS.into(), version: OTHERS.into(), ..finding };
+        }
+        *self.findings.entry(finding).or_default() += count;
     }
 
     /// Adds what another report found.
     pub fn merge(&mut self, other: Drift) {
         for (finding, count) in other.findings {
-            *self.findings.entry(finding).or_default() += count;
+            self.count(finding, count);
         }
         for (version, count) in other.lines {
             *self.lines.entry(version).or_default() += count;
@@ -164,9 +180,25 @@ fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use crate::Lines;
+    use crate::RawLine;
     use crate::decode;
 
     use super::*;
+
+    #[test]
+    fn names_without_end_are_counted_together() {
+        let mut drift = Drift::default();
+        for number in 0..MOST_NAMES + 50 {
+            let line = format!(r#"{{"type":"t{number}","version":"{number}"}}"#);
+            drift.add(&decode(RawLine::alone(line.as_bytes())).0);
+        }
+        let mut merged = drift.clone();
+        merged.merge(drift);
+        assert_eq!(merged.findings().count(), MOST_NAMES + 1);
+        let others = merged.findings().find(|(finding, _)| finding.name == OTHERS);
+        assert_eq!(others.unwrap().1, 100);
+        assert_eq!(merged.lines().find(|(version, _)| *version == OTHERS), Some((OTHERS, 100)));
+    }
 
     #[test]
     fn unknown_names_are_counted_by_version_without_content() {

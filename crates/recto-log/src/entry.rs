@@ -30,7 +30,7 @@ pub enum OpaqueReason {
     NotJson,
     /// It is JSON, but no object.
     NotObject,
-    /// It is longer than the cap.
+    /// It is longer than the cap, or has more keys than are held.
     TooLong,
 }
 
@@ -84,7 +84,12 @@ fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> 
     let object = match Object::parse(text) {
         Ok(object) => object,
         Err(error) => {
-            if Value::parse(text).is_ok() {
+            if let Ok(value) = Value::parse(text) {
+                if value.is_object() {
+                    let most = Object::MOST_MEMBERS;
+                    problems.add(ProblemKind::LineTooLong, format!("more than {most} keys"));
+                    return opaque(OpaqueReason::TooLong);
+                }
                 problems.add(ProblemKind::NotObject, "");
                 return opaque(OpaqueReason::NotObject);
             }

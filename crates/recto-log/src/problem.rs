@@ -37,7 +37,7 @@ pub enum ProblemKind {
     NotObject,
     /// The line holds NUL bytes, as a crash of the file system leaves them.
     NulBytes,
-    /// The line is longer than the cap, and was not read.
+    /// The line is longer than the cap, or has too many keys, and was not read.
     LineTooLong,
     /// A string holds bytes that are no UTF-8; they read as U+FFFD.
     InvalidUtf8,
@@ -99,7 +99,7 @@ impl ProblemKind {
                 "the line is JSON but no object: clients 2.1.29 and 2.1.200 stumble over it"
             }
             ProblemKind::NulBytes => "the line holds NUL bytes, as a crash leaves them",
-            ProblemKind::LineTooLong => "the line is longer than the cap and was not read",
+            ProblemKind::LineTooLong => "the line is too long to be held, and was not read",
             ProblemKind::InvalidUtf8 => "a string holds bytes that are no UTF-8",
             ProblemKind::NoType => "the object has no type",
             ProblemKind::DuplicateKey => "a key occurs twice; the last one counts",

@@ -111,9 +111,10 @@ impl<'a> Value<'a> {
         self.get(name)?.as_str()
     }
 
-    /// The members as a table, or `None` if this is no object.
+    /// The members as a table, or `None` if this is no object or one with more
+    /// than [`Object::MOST_MEMBERS`].
     pub fn as_object(self) -> Option<Object<'a>> {
-        self.is_object().then(|| Object { members: self.members().collect() })
+        Object::parse(self.0).ok()
     }
 }
 
@@ -214,6 +215,10 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
+    /// Objects with more members than this are not read as a table: the table
+    /// would take many times the memory of the line.
+    pub const MOST_MEMBERS: usize = 1 << 20;
+
     /// Reads an object in one pass: checks it and finds its members.
     pub fn parse(bytes: &'a [u8]) -> Result<Object<'a>, SyntaxError> {
         let start = skip_space(bytes, 0);
@@ -225,6 +230,9 @@ impl<'a> Object<'a> {
         if bytes.get(at) != Some(&b'}') {
             loop {
                 let (member, end) = read_member(bytes, at)?;
+                if members.len() == Object::MOST_MEMBERS {
+                    return Err(SyntaxError { at, expected: "fewer keys" });
+                }
                 members.push(member);
                 at = skip_space(bytes, end);
                 match bytes.get(at) {
@@ -269,19 +277,31 @@ impl<'a> Object<'a> {
         &self.members
     }
 
-    /// The first key that occurs twice.
+    /// A key that occurs twice, however it is spelled.
     pub fn duplicate_key(&self) -> Option<Cow<'a, str>> {
+        let raw = |member: &Member<'a>| Cow::Borrowed(member.raw_key);
+        if !self.members.iter().any(|member| member.raw_key.contains(&b'\\')) {
+            return self.duplicate_by(raw);
+        }
+        self.duplicate_by(|member| match member.key() {
+            Cow::Borrowed(_) => raw(member),
+            Cow::Owned(key) => Cow::Owned(key.into_bytes()),
+        })
+    }
+
+    fn duplicate_by(&self, key: impl Fn(&Member<'a>) -> Cow<'a, [u8]>) -> Option<Cow<'a, str>> {
         // Lines have about twenty members; only a hostile one has so many that
         // comparing each with each would take long.
         if self.members.len() <= 64 {
             let twice = self.members.iter().enumerate().find(|(at, member)| {
-                self.members[..*at].iter().any(|other| other.raw_key == member.raw_key)
+                self.members[..*at].iter().any(|other| key(other) == key(member))
             });
             return twice.map(|(_, member)| member.key());
         }
-        let mut keys: Vec<&[u8]> = self.members.iter().map(|member| member.raw_key).collect();
-        keys.sort_unstable();
-        keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| string::decode(pair[0]))
+        let mut keys: Vec<(Cow<'a, [u8]>, &Member<'a>)> =
+            self.members.iter().map(|member| (key(member), member)).collect();
+        keys.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        keys.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].1.key())
     }
 }
 
@@ -326,6 +346,8 @@ mod tests {
     fn duplicate_keys_are_found_in_small_and_large_objects() {
         assert_eq!(Object::parse(br#"{"a":1,"b":2}"#).unwrap().duplicate_key(), None);
         assert_eq!(Object::parse(br#"{"a":1,"a":2}"#).unwrap().duplicate_key().unwrap(), "a");
+        let spelled = Object::parse(br#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+        assert_eq!(spelled.duplicate_key().unwrap(), "a");
         let many: Vec<String> = (0..1000).map(|i| format!("\"k{}\":0", i % 999)).collect();
         let text = format!("{{{}}}", many.join(","));
         assert_eq!(Object::parse(text.as_bytes()).unwrap().duplicate_key().unwrap(), "k0");
