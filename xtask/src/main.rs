@@ -1,11 +1,20 @@
-//! Tasks of this repository.
+//! Tasks of this repository; `cargo xtask` lists them.
 
 mod r#gen;
+mod test;
 
-fn main() -> anyhow::Result<()> {
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask <task>
+
+  test    format, lints, tests and documentation, away from the real home
+  gen     a made-up Claude home of any size";
+
+fn main() -> anyhow::Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    match words.first().map(String::as_str) {
-        Some("gen") => r#gen::run(&words[1..]),
-        _ => anyhow::bail!("usage: cargo xtask gen ..."),
+    match words.split_first().map(|(task, rest)| (task.as_str(), rest)) {
+        Some(("test", [])) => test::run(),
+        Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
+        _ => anyhow::bail!(USAGE),
     }
 }
