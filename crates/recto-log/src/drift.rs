@@ -151,7 +151,10 @@ impl Drift {
         for (finding, count) in other.findings {
             self.count(finding, count);
         }
-        for (version, count) in other.lines {
+        for (mut version, count) in other.lines {
+            if self.lines.len() >= MOST_NAMES && !self.lines.contains_key(&version) {
+                version = OTHERS.to_owned();
+            }
             *self.lines.entry(version).or_default() += count;
         }
     }

@@ -24,10 +24,16 @@ pub(crate) fn fixtures() -> PathBuf {
 
 /// Every file of JSON lines in the corpus, in the order of paths.
 pub(crate) fn logs() -> Vec<Log> {
-    let mut logs = Vec::new();
-    collect(&fixtures().join("corpus"), &mut logs);
-    logs.sort_by(|one, other| one.path.cmp(&other.path));
+    let logs = logs_below(&fixtures().join("corpus"));
     assert!(logs.len() > 300, "the corpus is not there: {} logs", logs.len());
+    logs
+}
+
+/// Every file of JSON lines in a folder, in the order of paths.
+pub(crate) fn logs_below(folder: &Path) -> Vec<Log> {
+    let mut logs = Vec::new();
+    collect(folder, &mut logs);
+    logs.sort_by(|one, other| one.path.cmp(&other.path));
     logs
 }
 

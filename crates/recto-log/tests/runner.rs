@@ -3,6 +3,7 @@
 //! | module | what it holds the crate to |
 //! |---|---|
 //! | `round_trip` | every recorded log comes back byte for byte, and nothing in it is unknown |
+//! | `generated` | every count of a generated home is the generator's |
 //! | `million` | a million generated lines: same bytes, same answer as `serde_json` |
 //! | `mutation` | recorded lines with random damage: no view panics or hangs |
 //! | `conformance` | the JSON cases of `fixtures/json` |
@@ -21,6 +22,7 @@
 mod bombs;
 mod conformance;
 mod corpus;
+mod generated;
 mod line_maker;
 mod million;
 mod mutation;
