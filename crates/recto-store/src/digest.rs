@@ -9,18 +9,22 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
+use memchr::memchr;
+use memchr::memmem;
+use memchr::memrchr;
 use recto_log::Block;
 use recto_log::Content;
 use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::Lines;
+use recto_log::RawLine;
 use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
 use recto_log::json::Object;
 
 use crate::StoreError;
-use crate::open_file;
+use crate::open::open_sized;
 use crate::platform::read_at;
 
 /// How much of the head is read at first, and at most.
@@ -116,20 +120,18 @@ pub struct Digest {
 impl Digest {
     /// Reads the head and the tail of a log.
     pub fn read(path: &Path, is_agent: bool) -> Result<Digest, StoreError> {
-        let file = open_file(path)?;
-        let length = file.metadata()?.len();
+        let (file, length) = open_sized(path)?;
         let mut digest = Digest::default();
         if length == 0 {
             digest.kind = FileKind::Empty;
             return Ok(digest);
         }
         let mut parts = Parts::default();
-        let head_end = read_head(&file, length, &mut digest, &mut parts)?;
-        if head_end < length {
-            let tail = read_tail(&file, length, head_end)?;
-            parts.has_conversation |= digest_tail(&tail, &mut digest, &mut parts);
-        }
-        digest.kind = parts.kind(&digest, is_agent, head_end >= length);
+        let head = read_head(&file, length, &mut digest, &mut parts)?;
+        let tail = read_tail(&file, length, &head)?;
+        digest_tail(&tail, &mut digest, &mut parts);
+        parts.find_own_summary(&head.bytes, &tail);
+        digest.kind = parts.kind(&digest, is_agent, head.looked >= length);
         digest.title = parts.title(&digest);
         Ok(digest)
     }
@@ -142,10 +144,11 @@ struct Parts {
     is_warmup: bool,
     /// A user line that could have been a prompt has been seen.
     seen_prompt: bool,
-    /// The only conversation lines are one assistant line without a prompt (2.0.50's warm-up).
     assistant_lines: usize,
     custom: Option<String>,
     ai: Option<String>,
+    /// Titles of old clients with the line that they belong to, the last one first.
+    summaries: Vec<(String, String)>,
     summary: Option<String>,
 }
 
@@ -175,91 +178,167 @@ impl Parts {
         }
     }
 
-    fn note_title(&mut self, entry: &Entry<'_>) {
+    /// Notes a title; the head is read before the tail, and the tail backwards.
+    fn note_title(&mut self, entry: &Entry<'_>, side: Side) {
         let Some(title) = entry.title() else { return };
-        let title = Some(shortened(&title));
-        match entry.kind() {
-            Kind::CustomTitle => self.custom = title,
-            Kind::AiTitle => self.ai = title,
-            // In 2.0.50 a summary names a line of another session's log.
-            Kind::Summary => {}
-            _ => {}
-        }
+        let title = shortened(&title);
+        let slot = match entry.kind() {
+            Kind::CustomTitle => &mut self.custom,
+            Kind::AiTitle => &mut self.ai,
+            _ => {
+                if let Some(leaf) = entry.str("leafUuid") {
+                    let at = if side == Side::Head { 0 } else { self.summaries.len() };
+                    self.summaries.insert(at, (title, leaf.into_owned()));
+                }
+                return;
+            }
+        };
+        *slot = Some(title);
+    }
+
+    /// 2.0.50 writes the title of a session into the log of the next one, so a
+    /// title counts only if the line that it names is in this log.
+    fn find_own_summary(&mut self, head: &[u8], tail: &[u8]) {
+        let own = self.summaries.iter().find(|(_, leaf)| {
+            let line = format!("\"uuid\":\"{leaf}\"");
+            [head, tail].iter().any(|part| memmem::find(part, line.as_bytes()).is_some())
+        });
+        self.summary = own.map(|(title, _)| title.clone());
     }
 }
 
-/// Reads the head in growing pieces until it says everything. Returns the
-/// offset up to which lines were looked at.
+/// The start of a log, and up to where its lines were looked at.
+struct Head {
+    bytes: Vec<u8>,
+    looked: u64,
+}
+
+/// Reads the head in growing pieces until it says everything.
 fn read_head(
     file: &File,
     length: u64,
     digest: &mut Digest,
     parts: &mut Parts,
-) -> Result<u64, StoreError> {
-    let mut head = Vec::new();
-    let mut looked = 0;
-    let mut summaries: Vec<(String, String)> = Vec::new();
-    let mut uuids = Vec::new();
+) -> Result<Head, StoreError> {
+    let mut head = Head { bytes: Vec::new(), looked: 0 };
     loop {
-        let wanted = if head.is_empty() { HEAD } else { (head.len() * 4).min(HEAD_MOST) };
-        grow(file, &mut head, wanted)?;
-        let is_whole = head.len() as u64 >= length;
-        let lines = Lines::new(&head[looked..]).starting_at(looked as u64, 1);
-        for line in lines {
+        let wanted =
+            if head.bytes.is_empty() { HEAD } else { (head.bytes.len() * 4).min(HEAD_MOST) };
+        let wanted = wanted.min(usize::try_from(length).unwrap_or(usize::MAX));
+        grow(file, &mut head.bytes, wanted)?;
+        let is_whole = head.bytes.len() as u64 >= length;
+        for line in Lines::new(&head.bytes[head.looked as usize..]).starting_at(head.looked, 1) {
             if !line.terminated && !is_whole {
                 // The last line of the piece is cut; what is whole in it still counts.
-                if head.len() >= HEAD_MOST {
+                if head.bytes.len() >= HEAD_MOST {
                     digest_cut_line(line.bytes, digest);
                 }
                 break;
             }
-            looked = line.end() as usize;
-            let (entry, _) = decode(line);
-            if entry.kind() == Kind::Summary
-                && let (Some(text), Some(leaf)) = (entry.title(), entry.str("leafUuid"))
-            {
-                summaries.push((shortened(&text), leaf.into_owned()));
+            head.looked = line.end();
+            digest_line(&decode(line).0, digest, parts);
+            if digest.first_prompt.is_some() && digest.cwd.is_some() {
+                return Ok(head);
             }
-            if let Some(uuid) = entry.str("uuid") {
-                uuids.push(uuid.into_owned());
-            }
-            digest_line(&entry, digest, parts, Side::Head);
         }
-        let done = digest.first_prompt.is_some() && digest.cwd.is_some();
-        if is_whole || done || head.len() >= HEAD_MOST {
-            // A summary is this session's title if it names one of its lines.
-            let own = summaries.iter().rev().find(|(_, leaf)| uuids.contains(leaf));
-            parts.summary = own.map(|(text, _)| text.clone());
-            return Ok(if is_whole { length } else { looked as u64 });
+        if is_whole || head.bytes.len() >= HEAD_MOST {
+            return Ok(head);
         }
     }
 }
 
-fn read_tail(file: &File, length: u64, head_end: u64) -> Result<Vec<u8>, StoreError> {
-    let start = head_end.max(length.saturating_sub(TAIL as u64));
+/// The end of the log, as far as the head has not looked at it.
+fn read_tail(file: &File, length: u64, head: &Head) -> Result<Vec<u8>, StoreError> {
+    if head.looked >= length {
+        return Ok(Vec::new());
+    }
+    let start = head.looked.max(length.saturating_sub(TAIL as u64));
+    if length <= head.bytes.len() as u64 {
+        return Ok(head.bytes[start as usize..].to_vec());
+    }
     let mut tail = vec![0; (length - start) as usize];
     let read = read_fully(file, &mut tail, start)?;
     tail.truncate(read);
-    if start > head_end {
+    if start > head.looked {
         // The first line of the piece has lost its beginning.
-        let first = memchr_newline(&tail).map_or(tail.len(), |at| at + 1);
+        let first = memchr(b'\n', &tail).map_or(tail.len(), |at| at + 1);
         tail.drain(..first);
     }
     Ok(tail)
 }
 
-/// Looks at the lines of the tail. Returns whether there is conversation in it.
-fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) -> bool {
-    let before = parts.has_conversation;
-    for line in Lines::new(tail) {
-        let (entry, _) = decode(line);
-        if entry.kind() == Kind::Summary {
-            // At the end of a log only 2.1.29 writes it, and of its own session.
-            parts.summary = entry.title().map(|title| shortened(&title));
+/// Looks at the lines of the tail, the last one first, and only at those that
+/// can still say something new.
+fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) {
+    let mut last = Digest::default();
+    let mut titles = Parts::default();
+    let finders = TELLING.map(memmem::Finder::new);
+    let mut end = tail.len();
+    while end > 0 {
+        let stop = if tail[end - 1] == b'\n' { end - 1 } else { end };
+        let start = memrchr(b'\n', &tail[..stop]).map_or(0, |at| at + 1);
+        let line = &tail[start..stop];
+        end = start;
+        let says_state = last.ended.is_none() || last.version.is_none() || last.model.is_none();
+        if !says_state && !finders.iter().any(|finder| finder.find(line).is_some()) {
+            continue;
         }
-        digest_line(&entry, digest, parts, Side::Tail);
+        let (entry, _) = decode(RawLine::alone(line));
+        digest_line_backwards(&entry, &mut last, &mut titles);
     }
-    parts.has_conversation || before
+    parts.has_conversation |= titles.has_conversation;
+    parts.assistant_lines += titles.assistant_lines;
+    parts.custom = titles.custom.or(parts.custom.take());
+    parts.ai = titles.ai.or(parts.ai.take());
+    titles.summaries.append(&mut parts.summaries);
+    parts.summaries = titles.summaries;
+    digest.ended = last.ended.or(digest.ended);
+    // The branch belongs to the line that tells the version.
+    if last.version.is_some() {
+        digest.version = last.version;
+        digest.branch = last.branch;
+    }
+    digest.model = last.model.or(digest.model.take());
+    digest.last_prompt = last.last_prompt.or(digest.last_prompt.take());
+}
+
+/// What marks a line of the tail that must be looked at in any case.
+const TELLING: [&[u8]; 3] = [b"-title\"", b"\"summary\"", b"\"last-prompt\""];
+
+/// The last line of each kind counts, which is the first one seen backwards.
+fn digest_line_backwards(entry: &Entry<'_>, last: &mut Digest, parts: &mut Parts) {
+    last.ended = last.ended.or_else(|| entry.timestamp());
+    if last.version.is_none()
+        && let Some(version) = entry.version()
+    {
+        last.version = Some(version.into_owned());
+        last.branch = entry.git_branch().map(|branch| branch.into_owned());
+    }
+    match entry.kind() {
+        Kind::CustomTitle if parts.custom.is_none() => parts.note_title(entry, Side::Tail),
+        Kind::AiTitle if parts.ai.is_none() => parts.note_title(entry, Side::Tail),
+        Kind::Summary => parts.note_title(entry, Side::Tail),
+        Kind::LastPrompt if last.last_prompt.is_none() => {
+            last.last_prompt = last_prompt_text(entry);
+        }
+        Kind::User => parts.has_conversation = true,
+        Kind::Assistant => {
+            parts.has_conversation = true;
+            parts.assistant_lines += 1;
+            last.model = last.model.take().or_else(|| model_of(entry));
+        }
+        _ => {}
+    }
+}
+
+fn last_prompt_text(entry: &Entry<'_>) -> Option<String> {
+    Some(shortened(&entry.last_prompt()?.prompt?.as_str()?))
+}
+
+/// The model that answered; none where the client made the line up.
+fn model_of(entry: &Entry<'_>) -> Option<String> {
+    let message = entry.message().filter(|message| !message.is_synthetic())?;
+    message.model().map(|model| model.into_owned())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -268,30 +347,24 @@ enum Side {
     Tail,
 }
 
-fn digest_line(entry: &Entry<'_>, digest: &mut Digest, parts: &mut Parts, side: Side) {
+fn digest_line(entry: &Entry<'_>, digest: &mut Digest, parts: &mut Parts) {
     let time = entry.timestamp();
-    if time.is_some() {
-        digest.started = digest.started.or(time);
-        digest.ended = time;
-    }
+    digest.started = digest.started.or(time);
+    digest.ended = time.or(digest.ended);
     let text = |name: &str| entry.str(name).map(|text| text.into_owned());
-    if digest.cwd.is_none() {
-        digest.cwd = text("cwd");
-    }
+    digest.cwd = digest.cwd.take().or_else(|| text("cwd"));
     digest.version = text("version").or(digest.version.take());
     digest.branch = entry.git_branch().map(|branch| branch.into_owned()).or(digest.branch.take());
-    parts.note_title(entry);
+    parts.note_title(entry, Side::Head);
     match entry.kind() {
         Kind::User => {
             parts.has_conversation = true;
-            let kind = classify_user(entry);
-            let human = matches!(kind, UserText::Human | UserText::AgentTask);
-            parts.seen_prompt |= human;
-            if human && side == Side::Head && digest.first_prompt.is_none() {
+            if matches!(classify_user(entry), UserText::Human | UserText::AgentTask) {
+                parts.seen_prompt = true;
                 let prompt = prompt_text(entry);
                 if prompt == "Warmup" {
                     parts.is_warmup = true;
-                } else if !prompt.is_empty() {
+                } else if !prompt.is_empty() && digest.first_prompt.is_none() {
                     digest.first_prompt = Some(prompt);
                 }
             }
@@ -299,16 +372,10 @@ fn digest_line(entry: &Entry<'_>, digest: &mut Digest, parts: &mut Parts, side: 
         Kind::Assistant => {
             parts.has_conversation = true;
             parts.assistant_lines += 1;
-            if let Some(message) = entry.message()
-                && !message.is_synthetic()
-            {
-                digest.model =
-                    message.model().map(|model| model.into_owned()).or(digest.model.take());
-            }
+            digest.model = model_of(entry).or(digest.model.take());
         }
         Kind::LastPrompt => {
-            let prompt = entry.last_prompt().and_then(|last| last.prompt?.as_str());
-            digest.last_prompt = prompt.map(|text| shortened(&text)).or(digest.last_prompt.take());
+            digest.last_prompt = last_prompt_text(entry).or(digest.last_prompt.take());
         }
         _ => {}
     }
@@ -360,10 +427,6 @@ fn shortened(text: &str) -> String {
         short.push_str(word);
     }
     short.trim_start().to_owned()
-}
-
-fn memchr_newline(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
 }
 
 /// Reads more of the start of a file, up to `wanted` bytes in all.

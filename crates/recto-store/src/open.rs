@@ -13,22 +13,27 @@ use crate::platform;
 /// Refuses what can hold a secret by its name, and what is no regular file: a
 /// pipe in the home must not make a reader wait for ever.
 pub fn open_file(path: &Path) -> Result<File, StoreError> {
+    open_sized(path).map(|(file, _)| file)
+}
+
+/// Opens a file for reading, and says how long it is now.
+pub(crate) fn open_sized(path: &Path) -> Result<(File, u64), StoreError> {
     if can_be_secret(path) {
         return Err(StoreError::Secret { path: path.to_owned() });
     }
     let file = platform::open_without_waiting(path)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(StoreError::NotAFile { path: path.to_owned() });
     }
-    Ok(file)
+    Ok((file, metadata.len()))
 }
 
 /// Reads a whole file that is small by nature, such as settings.
 pub fn read_small(path: &Path) -> Result<Vec<u8>, StoreError> {
     const LARGEST: u64 = 16 * 1024 * 1024;
-    let file = open_file(path)?;
-    let bytes = file.metadata()?.len();
+    let (file, bytes) = open_sized(path)?;
     if bytes > LARGEST {
         return Err(StoreError::TooLarge { path: path.to_owned(), bytes });
     }

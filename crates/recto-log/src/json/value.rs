@@ -212,6 +212,9 @@ impl<'a> Iterator for Elements<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Object<'a> {
     members: Vec<Member<'a>>,
+    /// Whether a key is spelled with an escape, which no client does; looking
+    /// up a field is cheaper without.
+    has_escaped_key: bool,
 }
 
 impl<'a> Object<'a> {
@@ -246,7 +249,13 @@ impl<'a> Object<'a> {
         if rest < bytes.len() {
             return Err(SyntaxError { at: rest, expected: "the end" });
         }
-        Ok(Object { members })
+        Ok(Object::of(members))
+    }
+
+    fn of(members: Vec<Member<'a>>) -> Object<'a> {
+        let escaped = |member: &Member<'_>| memchr::memchr(b'\\', member.raw_key).is_some();
+        let has_escaped_key = members.iter().any(escaped);
+        Object { members, has_escaped_key }
     }
 
     /// The members that are whole at the start of an object whose end is
@@ -254,12 +263,15 @@ impl<'a> Object<'a> {
     pub fn parse_prefix(bytes: &'a [u8]) -> Object<'a> {
         let start = skip_space(bytes, 0);
         let at = if bytes.get(start) == Some(&b'{') { start + 1 } else { bytes.len() };
-        Object { members: Members { bytes, at }.collect() }
+        Object::of(Members { bytes, at }.collect())
     }
 
     /// The member called `name`; the last of them, as in JavaScript.
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
-        self.members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
+        let is = |member: &&Member<'a>| {
+            member.raw_key == name.as_bytes() || (self.has_escaped_key && member.is(name))
+        };
+        self.members.iter().rev().find(is).map(|member| member.value)
     }
 
     /// The string member called `name`.
@@ -280,13 +292,32 @@ impl<'a> Object<'a> {
     /// A key that occurs twice, however it is spelled.
     pub fn duplicate_key(&self) -> Option<Cow<'a, str>> {
         let raw = |member: &Member<'a>| Cow::Borrowed(member.raw_key);
-        if !self.members.iter().any(|member| member.raw_key.contains(&b'\\')) {
-            return self.duplicate_by(raw);
+        if self.has_escaped_key {
+            self.duplicate_by(|member| match member.key() {
+                Cow::Borrowed(_) => raw(member),
+                Cow::Owned(key) => Cow::Owned(key.into_bytes()),
+            })
+        } else if self.may_repeat() {
+            self.duplicate_by(raw)
+        } else {
+            None
         }
-        self.duplicate_by(|member| match member.key() {
-            Cow::Borrowed(_) => raw(member),
-            Cow::Owned(key) => Cow::Owned(key.into_bytes()),
-        })
+    }
+
+    /// A cheap look at all keys: whether two of them may be the same. Every
+    /// line is asked, so this must cost little.
+    fn may_repeat(&self) -> bool {
+        let mut seen = [0u64; 4];
+        let mut may_repeat = false;
+        for member in &self.members {
+            let key = member.raw_key;
+            let byte = |at: usize| usize::from(key.get(at).copied().unwrap_or(0));
+            let ends = byte(0) * 11 + byte(key.len().wrapping_sub(1));
+            let mark = (key.len() * 37 + ends + byte(key.len() / 2) * 5) & 255;
+            may_repeat |= (seen[mark / 64] >> (mark % 64)) & 1 == 1;
+            seen[mark / 64] |= 1 << (mark % 64);
+        }
+        may_repeat
     }
 
     fn duplicate_by(&self, key: impl Fn(&Member<'a>) -> Cow<'a, [u8]>) -> Option<Cow<'a, str>> {

@@ -7,6 +7,9 @@
 
 /// Text that may span lines: line ends and tabs stay.
 pub(crate) fn safe(text: &str) -> String {
+    if is_harmless(text) {
+        return text.to_owned();
+    }
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -43,6 +46,9 @@ pub(crate) fn one_line(text: &str) -> String {
 /// The value is the same.
 pub(crate) fn json_for_terminal(json: &[u8]) -> String {
     let text = String::from_utf8_lossy(json);
+    if is_harmless(&text) {
+        return text.into_owned();
+    }
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if c != '\n' && is_hidden(c) {
@@ -55,6 +61,11 @@ pub(crate) fn json_for_terminal(json: &[u8]) -> String {
         }
     }
     escaped
+}
+
+/// Plain ASCII on its lines, which most text is.
+fn is_harmless(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
 }
 
 /// The length of a colour code (`ESC [ … m`) at the start of the text.
