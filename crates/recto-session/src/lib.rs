@@ -8,10 +8,20 @@
 
 #![warn(missing_docs)]
 
+mod facts;
 mod intern;
 mod node;
 mod session;
+mod turns;
 
+pub use facts::AgentRun;
+pub use facts::Compaction;
+pub use facts::Facts;
+pub use facts::FileAction;
+pub use facts::FileTouch;
+pub use facts::Message;
+pub use facts::Tokens;
+pub use facts::ToolCall;
 pub use intern::NameId;
 pub use intern::Names;
 pub use node::BlockFact;
@@ -21,3 +31,6 @@ pub use node::NodeId;
 pub use node::Parent;
 pub use session::Meta;
 pub use session::Session;
+pub use turns::Turn;
+pub use turns::TurnKind;
+pub use turns::turns;

@@ -14,6 +14,7 @@ use recto_log::classify_user;
 use recto_log::json::Value;
 
 use crate::BlockFact;
+use crate::Facts;
 use crate::Flags;
 use crate::NameId;
 use crate::Names;
@@ -48,6 +49,7 @@ pub struct Session {
     missing_by_uuid: HashMap<EntryUuid, u32>,
     waiting: HashMap<u32, Vec<NodeId>>,
     names: Names,
+    facts: Facts,
     /// What lines outside the chain say.
     pub meta: Meta,
     /// Lines read so far, of all kinds.
@@ -134,12 +136,15 @@ impl Session {
                 self.wait_for_parent(known, node.parent);
                 self.nodes[known.index()] = node;
             }
-            None => self.add_node(node),
+            None => {
+                let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+                self.facts.add(entry, id, &node, &mut self.names);
+                self.add_node(id, node);
+            }
         }
     }
 
-    fn add_node(&mut self, node: Node) {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+    fn add_node(&mut self, id: NodeId, node: Node) {
         self.wait_for_parent(id, node.parent);
         // Lines that came before their parent find it now.
         if let Some(missing) = self.missing_by_uuid.get(&node.uuid)
@@ -283,6 +288,11 @@ impl Session {
             }
         }
         children
+    }
+
+    /// What was gathered beside the graph: messages, tool calls, files, subagents.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// The names that nodes refer to.
