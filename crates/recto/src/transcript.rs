@@ -430,7 +430,7 @@ fn without_text(content: Content<'_>) -> String {
 }
 
 /// The argument of a call that says most about it.
-fn call_summary(input: Value<'_>) -> String {
+pub(crate) fn call_summary(input: Value<'_>) -> String {
     const TELLING: [&str; 12] = [
         "command",
         "file_path",
@@ -458,7 +458,7 @@ fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
 }
 
 /// A slash or shell command as it was typed.
-fn command_text(text: &str) -> String {
+pub(crate) fn command_text(text: &str) -> String {
     if let Some(command) = between(text, "bash-input") {
         return format!("!{command}");
     }
