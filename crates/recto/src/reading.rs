@@ -22,6 +22,7 @@ use crate::target;
 use crate::target::Target;
 use crate::transcript::call_summary;
 use crate::transcript::command_text;
+use crate::transcript::task_text;
 
 /// A log that is being worked on.
 pub(crate) struct Reading {
@@ -111,6 +112,7 @@ fn spoken_text(entry: &Entry<'_>) -> String {
     let text = entry.message().map_or(Cow::Borrowed(""), |message| message.content().text());
     match recto_log::classify_user(entry) {
         UserText::Command | UserText::BashInput => command_text(&text),
+        UserText::TaskNotification => task_text(&text),
         _ => text.into_owned(),
     }
 }

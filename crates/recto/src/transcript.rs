@@ -10,6 +10,7 @@ use recto_log::Content;
 use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::System;
+use recto_log::ToolResult;
 use recto_log::ToolUseId;
 use recto_log::UserText;
 use recto_log::classify_user;
@@ -28,6 +29,8 @@ use crate::text::wrap;
 
 /// How many lines of a result are shown unless all are asked for.
 const RESULT_LINES: usize = 4;
+/// How many lines of a change are shown unless all are asked for.
+const DIFF_LINES: usize = 12;
 /// Text on a wide terminal reads badly; on a pipe it is not wrapped at all.
 const WIDEST: usize = 100;
 /// How many calls are remembered to name their results.
@@ -56,12 +59,21 @@ pub(crate) struct Transcript {
     speaker: Option<Speaker>,
     calls: HashMap<ToolUseId, String>,
     prompts: u64,
+    /// Whether the last thing shown was a tool call or its result.
+    after_tool: bool,
 }
 
 impl Transcript {
     pub(crate) fn new(options: Options, width: Option<usize>) -> Transcript {
         let width = width.map(|width| width.saturating_sub(2).clamp(20, WIDEST));
-        Transcript { options, width, speaker: None, calls: HashMap::new(), prompts: 0 }
+        Transcript {
+            options,
+            width,
+            speaker: None,
+            calls: HashMap::new(),
+            prompts: 0,
+            after_tool: false,
+        }
     }
 
     /// Whether nothing was shown.
@@ -113,6 +125,7 @@ impl Transcript {
                     output.paint(Look::Faint, &heading)
                 ))?;
                 self.speaker = Some(Speaker::User);
+                self.after_tool = false;
                 self.text(&text, Look::Plain, output)?;
                 self.pictures(message.content(), output)
             }
@@ -146,6 +159,9 @@ impl Transcript {
                     let text = text.as_str().unwrap_or_default();
                     if !text.trim().is_empty() {
                         self.speak(Speaker::Model, output)?;
+                        if std::mem::take(&mut self.after_tool) {
+                            output.line("")?;
+                        }
                         self.text(&text, Look::Plain, output)?;
                     }
                 }
@@ -204,6 +220,7 @@ impl Transcript {
             return Ok(());
         }
         self.speak(Speaker::Model, output)?;
+        self.after_tool = true;
         let name = one_line(&name);
         let about = input.map(call_summary).unwrap_or_default();
         let room = self.width.unwrap_or(usize::MAX).saturating_sub(name.len() + 6);
@@ -252,7 +269,9 @@ impl Transcript {
                             output.paint(Look::Faint, &format!("result of {}", one_line(&name)))
                         ))?;
                     }
-                    self.result_text(&text, is_error, output)?;
+                    if is_error || !self.diff(entry, output)? {
+                        self.result_text(&text, is_error, output)?;
+                    }
                 }
                 Block::Text { text } => {
                     let text = text.as_str().unwrap_or_default();
@@ -262,6 +281,41 @@ impl Transcript {
             }
         }
         Ok(())
+    }
+
+    /// What an edit changed. Says whether there was anything to show.
+    fn diff(&mut self, entry: &Entry<'_>, output: &mut Output) -> Result<bool, CommandError> {
+        let patch = match entry.tool_result(None) {
+            Some(ToolResult::Edit { patch, .. } | ToolResult::Write { patch, .. }) => patch,
+            _ => return Ok(false),
+        };
+        let (added, removed) = patch.line_counts();
+        if added + removed == 0 {
+            return Ok(false);
+        }
+        let sum = format!("{} added, {} removed", plural(added, "line"), count(removed));
+        output.line(&format!("  ⎿ {}", output.paint(Look::Faint, &sum)))?;
+        let most = if self.options.tools == ToolDetail::Full { usize::MAX } else { DIFF_LINES };
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(6));
+        let lines: Vec<String> = patch
+            .hunks()
+            .filter_map(|hunk| hunk.get("lines"))
+            .flat_map(Value::elements)
+            .filter_map(|line| Some(safe(&line.as_str()?).replace(['\n', '\t'], "    ")))
+            .collect();
+        for line in lines.iter().take(most) {
+            let look = match line.chars().next() {
+                Some('+') => Look::Good,
+                Some('-') => Look::Bad,
+                _ => Look::Faint,
+            };
+            output.line(format!("    {}", output.paint(look, &fit(line, room))).trim_end())?;
+        }
+        if lines.len() > most {
+            let more = format!("… {} more", plural((lines.len() - most) as u64, "line"));
+            output.line(&format!("    {}", output.paint(Look::Faint, &more)))?;
+        }
+        Ok(true)
     }
 
     /// The text of a result, cut to a few lines.
@@ -374,6 +428,7 @@ impl Transcript {
             return Ok(());
         }
         self.speaker = Some(speaker);
+        self.after_tool = false;
         output.line("")?;
         match speaker {
             Speaker::User => output.line(&output.paint(Look::User, "You")),
@@ -482,7 +537,7 @@ fn without_tags(text: &str) -> String {
 }
 
 /// What a notification of a background task says.
-fn task_text(text: &str) -> String {
+pub(crate) fn task_text(text: &str) -> String {
     let summary = between(text, "summary").or_else(|| between(text, "status"));
     let id = between(text, "task-id").unwrap_or_default();
     format!("task {id}: {}", summary.unwrap_or("has ended"))
