@@ -12,6 +12,8 @@ mod xml;
 use crate::Item;
 use crate::Origin;
 
+pub use json::item_json;
+
 /// A format that a session can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {

@@ -42,5 +42,6 @@ pub use node::Parent;
 pub use session::Meta;
 pub use session::Session;
 pub use turns::Turn;
+pub use turns::TurnCounter;
 pub use turns::TurnKind;
 pub use turns::turns;

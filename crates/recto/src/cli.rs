@@ -11,6 +11,7 @@ use crate::commands::agents::AgentsArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::drift::DriftArgs;
+use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
@@ -73,6 +74,7 @@ pub(crate) enum Command {
     Agents(AgentsArgs),
     Files(FilesArgs),
     History(HistoryArgs),
+    Export(ExportArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

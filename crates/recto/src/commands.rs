@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod drift;
+pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod history;
 pub(crate) mod home;
@@ -47,6 +48,7 @@ pub(crate) fn run(
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
+        Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),

@@ -11,6 +11,9 @@ use recto_session::NodeId;
 use recto_session::Session;
 use recto_session::ToolCall;
 use recto_session::Turn;
+use recto_session::call_about;
+use recto_session::command_text;
+use recto_session::task_text;
 use recto_session::turns;
 use recto_store::Home;
 use recto_store::Inventory;
@@ -20,9 +23,6 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::target;
 use crate::target::Target;
-use crate::transcript::call_summary;
-use crate::transcript::command_text;
-use crate::transcript::task_text;
 
 /// A log that is being worked on.
 pub(crate) struct Reading {
@@ -80,7 +80,7 @@ impl Reading {
     /// The arguments of a tool call in a few words.
     pub(crate) fn call_about(&self, call: &ToolCall) -> String {
         let about = |entry: &Entry<'_>| {
-            with_call(entry, self.session().name(call.id), call_summary).unwrap_or_default()
+            with_call(entry, self.session().name(call.id), call_about).unwrap_or_default()
         };
         call.call.and_then(|id| self.loaded.with_entry(id, about)).unwrap_or_default()
     }

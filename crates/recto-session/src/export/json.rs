@@ -40,7 +40,7 @@ fn push(out: &mut String, json: &[u8]) {
 }
 
 /// One item as an object.
-pub(crate) fn item_json(placed: Placed<'_>) -> ObjectWriter {
+pub fn item_json(placed: Placed<'_>) -> ObjectWriter {
     let time = placed.origin.time.map(|time| format!("{time:.3}"));
     let object = ObjectWriter::new()
         .string("item", name_of(placed.item))

@@ -3,6 +3,7 @@
 use clap::Args;
 use recto_log::json::ObjectWriter;
 use recto_session::ToolCall;
+use recto_session::call_about;
 use recto_store::Agent;
 use recto_store::FileKind;
 use recto_store::Home;
@@ -22,7 +23,6 @@ use crate::text::fit;
 use crate::text::one_line;
 use crate::text::plural;
 use crate::text::safe;
-use crate::transcript::call_summary;
 
 /// Show the subagents of a session
 ///
@@ -223,13 +223,13 @@ fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
             .and_then(|id| {
                 agent
                     .loaded
-                    .with_entry(id, |entry| with_call(entry, session.name(call.id), call_summary))
+                    .with_entry(id, |entry| with_call(entry, session.name(call.id), call_about))
             })
             .flatten()
             .unwrap_or_default();
         let look = if call.is_error || call.result.is_none() { Look::Bad } else { Look::Plain };
         let width = output.width.unwrap_or(usize::MAX);
-        let line = fit(&format!("  {} {about}", one_line(name)), width);
+        let line = fit(&format!("  {} {}", one_line(name), one_line(&about)), width);
         output.line(&output.paint(look, line.trim_end()))?;
     }
     write_part("Answer", &answer_text(agent), output)
