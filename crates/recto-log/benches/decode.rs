@@ -55,6 +55,9 @@ fn append_logs(folder: &Path, bytes: &mut Vec<u8>) {
     }
 }
 
+/// A way to go through all bytes.
+type Way = fn(&[u8]);
+
 fn decode_slice(bytes: &[u8]) {
     for line in Lines::new(bytes) {
         black_box(decode(line));
@@ -77,7 +80,7 @@ fn find_lines(bytes: &[u8]) {
 fn benchmark(criterion: &mut Criterion) {
     let corpora =
         [("old", generated(Shape::Old)), ("new", generated(Shape::New)), ("recorded", recorded())];
-    let ways: [(&str, fn(&[u8])); 3] =
+    let ways: [(&str, Way); 3] =
         [("slice", decode_slice), ("reader", decode_reader), ("lines", find_lines)];
     let mut group = criterion.benchmark_group("decode");
     group.sample_size(10);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use anyhow::Context as _;
+use anyhow::bail;
 use wait4::Wait4 as _;
 
 use crate::repository::say;
@@ -28,6 +29,8 @@ pub(super) struct Case {
     pub(super) label: String,
     pub(super) words: Vec<OsString>,
     piped: bool,
+    /// The largest exit code that is an answer and no failure.
+    worst_answer: i32,
     samples: Vec<Sample>,
     /// Why the command cannot be measured.
     pub(super) failure: Option<String>,
@@ -59,6 +62,7 @@ impl Case {
             label: label.into(),
             words: words.into(),
             piped: false,
+            worst_answer: 0,
             samples: Vec::new(),
             failure: None,
         }
@@ -67,6 +71,12 @@ impl Case {
     /// The output is read by somebody, instead of going nowhere.
     pub(super) fn through_a_pipe(mut self) -> Case {
         self.piped = true;
+        self
+    }
+
+    /// An exit code of 1 says that something was found, or nothing: it is an answer.
+    pub(super) fn may_answer_one(mut self) -> Case {
+        self.worst_answer = 1;
         self
     }
 
@@ -79,8 +89,44 @@ impl Case {
         })
     }
 
-    fn run(&self, home: &Path, folder: &Path) -> anyhow::Result<Sample> {
+    /// Runs the command once without measuring: does it work at all? A command
+    /// that prints nothing has read nothing, whatever its exit code says.
+    fn try_out(&self, home: &Path, folder: &Path) -> anyhow::Result<()> {
+        let (_, printed) = self.run(home, folder, Stdio::piped())?;
+        if printed == 0 {
+            bail!("it printed nothing");
+        }
+        Ok(())
+    }
+
+    fn measure(&self, home: &Path, folder: &Path) -> anyhow::Result<Sample> {
+        let output = if self.piped { Stdio::piped() } else { Stdio::null() };
+        Ok(self.run(home, folder, output)?.0)
+    }
+
+    /// Runs the command; gives what it took and how much it wrote into a pipe.
+    fn run(&self, home: &Path, folder: &Path, output: Stdio) -> anyhow::Result<(Sample, u64)> {
         let errors = folder.join("errors.txt");
+        let mut command = self.command(home, folder)?;
+        command.stdin(Stdio::null()).stdout(output).stderr(File::create(&errors)?);
+        let start = Instant::now();
+        let mut child = command.spawn().context("cannot be started")?;
+        let printed = match child.stdout.take() {
+            Some(mut output) => io::copy(&mut output, &mut io::sink())?,
+            None => 0,
+        };
+        let used = child.wait4()?;
+        let wall = start.elapsed();
+        if used.status.code().is_none_or(|code| code > self.worst_answer) {
+            let said = String::from_utf8_lossy(&fs::read(&errors)?).into_owned();
+            bail!("{}: {}", used.status, said.lines().next().unwrap_or("no word"));
+        }
+        let cpu = used.rusage.utime + used.rusage.stime;
+        Ok((Sample { cpu, wall, peak: used.rusage.maxrss }, printed))
+    }
+
+    /// The command, which sees the given home and no other.
+    fn command(&self, home: &Path, folder: &Path) -> anyhow::Result<Command> {
         let empty = folder.join("empty-home");
         fs::create_dir_all(&empty)?;
         let (program, words) = self.words.split_first().context("no command")?;
@@ -89,44 +135,28 @@ impl Case {
         for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
             command.env(name, &empty);
         }
-        command.stdin(Stdio::null()).stderr(File::create(&errors)?);
-        command.stdout(if self.piped { Stdio::piped() } else { Stdio::null() });
-        let start = Instant::now();
-        let mut child = command.spawn().context("cannot be started")?;
-        if let Some(mut output) = child.stdout.take() {
-            io::copy(&mut output, &mut io::sink())?;
-        }
-        let used = child.wait4()?;
-        let wall = start.elapsed();
-        // 1 is an answer too: something was found, or nothing.
-        if !matches!(used.status.code(), Some(0 | 1)) {
-            let said = String::from_utf8_lossy(&fs::read(&errors)?).into_owned();
-            anyhow::bail!("{}: {}", used.status, said.lines().next().unwrap_or("no word"));
-        }
-        let cpu = used.rusage.utime + used.rusage.stime;
-        Ok(Sample { cpu, wall, peak: used.rusage.maxrss })
+        Ok(command)
     }
 }
 
 /// Measures everything in turns. A command that fails is left out from then on.
-pub(super) fn run(groups: &mut [Group], rounds: usize, folder: &Path) -> anyhow::Result<()> {
-    // The round before the first warms the caches of the file system.
+pub(super) fn run(groups: &mut [Group], rounds: usize, folder: &Path) {
+    // The round before the first also warms the caches of the file system.
     for round in 0..=rounds {
         say(&format!("round {round} of {rounds}"));
         for group in &mut *groups {
             for case in group.cases.iter_mut().filter(|case| case.failure.is_none()) {
-                match case.run(&group.home, folder) {
-                    Ok(sample) if round > 0 => case.samples.push(sample),
-                    Ok(_) => {}
-                    Err(error) => {
-                        say(&format!("{} ({}): {error:#}", case.label, group.title));
-                        case.failure = Some(format!("{error:#}"));
-                    }
+                let outcome = match round {
+                    0 => case.try_out(&group.home, folder),
+                    _ => case.measure(&group.home, folder).map(|sample| case.samples.push(sample)),
+                };
+                if let Err(error) = outcome {
+                    say(&format!("{} ({}): {error:#}", case.label, group.title));
+                    case.failure = Some(format!("{error:#}"));
                 }
             }
         }
     }
-    Ok(())
 }
 
 fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
@@ -142,26 +172,55 @@ mod tests {
         Case::new(script, ["sh".into(), "-c".into(), script.into()])
     }
 
-    #[test]
-    fn a_failing_command_is_told_and_the_others_are_measured() {
+    /// The failures of some commands after two rounds.
+    fn failures(cases: Vec<Case>) -> Vec<Option<String>> {
         let folder = tempfile::tempdir().unwrap();
         let mut group = Group::new("test".to_owned(), folder.path());
-        group
-            .cases
-            .push(shell("test \"$CLAUDE_CONFIG_DIR\" = \"$(cd \"$HOME/..\"; pwd)\" || exit 7"));
-        group.cases.push(shell("echo 'no such command' >&2; exit 2"));
-        group.cases.push(Case::new("missing", ["/does/not/exist".into()]));
-        group.cases.push(shell("head -c 1000000 /dev/zero; exit 1").through_a_pipe());
+        group.cases = cases;
         let mut groups = [group];
-        run(&mut groups, 3, folder.path()).unwrap();
-        let [good, bad, missing, piped] = &groups[0].cases[..] else { panic!() };
-        assert_eq!(good.failure, None);
-        assert!(good.median().unwrap().peak > 0);
-        assert!(bad.failure.as_deref().unwrap().contains("no such command"));
-        assert_eq!(bad.median(), None);
-        assert!(missing.failure.as_deref().unwrap().contains("cannot be started"));
-        assert_eq!((piped.failure.as_deref(), piped.samples.len()), (None, 3));
-        assert!(groups[0].has_failures());
+        run(&mut groups, 2, folder.path());
+        for case in &groups[0].cases {
+            assert_eq!(case.samples.len(), if case.failure.is_some() { 0 } else { 2 });
+            assert_eq!(case.median().is_some(), case.failure.is_none());
+        }
+        groups[0].cases.iter().map(|case| case.failure.clone()).collect()
+    }
+
+    #[test]
+    fn a_failing_command_is_told_and_the_others_are_measured() {
+        let found = failures(vec![
+            shell("echo 'no such command' >&2; exit 2").may_answer_one(),
+            shell("echo x"),
+            Case::new("missing", ["/does/not/exist".into()]),
+            shell("head -c 1000000 /dev/zero").through_a_pipe(),
+        ]);
+        assert!(found[0].as_deref().unwrap().contains("no such command"));
+        assert_eq!(found[1], None);
+        assert!(found[2].as_deref().unwrap().contains("cannot be started"));
+        assert_eq!(found[3], None);
+    }
+
+    #[test]
+    fn a_command_that_did_no_work_is_not_measured() {
+        let found = failures(vec![
+            shell("echo x; exit 1"),
+            shell("echo x; exit 1").may_answer_one(),
+            shell("echo 'no data' >&2"),
+        ]);
+        assert!(found[0].is_some());
+        assert_eq!(found[1], None);
+        assert!(found[2].as_deref().unwrap().contains("printed nothing"));
+    }
+
+    #[test]
+    fn a_command_sees_the_given_home_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let command = shell("env").command(&home, folder.path()).unwrap();
+        for (name, value) in command.get_envs() {
+            assert!(Path::new(value.unwrap()).starts_with(folder.path()), "{name:?}");
+        }
+        assert_eq!(command.get_envs().count(), 6);
     }
 
     #[test]

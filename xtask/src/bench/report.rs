@@ -23,7 +23,7 @@ pub(super) fn render(
     );
     text.push_str("CPU is user and system time of all threads; × is CPU against the first row.\n");
     if !has_ccusage {
-        text.push_str("ccusage is not here: npm could not install it.\n");
+        text.push_str("ccusage is not here: it could not be installed.\n");
     }
     text.push_str("\n## Decoder, one thread\n\n| what | bytes a second |\n|---|---:|\n");
     for (name, speed) in decoder {
