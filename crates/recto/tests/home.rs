@@ -49,6 +49,8 @@ fn the_narrowest_setting_counts() {
     assert_eq!(setting(), "20 by project, 1 due");
     std::fs::write(here.join("settings.local.json"), r#"{"cleanupPeriodDays":5}"#).unwrap();
     assert_eq!(setting(), "5 by local, 3 due");
+    let shown = test.run(&["home"]).stdout;
+    assert!(shown.contains("365 in [work]/.claude/settings.local.json."), "{shown}");
     std::fs::write(here.join("settings.local.json"), r#"{"cleanupPeriodDays":0}"#).unwrap();
     assert_eq!(setting(), "20 by project, 1 due");
 }

@@ -22,7 +22,6 @@ use crate::text::Column;
 use crate::text::Table;
 use crate::text::age;
 use crate::text::bytes;
-use crate::text::count;
 use crate::text::one_line;
 use crate::text::path_from_home;
 use crate::text::plural;
@@ -114,13 +113,12 @@ pub(crate) fn cmd_home(
     for cells in table.layout(output.width.map(|width| width.saturating_sub(2))) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
     }
+    // The setting in force is the one to change: a wider one would change nothing.
+    let file = setting.path.clone().unwrap_or_else(|| home.settings());
     output.line(&format!(
         "To keep them, set \"cleanupPeriodDays\": {} in {}.",
-        count(365.max(setting.days.saturating_mul(2))).replace(',', ""),
-        one_line(&path_from_home(
-            &home.settings().to_string_lossy(),
-            environment.user_home.as_deref()
-        ))
+        365.max(setting.days.saturating_mul(2)),
+        one_line(&path_from_home(&file.to_string_lossy(), environment.user_home.as_deref()))
     ))?;
     Ok(Outcome::Done)
 }

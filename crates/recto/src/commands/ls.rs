@@ -46,8 +46,6 @@ use crate::text::short_model;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct LsArgs {
-    #[command(flatten)]
-    filter: FilterArgs,
     /// List the logs of subagents too
     #[arg(long)]
     agents: bool,
@@ -60,6 +58,9 @@ pub(crate) struct LsArgs {
     /// List at most this many
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
+    // The last, because its heading holds for all that follow.
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 /// One log of a listing.
