@@ -6,6 +6,7 @@
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
+//! | `documents` | what the documents show is what the program prints; their links lead somewhere |
 //! | `structure` | crates, file sizes and documents are as the rules say |
 //!
 //! `support` is their tool. Every run of the program has an environment of its
@@ -19,6 +20,7 @@
 mod bad_input;
 mod check;
 mod demo;
+mod documents;
 mod drift;
 mod home;
 mod hostile;
