@@ -1,0 +1,36 @@
+//! The conversation in a Claude Code session log.
+//!
+//! One fold makes a [`Session`] of the entries of a log, whether they come from
+//! a finished file or from a tail that grows: [`Session::push`]. Everything else
+//! is a pure function of it. The session keeps facts about lines (ids, parents,
+//! times, which blocks are in them) and not their text: what needs text asks for
+//! a line again by its place, so that a log of any size fits in memory.
+
+#![warn(missing_docs)]
+
+mod facts;
+mod intern;
+mod node;
+mod session;
+mod turns;
+
+pub use facts::AgentRun;
+pub use facts::Compaction;
+pub use facts::Facts;
+pub use facts::FileAction;
+pub use facts::FileTouch;
+pub use facts::Message;
+pub use facts::Tokens;
+pub use facts::ToolCall;
+pub use intern::NameId;
+pub use intern::Names;
+pub use node::BlockFact;
+pub use node::Flags;
+pub use node::Node;
+pub use node::NodeId;
+pub use node::Parent;
+pub use session::Meta;
+pub use session::Session;
+pub use turns::Turn;
+pub use turns::TurnKind;
+pub use turns::turns;

@@ -1,0 +1,134 @@
+//! Lines of the chain as facts, without their text.
+
+use jiff::Timestamp;
+use recto_log::EntryUuid;
+use recto_log::Kind;
+use recto_log::UserText;
+
+use crate::NameId;
+
+/// A line of the chain, by its place in [`crate::Session::nodes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The place as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a line follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Parent {
+    /// Nothing: `parentUuid` is `null`, missing or no string.
+    Root,
+    /// A line that is there.
+    Node(NodeId),
+    /// A line that is not there, or not yet: a place in
+    /// [`crate::Session::missing_uuid`].
+    Missing(u32),
+}
+
+/// One content block of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockFact {
+    /// Text.
+    Text {
+        /// Nothing but white space.
+        is_blank: bool,
+    },
+    /// Thinking, shown or encrypted.
+    Thinking {
+        /// Whether it has a signature, without which the API refuses it.
+        is_signed: bool,
+    },
+    /// A tool call.
+    ToolUse {
+        /// The id of the call.
+        id: NameId,
+        /// The tool.
+        name: NameId,
+    },
+    /// A tool's result.
+    ToolResult {
+        /// The id of the call.
+        id: NameId,
+        /// Whether the call failed.
+        is_error: bool,
+    },
+    /// A picture or document.
+    Media,
+    /// Anything else.
+    Other,
+}
+
+/// Yes-or-no facts of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// The line belongs to a subagent.
+    pub is_sidechain: bool,
+    /// The client, not the user, wrote it.
+    pub is_meta: bool,
+    /// It is the summary of a compaction.
+    pub is_compact_summary: bool,
+    /// It stands for a failed API call.
+    pub is_api_error: bool,
+    /// The client made the message up.
+    pub is_synthetic: bool,
+    /// The answer was stopped while it was written.
+    pub is_aborted: bool,
+    /// The content is a string, not an array.
+    pub is_string: bool,
+    /// The line has a `message` object.
+    pub has_message: bool,
+    /// A string holds a lone surrogate or invalid UTF-8.
+    pub is_broken_text: bool,
+}
+
+/// A line of the chain.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The line's id.
+    pub uuid: EntryUuid,
+    /// What it follows.
+    pub parent: Parent,
+    /// What it follows in meaning, across a compaction.
+    pub logical_parent: Option<EntryUuid>,
+    /// The call's line that a result belongs to (`sourceToolAssistantUUID`).
+    pub source: Option<EntryUuid>,
+    /// The line's number, from 1.
+    pub line: u64,
+    /// Where the line starts in the file.
+    pub offset: u64,
+    /// How long it is.
+    pub length: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// The subtype of a system line, or the type of an attachment.
+    pub subtype: Option<NameId>,
+    /// What a user line is; `Nothing` for others.
+    pub user: UserText,
+    /// When it was written.
+    pub time: Option<Timestamp>,
+    /// The API message that it is part of.
+    pub message: Option<NameId>,
+    /// The model that answered.
+    pub model: Option<NameId>,
+    /// Yes-or-no facts.
+    pub flags: Flags,
+    /// The blocks of its content.
+    pub blocks: Box<[BlockFact]>,
+}
+
+impl Node {
+    /// Whether the line is part of what was said: a user or assistant line.
+    pub fn is_spoken(&self) -> bool {
+        matches!(self.kind, Kind::User | Kind::Assistant)
+    }
+
+    /// Whether the line holds a tool's result.
+    pub fn has_result(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, BlockFact::ToolResult { .. }))
+    }
+}
