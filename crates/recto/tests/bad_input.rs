@@ -369,12 +369,17 @@ fn what_may_not_be_read_is_told() {
     assert_snapshot!(run(&["check", "--all"]).shown(), @"
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  0 of 0 lines  [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     8 lines in 5 logs: 0 damaged, 1 log could not be read
+    --- stderr
+    skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 1
     ");
     assert_snapshot!(run(&["drift"]).shown(), @"
     recto 0.1.0, 8 lines
     client versions: 2.0.50 (4), 2.1.325 (2)
     Nothing unknown.
+    --- stderr
+    skipped: [claude]/projects/-home-dev-docs may not be read
+    skipped: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     --- exit 0
     ");
     assert_snapshot!(run(&[]).shown(), @"
@@ -388,6 +393,8 @@ fn what_may_not_be_read_is_told() {
       recto ls                    all sessions; --since 7d, --project NAME
       recto home                  what takes room, and what the client will delete
       recto check --all           look for damage
+    --- stderr
+    skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0
     ");
     set(&project, 0o755);

@@ -58,8 +58,7 @@ pub(crate) fn cmd_home(
 ) -> Result<Outcome, CommandError> {
     let now = environment.now();
     let areas = home.areas();
-    let here = std::env::current_dir().ok();
-    let setting = home.cleanup_setting(here.as_deref());
+    let setting = home.cleanup_setting(environment.working_directory.as_deref());
     let due = due_sessions(home, &setting, now, args.within);
     if output.json {
         return write_json(home, &areas, &setting, &due, output);
@@ -133,7 +132,8 @@ fn due_sessions(home: &Home, setting: &CleanupSetting, now: Timestamp, days: u64
         .iter()
         .filter(|session| session.bytes > 0 && retention.is_due(session, now, days))
         .filter_map(|session| {
-            let digest = Digest::read(&session.path, false).ok()?;
+            // A log that may not be read will be deleted all the same.
+            let digest = Digest::read(&session.path, false).unwrap_or_default();
             (digest.kind == FileKind::Session).then(|| Due {
                 session: session.clone(),
                 title: digest.title.map_or_else(String::new, |(title, _)| title),

@@ -22,6 +22,7 @@ use crate::filter::Filter;
 use crate::filter::FilterArgs;
 use crate::output::Look;
 use crate::output::Output;
+use crate::target::tell_skipped;
 use crate::text::Column;
 use crate::text::Table;
 use crate::text::age;
@@ -225,9 +226,7 @@ pub(crate) fn cmd_ls(
         }
         table(&rows, environment, output, now)?;
     }
-    for skipped in &inventory.skipped {
-        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
-    }
+    tell_skipped(&inventory, output);
     if rows.is_empty() {
         if !output.json {
             let hidden = inventory.sessions.len() as u64;
