@@ -22,7 +22,7 @@ use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
 use crate::commands::turns::TurnsArgs;
 
-/// Read, watch, edit, collect and continue Claude Code sessions.
+/// Find, read and check the sessions of Claude Code.
 ///
 /// Without a command, recto shows an overview of the home: how many sessions
 /// there are, which ones run now, and the newest ones.
@@ -82,6 +82,10 @@ pub(crate) enum Command {
     ///
     /// Nothing of yours is read or written: the sample is put into a temporary
     /// directory and removed again.
+    ///
+    /// Example:
+    ///   recto demo
+    #[command(verbatim_doc_comment)]
     Demo,
     Completions(CompletionsArgs),
     Man(ManArgs),
