@@ -14,7 +14,7 @@ use crate::support::repository;
 #[test]
 fn a_session_reads_as_a_conversation() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["show", "3f2a"]).shown(), @"
+    assert_snapshot!(test.run(&["show", "3f2a"]).shown(), @r#"
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
@@ -31,6 +31,7 @@ fn a_session_reads_as_a_conversation() {
         … 2 lines more
       ⏺ Read /home/dev/app/gone.rs
       ⎿ File does not exist.
+
       Repaired: empty lines are skipped now.
 
     You
@@ -38,23 +39,23 @@ fn a_session_reads_as_a_conversation() {
       ⎿ Total: $0.12
 
       [Request interrupted by user]
-      ── conversation compacted (manual), 150,000 tokens before ──
+      ── conversation compacted (manual), 150000 tokens before ──
       summary of the conversation so far
 
-    You  2  2026-11-16 08:00:18
+    You  4  2026-11-16 08:00:18
       Thanks!
 
     Claude
       You are welcome.
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
 fn everything_is_shown_when_asked_for() {
     let test = TestHome::with_sessions();
     let arguments = ["show", "3f2a", "--thinking", "--tools", "full", "--meta", "--agents"];
-    assert_snapshot!(test.run(&arguments).shown(), @"
+    assert_snapshot!(test.run(&arguments).shown(), @r#"
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
@@ -78,6 +79,7 @@ fn everything_is_shown_when_asked_for() {
       ⏺ Read
         file_path: /home/dev/app/gone.rs
       ⎿ File does not exist.
+
       Repaired: empty lines are skipped now.
 
     You
@@ -86,11 +88,11 @@ fn everything_is_shown_when_asked_for() {
 
       <system-reminder>Be brief.</system-reminder>
       [Request interrupted by user]
-      ── conversation compacted (manual), 150,000 tokens before ──
+      ── conversation compacted (manual), 150000 tokens before ──
       summary of the conversation so far
       We repaired the parser.
 
-    You  2  2026-11-16 08:00:18
+    You  4  2026-11-16 08:00:18
       Thanks!
 
     Claude
@@ -105,7 +107,7 @@ fn everything_is_shown_when_asked_for() {
     Claude
       There are two callers.
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
