@@ -8,8 +8,10 @@
 
 #![warn(missing_docs)]
 
+pub mod export;
 mod facts;
 mod intern;
+mod items;
 mod node;
 mod session;
 mod turns;
@@ -24,6 +26,14 @@ pub use facts::Tokens;
 pub use facts::ToolCall;
 pub use intern::NameId;
 pub use intern::Names;
+pub use items::Diff;
+pub use items::Item;
+pub use items::NoteKind;
+pub use items::Origin;
+pub use items::call_about;
+pub use items::command_text;
+pub use items::items;
+pub use items::task_text;
 pub use node::BlockFact;
 pub use node::Flags;
 pub use node::Node;
@@ -32,5 +42,6 @@ pub use node::Parent;
 pub use session::Meta;
 pub use session::Session;
 pub use turns::Turn;
+pub use turns::TurnCounter;
 pub use turns::TurnKind;
 pub use turns::turns;

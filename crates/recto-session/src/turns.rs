@@ -6,8 +6,10 @@
 //! file's order decide.
 
 use jiff::Timestamp;
+use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::UserText;
+use recto_log::classify_user;
 
 use crate::BlockFact;
 use crate::NodeId;
@@ -139,9 +141,35 @@ pub fn turns(session: &Session) -> Vec<Turn> {
     turns
 }
 
+/// Numbers turns while a log is read, line by line.
+///
+/// Gives the numbers of [`turns`] without a second pass; they differ only in
+/// lines that stand before their own prompt, or after the prompt of another
+/// branch.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TurnCounter {
+    number: u32,
+}
+
+impl TurnCounter {
+    /// The number of the turn that the next line belongs to.
+    pub fn next(&mut self, entry: &Entry<'_>) -> u32 {
+        if entry.kind() == Kind::User && kind_of_text(classify_user(entry)).is_some() {
+            self.number += 1;
+        } else if self.number == 0 && entry.kind().in_chain() && entry.get("uuid").is_some() {
+            self.number = 1;
+        }
+        self.number
+    }
+}
+
 /// What a line begins, if it begins a turn.
 fn kind_of(session: &Session, id: NodeId) -> Option<TurnKind> {
-    match session.node(id).user {
+    kind_of_text(session.node(id).user)
+}
+
+fn kind_of_text(text: UserText) -> Option<TurnKind> {
+    match text {
         UserText::Human => Some(TurnKind::Human),
         UserText::AgentTask => Some(TurnKind::Agent),
         UserText::Command => Some(TurnKind::Command),

@@ -125,6 +125,31 @@ fn commands_tasks_and_lines_without_a_prompt_are_turns_too() {
 }
 
 #[test]
+fn the_counter_gives_the_same_numbers() {
+    let lines = [
+        user("p1", "", "\"one\""),
+        answer("a1", "p1", "m1", 1, TEXT),
+        user("c", "a1", "\"<command-name>/cost</command-name>\""),
+        user("p2", "c", "\"two\""),
+        answer("a2", "p2", "m2", 1, TEXT),
+    ];
+    let session = session(&lines);
+    let mut counter = TurnCounter::default();
+    let counted: Vec<u32> = lines
+        .iter()
+        .map(|line| counter.next(&decode(recto_log::RawLine::alone(line.as_bytes())).0))
+        .collect();
+    let mut numbers = vec![0; lines.len()];
+    for turn in turns(&session) {
+        for id in &turn.nodes {
+            numbers[id.index()] = turn.number;
+        }
+    }
+    assert_eq!(counted, numbers);
+    assert_eq!(counted, [1, 1, 2, 3, 3]);
+}
+
+#[test]
 fn no_lines_no_turns() {
     assert_eq!(turns(&Session::new()), []);
 }

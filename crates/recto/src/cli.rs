@@ -7,13 +7,20 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::commands::agents::AgentsArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::drift::DriftArgs;
+use crate::commands::export::ExportArgs;
+use crate::commands::files::FilesArgs;
+use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::show::ShowArgs;
+use crate::commands::stats::StatsArgs;
+use crate::commands::tools::ToolsArgs;
+use crate::commands::turns::TurnsArgs;
 
 /// Find, read and check the sessions of Claude Code.
 ///
@@ -61,6 +68,13 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     Ls(LsArgs),
     Show(ShowArgs),
+    Stats(StatsArgs),
+    Turns(TurnsArgs),
+    Tools(ToolsArgs),
+    Agents(AgentsArgs),
+    Files(FilesArgs),
+    History(HistoryArgs),
+    Export(ExportArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),
