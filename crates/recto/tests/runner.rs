@@ -5,6 +5,7 @@
 //! | `overview`, `ls`, `show`, `home`, `drift`, `check`, `demo` | what each command prints, in a few snapshots |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
+//! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
 //! | `documents` | what the documents show is what the program prints; their links lead somewhere |
 //! | `structure` | crates, file sizes and documents are as the rules say |
@@ -30,6 +31,8 @@ mod reference;
 mod show;
 mod structure;
 mod support;
+#[cfg(unix)]
+mod terminal;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

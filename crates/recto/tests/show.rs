@@ -5,10 +5,13 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
+use recto_testkit::Client;
+use recto_testkit::SessionBuilder;
 
 use crate::support::DOCS;
 use crate::support::FIX;
 use crate::support::TestHome;
+use crate::support::hours_ago;
 use crate::support::repository;
 
 #[test]
@@ -167,6 +170,19 @@ fn raw_gives_the_bytes_of_every_recorded_log() {
         assert_eq!(run.code, 0, "{}: {}", log.display(), run.stderr);
         assert!(run.raw.stdout == fs::read(&log).unwrap(), "{} differs", log.display());
     }
+}
+
+#[test]
+fn raw_gives_the_bytes_of_a_large_log() {
+    let test = TestHome::empty();
+    let mut log = SessionBuilder::new(FIX, Client::V2_1_325);
+    for number in 0..3000 {
+        log = log.prompt(&format!("{number} {}", "x".repeat(500)));
+    }
+    test.home.add(&log.clone().raw("{torn"), hours_ago(1));
+    let run = test.run(&["show", "--raw"]);
+    assert!(run.raw.stdout.len() > 1_000_000);
+    assert!(run.raw.stdout == [log.bytes(), b"{torn"].concat(), "the bytes differ");
 }
 
 /// Every log below a directory.
