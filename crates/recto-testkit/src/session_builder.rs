@@ -173,6 +173,18 @@ impl SessionBuilder {
         self.call(name, input, result, ResultOf::Success)
     }
 
+    /// A call of a tool and its result, with what the client keeps of it for
+    /// itself (JSON text of `toolUseResult`).
+    pub fn tool_with_detail(
+        self,
+        name: &str,
+        input: &str,
+        result: &str,
+        detail: &str,
+    ) -> SessionBuilder {
+        self.call(name, input, result, ResultOf::Detailed(detail))
+    }
+
     /// A call of a tool that fails.
     pub fn failed_tool(self, name: &str, input: &str, result: &str) -> SessionBuilder {
         self.call(name, input, result, ResultOf::Failure)
@@ -261,7 +273,7 @@ impl SessionBuilder {
         &self.cwd
     }
 
-    fn call(self, name: &str, input: &str, result: &str, of: ResultOf) -> SessionBuilder {
+    fn call(self, name: &str, input: &str, result: &str, of: ResultOf<'_>) -> SessionBuilder {
         let id = format!("toolu_{}{:04}", &self.session[..8], self.counted);
         let call = ObjectWriter::new()
             .string("type", "tool_use")
@@ -278,11 +290,13 @@ impl SessionBuilder {
             .boolean("is_error", failed);
         let blocks = ArrayWriter::new().json(&block.finish()).finish();
         let mut line = built.chained("user").user_blocks(&blocks);
-        line = if failed {
-            line.string("toolUseResult", &format!("Error: {result}"))
-        } else {
-            let detail = ObjectWriter::new().string("stdout", result).string("stderr", "");
-            line.json("toolUseResult", &detail.finish())
+        line = match of {
+            ResultOf::Failure => line.string("toolUseResult", &format!("Error: {result}")),
+            ResultOf::Detailed(detail) => line.json("toolUseResult", detail.as_bytes()),
+            ResultOf::Success => {
+                let detail = ObjectWriter::new().string("stdout", result).string("stderr", "");
+                line.json("toolUseResult", &detail.finish())
+            }
         };
         if let (Client::V2_1_29 | Client::V2_1_325, Some(call)) = (built.client, &built.leaf) {
             line = line.string("sourceToolAssistantUUID", call);
@@ -372,9 +386,10 @@ impl SessionBuilder {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ResultOf {
+enum ResultOf<'a> {
     Success,
     Failure,
+    Detailed(&'a str),
 }
 
 #[cfg(test)]

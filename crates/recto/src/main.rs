@@ -10,6 +10,7 @@ mod error;
 mod filter;
 mod output;
 mod reading;
+mod sweep;
 mod target;
 mod text;
 mod transcript;

@@ -45,12 +45,7 @@ impl Reading {
         let target = target::find(home, &inventory, environment, text)?;
         let loaded = Loaded::read(&target.path)?;
         let turns = turns(&loaded.session);
-        let mut turn_of = vec![0; loaded.session.nodes().len()];
-        for (place, turn) in turns.iter().enumerate() {
-            for id in &turn.nodes {
-                turn_of[id.index()] = place;
-            }
-        }
+        let turn_of = turn_places(&loaded.session, &turns);
         Ok(Reading { target, inventory, loaded, turns, turn_of })
     }
 
@@ -84,6 +79,17 @@ impl Reading {
         };
         call.call.and_then(|id| self.loaded.with_entry(id, about)).unwrap_or_default()
     }
+}
+
+/// The turn of each line, as a place in `turns`.
+pub(crate) fn turn_places(session: &Session, turns: &[Turn]) -> Vec<usize> {
+    let mut places = vec![0; session.nodes().len()];
+    for (place, turn) in turns.iter().enumerate() {
+        for id in &turn.nodes {
+            places[id.index()] = place;
+        }
+    }
+    places
 }
 
 /// Does something with the input of a call in a line.
