@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod drift;
 pub(crate) mod export;
+pub(crate) mod file_uses;
 pub(crate) mod files;
 pub(crate) mod history;
 pub(crate) mod home;

@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod environment;
 mod error;
+mod file_path;
 mod filter;
 mod output;
 mod reading;

@@ -111,7 +111,7 @@ pub(crate) fn with_call<T>(
 }
 
 /// The text of a user or assistant line; commands as they were typed.
-fn spoken_text(entry: &Entry<'_>) -> String {
+pub(crate) fn spoken_text(entry: &Entry<'_>) -> String {
     if let Some(prompt) = entry.attachment().and_then(|attachment| attachment.queued_prompt()) {
         return recto_log::Content::of(Some(prompt)).text().into_owned();
     }

@@ -22,6 +22,7 @@ use recto_store::Loaded;
 use crate::output::Output;
 use crate::output::Progress;
 use crate::output::remark;
+use crate::reading::spoken_text;
 use crate::reading::turn_places;
 
 /// A log that is being asked.
@@ -53,6 +54,13 @@ impl Swept<'_> {
             call: call.map(|call| self.session().name(call).to_owned()),
         }
     }
+
+    /// What began the turn of a line, in words.
+    pub(crate) fn prompt(&self, id: NodeId) -> String {
+        let turn = self.turns.get(self.turn_of[id.index()]);
+        let prompt = turn.and_then(|turn| turn.prompt);
+        prompt.and_then(|id| self.loaded.with_entry(id, spoken_text)).unwrap_or_default()
+    }
 }
 
 /// Where something stands: which log, turn and line.
@@ -81,6 +89,10 @@ impl Place {
 
     pub(crate) fn agent(&self) -> Option<&str> {
         self.log.agent.as_ref().map(|agent| agent.as_str())
+    }
+
+    pub(crate) fn rfc3339(&self) -> Option<String> {
+        self.time.map(|time| format!("{time:.3}"))
     }
 }
 
