@@ -8,14 +8,19 @@
 
 #![warn(missing_docs)]
 
+mod blame;
 pub mod export;
 mod facts;
 mod intern;
 mod items;
+mod line_diff;
 mod node;
 mod session;
 mod turns;
 
+pub use blame::Blame;
+pub use blame::FileChange;
+pub use blame::Hunk;
 pub use facts::AgentRun;
 pub use facts::Compaction;
 pub use facts::Facts;

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 
 use crate::commands::agents::AgentsArgs;
+use crate::commands::blame::BlameArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::drift::DriftArgs;
@@ -74,6 +75,7 @@ pub(crate) enum Command {
     Tools(ToolsArgs),
     Agents(AgentsArgs),
     Files(FilesArgs),
+    Blame(BlameArgs),
     Plans(PlansArgs),
     History(HistoryArgs),
     Export(ExportArgs),

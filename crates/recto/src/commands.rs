@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod agents;
+pub(crate) mod blame;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -50,6 +51,7 @@ pub(crate) fn run(
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
+        Some(Command::Blame(args)) => blame::cmd_blame(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds the program to |
 //! |---|---|
-//! | `overview`, `ls`, `show`, `home`, `drift`, `check`, `demo`, `files`, `plans` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame` | what each command prints, in a few snapshots |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
 //! | `terminal` | width, colour, pager and safety where a person looks |
@@ -19,6 +19,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bad_input;
+mod blame;
 mod check;
 mod demo;
 mod documents;

@@ -1,0 +1,196 @@
+//! `recto blame`: which session and turn wrote the lines of a file.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::Args;
+use recto_log::json::ObjectWriter;
+use recto_session::Blame;
+use recto_session::FileAction;
+use recto_session::FileChange;
+use recto_store::Home;
+use recto_store::read_small;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::file_path::WantedFile;
+use crate::output::Look;
+use crate::output::Output;
+use crate::sweep::Place;
+use crate::sweep::Swept;
+use crate::sweep::sweep;
+use crate::target;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::clock;
+use crate::text::fit;
+use crate::text::one_line;
+use crate::text::safe;
+
+/// Show which session and turn wrote each line of a file
+///
+/// For the file as it is now. What the file tools of all sessions and subagents
+/// wrote is followed through later edits; a line that came from elsewhere (an
+/// editor, a shell command, a log that is gone) is `unknown`. The turn of a
+/// subagent is a turn of its own log.
+///
+/// Examples:
+///   recto blame src/main.rs
+///   recto blame src/main.rs:120
+///   recto blame src/main.rs:120-140 --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct BlameArgs {
+    /// The file, and the lines if not all are wanted
+    #[arg(value_name = "PATH[:LINE[-LINE]]")]
+    path: String,
+}
+
+pub(crate) fn cmd_blame(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &BlameArgs,
+) -> Result<Outcome, CommandError> {
+    let (name, range) = split(&args.path, environment);
+    let path = absolute(name, environment);
+    if !path.exists() {
+        let message = format!("there is no file {}", path.display());
+        return Err(CommandError::user("not-found", message)
+            .with_hint("`recto files PATH` tells about a file that is gone"));
+    }
+    let bytes = read_small(&path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    let range = check_range(range, lines.len())?;
+    let wanted = WantedFile::exact(name, environment.working_directory.as_deref());
+    let inventory = home.inventory();
+    target::tell_skipped(&inventory, output);
+    let logs = home.logs_with(&inventory, wanted.word());
+    let changes = sweep(&logs, output, |swept| changes_in(swept, &wanted));
+    let mut blame = Blame::default();
+    for (number, (_, change)) in changes.iter().enumerate() {
+        blame.apply(number, change);
+    }
+    let writers = blame.writers(&text);
+    let rows: Vec<Row<'_>> = range
+        .map(|number| {
+            let writer = writers.get(number - 1).copied().flatten();
+            let place = writer.and_then(|writer| changes.get(writer)).map(|(place, _)| place);
+            Row { number, text: lines[number - 1], place }
+        })
+        .collect();
+    if output.json {
+        for row in &rows {
+            output.json_line(json(row))?;
+        }
+    } else {
+        write_table(&rows, output)?;
+        if changes.is_empty() {
+            output.remark("no session wrote this file");
+        }
+    }
+    let is_known = rows.iter().any(|row| row.place.is_some());
+    Ok(if is_known { Outcome::Done } else { Outcome::Found })
+}
+
+/// A line of the file.
+struct Row<'a> {
+    number: usize,
+    text: &'a str,
+    place: Option<&'a Place>,
+}
+
+fn absolute(name: &str, environment: &Environment) -> PathBuf {
+    environment.working_directory.as_ref().map_or_else(|| name.into(), |base| base.join(name))
+}
+
+/// The path and the lines. A file whose name ends like a number of lines is
+/// meant as it is.
+fn split<'a>(text: &'a str, environment: &Environment) -> (&'a str, Option<RangeInclusive<usize>>) {
+    let Some((name, lines)) = text.rsplit_once(':') else { return (text, None) };
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if !absolute(text, environment).exists() => {
+            (name, Some(first..=last))
+        }
+        _ => (text, None),
+    }
+}
+
+fn check_range(
+    range: Option<RangeInclusive<usize>>,
+    length: usize,
+) -> Result<RangeInclusive<usize>, CommandError> {
+    let Some(range) = range else { return Ok(1..=length) };
+    let (first, last) = (*range.start(), *range.end());
+    if first == 0 || first > last || first > length {
+        let message = format!("the file has no lines {first} to {last}");
+        return Err(CommandError::user("bad-lines", message)
+            .with_hint(format!("lines are counted from 1; the file has {length}")));
+    }
+    Ok(first..=last.min(length))
+}
+
+fn changes_in(swept: &Swept<'_>, wanted: &WantedFile) -> Vec<(Place, FileChange)> {
+    let session = swept.session();
+    let touches = session.facts().files.iter().filter(|touch| touch.action != FileAction::Read);
+    touches
+        .filter(|touch| wanted.fits(session.name(touch.path)))
+        .filter_map(|touch| {
+            let change = swept.loaded.with_entry(touch.node, FileChange::of).flatten()?;
+            Some((swept.place(touch.node), change))
+        })
+        .collect()
+}
+
+fn json(row: &Row<'_>) -> ObjectWriter {
+    let place = row.place;
+    let object = ObjectWriter::new()
+        .number("line", row.number as u64)
+        .string_or_null("session", place.and_then(Place::session).as_deref())
+        .string_or_null("agent", place.and_then(Place::agent));
+    let object = match place {
+        Some(place) => object.number("turn", u64::from(place.turn)),
+        None => object.json("turn", b"null"),
+    };
+    object
+        .string_or_null("time", place.and_then(Place::rfc3339).as_deref())
+        .string("text", row.text)
+}
+
+fn write_table(rows: &[Row<'_>], output: &mut Output) -> Result<(), CommandError> {
+    if rows.len() > 30 {
+        output.page();
+    }
+    let mut table = Table::new(&[Column::Left, Column::Left, Column::Left, Column::Right]);
+    for row in rows {
+        let place = row.place;
+        table.row([
+            place.map_or("unknown".to_owned(), |place| one_line(&place.short_name())),
+            place.map(|place| format!("turn {}", place.turn)).unwrap_or_default(),
+            place.and_then(|place| place.time).map(clock).unwrap_or_default(),
+            row.number.to_string(),
+        ]);
+    }
+    // The text is no column: a file has wide lines, and its tabs count.
+    for (row, cells) in rows.iter().zip(table.layout(None)) {
+        // Columns that are empty in all rows are not there.
+        let (number, start) = cells.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
+        let start = start.join(" ");
+        let text = one_line_of_file(row.text);
+        let width = output.width.map_or(usize::MAX, |width| {
+            width.saturating_sub(start.chars().count() + number.chars().count() + 6).max(10)
+        });
+        let look = if row.place.is_some() { Look::Plain } else { Look::Faint };
+        let start = output.paint(look, &start);
+        output.line(format!("{start} | {number} | {}", fit(&text, width)).trim_end())?;
+    }
+    Ok(())
+}
+
+/// A line of a file, made safe, with the space at its start.
+fn one_line_of_file(text: &str) -> String {
+    safe(&text.replace('\t', "    ")).replace(['\n', '\r'], " ")
+}
