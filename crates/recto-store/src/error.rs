@@ -39,6 +39,12 @@ pub enum StoreError {
         /// The path.
         path: PathBuf,
     },
+    /// Something else is where a directory should be.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
     /// The file is larger than such a file can be.
     #[error("{} has {bytes} bytes, more than is read of such a file", path.display())]
     TooLarge {
@@ -68,6 +74,7 @@ impl StoreError {
             }
             StoreError::Secret { .. }
             | StoreError::NotAFile { .. }
+            | StoreError::NotADirectory { .. }
             | StoreError::TooLarge { .. } => None,
             StoreError::Io(error) => match error.kind() {
                 io::ErrorKind::PermissionDenied => Some("check the permissions of the file"),
@@ -85,6 +92,7 @@ impl StoreError {
             StoreError::HomeInTest => "home-in-test",
             StoreError::Secret { .. } => "secret",
             StoreError::NotAFile { .. } => "not-a-file",
+            StoreError::NotADirectory { .. } => "not-a-directory",
             StoreError::TooLarge { .. } => "too-large",
             StoreError::Io(_) => "io",
         }

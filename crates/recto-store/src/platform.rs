@@ -29,6 +29,21 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     }
 }
 
+/// Makes a directory that only its user may look into, unless something is there.
+pub(crate) fn make_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    // Another process may have made it meanwhile.
+    match builder.create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
 /// Whether the process that wrote a session's pid file still runs.
 ///
 /// A pid alone proves nothing, because the system uses it again; the start

@@ -19,6 +19,7 @@ use crate::commands::home::HomeArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::plans::PlansArgs;
+use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
@@ -79,6 +80,7 @@ pub(crate) enum Command {
     Plans(PlansArgs),
     History(HistoryArgs),
     Export(ExportArgs),
+    Scratch(ScratchArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

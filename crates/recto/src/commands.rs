@@ -15,6 +15,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
 pub(crate) mod plans;
+pub(crate) mod scratch;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tools;
@@ -52,6 +53,7 @@ pub(crate) fn run(
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
         Some(Command::Blame(args)) => blame::cmd_blame(&home, environment, output, args),
+        Some(Command::Scratch(args)) => scratch::cmd_scratch(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),

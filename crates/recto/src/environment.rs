@@ -10,6 +10,8 @@ pub(crate) struct Environment {
     pub(crate) config_dir: Option<PathBuf>,
     /// `HOME` (`USERPROFILE` on Windows): where `.claude` is.
     pub(crate) user_home: Option<PathBuf>,
+    /// `XDG_DATA_HOME`: the data of all programs, in place of `~/.local/share`.
+    pub(crate) data_home: Option<PathBuf>,
     /// `SESSION_CONTEXT`: `session_id=…`, set by some hooks.
     pub(crate) session_context: Option<String>,
     /// `RECTO_PAGER`, else `PAGER`: the program that shows long text.
@@ -34,6 +36,7 @@ impl Environment {
         Environment {
             config_dir: path("CLAUDE_CONFIG_DIR"),
             user_home: path(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
+            data_home: path("XDG_DATA_HOME"),
             session_context: text("SESSION_CONTEXT"),
             pager: text("RECTO_PAGER").or_else(|| text("PAGER")),
             no_color: text("NO_COLOR").is_some(),
@@ -42,6 +45,15 @@ impl Environment {
             working_directory: env::current_dir().ok(),
             now: text("RECTO_NOW"),
         }
+    }
+
+    /// Where programs keep their data. The rules for `XDG_DATA_HOME` say that a
+    /// relative path does not count.
+    pub(crate) fn data_directory(&self) -> Option<PathBuf> {
+        let named = self.data_home.clone();
+        let usual = || self.user_home.as_ref().map(|home| home.join(".local/share"));
+        let is_absolute = |path: &PathBuf| path.is_absolute();
+        named.filter(is_absolute).or_else(usual).filter(is_absolute)
     }
 
     pub(crate) fn now(&self) -> jiff::Timestamp {

@@ -94,6 +94,31 @@ pub(crate) fn find(
     }
 }
 
+/// Finds the session that the user means. One that a hook or the environment
+/// names by its whole id need not have a log yet.
+pub(crate) fn find_session(
+    home: &Home,
+    environment: &Environment,
+    text: &str,
+) -> Result<SessionId, CommandError> {
+    let named = match text {
+        "-" => from_standard_input()?,
+        "current" => {
+            let hint = "or name a session; `recto ls` lists them";
+            return current(environment).map_err(|error| error.with_hint(hint));
+        }
+        other => other.to_owned(),
+    };
+    if let (true, Ok(id)) = (text == "-", named.parse()) {
+        return Ok(id);
+    }
+    let target = find(home, &home.inventory(), environment, &named)?;
+    let session = target.session.map(|session| session.id);
+    session.ok_or_else(|| {
+        CommandError::user("no-session", format!("`{}` is no session of the home", fit(&named, 60)))
+    })
+}
+
 /// Says what was not looked at: a listing must not seem complete when it is not.
 pub(crate) fn tell_skipped(inventory: &Inventory, output: &Output) {
     for skipped in &inventory.skipped {

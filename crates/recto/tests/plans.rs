@@ -100,3 +100,19 @@ fn a_home_without_plans_is_said() {
     --- exit 1
     ");
 }
+
+#[test]
+fn characters_of_a_plan_do_not_act_on_the_terminal() {
+    let test = TestHome::empty();
+    let plan =
+        "{\"plan\":\"# \\u001b[2J\\u202eplan\\r\",\"planFilePath\":\"/x/\\u001b]0;t\\u0007.md\"}";
+    let session =
+        SessionBuilder::new(FIX, Client::V2_1_325).prompt("Plan.").tool("ExitPlanMode", plan, "ok");
+    test.home.add(&session, hours_ago(2));
+    for arguments in [&["plans"][..], &["plans", "--latest"], &["plans", "--json"]] {
+        let run = test.run(arguments);
+        assert_eq!(run.code, 0);
+        let acts = ['\u{1b}', '\u{7}', '\u{202e}', '\r'];
+        assert!(!run.stdout.contains(acts), "{arguments:?} {:?}", run.stdout);
+    }
+}
