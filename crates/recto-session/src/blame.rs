@@ -120,8 +120,8 @@ struct Line {
     text: Option<Arc<str>>,
     /// The change that wrote it.
     writer: Option<usize>,
-    /// The text is from a patch, where clients write tabs at the start of a
-    /// line as two spaces each.
+    /// The text is from a patch, which is made for the screen: tabs at the start
+    /// of a line can be two spaces each in it.
     is_from_patch: bool,
 }
 

@@ -95,7 +95,11 @@ pub(crate) fn cmd_files(
         let question = (args.session.as_str(), args.changed);
         return file_uses::list_uses(home, &inventory, environment, output, question);
     }
-    let reading = Reading::open(home, environment, &args.session)?;
+    let reading = Reading::open(home, environment, &args.session).map_err(|error| {
+        let is_name = error.kind() == "not-found" && args.session.contains('.');
+        let hint = "of a file that is not here, give more of the path, such as `src/main.rs`";
+        if is_name { error.with_hint(hint) } else { error }
+    })?;
     let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
     for touch in &reading.session().facts().files {
         let sum = sums.entry(reading.session().name(touch.path)).or_default();

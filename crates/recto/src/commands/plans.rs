@@ -59,7 +59,8 @@ struct Plan {
     /// None for a file that no session names.
     place: Option<Place>,
     time: Option<jiff::Timestamp>,
-    /// Whether the user agreed; unknown without an answer.
+    /// Whether the user agreed; unknown without an answer. A call that failed
+    /// counts as refused, because the log does not tell by whom in all clients.
     agreed: Option<bool>,
     /// The file that keeps it.
     file: Option<String>,
