@@ -32,7 +32,7 @@ use crate::platform::read_at;
 const HEAD: usize = 4 * 1024;
 const HEAD_MOST: usize = 1024 * 1024;
 /// How much of the tail is read.
-const TAIL: usize = 16 * 1024;
+const TAIL: usize = 32 * 1024;
 /// The longest prompt or title that is kept.
 const TEXT_MOST: usize = 400;
 

@@ -101,14 +101,14 @@ fn everything_is_shown_when_asked_for() {
     Claude
       You are welcome.
 
-    Find all callers of parse().
-    agent-a1b2c3d4e5f60718 · /home/dev/app · main · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325
+      │ Find all callers of parse().
+      │ agent-a1b2c3d4e5f60718 · /home/dev/app · main · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325
 
-    Task  1  2026-11-16 08:00:00
-      Find all callers of parse().
+      │ Task  1  2026-11-16 08:00:00
+      │   Find all callers of parse().
 
-    Claude
-      There are two callers.
+      │ Claude
+      │   There are two callers.
     --- exit 0
     "#);
 }
