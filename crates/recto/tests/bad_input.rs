@@ -180,11 +180,29 @@ fn what_was_typed_wrong_is_told() {
     hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
     --- exit 2
     ");
-    assert_snapshot!(test.run(&["show", "3f2a", "--json"]).shown(), @r#"
+    assert_snapshot!(test.run(&["show", "3f2a", "--turn", "99"]).shown(), @"
     --- stderr
-    {"error":"show has no JSON form yet","kind":"no-json","hints":["`recto show --raw` gives the log itself, which is JSON lines"]}
+    error: there is no turn 99
+    hint: the session has 4 turns
+    --- exit 1
+    ");
+    assert_snapshot!(test.run(&["agents", "3f2a", "zz"]).shown(), @"
+    --- stderr
+    error: no subagent fits `zz`
+    hint: a1b2c3d4e5f60718
+    --- exit 1
+    ");
+    assert_snapshot!(test.run(&["agents", "agent-a1b2c3d4e5f60718"]).shown(), @"
+    --- stderr
+    error: only a session of the home has subagents
     --- exit 2
-    "#);
+    ");
+    assert_snapshot!(test.run(&["agents", "3f2b"]).shown(), @"
+    --- stderr
+    this session has no subagents
+    --- exit 1
+    ");
+    assert_snapshot!(test.run(&["history"]).shown(), @"--- exit 1");
     assert_snapshot!(test.run(&["man", "nothing"]).shown(), @"
     --- stderr
     error: there is no command `nothing`
@@ -213,7 +231,7 @@ fn a_binary_file_is_damage_and_not_the_end() {
     ");
     let shown = test.run(&["show", "aaaa"]);
     assert_eq!(shown.code, 0);
-    assert!(shown.stdout.contains("(damaged line, line 1, 10 bytes)"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("(line 1 is damaged (10 bytes))"), "{}", shown.stdout);
 }
 
 #[test]
@@ -259,7 +277,7 @@ fn a_line_of_a_gigabyte_takes_little_memory() {
     assert!(check.stdout.contains("line-too-long"), "{}", check.stdout);
     let show = limited("show aaaa");
     assert_eq!(show.code, 0, "{}", show.shown());
-    assert!(show.stdout.contains("(damaged line, line 6, 1,073,741,824 bytes)"), "{}", show.stdout);
+    assert!(show.stdout.contains("(line 6 is damaged (1073741824 bytes))"), "{}", show.stdout);
     let list = limited("ls --json");
     assert_eq!(list.json()[0]["first_prompt"], "Hello", "{}", list.shown());
     assert_eq!(limited("drift").code, 0);
@@ -417,4 +435,34 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
     }
+}
+
+#[test]
+fn an_export_replaces_nothing_unless_told_to() {
+    let test = TestHome::with_sessions();
+    let out = test.work.path().join("session.md");
+    let out = out.to_str().unwrap();
+    assert_snapshot!(test.run(&["export", "3f2b", "--out", out]).shown(), @"
+    --- stderr
+    wrote [work]/session.md: 281 B from a log of 1.1 kB (25 %)
+    --- exit 0
+    ");
+    fs::write(out, "mine").unwrap();
+    assert_snapshot!(test.run(&["export", "3f2b", "--out", out]).shown(), @"
+    --- stderr
+    error: [work]/session.md exists
+    hint: --force replaces it
+    --- exit 2
+    ");
+    assert_eq!(fs::read_to_string(out).unwrap(), "mine");
+    assert_eq!(test.run(&["export", "3f2b", "--out", out, "--force"]).code, 0);
+    assert!(fs::read_to_string(out).unwrap().contains("Written."));
+    let folder = test.work.path().to_str().unwrap();
+    assert_snapshot!(test.run(&["export", "3f2b", "--out", folder]).shown(), @"
+    --- stderr
+    error: [work] is a directory
+    hint: name a file, or use --all
+    --- exit 2
+    ");
+    assert_eq!(fs::read_dir(test.work.path()).unwrap().count(), 1, "a file was left behind");
 }

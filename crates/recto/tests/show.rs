@@ -21,7 +21,7 @@ fn a_session_reads_as_a_conversation() {
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
-    You  1  2026-11-16 08:00:02
+    You  1  2026-11-16 08:00:01
       The parser fails on empty lines.
       Please repair it.
 
@@ -34,6 +34,7 @@ fn a_session_reads_as_a_conversation() {
         … 2 lines more
       ⏺ Read /home/dev/app/gone.rs
       ⎿ File does not exist.
+
       Repaired: empty lines are skipped now.
 
     You
@@ -41,10 +42,10 @@ fn a_session_reads_as_a_conversation() {
       ⎿ Total: $0.12
 
       [Request interrupted by user]
-      ── conversation compacted (manual), 150,000 tokens before ──
+      ── conversation compacted (manual), 150000 tokens before ──
       summary of the conversation so far
 
-    You  2  2026-11-16 08:00:18
+    You  4  2026-11-16 08:00:18
       Thanks!
 
     Claude
@@ -61,11 +62,11 @@ fn everything_is_shown_when_asked_for() {
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
-      attachment: date
-
-    You  1  2026-11-16 08:00:02
+    You  1  2026-11-16 08:00:01
       The parser fails on empty lines.
       Please repair it.
+
+      attachment: date
 
     Claude
       An empty line is no JSON.
@@ -81,6 +82,7 @@ fn everything_is_shown_when_asked_for() {
       ⏺ Read
         file_path: /home/dev/app/gone.rs
       ⎿ File does not exist.
+
       Repaired: empty lines are skipped now.
 
     You
@@ -89,11 +91,11 @@ fn everything_is_shown_when_asked_for() {
 
       <system-reminder>Be brief.</system-reminder>
       [Request interrupted by user]
-      ── conversation compacted (manual), 150,000 tokens before ──
+      ── conversation compacted (manual), 150000 tokens before ──
       summary of the conversation so far
       We repaired the parser.
 
-    You  2  2026-11-16 08:00:18
+    You  4  2026-11-16 08:00:18
       Thanks!
 
     Claude

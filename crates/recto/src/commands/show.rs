@@ -95,13 +95,13 @@ pub(crate) fn cmd_show(
     if args.raw {
         return show_raw(&found, output);
     }
+    if let Some(turn) = args.turn {
+        return show_turn(home, environment, output, args, turn);
+    }
     if output.json {
         return export::write_items(&found, output);
     }
     output.page();
-    if let Some(turn) = args.turn {
-        return show_turn(home, environment, output, args, turn);
-    }
     show_log(&found, environment, output, args)?;
     if args.agents
         && let Some(session) = &found.session
@@ -155,10 +155,16 @@ fn show_turn(
         let hint = format!("the session has {}", plural(reading.turns.len() as u64, "turn"));
         return Err(CommandError::user("not-found", message).with_hint(hint));
     };
+    if !output.json {
+        output.page();
+    }
     let mut transcript =
         Transcript::new(options(args), args.width.or(output.width)).of_turn(wanted);
     for id in &turn.nodes {
-        let shown = reading.loaded.with_entry(*id, |entry| transcript.entry(entry, output));
+        let shown = reading.loaded.with_entry(*id, |entry| match output.json {
+            true => export::write_entry(entry, wanted, output),
+            false => transcript.entry(entry, output),
+        });
         shown.unwrap_or(Ok(()))?;
     }
     Ok(Outcome::Done)
