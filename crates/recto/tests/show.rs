@@ -21,7 +21,7 @@ fn a_session_reads_as_a_conversation() {
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
-    You  1  2026-11-16 08:00:02
+    You  1  2026-11-16 08:00:01
       The parser fails on empty lines.
       Please repair it.
 
@@ -62,11 +62,11 @@ fn everything_is_shown_when_asked_for() {
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
-      attachment: date
-
-    You  1  2026-11-16 08:00:02
+    You  1  2026-11-16 08:00:01
       The parser fails on empty lines.
       Please repair it.
+
+      attachment: date
 
     Claude
       An empty line is no JSON.

@@ -161,7 +161,10 @@ fn push_markdown(out: &mut String, text: &str) {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let events = Parser::new_ext(&text, options).filter_map(harmless);
-    pulldown_cmark::html::push_html(out, events);
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, events);
+    // An entity (`&#27;`) is a character only now.
+    out.push_str(&clean(&html));
 }
 
 fn harmless(event: Event<'_>) -> Option<Event<'_>> {

@@ -110,12 +110,11 @@ pub(crate) fn cmd_show(
     if args.raw {
         return show_raw(&found, output);
     }
+    if let Some(turn) = args.turn {
+        return show_turn(Reading::of(found, inventory)?, output, args, turn);
+    }
     if output.json {
         return export::write_items(&found, output);
-    }
-    if let Some(turn) = args.turn {
-        output.page();
-        return show_turn(Reading::of(found, inventory)?, output, args, turn);
     }
     if args.follow {
         return follow(&found, environment, output, args);
@@ -258,10 +257,16 @@ fn show_turn(
         let hint = format!("the session has {}", plural(reading.turns.len() as u64, "turn"));
         return Err(CommandError::user("not-found", message).with_hint(hint));
     };
+    if !output.json {
+        output.page();
+    }
     let mut transcript =
         Transcript::new(options(args), args.width.or(output.width)).of_turn(wanted);
     for id in &turn.nodes {
-        let shown = reading.loaded.with_entry(*id, |entry| transcript.entry(entry, output));
+        let shown = reading.loaded.with_entry(*id, |entry| match output.json {
+            true => export::write_entry(entry, wanted, output),
+            false => transcript.entry(entry, output),
+        });
         shown.unwrap_or(Ok(()))?;
     }
     Ok(Outcome::Done)
