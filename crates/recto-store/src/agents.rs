@@ -122,7 +122,7 @@ impl From<&LooseAgent> for AgentFile {
 }
 
 /// The session that the first lines of a loose agent log name.
-fn session_named_in(path: &Path) -> Option<SessionId> {
+pub(crate) fn session_named_in(path: &Path) -> Option<SessionId> {
     const LINES: usize = 4;
     let file = open_file(path).ok()?;
     let mut lines = LineReader::new(file.take(1024 * 1024));

@@ -17,6 +17,7 @@ use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
+use crate::commands::plans::PlansArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
@@ -73,6 +74,7 @@ pub(crate) enum Command {
     Tools(ToolsArgs),
     Agents(AgentsArgs),
     Files(FilesArgs),
+    Plans(PlansArgs),
     History(HistoryArgs),
     Export(ExportArgs),
     Home(HomeArgs),

@@ -6,12 +6,14 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod drift;
 pub(crate) mod export;
+pub(crate) mod file_uses;
 pub(crate) mod files;
 pub(crate) mod history;
 pub(crate) mod home;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
+pub(crate) mod plans;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tools;
@@ -47,6 +49,7 @@ pub(crate) fn run(
         Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
+        Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),

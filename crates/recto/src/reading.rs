@@ -50,12 +50,7 @@ impl Reading {
     pub(crate) fn of(target: Target, inventory: Inventory) -> Result<Reading, CommandError> {
         let loaded = Loaded::read(&target.path)?;
         let turns = turns(&loaded.session);
-        let mut turn_of = vec![0; loaded.session.nodes().len()];
-        for (place, turn) in turns.iter().enumerate() {
-            for id in &turn.nodes {
-                turn_of[id.index()] = place;
-            }
-        }
+        let turn_of = turn_places(&loaded.session, &turns);
         Ok(Reading { target, inventory, loaded, turns, turn_of })
     }
 
@@ -91,6 +86,17 @@ impl Reading {
     }
 }
 
+/// The turn of each line, as a place in `turns`.
+pub(crate) fn turn_places(session: &Session, turns: &[Turn]) -> Vec<usize> {
+    let mut places = vec![0; session.nodes().len()];
+    for (place, turn) in turns.iter().enumerate() {
+        for id in &turn.nodes {
+            places[id.index()] = place;
+        }
+    }
+    places
+}
+
 /// Does something with the input of a call in a line.
 pub(crate) fn with_call<T>(
     entry: &Entry<'_>,
@@ -110,7 +116,7 @@ pub(crate) fn with_call<T>(
 }
 
 /// The text of a user or assistant line; commands as they were typed.
-fn spoken_text(entry: &Entry<'_>) -> String {
+pub(crate) fn spoken_text(entry: &Entry<'_>) -> String {
     if let Some(prompt) = entry.attachment().and_then(|attachment| attachment.queued_prompt()) {
         return recto_log::Content::of(Some(prompt)).text().into_owned();
     }

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds the program to |
 //! |---|---|
-//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans` | what each command prints, in a few snapshots |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
 //! | `browser` | nothing of a log acts in an exported page |
@@ -25,10 +25,12 @@ mod check;
 mod demo;
 mod documents;
 mod drift;
+mod files;
 mod home;
 mod hostile;
 mod ls;
 mod overview;
+mod plans;
 mod reference;
 mod session;
 mod show;

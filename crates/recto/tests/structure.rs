@@ -238,11 +238,13 @@ fn every_field_of_json_output_is_documented() {
     test.home.announce(FIX, "busy");
     let damaged = test.home.write("damaged.jsonl", "{torn\n");
     let unknown = test.home.write("unknown.jsonl", "{\"type\":\"hologram\"}\n");
+    test.home.write("plans/loose.md", "# A plan\n");
     let page = page("json.md");
     for (heading, arguments) in [
         ("recto", &["--json"][..]),
         ("recto ls", &["ls", "--json"]),
         ("recto home", &["home", "--json", "--within", "100"]),
+        ("recto plans", &["plans", "--json"]),
         ("recto check", &["check", "--json", damaged.to_str().unwrap()]),
         ("recto drift", &["drift", "--json", unknown.to_str().unwrap()]),
         ("recto show", &["show", "--json"]),

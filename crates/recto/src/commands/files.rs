@@ -1,4 +1,5 @@
-//! `recto files`: files that a session read and changed.
+//! `recto files`: files that a session read and changed. See `file_uses` for
+//! the sessions that used one file.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use recto_session::FileAction;
 use recto_session::FileTouch;
 use recto_store::Home;
 
+use crate::commands::file_uses;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -20,7 +22,11 @@ use crate::text::count;
 use crate::text::one_line;
 use crate::text::path_from_home;
 
-/// List the files that a session read and changed
+/// List the files that a session read and changed, or the sessions that used a file
+///
+/// With SESSION: its files. With PATH: every session and turn that read or
+/// changed this file, newest first. A relative path such as `src/main.rs` fits
+/// every file whose path ends with it; `./` before it means this one only.
 ///
 /// Taken from the structured results of the file tools, so a change made by a
 /// shell command is not seen. Lines added and removed are counted from the
@@ -29,13 +35,14 @@ use crate::text::path_from_home;
 /// Examples:
 ///   recto files latest
 ///   recto files latest --changed --json
+///   recto files src/main.rs
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct FilesArgs {
-    /// The session
-    #[arg(default_value = "latest")]
+    /// The session, or a file
+    #[arg(default_value = "latest", value_name = "SESSION|PATH")]
     session: String,
-    /// Only files that were changed
+    /// Only files that were changed; only turns that changed the file
     #[arg(long)]
     changed: bool,
 }
@@ -83,6 +90,11 @@ pub(crate) fn cmd_files(
     output: &mut Output,
     args: &FilesArgs,
 ) -> Result<Outcome, CommandError> {
+    let inventory = home.inventory();
+    if file_uses::is_path(home, &inventory, environment, &args.session) {
+        let question = (args.session.as_str(), args.changed);
+        return file_uses::list_uses(home, &inventory, environment, output, question);
+    }
     let reading = Reading::open(home, environment, &args.session)?;
     let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
     for touch in &reading.session().facts().files {

@@ -1,0 +1,190 @@
+//! All logs of a home as one list, and which of them hold a word.
+//!
+//! Questions across sessions (plans, uses of a file) have an answer in few
+//! logs. Looking for a word in raw bytes is many times faster than decoding, so
+//! that only those few are read as sessions.
+
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use memchr::memmem;
+use rayon::prelude::*;
+use recto_log::AgentId;
+use recto_log::SessionId;
+
+use crate::AgentFile;
+use crate::Home;
+use crate::Inventory;
+use crate::SessionFile;
+use crate::StoreError;
+use crate::agents::session_named_in;
+use crate::inventory::timestamp;
+use crate::open_file;
+
+/// A log of the home: of a session, or of a subagent.
+#[derive(Debug, Clone)]
+pub struct HomeLog {
+    /// The session it belongs to; unknown for an old subagent whose lines name none.
+    pub session: Option<SessionId>,
+    /// The subagent, if it is the log of one.
+    pub agent: Option<AgentId>,
+    /// The file.
+    pub path: PathBuf,
+    /// When it was written last.
+    pub modified: Timestamp,
+}
+
+impl HomeLog {
+    /// What to call it, so that every SESSION argument understands it.
+    pub fn name(&self) -> String {
+        match (&self.agent, self.session) {
+            (Some(agent), _) => format!("agent-{agent}"),
+            (None, Some(session)) => session.to_string(),
+            (None, None) => self.path.display().to_string(),
+        }
+    }
+
+    fn of_agent(agent: AgentFile) -> HomeLog {
+        // Newer clients say it in the path: SESSION/subagents/agent-ID.jsonl.
+        let folder = agent.path.parent().and_then(Path::parent).and_then(Path::file_name);
+        let named = folder.and_then(|name| name.to_string_lossy().parse().ok());
+        HomeLog {
+            session: named.or_else(|| session_named_in(&agent.path)),
+            agent: Some(agent.id),
+            path: agent.path,
+            modified: agent.modified,
+        }
+    }
+}
+
+impl From<&SessionFile> for HomeLog {
+    fn from(file: &SessionFile) -> HomeLog {
+        HomeLog {
+            session: Some(file.id),
+            agent: None,
+            path: file.path.clone(),
+            modified: file.modified,
+        }
+    }
+}
+
+/// A plan in the directory of plans.
+#[derive(Debug, Clone)]
+pub struct PlanFile {
+    /// The file.
+    pub path: PathBuf,
+    /// When it was written last.
+    pub modified: Timestamp,
+}
+
+impl Home {
+    /// The log of a session and those of its subagents.
+    pub fn logs_of(&self, inventory: &Inventory, session: &SessionFile) -> Vec<HomeLog> {
+        let agents = self.agents_of(inventory, session).into_iter().map(HomeLog::of_agent);
+        std::iter::once(HomeLog::from(session)).chain(agents).collect()
+    }
+
+    /// All logs that hold the word somewhere in their bytes. A log that cannot
+    /// be read is among them: who reads it will say why it cannot.
+    pub fn logs_with(&self, inventory: &Inventory, word: &str) -> Vec<HomeLog> {
+        let finder = memmem::Finder::new(word.as_bytes());
+        let fits = |path: &Path| holds(path, &finder).unwrap_or(true);
+        let mut logs: Vec<HomeLog> = inventory
+            .sessions
+            .par_iter()
+            .filter(|session| session.bytes > 0 && fits(&session.path))
+            .map(HomeLog::from)
+            .collect();
+        let agents = self.all_agents(inventory).into_par_iter();
+        let agents = agents.filter(|agent| agent.bytes > 0 && fits(&agent.path));
+        logs.par_extend(agents.map(HomeLog::of_agent));
+        logs
+    }
+
+    /// The files in the directory of plans.
+    pub fn plan_files(&self) -> Vec<PlanFile> {
+        let mut files = Vec::new();
+        for file in self.list(&self.plans(), &mut Vec::new()) {
+            if file.is_directory || !file.name.ends_with(".md") {
+                continue;
+            }
+            let Ok(metadata) = fs_err::metadata(&file.path) else { continue };
+            let modified = timestamp(metadata.modified());
+            files.push(PlanFile { path: file.path, modified });
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files
+    }
+}
+
+/// Whether a file holds the word. Read in pieces, which overlap so that a word
+/// across two of them is found.
+fn holds(path: &Path, finder: &memmem::Finder<'_>) -> Result<bool, StoreError> {
+    const PIECE: usize = 256 * 1024;
+    let overlap = finder.needle().len().saturating_sub(1);
+    let mut file = open_file(path)?;
+    let mut buffer = vec![0; PIECE + overlap];
+    let mut kept = 0;
+    loop {
+        let read = file.read(&mut buffer[kept..])?;
+        if read == 0 {
+            return Ok(finder.needle().is_empty());
+        }
+        let filled = kept + read;
+        if finder.find(&buffer[..filled]).is_some() {
+            return Ok(true);
+        }
+        kept = overlap.min(filled);
+        buffer.copy_within(filled - kept..filled, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+
+    #[test]
+    fn a_word_is_found_wherever_it_stands() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let finder = memmem::Finder::new("needle");
+        for before in [0, 1, 256 * 1024 - 3, 256 * 1024, 256 * 1024 + 2, 700_000] {
+            fs::write(&path, format!("{}needle{}", "n".repeat(before), "e".repeat(99))).unwrap();
+            assert!(holds(&path, &finder).unwrap(), "after {before} bytes");
+        }
+        fs::write(&path, "needl").unwrap();
+        assert!(!holds(&path, &finder).unwrap());
+        assert!(holds(&path, &memmem::Finder::new("")).unwrap());
+    }
+
+    #[test]
+    fn logs_of_subagents_know_their_session_in_both_layouts() {
+        let id = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().join("projects/-w");
+        fs::create_dir_all(project.join(id).join("subagents")).unwrap();
+        let line = format!("{{\"type\":\"user\",\"sessionId\":\"{id}\",\"word\":\"plan\"}}\n");
+        for name in [
+            format!("{id}.jsonl"),
+            "agent-aa.jsonl".into(),
+            format!("{id}/subagents/agent-cc.jsonl"),
+        ] {
+            fs::write(project.join(name), &line).unwrap();
+        }
+        let home = Home::open(directory.path()).unwrap();
+        let inventory = home.inventory();
+        let names = |mut logs: Vec<HomeLog>| {
+            assert!(logs.iter().all(|log| log.session == id.parse().ok()));
+            logs.sort_by_key(HomeLog::name);
+            logs.iter().map(HomeLog::name).collect::<Vec<_>>()
+        };
+        let all = [id, "agent-aa", "agent-cc"];
+        assert_eq!(names(home.logs_with(&inventory, "plan")), all);
+        assert_eq!(names(home.logs_of(&inventory, &inventory.sessions[0])), all);
+        assert_eq!(names(home.logs_with(&inventory, "nothing")), [""; 0]);
+    }
+}

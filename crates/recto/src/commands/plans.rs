@@ -1,0 +1,270 @@
+//! `recto plans`: the plans that were made in plan mode.
+
+use std::path::Path;
+
+use clap::Args;
+use recto_log::Entry;
+use recto_log::ToolResult;
+use recto_log::json::ObjectWriter;
+use recto_log::json::Value;
+use recto_session::ToolCall;
+use recto_store::Home;
+use recto_store::HomeLog;
+use recto_store::Inventory;
+use recto_store::PlanFile;
+use recto_store::read_small;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Look;
+use crate::output::Output;
+use crate::reading::with_call;
+use crate::sweep::Place;
+use crate::sweep::Swept;
+use crate::sweep::sweep;
+use crate::target;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::clock;
+use crate::text::one_line;
+use crate::text::safe;
+
+/// The tool by which the model shows a plan.
+const TOOL: &str = "ExitPlanMode";
+
+/// List the plans that were made in plan mode, newest first
+///
+/// Plans of a session and its subagents; without SESSION, those of all sessions
+/// and the files in `plans/` that belong to none of them. A plan was agreed to,
+/// refused, or has no answer in the log. The turn of a subagent's plan is a turn
+/// of the subagent's log.
+///
+/// Examples:
+///   recto plans
+///   recto plans latest
+///   recto plans --latest > plan.md
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct PlansArgs {
+    /// The session [default: all sessions]
+    session: Option<String>,
+    /// Print the text of the newest plan
+    #[arg(long)]
+    latest: bool,
+}
+
+/// A plan, wherever it was found.
+struct Plan {
+    /// None for a file that no session names.
+    place: Option<Place>,
+    time: Option<jiff::Timestamp>,
+    /// Whether the user agreed; unknown without an answer.
+    agreed: Option<bool>,
+    /// The file that keeps it.
+    file: Option<String>,
+    text: String,
+}
+
+impl Plan {
+    fn answer(&self) -> &'static str {
+        match (&self.place, self.agreed) {
+            (None, _) => "file",
+            (_, Some(true)) => "agreed",
+            (_, Some(false)) => "refused",
+            (_, None) => "open",
+        }
+    }
+
+    /// The first line that says something, without the marks of a heading.
+    fn title(&self) -> String {
+        let mut lines = self.text.lines().map(|line| line.trim_start_matches('#').trim());
+        one_line(lines.find(|line| !line.is_empty()).unwrap_or_default())
+    }
+}
+
+pub(crate) fn cmd_plans(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &PlansArgs,
+) -> Result<Outcome, CommandError> {
+    let inventory = home.inventory();
+    let logs = match &args.session {
+        Some(session) => logs_of(home, &inventory, environment, session)?,
+        None => {
+            target::tell_skipped(&inventory, output);
+            home.logs_with(&inventory, TOOL)
+        }
+    };
+    let files = home.plan_files();
+    let found = sweep(&logs, output, plans_of);
+    let mut plans: Vec<Plan> = found.into_iter().map(|(_, plan)| plan).collect();
+    for plan in &mut plans {
+        // Some clients leave the text to the file. Only a file of the home's
+        // own directory is opened, whatever path the log names.
+        let kept = plan.file.as_deref().and_then(|named| file_named(&files, named));
+        if let Some(file) = kept.filter(|_| plan.text.is_empty()) {
+            plan.text = text_of(file);
+        }
+    }
+    if args.session.is_none() {
+        add_files(&mut plans, &files);
+    }
+    plans.reverse();
+    plans.sort_by_key(|plan| std::cmp::Reverse(plan.time));
+    if args.latest {
+        plans.truncate(1);
+    }
+    match plans.first() {
+        None if !output.json => output.remark("there is no plan"),
+        Some(plan) if args.latest && !output.json => write_text(plan, output)?,
+        _ if output.json => {
+            for plan in &plans {
+                output.json_line(json(plan))?;
+            }
+        }
+        _ => write_table(&plans, output)?,
+    }
+    Ok(if plans.is_empty() { Outcome::Found } else { Outcome::Done })
+}
+
+/// The logs that belong to what the user means.
+fn logs_of(
+    home: &Home,
+    inventory: &Inventory,
+    environment: &Environment,
+    text: &str,
+) -> Result<Vec<HomeLog>, CommandError> {
+    let target = target::find(home, inventory, environment, text)?;
+    Ok(match &target.session {
+        Some(session) => home.logs_of(inventory, session),
+        None => vec![HomeLog {
+            session: None,
+            agent: target.name.strip_prefix("agent-").and_then(|id| id.parse().ok()),
+            path: target.path,
+            modified: jiff::Timestamp::UNIX_EPOCH,
+        }],
+    })
+}
+
+fn plans_of(swept: &Swept<'_>) -> Vec<(Place, Plan)> {
+    let session = swept.session();
+    let calls = session.facts().calls.iter();
+    let is_plan = |call: &&ToolCall| call.name.is_some_and(|name| session.name(name) == TOOL);
+    calls.filter(is_plan).filter_map(|call| plan_of(swept, call)).collect()
+}
+
+fn plan_of(swept: &Swept<'_>, call: &ToolCall) -> Option<(Place, Plan)> {
+    let line = call.call?;
+    let place = swept.place(line);
+    let own =
+        |value: Option<Value<'_>>| value.and_then(Value::as_str).map(|text| text.into_owned());
+    let asked = swept.loaded.with_entry(line, |entry| {
+        with_call(entry, swept.session().name(call.id), |input| {
+            (own(input.get("plan")), own(input.get("planFilePath")))
+        })
+    });
+    let (asked, asked_file) = asked.flatten().unwrap_or_default();
+    let answer = |entry: &Entry<'_>| match entry.tool_result(Some(TOOL)) {
+        Some(ToolResult::Plan { plan, path }) => (own(plan), own(path)),
+        _ => (None, None),
+    };
+    let answer = call.result.and_then(|result| swept.loaded.with_entry(result, answer));
+    let (agreed, agreed_file) = answer.unwrap_or_default();
+    let plan = Plan {
+        time: place.time,
+        place: Some(place.clone()),
+        agreed: call.result.map(|_| !call.is_error),
+        file: agreed_file.or(asked_file),
+        // The user can change a plan before agreeing: the answer has what holds.
+        text: agreed.or(asked).unwrap_or_default(),
+    };
+    Some((place, plan))
+}
+
+/// The file of the home that a path in a log means. The home may have been
+/// moved since, so that only the name counts.
+fn file_named<'a>(files: &'a [PlanFile], named: &str) -> Option<&'a PlanFile> {
+    let name = named.rsplit(['/', '\\']).next()?;
+    files.iter().find(|file| file.path.file_name().is_some_and(|known| known == name))
+}
+
+fn text_of(file: &PlanFile) -> String {
+    let bytes = read_small(&file.path).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Adds the files that are the text of no plan so far.
+fn add_files(plans: &mut Vec<Plan>, files: &[PlanFile]) {
+    for file in files {
+        let is_named = |plan: &Plan| {
+            let named = plan.file.as_deref().and_then(|named| Path::new(named).file_name());
+            named.is_some() && named == file.path.file_name()
+        };
+        let text = text_of(file);
+        if plans.iter().any(|plan| is_named(plan) || plan.text.trim() == text.trim()) {
+            continue;
+        }
+        plans.push(Plan {
+            place: None,
+            time: Some(file.modified),
+            agreed: None,
+            file: Some(file.path.to_string_lossy().into_owned()),
+            text,
+        });
+    }
+}
+
+fn json(plan: &Plan) -> ObjectWriter {
+    let place = plan.place.as_ref();
+    let time = plan.time.map(|time| format!("{time:.3}"));
+    let object = ObjectWriter::new()
+        .string_or_null("session", place.and_then(Place::session).as_deref())
+        .string_or_null("agent", place.and_then(Place::agent))
+        .number("turn", place.map_or(0, |place| u64::from(place.turn)))
+        .string_or_null("time", time.as_deref());
+    let object = match plan.agreed {
+        Some(agreed) => object.boolean("agreed", agreed),
+        None => object.json("agreed", b"null"),
+    };
+    object.string_or_null("file", plan.file.as_deref()).string("text", &plan.text)
+}
+
+fn write_text(plan: &Plan, output: &mut Output) -> Result<(), CommandError> {
+    output.page();
+    for line in safe(&plan.text).lines() {
+        output.line(line)?;
+    }
+    Ok(())
+}
+
+fn write_table(plans: &[Plan], output: &mut Output) -> Result<(), CommandError> {
+    if plans.len() > 30 {
+        output.page();
+    }
+    let mut table = Table::new(&[
+        Column::Left,
+        Column::Left,
+        Column::Left,
+        Column::Left,
+        Column::Flexible,
+        Column::Flexible,
+    ]);
+    for plan in plans {
+        let name = plan.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
+        table.row([
+            plan.time.map(clock).unwrap_or_default(),
+            plan.place.as_ref().map(|place| one_line(&place.short_name())).unwrap_or_default(),
+            plan.place.as_ref().map(|place| format!("turn {}", place.turn)).unwrap_or_default(),
+            plan.answer().to_owned(),
+            plan.title(),
+            one_line(name.unwrap_or_default()),
+        ]);
+    }
+    for (plan, cells) in plans.iter().zip(table.layout(output.width)) {
+        let look = if plan.agreed == Some(false) { Look::Faint } else { Look::Plain };
+        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+    }
+    Ok(())
+}
