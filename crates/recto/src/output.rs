@@ -129,6 +129,11 @@ impl Output {
         format!("{}{text}{}", style.render(), style.render_reset())
     }
 
+    /// Whether there are colours.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.colour
+    }
+
     /// One line. Its text must have been made safe.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), CommandError> {
         if !line.is_empty() {
