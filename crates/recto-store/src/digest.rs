@@ -22,6 +22,7 @@ use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
 use recto_log::json::Object;
+use recto_session::command_text;
 
 use crate::StoreError;
 use crate::open::open_sized;
@@ -130,6 +131,7 @@ impl Digest {
         let head = read_head(&file, length, &mut digest, &mut parts)?;
         let tail = read_tail(&file, length, &head)?;
         digest_tail(&tail, &mut digest, &mut parts);
+        digest.first_prompt = digest.first_prompt.take().or(parts.first_command.take());
         parts.find_own_summary(&head.bytes, &tail);
         digest.kind = parts.kind(&digest, is_agent, head.looked >= length);
         digest.title = parts.title(&digest);
@@ -145,6 +147,8 @@ struct Parts {
     /// A user line that could have been a prompt has been seen.
     seen_prompt: bool,
     assistant_lines: usize,
+    /// A slash command, which stands in where no prompt was typed.
+    first_command: Option<String>,
     custom: Option<String>,
     ai: Option<String>,
     /// Titles of old clients with the line that they belong to, the last one first.
@@ -359,7 +363,12 @@ fn digest_line(entry: &Entry<'_>, digest: &mut Digest, parts: &mut Parts) {
     match entry.kind() {
         Kind::User => {
             parts.has_conversation = true;
-            if matches!(classify_user(entry), UserText::Human | UserText::AgentTask) {
+            let kind = classify_user(entry);
+            if kind == UserText::Command && parts.first_command.is_none() {
+                let text = entry.message().map(|message| message.content().text().into_owned());
+                parts.first_command = text.map(|text| shortened(&command_text(&text)));
+            }
+            if matches!(kind, UserText::Human | UserText::AgentTask) {
                 parts.seen_prompt = true;
                 let prompt = prompt_text(entry);
                 if prompt == "Warmup" {

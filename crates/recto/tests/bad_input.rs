@@ -231,7 +231,7 @@ fn a_binary_file_is_damage_and_not_the_end() {
     ");
     let shown = test.run(&["show", "aaaa"]);
     assert_eq!(shown.code, 0);
-    assert!(shown.stdout.contains("(line 1 is damaged (10 bytes))"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("(damaged line, line 1, 10 bytes)"), "{}", shown.stdout);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_line_of_a_gigabyte_takes_little_memory() {
     assert!(check.stdout.contains("line-too-long"), "{}", check.stdout);
     let show = limited("show aaaa");
     assert_eq!(show.code, 0, "{}", show.shown());
-    assert!(show.stdout.contains("(line 6 is damaged (1073741824 bytes))"), "{}", show.stdout);
+    assert!(show.stdout.contains("(damaged line, line 6, 1073741824 bytes)"), "{}", show.stdout);
     let list = limited("ls --json");
     assert_eq!(list.json()[0]["first_prompt"], "Hello", "{}", list.shown());
     assert_eq!(limited("drift").code, 0);

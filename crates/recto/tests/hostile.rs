@@ -170,7 +170,7 @@ const SHOWN: [&str; 27] = [
     "w-subtype",
     "w-type",
     "w-summary",
-    "is damaged",
+    "damaged line",
 ];
 
 #[test]

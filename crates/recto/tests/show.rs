@@ -17,7 +17,7 @@ use crate::support::repository;
 #[test]
 fn a_session_reads_as_a_conversation() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["show", "3f2a"]).shown(), @"
+    assert_snapshot!(test.run(&["show", "3f2a"]).shown(), @r#"
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
@@ -51,14 +51,14 @@ fn a_session_reads_as_a_conversation() {
     Claude
       You are welcome.
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
 fn everything_is_shown_when_asked_for() {
     let test = TestHome::with_sessions();
     let arguments = ["show", "3f2a", "--thinking", "--tools", "full", "--meta", "--agents"];
-    assert_snapshot!(test.run(&arguments).shown(), @"
+    assert_snapshot!(test.run(&arguments).shown(), @r#"
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
@@ -110,7 +110,7 @@ fn everything_is_shown_when_asked_for() {
     Claude
       There are two callers.
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
