@@ -1,6 +1,7 @@
 //! Tasks of this repository; `cargo xtask` lists them.
 
 mod bench;
+mod browser;
 mod r#gen;
 mod repository;
 mod test;

@@ -5,6 +5,7 @@
 //! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo` | what each command prints, in a few snapshots |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
+//! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
 //! | `documents` | what the documents show is what the program prints; their links lead somewhere |
@@ -19,6 +20,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bad_input;
+mod browser;
 mod check;
 mod demo;
 mod documents;
