@@ -367,13 +367,13 @@ fn what_may_not_be_read_is_told() {
     let project = test.home.path().join("projects/-home-dev-docs");
     set(&log, 0o000);
     set(&project, 0o000);
-    assert_snapshot!(run(&["ls"]).shown(), @"
-    3f2a1b4c  2h  9.5 kB  (session)                   ?
+    assert_snapshot!(run(&["ls"]).shown(), @r#"
+    3f2a1b4c  2h  9.5 kB  (unreadable)                ?
     c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app  sonnet-4-5
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0
-    ");
+    "#);
     assert_snapshot!(run(&["show", "3f2a"]).shown(), @"
     --- stderr
     error: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
@@ -400,11 +400,11 @@ fn what_may_not_be_read_is_told() {
     skipped: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     --- exit 0
     ");
-    assert_snapshot!(run(&[]).shown(), @"
-    [claude]  3 sessions in 2 projects, 11 kB
+    assert_snapshot!(run(&[]).shown(), @r#"
+    [claude]  3 session logs in 2 projects, 11 kB
 
     Newest
-    3f2a1b4c  2h  9.5 kB  (session)                   ?
+    3f2a1b4c  2h  9.5 kB  (unreadable)                ?
     c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app  sonnet-4-5
 
       recto show 3f2a1b4c         read a session
@@ -414,7 +414,7 @@ fn what_may_not_be_read_is_told() {
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0
-    ");
+    "#);
     set(&project, 0o755);
 }
 

@@ -262,7 +262,7 @@ fn a_session_is_written_in_every_format() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["export", "--to", "xml"]).shown(), @r#"
-    <session id="3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718" title="Parser" session="3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718" directory="/home/dev/app" branch="main" model="claude-opus-5-5" client="2.1.325" started="2026-11-16T08:00:00Z" ended="2026-11-16T08:00:13Z">
+    <session id="3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718" title="Parser" directory="/home/dev/app" branch="main" model="claude-opus-5-5" client="2.1.325" started="2026-11-16T08:00:00Z" ended="2026-11-16T08:00:13Z">
     <turn n="1">
     <user>Repair the parser</user>
     <call tool="Agent">{&quot;description&quot;:&quot;Find callers&quot;,&quot;prompt&quot;:&quot;Find all callers of parse().&quot;,&quot;subagent_type&quot;:&quot;Explore&quot;}</call>

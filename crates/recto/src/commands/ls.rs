@@ -70,6 +70,8 @@ pub(crate) struct Row {
     pub(crate) agent: Option<AgentFile>,
     pub(crate) digest: Digest,
     pub(crate) live: Option<LiveSession>,
+    /// Whether the log is there but could not be read.
+    is_unreadable: bool,
 }
 
 impl Row {
@@ -98,6 +100,7 @@ impl Row {
     pub(crate) fn title(&self) -> String {
         match &self.digest.title {
             Some((title, _)) => one_line(title),
+            None if self.is_unreadable => "(unreadable)".to_owned(),
             None => format!("({})", self.kind().name()),
         }
     }
@@ -170,11 +173,14 @@ impl Listing {
             return Vec::new();
         }
         let mut rows = Vec::new();
-        // A log that vanishes or may not be read is still a session that is there.
-        let digest = Digest::read(&session.path, false).unwrap_or_default();
+        // A log that may not be read is still a session that is there.
+        let read = Digest::read(&session.path, false);
+        let is_unreadable = read.is_err();
+        let digest = read.unwrap_or_default();
         let key = inventory.project_of(session).map_or("", |project| &project.key);
         if self.filter.fits(key, &digest) {
-            rows.push(Row { session: session.clone(), agent: None, digest, live: live.cloned() });
+            let (session, live) = (session.clone(), live.cloned());
+            rows.push(Row { session, agent: None, digest, live, is_unreadable });
         }
         if self.agents {
             for agent in home.agents_of(inventory, session) {
@@ -185,6 +191,7 @@ impl Listing {
                         agent: Some(agent),
                         digest,
                         live: None,
+                        is_unreadable: false,
                     });
                 }
             }
