@@ -9,6 +9,8 @@ mod markdown;
 mod plain;
 mod xml;
 
+use std::borrow::Cow;
+
 use crate::Item;
 use crate::Origin;
 
@@ -113,28 +115,35 @@ impl Document {
 }
 
 /// Text without characters that no document should carry: control characters
-/// but for line ends and tabs, and marks that turn or hide text.
-fn clean(text: &str) -> String {
-    text.chars().filter(|c| !is_unwanted(*c)).collect()
+/// but for line ends and tabs, and marks that turn or hide text. What joins the
+/// parts of a picture character stays. A return of the carriage would let a line
+/// overwrite itself; it ends the line instead.
+fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c == '\r' || is_unwanted(c)) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    Cow::Owned(text.chars().filter(|c| !is_unwanted(*c)).collect())
 }
 
 fn is_unwanted(c: char) -> bool {
     matches!(c,
         '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+        | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Appends text with the five characters of markup escaped.
 fn push_escaped(out: &mut String, text: &str) {
-    for c in text.chars() {
+    for c in clean(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            _ if is_unwanted(c) => {}
             _ => out.push(c),
         }
     }

@@ -29,7 +29,7 @@ use crate::open::open_sized;
 use crate::platform::read_at;
 
 /// How much of the head is read at first, and at most.
-const HEAD: usize = 16 * 1024;
+const HEAD: usize = 4 * 1024;
 const HEAD_MOST: usize = 1024 * 1024;
 /// How much of the tail is read.
 const TAIL: usize = 32 * 1024;
@@ -284,7 +284,7 @@ fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) {
         let line = &tail[start..stop];
         end = start;
         let says_state = last.ended.is_none() || last.version.is_none() || last.model.is_none();
-        if !says_state && !finders.iter().any(|finder| finder.find(line).is_some()) {
+        if !says_state && !may_tell(line, &finders) {
             continue;
         }
         let (entry, _) = decode(RawLine::alone(line));
@@ -308,6 +308,18 @@ fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) {
 
 /// What marks a line of the tail that must be looked at in any case.
 const TELLING: [&[u8]; 3] = [b"-title\"", b"\"summary\"", b"\"last-prompt\""];
+
+/// Whether a line may hold a title or the last prompt. Clients write the type of
+/// such a line first; of others, only short ones are searched.
+fn may_tell(line: &[u8], finders: &[memmem::Finder<'_>]) -> bool {
+    const SHORT: usize = 1024;
+    let start = match line.strip_prefix(b"{\"type\":") {
+        Some(rest) => &rest[..rest.len().min(32)],
+        None if line.len() <= SHORT => line,
+        None => return false,
+    };
+    finders.iter().any(|finder| finder.find(start).is_some())
+}
 
 /// The last line of each kind counts, which is the first one seen backwards.
 fn digest_line_backwards(entry: &Entry<'_>, last: &mut Digest, parts: &mut Parts) {

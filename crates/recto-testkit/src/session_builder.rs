@@ -48,7 +48,7 @@ impl Client {
 ///     .prompt("Which files are here?")
 ///     .tool("Bash", r#"{"command":"ls"}"#, "a.txt")
 ///     .answer("One file, `a.txt`.");
-/// assert_eq!(log.bytes().iter().filter(|byte| **byte == b'\n').count(), 5);
+/// assert_eq!(log.bytes().iter().filter(|byte| **byte == b'\n').count(), 4);
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
@@ -170,11 +170,11 @@ impl SessionBuilder {
 
     /// A call of a tool (JSON text of its input) and its result.
     pub fn tool(self, name: &str, input: &str, result: &str) -> SessionBuilder {
-        self.call(name, input, result, ResultOf::Success)
+        let detail = ObjectWriter::new().string("stdout", result).string("stderr", "").finish();
+        self.call(name, input, result, ResultOf::Success(&detail))
     }
 
-    /// A call of a tool and its result, with what the client keeps of it for
-    /// itself (JSON text of `toolUseResult`).
+    /// The same, with the client's structured result (JSON text).
     pub fn tool_with_detail(
         self,
         name: &str,
@@ -182,7 +182,7 @@ impl SessionBuilder {
         result: &str,
         detail: &str,
     ) -> SessionBuilder {
-        self.call(name, input, result, ResultOf::Detailed(detail))
+        self.call(name, input, result, ResultOf::Success(detail.as_bytes()))
     }
 
     /// A call of a tool that fails.
@@ -282,21 +282,16 @@ impl SessionBuilder {
             .json("input", input.as_bytes());
         let mut built = self.block(&call.finish(), "tool_use");
         built.messages += 1;
-        let failed = of == ResultOf::Failure;
         let block = ObjectWriter::new()
             .string("tool_use_id", &id)
             .string("type", "tool_result")
             .string("content", result)
-            .boolean("is_error", failed);
+            .boolean("is_error", of == ResultOf::Failure);
         let blocks = ArrayWriter::new().json(&block.finish()).finish();
         let mut line = built.chained("user").user_blocks(&blocks);
         line = match of {
+            ResultOf::Success(detail) => line.json("toolUseResult", detail),
             ResultOf::Failure => line.string("toolUseResult", &format!("Error: {result}")),
-            ResultOf::Detailed(detail) => line.json("toolUseResult", detail.as_bytes()),
-            ResultOf::Success => {
-                let detail = ObjectWriter::new().string("stdout", result).string("stderr", "");
-                line.json("toolUseResult", &detail.finish())
-            }
         };
         if let (Client::V2_1_29 | Client::V2_1_325, Some(call)) = (built.client, &built.leaf) {
             line = line.string("sourceToolAssistantUUID", call);
@@ -387,9 +382,9 @@ impl SessionBuilder {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResultOf<'a> {
-    Success,
+    /// With the structured result.
+    Success(&'a [u8]),
     Failure,
-    Detailed(&'a str),
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Text for terminals: what may be shown, how wide it is, how it lines up.
 
 mod human;
+mod markdown;
 mod safe;
 mod table;
 
@@ -12,6 +13,7 @@ pub(crate) use human::duration;
 pub(crate) use human::path_from_home;
 pub(crate) use human::plural;
 pub(crate) use human::short_model;
+pub(crate) use markdown::markdown;
 pub(crate) use safe::json_for_terminal;
 pub(crate) use safe::one_line;
 pub(crate) use safe::safe;

@@ -22,6 +22,7 @@ use crate::output::Output;
 use crate::text::clock;
 use crate::text::count;
 use crate::text::fit;
+use crate::text::markdown;
 use crate::text::one_line;
 use crate::text::plural;
 use crate::text::safe;
@@ -127,7 +128,7 @@ impl Transcript {
                 if std::mem::take(&mut self.after_tool) {
                     output.line("")?;
                 }
-                self.text(text, Look::Plain, output)
+                self.answer(text, output)
             }
             Item::Thinking { text } => {
                 if !self.options.thinking {
@@ -332,6 +333,19 @@ impl Transcript {
     fn note(&mut self, text: &str, look: Look, output: &mut Output) -> Result<(), CommandError> {
         self.speak(Speaker::Client, output)?;
         self.text(text, look, output)
+    }
+
+    /// Markdown as what it is, where there are colours to show it; else as written.
+    fn answer(&mut self, text: &str, output: &mut Output) -> Result<(), CommandError> {
+        let Some(width) = self.width.filter(|_| output.has_colour()) else {
+            return self.text(text, Look::Plain, output);
+        };
+        for line in markdown(&safe(text), width) {
+            let painted: String =
+                line.iter().map(|(text, look)| output.paint(*look, text)).collect();
+            output.line(format!("  {painted}").trim_end())?;
+        }
+        Ok(())
     }
 
     fn text(&mut self, text: &str, look: Look, output: &mut Output) -> Result<(), CommandError> {

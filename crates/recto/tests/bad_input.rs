@@ -180,25 +180,29 @@ fn what_was_typed_wrong_is_told() {
     hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
     --- exit 2
     ");
-    assert_snapshot!(test.run(&["show", "3f2a", "--json"]).shown(), @r#"
-    {"item":"note","turn":1,"line":1,"uuid":"3f2a1b4c-0000-4000-8000-000000000000","time":"2026-11-16T08:00:00.000Z","kind":"meta","text":"attachment: date"}
-    {"item":"prompt","turn":1,"line":3,"uuid":"3f2a1b4c-0000-4000-8000-000000000002","time":"2026-11-16T08:00:02.000Z","text":"The parser fails on empty lines.\nPlease repair it.","pictures":0}
-    {"item":"thinking","turn":1,"line":4,"uuid":"3f2a1b4c-0000-4000-8000-000000000003","time":"2026-11-16T08:00:03.000Z","text":"An empty line is no JSON."}
-    {"item":"call","turn":1,"line":5,"uuid":"3f2a1b4c-0000-4000-8000-000000000004","time":"2026-11-16T08:00:04.000Z","id":"toolu_3f2a1b4c0004","tool":"Bash","input":{"command":"cargo test","description":"Run the tests"}}
-    {"item":"result","turn":1,"line":6,"uuid":"3f2a1b4c-0000-4000-8000-000000000005","time":"2026-11-16T08:00:05.000Z","id":"toolu_3f2a1b4c0004","text":"line 1\nline 2\nline 3\nline 4\nline 5\nline 6","pictures":0,"is_error":false,"diff":null}
-    {"item":"call","turn":1,"line":7,"uuid":"3f2a1b4c-0000-4000-8000-000000000006","time":"2026-11-16T08:00:06.000Z","id":"toolu_3f2a1b4c0006","tool":"Read","input":{"file_path":"/home/dev/app/gone.rs"}}
-    {"item":"result","turn":1,"line":8,"uuid":"3f2a1b4c-0000-4000-8000-000000000007","time":"2026-11-16T08:00:07.000Z","id":"toolu_3f2a1b4c0006","text":"File does not exist.","pictures":0,"is_error":true,"diff":null}
-    {"item":"answer","turn":1,"line":9,"uuid":"3f2a1b4c-0000-4000-8000-000000000008","time":"2026-11-16T08:00:08.000Z","text":"Repaired: empty lines are skipped now."}
-    {"item":"prompt","turn":2,"line":12,"uuid":"3f2a1b4c-0000-4000-8000-00000000000b","time":"2026-11-16T08:00:11.000Z","text":"/cost today","pictures":0}
-    {"item":"note","turn":2,"line":13,"uuid":"3f2a1b4c-0000-4000-8000-00000000000c","time":"2026-11-16T08:00:12.000Z","kind":"output","text":"Total: $0.12"}
-    {"item":"note","turn":2,"line":14,"uuid":"3f2a1b4c-0000-4000-8000-00000000000d","time":"2026-11-16T08:00:13.000Z","kind":"meta","text":"<system-reminder>Be brief.</system-reminder>"}
-    {"item":"note","turn":2,"line":15,"uuid":"3f2a1b4c-0000-4000-8000-00000000000e","time":"2026-11-16T08:00:14.000Z","kind":"interrupt","text":"[Request interrupted by user]"}
-    {"item":"note","turn":2,"line":16,"uuid":"3f2a1b4c-0000-4000-8000-00000000000f","time":"2026-11-16T08:00:15.000Z","kind":"compaction","text":"conversation compacted (manual), 150000 tokens before"}
-    {"item":"note","turn":3,"line":17,"uuid":"3f2a1b4c-0000-4000-8000-000000000010","time":"2026-11-16T08:00:16.000Z","kind":"summary","text":"We repaired the parser."}
-    {"item":"prompt","turn":4,"line":19,"uuid":"3f2a1b4c-0000-4000-8000-000000000012","time":"2026-11-16T08:00:18.000Z","text":"Thanks!","pictures":0}
-    {"item":"answer","turn":4,"line":20,"uuid":"3f2a1b4c-0000-4000-8000-000000000013","time":"2026-11-16T08:00:19.000Z","text":"You are welcome."}
-    --- exit 0
-    "#);
+    assert_snapshot!(test.run(&["show", "3f2a", "--turn", "99"]).shown(), @"
+    --- stderr
+    error: there is no turn 99
+    hint: the session has 4 turns
+    --- exit 1
+    ");
+    assert_snapshot!(test.run(&["agents", "3f2a", "zz"]).shown(), @"
+    --- stderr
+    error: no subagent fits `zz`
+    hint: a1b2c3d4e5f60718
+    --- exit 1
+    ");
+    assert_snapshot!(test.run(&["agents", "agent-a1b2c3d4e5f60718"]).shown(), @"
+    --- stderr
+    error: only a session of the home has subagents
+    --- exit 2
+    ");
+    assert_snapshot!(test.run(&["agents", "3f2b"]).shown(), @"
+    --- stderr
+    this session has no subagents
+    --- exit 1
+    ");
+    assert_snapshot!(test.run(&["history"]).shown(), @"--- exit 1");
     assert_snapshot!(test.run(&["man", "nothing"]).shown(), @"
     --- stderr
     error: there is no command `nothing`
@@ -363,13 +367,13 @@ fn what_may_not_be_read_is_told() {
     let project = test.home.path().join("projects/-home-dev-docs");
     set(&log, 0o000);
     set(&project, 0o000);
-    assert_snapshot!(run(&["ls"]).shown(), @"
-    3f2a1b4c  2h  9.5 kB  (session)                   ?
+    assert_snapshot!(run(&["ls"]).shown(), @r#"
+    3f2a1b4c  2h  9.5 kB  (unreadable)                ?
     c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app  sonnet-4-5
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0
-    ");
+    "#);
     assert_snapshot!(run(&["show", "3f2a"]).shown(), @"
     --- stderr
     error: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
@@ -396,11 +400,11 @@ fn what_may_not_be_read_is_told() {
     skipped: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     --- exit 0
     ");
-    assert_snapshot!(run(&[]).shown(), @"
-    [claude]  3 sessions in 2 projects, 11 kB
+    assert_snapshot!(run(&[]).shown(), @r#"
+    [claude]  3 session logs in 2 projects, 11 kB
 
     Newest
-    3f2a1b4c  2h  9.5 kB  (session)                   ?
+    3f2a1b4c  2h  9.5 kB  (unreadable)                ?
     c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app  sonnet-4-5
 
       recto show 3f2a1b4c         read a session
@@ -410,7 +414,7 @@ fn what_may_not_be_read_is_told() {
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0
-    ");
+    "#);
     set(&project, 0o755);
 }
 
@@ -431,4 +435,34 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
     }
+}
+
+#[test]
+fn an_export_replaces_nothing_unless_told_to() {
+    let test = TestHome::with_sessions();
+    let out = test.work.path().join("session.md");
+    let out = out.to_str().unwrap();
+    assert_snapshot!(test.run(&["export", "3f2b", "--out", out]).shown(), @"
+    --- stderr
+    wrote [work]/session.md: 281 B from a log of 1.1 kB (25 %)
+    --- exit 0
+    ");
+    fs::write(out, "mine").unwrap();
+    assert_snapshot!(test.run(&["export", "3f2b", "--out", out]).shown(), @"
+    --- stderr
+    error: [work]/session.md exists
+    hint: --force replaces it
+    --- exit 2
+    ");
+    assert_eq!(fs::read_to_string(out).unwrap(), "mine");
+    assert_eq!(test.run(&["export", "3f2b", "--out", out, "--force"]).code, 0);
+    assert!(fs::read_to_string(out).unwrap().contains("Written."));
+    let folder = test.work.path().to_str().unwrap();
+    assert_snapshot!(test.run(&["export", "3f2b", "--out", folder]).shown(), @"
+    --- stderr
+    error: [work] is a directory
+    hint: name a file, or use --all
+    --- exit 2
+    ");
+    assert_eq!(fs::read_dir(test.work.path()).unwrap().count(), 1, "a file was left behind");
 }

@@ -25,7 +25,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
         .collect();
     assert_snapshot!(shown.concat(), @r#"
     $ recto  # an overview of the home
-    [sample]  3 sessions in 2 projects, 22 kB
+    [sample]  3 session logs in 2 projects, 22 kB
 
     Newest
     5c1e8a70   2h   15 kB  Fix tide table across clock changes           /home/dev/tide         fix/dst  opus-5-5

@@ -80,11 +80,17 @@ fn assert_harmless(run: &Run, arguments: &[&str]) {
 
 /// Runs a command and sees that its output is harmless and holds the words.
 fn check(test: &TestHome, arguments: &[&str], words: &[&str]) {
-    for colour in ["never", "always"] {
+    // There are no colours in JSON.
+    let colours: &[&str] =
+        if arguments.contains(&"--json") { &["never"] } else { &["never", "always"] };
+    for colour in colours {
         let mut all = arguments.to_vec();
         all.extend(["--color", colour]);
         let run = test.run(&all);
         assert_harmless(&run, &all);
+        if arguments.contains(&"--json") {
+            run.json();
+        }
         for word in words {
             assert!(run.stdout.contains(word), "{all:?} does not show {word}:\n{}", run.shown());
         }
@@ -290,4 +296,80 @@ fn the_words_of_this_test_find_what_they_are_for() {
     assert!(!is_forbidden('\n') && !is_forbidden('é') && !is_forbidden('👍'));
     assert_eq!(without_own_colours("\u{1b}[1mx\u{1b}[0my"), "xy");
     assert_eq!(without_own_colours("\u{1b}[2Jx"), "\u{1b}[2Jx");
+}
+
+#[test]
+fn commands_about_one_session_are_harmless() {
+    let test = TestHome::empty();
+    let session = session_id(1);
+    let mut log = SessionBuilder::new(&session, Client::V2_1_325);
+    for text in texts() {
+        log = turn(log, &text);
+        let path = json_string(&format!("/w-file{text}"));
+        let input = format!(r#"{{"file_path":{path}}}"#);
+        let detail =
+            format!(r#"{{"type":"create","filePath":{path},"content":"x","structuredPatch":[]}}"#);
+        log = log.tool_with_detail("Write", &input, "ok", &detail);
+    }
+    test.home.add(&log, hours_ago(1));
+    let mut agent = SessionBuilder::agent(&session, "a1", Client::V2_1_325);
+    let mut history = Vec::new();
+    for text in texts() {
+        agent = turn(agent, &text);
+        let line = ObjectWriter::new()
+            .string("display", &format!("w-display{text}"))
+            .string("project", &format!("/w-project{text}"))
+            .string("sessionId", &format!("w-session{text}"))
+            .number("timestamp", 1_794_800_000_000);
+        history.extend(line.finish());
+        history.push(b'\n');
+    }
+    test.home.add(&agent, hours_ago(1));
+    test.home.write("history.jsonl", history);
+    let all = texts().concat();
+    let meta = ObjectWriter::new()
+        .string("agentType", &format!("w-type{all}"))
+        .string("description", &format!("w-description{all}"));
+    let place = format!("projects/-home-dev-app/{session}/subagents/agent-a1.meta.json");
+    test.home.write(&place, meta.finish());
+    for (arguments, words) in [
+        (&["stats"][..], &["w-prompt", "w-answer"][..]),
+        (&["turns"], &["w-prompt", "w-command"]),
+        (&["tools"], &["w-tool", "w-input"]),
+        (&["tools", "--by", "name"], &["w-tool"]),
+        (&["files"], &["w-file"]),
+        (&["agents"], &["w-type", "w-description"]),
+        (&["agents", "latest", "a1"], &["w-type", "w-prompt", "w-input"]),
+        (&["history"], &["w-display", "w-project"]),
+        (&["show", "--turn", "1"], &["w-prompt"]),
+    ] {
+        check(&test, arguments, words);
+        let json: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        check(&test, &json, &words[..1]);
+    }
+    check(&test, &["show", "--json"], &["w-prompt", "w-thinking", "w-input", "w-result"]);
+}
+
+/// Documents may hold what joins the parts of a picture character.
+#[test]
+fn exported_documents_are_harmless() {
+    let test = TestHome::empty();
+    let mut log = SessionBuilder::new(&session_id(1), Client::V2_1_325);
+    for text in texts() {
+        log = turn(log, &text);
+    }
+    let all: String = texts().iter().take(50).map(String::as_str).collect();
+    let log = log.custom_title(&format!("w-title{all}"));
+    test.home.add(&log, hours_ago(1));
+    for format in ["txt", "md", "html", "xml", "json"] {
+        let run = test.run(&["export", "latest", "--to", format]);
+        let text = String::from_utf8(run.raw.stdout).unwrap();
+        for word in ["w-title", "w-prompt", "w-answer", "w-tool", "w-result", "w-stop"] {
+            assert!(text.contains(word), "{format} does not show {word}");
+        }
+        let joined = text.replace(['\u{200c}', '\u{200d}'], "");
+        assert_no_control(&joined, &format!("the export as {format}"));
+    }
+    let json = test.run(&["export", "latest", "--to", "json"]).stdout;
+    serde_json::from_str::<serde_json::Value>(&json).unwrap();
 }

@@ -8,8 +8,8 @@ use crate::support::TestHome;
 #[test]
 fn the_overview_names_the_newest_sessions_and_what_to_type() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&[]).shown(), @"
-    [claude]  4 sessions in 2 projects, 12 kB
+    assert_snapshot!(test.run(&[]).shown(), @r#"
+    [claude]  4 session logs in 2 projects, 12 kB
 
     Newest
     3f2a1b4c  2h  9.5 kB  Repair the parser           /home/dev/app   fix/parser  opus-5-5
@@ -21,15 +21,15 @@ fn the_overview_names_the_newest_sessions_and_what_to_type() {
       recto home                  what takes room, and what the client will delete
       recto check --all           look for damage
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
 fn sessions_of_running_clients_come_first() {
     let test = TestHome::with_sessions();
     test.home.announce(FIX, "waiting");
-    assert_snapshot!(test.run(&[]).shown(), @"
-    [claude]  4 sessions in 2 projects, 12 kB
+    assert_snapshot!(test.run(&[]).shown(), @r#"
+    [claude]  4 session logs in 2 projects, 12 kB
 
     Running now
     3f2a1b4c  2h  9.5 kB  Repair the parser  /home/dev/app  fix/parser  opus-5-5  ● waiting
@@ -44,18 +44,18 @@ fn sessions_of_running_clients_come_first() {
       recto home                  what takes room, and what the client will delete
       recto check --all           look for damage
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
 fn an_empty_home_says_what_to_do() {
     let test = TestHome::empty();
-    assert_snapshot!(test.run(&[]).shown(), @"
-    [claude]  0 sessions in 0 projects, 0 B
+    assert_snapshot!(test.run(&[]).shown(), @r#"
+    [claude]  0 session logs in 0 projects, 0 B
 
     No session yet. `recto demo` shows recto on a sample.
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //!
 //! | module | what it holds the program to |
 //! |---|---|
-//! | `overview`, `ls`, `show`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch` | what each command prints, in a few snapshots |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
+//! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
 //! | `documents` | what the documents show is what the program prints; their links lead somewhere |
@@ -20,6 +21,7 @@
 
 mod bad_input;
 mod blame;
+mod browser;
 mod check;
 mod demo;
 mod documents;
@@ -32,6 +34,7 @@ mod overview;
 mod plans;
 mod reference;
 mod scratch;
+mod session;
 mod show;
 mod structure;
 mod support;

@@ -1,8 +1,12 @@
 //! `recto show`.
 
 use std::fs;
+use std::io::BufRead as _;
+use std::io::BufReader;
+use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use insta::assert_snapshot;
 use recto_testkit::Client;
@@ -21,7 +25,7 @@ fn a_session_reads_as_a_conversation() {
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
-    You  1  2026-11-16 08:00:02
+    You  1  2026-11-16 08:00:01
       The parser fails on empty lines.
       Please repair it.
 
@@ -62,11 +66,11 @@ fn everything_is_shown_when_asked_for() {
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
-      attachment: date
-
-    You  1  2026-11-16 08:00:02
+    You  1  2026-11-16 08:00:01
       The parser fails on empty lines.
       Please repair it.
+
+      attachment: date
 
     Claude
       An empty line is no JSON.
@@ -101,14 +105,14 @@ fn everything_is_shown_when_asked_for() {
     Claude
       You are welcome.
 
-    Find all callers of parse().
-    agent-a1b2c3d4e5f60718 · /home/dev/app · main · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325
+      │ Find all callers of parse().
+      │ agent-a1b2c3d4e5f60718 · /home/dev/app · main · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325
 
-    Task  1  2026-11-16 08:00:00
-      Find all callers of parse().
+      │ Task  1  2026-11-16 08:00:00
+      │   Find all callers of parse().
 
-    Claude
-      There are two callers.
+      │ Claude
+      │   There are two callers.
     --- exit 0
     "#);
 }
@@ -183,6 +187,28 @@ fn raw_gives_the_bytes_of_a_large_log() {
     let run = test.run(&["show", "--raw"]);
     assert!(run.raw.stdout.len() > 1_000_000);
     assert!(run.raw.stdout == [log.bytes(), b"{torn"].concat(), "the bytes differ");
+}
+
+#[test]
+fn a_log_is_followed_line_by_line() {
+    let test = TestHome::empty();
+    let begun = SessionBuilder::new(FIX, Client::V2_1_325).prompt("Hello");
+    let whole = begun.clone().answer("Hello to you.");
+    let path = test.home.add(&begun, hours_ago(1));
+    let mut command = test.command(&["show", "--follow"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut shown = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut until = |wanted: &str| shown.any(|line| line.unwrap().contains(wanted));
+    assert!(until("  Hello"));
+    // The line is written in two pieces, and shown when it is whole.
+    let added = &whole.bytes()[begun.bytes().len()..];
+    let mut log = fs::File::options().append(true).open(path).unwrap();
+    log.write_all(&added[..20]).unwrap();
+    log.write_all(&added[20..]).unwrap();
+    let found = until("  Hello to you.");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(found);
 }
 
 /// Every log below a directory.

@@ -10,8 +10,8 @@ use recto_log::Kind;
 use recto_log::ProblemKind;
 use recto_log::Severity;
 
-use crate::support::DOCS;
-use crate::support::TestHome;
+use crate::session::working;
+use crate::support::FIX;
 use crate::support::repository;
 
 /// Which crates of the workspace a crate may use. The order is that of the
@@ -158,9 +158,10 @@ fn files_are_opened_through_the_store() {
     let words =
         ["std::fs::read", "std::fs::write", "std::fs::metadata", "File::open", "std::fs::{"];
     assert_absent("crates/recto-store/src", &words, &["src/platform.rs"]);
-    // The demo writes its sample, and an export the document that was asked for.
     let words = ["std::fs", "fs_err", "File::open"];
-    assert_absent("crates/recto/src", &words, &["src/commands/demo.rs", "src/commands/export.rs"]);
+    // Both write: the sample, and documents where the user wants them.
+    let writers = ["src/commands/demo.rs", "src/commands/export.rs"];
+    assert_absent("crates/recto/src", &words, &writers);
 }
 
 fn page(name: &str) -> String {
@@ -233,8 +234,8 @@ fn every_kind_of_error_is_documented() {
 
 #[test]
 fn every_field_of_json_output_is_documented() {
-    let test = TestHome::with_sessions();
-    test.home.announce(DOCS, "busy");
+    let test = working();
+    test.home.announce(FIX, "busy");
     let damaged = test.home.write("damaged.jsonl", "{torn\n");
     let unknown = test.home.write("unknown.jsonl", "{\"type\":\"hologram\"}\n");
     test.home.write("plans/loose.md", "# A plan\n");
@@ -242,10 +243,17 @@ fn every_field_of_json_output_is_documented() {
     for (heading, arguments) in [
         ("recto", &["--json"][..]),
         ("recto ls", &["ls", "--json"]),
-        ("recto home", &["home", "--json"]),
+        ("recto home", &["home", "--json", "--within", "100"]),
         ("recto plans", &["plans", "--json"]),
         ("recto check", &["check", "--json", damaged.to_str().unwrap()]),
         ("recto drift", &["drift", "--json", unknown.to_str().unwrap()]),
+        ("recto show", &["show", "--json"]),
+        ("recto stats", &["stats", "--json"]),
+        ("recto turns", &["turns", "--json"]),
+        ("recto tools", &["tools", "--json"]),
+        ("recto files", &["files", "--json"]),
+        ("recto agents", &["agents", "--json"]),
+        ("recto history", &["history", "--json"]),
     ] {
         let section = page.split_once(&format!("\n## {heading}\n")).unwrap().1;
         let section = section.split("\n## ").next().unwrap();
@@ -266,7 +274,10 @@ fn collect_names(value: &serde_json::Value, path: &str, names: &mut Vec<String>)
         serde_json::Value::Object(members) => {
             for (name, value) in members {
                 let name = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                collect_names(value, &name, names);
+                // The input of a call is the tool's own.
+                if name != "input" {
+                    collect_names(value, &name, names);
+                }
                 names.push(name);
             }
         }

@@ -54,8 +54,8 @@ impl TestHome {
         let test = TestHome::empty();
         let fix = SessionBuilder::new(FIX, Client::V2_1_325)
             .branch("fix/parser")
-            .attachment("date", ("date", "2026-11-16"))
             .prompt("The parser fails on empty lines.\nPlease repair it.")
+            .attachment("date", ("date", "2026-11-16"))
             .thinking("An empty line is no JSON.")
             .tool(
                 "Bash",

@@ -130,8 +130,9 @@ fn call(name: &str, about: &str, input: &[u8], out: &mut String) {
 
 fn folded(class: &str, label: &str, text: &str, out: &mut String) {
     let lines = text.lines().count();
+    let word = if lines == 1 { "line" } else { "lines" };
     out.push_str(&format!(
-        "<details class=\"{class}\"><summary>{label} <small>{lines} lines</small></summary><pre>"
+        "<details class=\"{class}\"><summary>{label} <small>{lines} {word}</small></summary><pre>"
     ));
     push_escaped(out, text.trim_end());
     out.push_str("</pre></details>\n");
@@ -160,7 +161,10 @@ fn push_markdown(out: &mut String, text: &str) {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let events = Parser::new_ext(&text, options).filter_map(harmless);
-    pulldown_cmark::html::push_html(out, events);
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, events);
+    // An entity (`&#27;`) is a character only now.
+    out.push_str(&clean(&html));
 }
 
 fn harmless(event: Event<'_>) -> Option<Event<'_>> {

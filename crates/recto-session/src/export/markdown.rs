@@ -47,7 +47,8 @@ impl Markdown {
                 ));
             }
             Item::Result { diff: Some(diff), .. } => {
-                let text = clean(&diff.lines.join("\n"));
+                let lines = diff.lines.join("\n");
+                let text = clean(&lines);
                 let fence = fence(&text);
                 out.push_str(&format!("\n{fence}diff\n{text}\n{fence}\n"));
             }

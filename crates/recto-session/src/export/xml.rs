@@ -25,7 +25,7 @@ impl Xml {
         out.push_str("<session");
         attribute(out, "id", &head.id);
         attribute(out, "title", &head.title);
-        for (name, value) in &head.facts {
+        for (name, value) in head.facts.iter().filter(|(_, value)| *value != head.id) {
             attribute(out, name, value);
         }
         out.push_str(">\n");

@@ -60,12 +60,18 @@ pub(crate) fn cmd_agents(
     match &args.agent {
         Some(wanted) => {
             let agent = choose(&agents, wanted)?;
-            inspect(agent, output)?;
+            if output.json {
+                output.json_line(json(&reading, agent))?;
+            } else {
+                inspect(agent, output)?;
+            }
         }
         None => {
             agents.retain(|agent| args.all || agent.kind == FileKind::Agent);
-            if agents.is_empty() && !output.json {
-                output.remark("this session has no subagents");
+            if agents.is_empty() {
+                if !output.json {
+                    output.remark("this session has no subagents");
+                }
                 return Ok(Outcome::Found);
             }
             list(&reading, &agents, output)?;
@@ -204,7 +210,8 @@ fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
     output.page();
     let (kind, _) = about(agent);
     let (calls, failed) = agent.calls();
-    output.line(&output.paint(Look::Strong, &format!("{} {kind}", agent.file.id)))?;
+    let heading = format!("{} {kind}", agent.file.id);
+    output.line(&output.paint(Look::Strong, heading.trim_end()))?;
     let mut facts = vec![
         plural(calls as u64, "call"),
         format!("{failed} failed"),

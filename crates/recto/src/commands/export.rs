@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::ValueEnum;
+use recto_log::Entry;
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::Origin;
@@ -29,6 +30,7 @@ use crate::output::Progress;
 use crate::target;
 use crate::target::Target;
 use crate::text::bytes;
+use crate::text::json_for_terminal;
 use crate::text::plural;
 
 /// Write a session as Markdown, HTML, XML, JSON or text
@@ -143,6 +145,11 @@ fn export(
     let mut document = Document::begin(format, &head(found, &digest), &mut text);
     let mut lines = LineReader::new(file);
     let mut counter = TurnCounter::default();
+    // The other formats are cleaned as they are written; JSON keeps its values.
+    let mut write_piece = |text: &str| match format {
+        Format::Json => write(&json_for_terminal(text.as_bytes())),
+        _ => write(text),
+    };
     let mut end = 0;
     while let Some(line) = lines.next_line()? {
         end = line.end();
@@ -152,12 +159,12 @@ fn export(
             document.add(Placed { turn, origin: &origin, item: &item }, &mut text);
         }
         if text.len() >= PIECE {
-            write(&text)?;
+            write_piece(&text)?;
             text.clear();
         }
     }
     document.end(&mut text);
-    write(&text)?;
+    write_piece(&text)?;
     Ok(end)
 }
 
@@ -167,12 +174,22 @@ pub(crate) fn write_items(found: &Target, output: &mut Output) -> Result<Outcome
     let mut counter = TurnCounter::default();
     while let Some(line) = lines.next_line()? {
         let (entry, _) = decode(line);
-        let (origin, turn) = (Origin::of(&entry), counter.next(&entry));
-        for item in items(&entry) {
-            output.json_line(item_json(Placed { turn, origin: &origin, item: &item }))?;
-        }
+        write_entry(&entry, counter.next(&entry), output)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Writes the items of one line.
+pub(crate) fn write_entry(
+    entry: &Entry<'_>,
+    turn: u32,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let origin = Origin::of(entry);
+    for item in items(entry) {
+        output.json_line(item_json(Placed { turn, origin: &origin, item: &item }))?;
+    }
+    Ok(())
 }
 
 fn head(found: &Target, digest: &Digest) -> Head {

@@ -70,6 +70,8 @@ pub(crate) struct Row {
     pub(crate) agent: Option<AgentFile>,
     pub(crate) digest: Digest,
     pub(crate) live: Option<LiveSession>,
+    /// Whether the log is there but could not be read.
+    is_unreadable: bool,
 }
 
 impl Row {
@@ -98,6 +100,7 @@ impl Row {
     pub(crate) fn title(&self) -> String {
         match &self.digest.title {
             Some((title, _)) => one_line(title),
+            None if self.is_unreadable => "(unreadable)".to_owned(),
             None => format!("({})", self.kind().name()),
         }
     }
@@ -170,11 +173,14 @@ impl Listing {
             return Vec::new();
         }
         let mut rows = Vec::new();
-        // A log that vanishes or may not be read is still a session that is there.
-        let digest = Digest::read(&session.path, false).unwrap_or_default();
+        // A log that may not be read is still a session that is there.
+        let read = Digest::read(&session.path, false);
+        let is_unreadable = read.is_err();
+        let digest = read.unwrap_or_default();
         let key = inventory.project_of(session).map_or("", |project| &project.key);
         if self.filter.fits(key, &digest) {
-            rows.push(Row { session: session.clone(), agent: None, digest, live: live.cloned() });
+            let (session, live) = (session.clone(), live.cloned());
+            rows.push(Row { session, agent: None, digest, live, is_unreadable });
         }
         if self.agents {
             for agent in home.agents_of(inventory, session) {
@@ -185,6 +191,7 @@ impl Listing {
                         agent: Some(agent),
                         digest,
                         live: None,
+                        is_unreadable: false,
                     });
                 }
             }
@@ -251,10 +258,10 @@ pub(crate) fn table(
     use Column::Left;
     use Column::Right;
     let mut table = Table::new(&[Left, Right, Right, Flexible, Flexible, Left, Left, Left]);
-    for row in rows {
+    let cells = |row: &Row| {
         let digest = &row.digest;
         let cwd = digest.cwd.as_deref().unwrap_or("?");
-        table.row([
+        [
             row.short_id(),
             age(row.modified(), now),
             bytes(row.bytes()),
@@ -263,7 +270,10 @@ pub(crate) fn table(
             one_line(digest.branch.as_deref().filter(|branch| *branch != "HEAD").unwrap_or("")),
             one_line(digest.model.as_deref().map_or("", short_model)),
             row.mark().0.to_owned(),
-        ]);
+        ]
+    };
+    for cells in rows.par_iter().map(cells).collect::<Vec<_>>() {
+        table.row(cells);
     }
     let looks = |row: &Row, cell: usize, cells: usize| match cell {
         0 => Look::Strong,

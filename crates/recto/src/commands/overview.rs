@@ -45,7 +45,7 @@ pub(crate) fn cmd_overview(
     let root = path_from_home(&home.root().to_string_lossy(), environment.user_home.as_deref());
     let summary = format!(
         "{} in {}, {}",
-        plural(sessions, "session"),
+        plural(sessions, "session log"),
         plural(inventory.projects.len() as u64, "project"),
         bytes(total)
     );

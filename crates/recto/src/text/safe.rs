@@ -50,8 +50,17 @@ pub(crate) fn json_for_terminal(json: &[u8]) -> String {
         return text.into_owned();
     }
     let mut escaped = String::with_capacity(text.len());
+    let mut in_string = false;
+    let mut after_backslash = false;
     for c in text.chars() {
-        if c != '\n' && is_hidden(c) {
+        if !in_string && is_hidden(c) {
+            // Between values there can be white space only, and no escape.
+            escaped.push(if c == '\n' { c } else { ' ' });
+            continue;
+        }
+        in_string ^= c == '"' && !after_backslash;
+        after_backslash = c == '\\' && !after_backslash;
+        if is_hidden(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 escaped.push_str(&format!("\\u{unit:04x}"));
@@ -124,5 +133,8 @@ mod tests {
             json_for_terminal(json.as_bytes()),
             "{\"a\":\"\\u009bx\\u202eé\\udb40\\udc41\"}\n"
         );
+        // White space between values has no escape; a quote inside a string does not end it.
+        let json = "{\t\"a\\\"\t\\\\\":\r1}\n{}\n";
+        assert_eq!(json_for_terminal(json.as_bytes()), "{ \"a\\\"\\u0009\\\\\": 1}\n{}\n");
     }
 }
