@@ -10,6 +10,8 @@
 
 mod intern;
 mod node;
+mod record;
+pub mod request;
 mod session;
 
 pub use intern::NameId;
@@ -19,5 +21,12 @@ pub use node::Flags;
 pub use node::Node;
 pub use node::NodeId;
 pub use node::Parent;
+pub use node::Span;
+pub use record::BlobFact;
+pub use record::Hash;
+pub use record::Preserved;
+pub use record::Records;
+pub use record::RequestFact;
+pub use record::UnknownLine;
 pub use session::Meta;
 pub use session::Session;
