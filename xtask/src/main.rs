@@ -1,6 +1,8 @@
 //! Tasks of this repository; `cargo xtask` lists them.
 
+mod bench;
 mod r#gen;
+mod repository;
 mod test;
 
 use std::process::ExitCode;
@@ -8,12 +10,14 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <task>
 
   test    format, lints, tests and documentation, away from the real home
+  bench   how fast recto is, against cat and others
   gen     a made-up Claude home of any size";
 
 fn main() -> anyhow::Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.split_first().map(|(task, rest)| (task.as_str(), rest)) {
         Some(("test", [])) => test::run(),
+        Some(("bench", rest)) => bench::run(rest),
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
         _ => anyhow::bail!(USAGE),
     }

@@ -14,7 +14,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::BufRead as _;
 use std::io::BufReader;
-use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
@@ -23,6 +22,11 @@ use std::process::Stdio;
 use anyhow::Context as _;
 use anyhow::bail;
 use tempfile::TempDir;
+
+use crate::repository::cargo;
+use crate::repository::heading;
+use crate::repository::root;
+use crate::repository::say;
 
 /// How many tests passed, failed and were ignored.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -156,11 +160,6 @@ fn install(component: &str, word: &str, home: &EmptyHome) -> anyhow::Result<()> 
     }
 }
 
-/// The cargo that runs this task.
-fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
 /// A home with nothing in it, gone when this is dropped.
 struct EmptyHome {
     folder: TempDir,
@@ -210,21 +209,6 @@ const FOLDERS: [(&str, &str); 6] = [
 ];
 
 const GIT_SETTINGS: &str = "gitconfig";
-
-/// The root of the repository.
-fn root() -> &'static Path {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package)
-}
-
-fn heading(title: &str) {
-    say(&format!("\n== {title} =="));
-}
-
-#[expect(clippy::print_stdout, reason = "a task tells how far it is")]
-fn say(text: &str) {
-    println!("{text}");
-}
 
 #[cfg(test)]
 mod tests {

@@ -8,14 +8,34 @@
 
 #![warn(missing_docs)]
 
+pub mod export;
+mod facts;
 mod intern;
+mod items;
 mod node;
 mod record;
 pub mod request;
 mod session;
+mod turns;
 
+pub use facts::AgentRun;
+pub use facts::Compaction;
+pub use facts::Facts;
+pub use facts::FileAction;
+pub use facts::FileTouch;
+pub use facts::Message;
+pub use facts::Tokens;
+pub use facts::ToolCall;
 pub use intern::NameId;
 pub use intern::Names;
+pub use items::Diff;
+pub use items::Item;
+pub use items::NoteKind;
+pub use items::Origin;
+pub use items::call_about;
+pub use items::command_text;
+pub use items::items;
+pub use items::task_text;
 pub use node::BlockFact;
 pub use node::Flags;
 pub use node::Node;
@@ -24,9 +44,12 @@ pub use node::Parent;
 pub use node::Span;
 pub use record::BlobFact;
 pub use record::Hash;
-pub use record::Preserved;
 pub use record::Records;
 pub use record::RequestFact;
 pub use record::UnknownLine;
 pub use session::Meta;
 pub use session::Session;
+pub use turns::Turn;
+pub use turns::TurnCounter;
+pub use turns::TurnKind;
+pub use turns::turns;

@@ -1,22 +1,17 @@
-//! What a log says of itself: requests that were sent, what compactions kept,
-//! lines of foreign kinds and of other sessions.
+//! What a log says of itself: requests that were sent, lines of foreign kinds and of other sessions.
 //!
 //! Owns: facts from lines beside the conversation that say something about it.
 //! Does not own: what follows from them; see [`crate::request`] and
 //! [`mod@crate::health`].
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
 use recto_log::Entry;
 use recto_log::EntryUuid;
 use recto_log::RequestRecord;
-use recto_log::System;
 use recto_log::json::Value;
 
 use crate::NameId;
 use crate::Names;
-use crate::NodeId;
 use crate::Span;
 
 /// The SHA-256 of a message, as `api-request` lines name it.
@@ -49,15 +44,6 @@ pub struct BlobFact {
     pub span: Span,
 }
 
-/// The lines before a compaction that stay in the conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preserved {
-    /// The line after which they are placed.
-    pub anchor: Option<EntryUuid>,
-    /// The lines.
-    pub uuids: Vec<EntryUuid>,
-}
-
 /// A line with a uuid whose type is not known: clients cannot chain on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownLine {
@@ -76,8 +62,6 @@ pub struct Records {
     pub requests: Vec<RequestFact>,
     /// The messages that were noted for them.
     pub blobs: Vec<BlobFact>,
-    /// What compactions kept.
-    pub preserved: HashMap<NodeId, Preserved>,
     /// Lines with a uuid whose type is not known.
     pub unknown: Vec<UnknownLine>,
     /// The sessions that lines say they belong to, each with the number of
@@ -98,15 +82,6 @@ impl Records {
         if let Some(uuid) = entry.uuid() {
             let type_name = entry.type_name().unwrap_or_default().into_owned();
             self.unknown.push(UnknownLine { line: entry.line().number, uuid, type_name });
-        }
-    }
-
-    pub(crate) fn note_compaction(&mut self, node: NodeId, entry: &Entry<'_>) {
-        if let Some(System::CompactBoundary(metadata)) = entry.system()
-            && !metadata.preserved.is_empty()
-        {
-            let kept = Preserved { anchor: metadata.anchor, uuids: metadata.preserved };
-            self.preserved.insert(node, kept);
         }
     }
 

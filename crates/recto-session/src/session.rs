@@ -14,13 +14,13 @@ use recto_log::classify_user;
 use recto_log::json::Value;
 
 use crate::BlockFact;
+use crate::Facts;
 use crate::Flags;
 use crate::NameId;
 use crate::Names;
 use crate::Node;
 use crate::NodeId;
 use crate::Parent;
-use crate::record::Preserved;
 use crate::record::Records;
 
 /// What lines outside the chain say; of each kind the last one counts.
@@ -50,6 +50,7 @@ pub struct Session {
     missing_by_uuid: HashMap<EntryUuid, u32>,
     waiting: HashMap<u32, Vec<NodeId>>,
     names: Names,
+    facts: Facts,
     /// What lines outside the chain say.
     pub meta: Meta,
     /// Lines read so far, of all kinds.
@@ -138,21 +139,22 @@ impl Session {
             return;
         };
         let node = self.node_of(entry, uuid);
-        let id = match self.by_uuid.get(&node.uuid) {
+        match self.by_uuid.get(&node.uuid) {
             // The last line with a uuid counts, at the place of the first.
             Some(&known) => {
                 self.repeated.push(self.nodes[known.index()].line);
                 self.wait_for_parent(known, node.parent);
                 self.nodes[known.index()] = node;
-                known
             }
-            None => self.add_node(node),
-        };
-        self.records.note_compaction(id, entry);
+            None => {
+                let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+                self.facts.add(entry, id, &node, &mut self.names);
+                self.add_node(id, node);
+            }
+        }
     }
 
-    fn add_node(&mut self, node: Node) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+    fn add_node(&mut self, id: NodeId, node: Node) {
         let (uuid, parent) = (node.uuid.clone(), node.parent);
         self.nodes.push(node);
         self.wait_for_parent(id, parent);
@@ -167,7 +169,6 @@ impl Session {
             }
         }
         self.by_uuid.insert(uuid, id);
-        id
     }
 
     fn wait_for_parent(&mut self, child: NodeId, parent: Parent) {
@@ -316,9 +317,9 @@ impl Session {
         children
     }
 
-    /// What a compaction at a line kept of the lines before.
-    pub fn preserved(&self, boundary: NodeId) -> Option<&Preserved> {
-        self.records.preserved.get(&boundary)
+    /// What was gathered beside the graph: messages, tool calls, files, subagents.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// The names that nodes refer to.

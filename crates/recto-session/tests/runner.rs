@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds the crate to |
 //! |---|---|
+//! | `generated` | turns, tool pairs and messages are the generator's |
 //! | `resume` | every recorded resume: the rebuilt request equals the one that was sent |
 //! | `hashes` | every message hash that a client noted is found again |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
@@ -14,6 +15,7 @@
 
 mod cases;
 mod compare;
+mod generated;
 mod graphs;
 mod hashes;
 mod resume;

@@ -18,6 +18,7 @@
 
 #![warn(missing_docs)]
 
+mod agent_tree;
 mod agents;
 mod context;
 mod digest;
@@ -26,6 +27,7 @@ mod history;
 mod home;
 mod inventory;
 mod live;
+mod load;
 mod open;
 mod platform;
 mod retention;
@@ -35,6 +37,8 @@ mod settings;
 mod sidecar;
 mod space;
 
+pub use agent_tree::Agent;
+pub use agent_tree::AgentLink;
 pub use agents::AgentFile;
 pub use agents::AgentMeta;
 pub use context::session_from_context;
@@ -52,6 +56,7 @@ pub use inventory::Project;
 pub use inventory::SessionFile;
 pub use inventory::Skipped;
 pub use live::LiveSession;
+pub use load::Loaded;
 pub use open::open_file;
 pub use open::read_small;
 pub use platform::process_is_alive;

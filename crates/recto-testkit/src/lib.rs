@@ -1,3 +1,20 @@
 //! Test data for recto.
+//!
+//! | module | what it makes |
+//! |---|---|
+//! | [`generate`] | a home of any size, with exact knowledge of what is in it |
+//! | [`SessionBuilder`] | one log, line by line, as a client of a given version writes it |
+//! | [`FakeHome`] | a home in a temporary directory, to put logs and other files into |
+//! | [`SnapshotFilter`] | output in which the paths of this run are replaced |
+//!
+//! What is here may panic: a test that cannot write its data has failed.
 
+mod fake_home;
 pub mod generate;
+mod session_builder;
+mod snapshot_filter;
+
+pub use fake_home::FakeHome;
+pub use session_builder::Client;
+pub use session_builder::SessionBuilder;
+pub use snapshot_filter::SnapshotFilter;

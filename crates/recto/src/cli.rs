@@ -7,15 +7,22 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::commands::agents::AgentsArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::drift::DriftArgs;
+use crate::commands::export::ExportArgs;
+use crate::commands::files::FilesArgs;
+use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::show::ShowArgs;
+use crate::commands::stats::StatsArgs;
+use crate::commands::tools::ToolsArgs;
+use crate::commands::turns::TurnsArgs;
 
-/// Read, watch, edit, collect and continue Claude Code sessions.
+/// Find, read and check the sessions of Claude Code.
 ///
 /// Without a command, recto shows an overview of the home: how many sessions
 /// there are, which ones run now, and the newest ones.
@@ -61,6 +68,13 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     Ls(LsArgs),
     Show(ShowArgs),
+    Stats(StatsArgs),
+    Turns(TurnsArgs),
+    Tools(ToolsArgs),
+    Agents(AgentsArgs),
+    Files(FilesArgs),
+    History(HistoryArgs),
+    Export(ExportArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),
@@ -68,6 +82,10 @@ pub(crate) enum Command {
     ///
     /// Nothing of yours is read or written: the sample is put into a temporary
     /// directory and removed again.
+    ///
+    /// Example:
+    ///   recto demo
+    #[command(verbatim_doc_comment)]
     Demo,
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -1,14 +1,21 @@
 //! The commands, one file each.
 
+pub(crate) mod agents;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod drift;
+pub(crate) mod export;
+pub(crate) mod files;
+pub(crate) mod history;
 pub(crate) mod home;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
 pub(crate) mod show;
+pub(crate) mod stats;
+pub(crate) mod tools;
+pub(crate) mod turns;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -36,6 +43,13 @@ pub(crate) fn run(
         Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
         Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
         Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
+        Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
+        Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
+        Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
+        Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
+        Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
+        Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
+        Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
         Some(Command::Demo | Command::Completions(_) | Command::Man(_)) => Ok(Outcome::Done),

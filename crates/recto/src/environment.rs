@@ -20,6 +20,8 @@ pub(crate) struct Environment {
     pub(crate) dumb_terminal: bool,
     /// `RECTO_TEST_HOME_GUARD`: a test runs; a home must be named.
     pub(crate) in_test: bool,
+    /// Where the program was started; not a variable, but of the same nature.
+    pub(crate) working_directory: Option<PathBuf>,
     /// `RECTO_NOW`: the time to take for now, so that output can be compared.
     pub(crate) now: Option<String>,
 }
@@ -37,6 +39,7 @@ impl Environment {
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
+            working_directory: env::current_dir().ok(),
             now: text("RECTO_NOW"),
         }
     }

@@ -17,7 +17,8 @@ use crate::error::CommandError;
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArgs {
     /// Only sessions of this project: a path, or a part of one
-    #[arg(long, value_name = "PROJECT")]
+    // The names of project directories begin with a hyphen.
+    #[arg(long, value_name = "PROJECT", allow_hyphen_values = true)]
     pub(crate) project: Option<String>,
     /// Only sessions written since then: a date, a time, or a span such as 7d or 12h
     #[arg(long, value_name = "WHEN")]

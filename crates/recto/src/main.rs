@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod filter;
 mod output;
+mod reading;
 mod target;
 mod text;
 mod transcript;

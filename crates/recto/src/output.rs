@@ -156,7 +156,7 @@ impl Output {
 
     /// A remark for people, which is not part of the output.
     pub(crate) fn remark(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{}", one_line(text));
+        remark(text);
     }
 
     /// Says what went wrong, and what to do.
@@ -189,6 +189,11 @@ impl Output {
             let _ = writeln!(err, "{} {}", label(Look::Good, "hint:"), one_line(&hint));
         }
     }
+}
+
+/// A remark for people, from any thread.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
 fn terminal_width() -> usize {

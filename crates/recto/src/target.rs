@@ -18,6 +18,7 @@ use recto_store::session_from_hook;
 use crate::cli::Global;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::output::Output;
 use crate::text::fit;
 
 /// A log that a command works on.
@@ -90,6 +91,13 @@ pub(crate) fn find(
             let error = if nearest.is_empty() { error } else { with_candidates(error, &nearest) };
             Err(error.with_hint("`recto ls` lists the sessions"))
         }
+    }
+}
+
+/// Says what was not looked at: a listing must not seem complete when it is not.
+pub(crate) fn tell_skipped(inventory: &Inventory, output: &Output) {
+    for skipped in &inventory.skipped {
+        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) use human::age;
 pub(crate) use human::bytes;
 pub(crate) use human::clock;
 pub(crate) use human::count;
+pub(crate) use human::duration;
 pub(crate) use human::path_from_home;
 pub(crate) use human::plural;
 pub(crate) use human::short_model;

@@ -5,20 +5,21 @@
 
 use std::collections::HashMap;
 
-use recto_log::Block;
-use recto_log::Content;
 use recto_log::Entry;
 use recto_log::Kind;
-use recto_log::System;
-use recto_log::ToolUseId;
 use recto_log::UserText;
-use recto_log::classify_user;
 use recto_log::json::Value;
+use recto_session::Diff;
+use recto_session::Item;
+use recto_session::NoteKind;
+use recto_session::TurnCounter;
+use recto_session::items;
 
 use crate::commands::show::ToolDetail;
 use crate::error::CommandError;
 use crate::output::Look;
 use crate::output::Output;
+use crate::text::clock;
 use crate::text::count;
 use crate::text::fit;
 use crate::text::one_line;
@@ -28,6 +29,8 @@ use crate::text::wrap;
 
 /// How many lines of a result are shown unless all are asked for.
 const RESULT_LINES: usize = 4;
+/// How many lines of a change are shown unless all are asked for.
+const DIFF_LINES: usize = 12;
 /// Text on a wide terminal reads badly; on a pipe it is not wrapped at all.
 const WIDEST: usize = 100;
 /// How many calls are remembered to name their results.
@@ -54,14 +57,31 @@ pub(crate) struct Transcript {
     options: Options,
     width: Option<usize>,
     speaker: Option<Speaker>,
-    calls: HashMap<ToolUseId, String>,
-    prompts: u64,
+    calls: HashMap<String, String>,
+    turns: TurnCounter,
+    /// The number that a turn shown alone has.
+    only_turn: Option<u32>,
+    /// Whether the last thing shown was a tool call or its result.
+    after_tool: bool,
 }
 
 impl Transcript {
     pub(crate) fn new(options: Options, width: Option<usize>) -> Transcript {
-        let width = width.map(|width| width.saturating_sub(2).clamp(20, WIDEST));
-        Transcript { options, width, speaker: None, calls: HashMap::new(), prompts: 0 }
+        Transcript {
+            options,
+            width: width.map(|width| width.saturating_sub(2).clamp(20, WIDEST)),
+            speaker: None,
+            calls: HashMap::new(),
+            turns: TurnCounter::default(),
+            only_turn: None,
+            after_tool: false,
+        }
+    }
+
+    /// All lines are of one turn, which has this number.
+    pub(crate) fn of_turn(mut self, number: u32) -> Transcript {
+        self.only_turn = Some(number);
+        self
     }
 
     /// Whether nothing was shown.
@@ -75,148 +95,130 @@ impl Transcript {
         entry: &Entry<'_>,
         output: &mut Output,
     ) -> Result<(), CommandError> {
-        match entry.kind() {
-            Kind::User | Kind::ToolResult => self.user(entry, output),
-            Kind::Assistant => self.assistant(entry, output),
-            Kind::System => self.system(entry, output),
-            Kind::Attachment => self.attachment(entry, output),
-            Kind::Opaque => self.client_line("damaged line", Look::Bad, entry, output),
-            Kind::Unknown if self.options.meta => {
-                let name = entry
-                    .type_name()
-                    .map_or_else(|| "line without a type".into(), |name| one_line(&name));
-                self.client_line(&name, Look::Faint, entry, output)
+        if entry.kind() == Kind::Unknown && self.options.meta {
+            let name = entry.type_name().unwrap_or("line without a type".into());
+            return self.note(
+                &format!("({name}, line {})", entry.line().number),
+                Look::Faint,
+                output,
+            );
+        }
+        let counted = self.turns.next(entry);
+        let turn = self.only_turn.unwrap_or(counted);
+        for item in items(entry) {
+            self.item(&item, turn, entry, output)?;
+        }
+        Ok(())
+    }
+
+    fn item(
+        &mut self,
+        item: &Item,
+        turn: u32,
+        entry: &Entry<'_>,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        match item {
+            Item::Prompt { text, pictures, kind } => {
+                self.prompt(text, *pictures, *kind, turn, entry, output)
             }
-            _ => Ok(()),
+            Item::Answer { text } => {
+                self.speak(Speaker::Model, output)?;
+                if std::mem::take(&mut self.after_tool) {
+                    output.line("")?;
+                }
+                self.text(text, Look::Plain, output)
+            }
+            Item::Thinking { text } => {
+                if !self.options.thinking {
+                    return Ok(());
+                }
+                self.speak(Speaker::Model, output)?;
+                let text =
+                    if text.is_empty() { "(thinking, not shown by the model)" } else { text };
+                self.text(text, Look::Faint, output)
+            }
+            Item::Call { id, name, about, input } => self.call(id, name, about, input, output),
+            Item::Result { id, text, pictures, is_error, diff } => {
+                if self.options.tools == ToolDetail::None {
+                    return Ok(());
+                }
+                self.name_result(id, output)?;
+                match diff {
+                    Some(diff) => self.diff(diff, output),
+                    None if text.is_empty() && *pictures > 0 => self.result_text(
+                        &format!("({})", plural(*pictures as u64, "picture")),
+                        *is_error,
+                        output,
+                    ),
+                    None => self.result_text(text, *is_error, output),
+                }
+            }
+            Item::Note { kind, text } => self.note_item(*kind, text, output),
         }
     }
 
-    fn user(&mut self, entry: &Entry<'_>, output: &mut Output) -> Result<(), CommandError> {
-        let kind = classify_user(entry);
-        if kind == UserText::ToolResult {
-            return self.results(entry, output);
+    fn prompt(
+        &mut self,
+        text: &str,
+        pictures: usize,
+        kind: UserText,
+        turn: u32,
+        entry: &Entry<'_>,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        if matches!(kind, UserText::Command | UserText::BashInput) {
+            self.speak(Speaker::User, output)?;
+            return self.text(text, Look::Tool, output);
         }
-        let Some(message) = entry.message() else { return Ok(()) };
-        let text = message.content().text();
-        match kind {
-            UserText::Human | UserText::AgentTask => {
-                self.prompts += 1;
-                let heading = match entry.timestamp() {
-                    Some(time) => format!("{}  {}", self.prompts, crate::text::clock(time)),
-                    None => self.prompts.to_string(),
-                };
-                output.line("")?;
-                let mark = if kind == UserText::Human { "You" } else { "Task" };
-                output.line(&format!(
-                    "{}  {}",
-                    output.paint(Look::User, mark),
-                    output.paint(Look::Faint, &heading)
-                ))?;
-                self.speaker = Some(Speaker::User);
-                self.text(&text, Look::Plain, output)?;
-                self.pictures(message.content(), output)
-            }
-            UserText::Interrupt => self.note(&text, Look::Warning, output),
-            UserText::Command | UserText::BashInput => {
-                self.speak(Speaker::User, output)?;
-                self.text(&command_text(&text), Look::Tool, output)
-            }
-            UserText::CommandOutput | UserText::BashOutput => {
-                let text = without_tags(&text);
-                if text.trim().is_empty() { Ok(()) } else { self.result_text(&text, false, output) }
-            }
-            UserText::TaskNotification => self.note(&task_text(&text), Look::Tool, output),
-            UserText::CompactSummary => {
-                self.note("summary of the conversation so far", Look::Warning, output)?;
-                if self.options.meta { self.text(&text, Look::Faint, output) } else { Ok(()) }
-            }
-            UserText::Meta if self.options.meta => self.note(&text, Look::Faint, output),
-            UserText::Meta | UserText::Nothing | UserText::ToolResult => Ok(()),
-        }
-    }
-
-    fn assistant(&mut self, entry: &Entry<'_>, output: &mut Output) -> Result<(), CommandError> {
-        let Some(message) = entry.message() else { return Ok(()) };
-        if entry.is_api_error() {
-            return self.note(&message.content().text(), Look::Bad, output);
-        }
-        for block in message.content().blocks() {
-            match block {
-                Block::Text { text } => {
-                    let text = text.as_str().unwrap_or_default();
-                    if !text.trim().is_empty() {
-                        self.speak(Speaker::Model, output)?;
-                        self.text(&text, Look::Plain, output)?;
-                    }
-                }
-                Block::Thinking { thinking, .. } if self.options.thinking => {
-                    let text = thinking.and_then(Value::as_str).unwrap_or_default();
-                    self.speak(Speaker::Model, output)?;
-                    let text = if text.is_empty() {
-                        "(thinking, not shown by the model)".into()
-                    } else {
-                        text
-                    };
-                    self.text(&text, Look::Faint, output)?;
-                }
-                Block::RedactedThinking { .. } if self.options.thinking => {
-                    self.speak(Speaker::Model, output)?;
-                    self.text("(thinking, encrypted)", Look::Faint, output)?;
-                }
-                Block::ToolUse { name, input, .. } | Block::ServerToolUse { name, input, .. } => {
-                    self.call(&block, name, input, output)?;
-                }
-                Block::WebSearchToolResult { content, .. } => {
-                    let hits = content.blocks().count() as u64;
-                    self.result_text(&plural(hits, "search hit"), false, output)?;
-                }
-                Block::Image { .. } | Block::Document { .. } => {
-                    self.speak(Speaker::Model, output)?;
-                    self.text("(picture or document)", Look::Faint, output)?;
-                }
-                Block::Unknown { value } => {
-                    let name = value.str("type").unwrap_or_default();
-                    self.speak(Speaker::Model, output)?;
-                    self.text(&format!("({} block)", one_line(&name)), Look::Faint, output)?;
-                }
-                Block::Thinking { .. }
-                | Block::RedactedThinking { .. }
-                | Block::ToolResult { .. } => {}
-            }
+        let heading = match entry.timestamp() {
+            Some(time) => format!("{turn}  {}", clock(time)),
+            None => turn.to_string(),
+        };
+        let mark = if kind == UserText::AgentTask { "Task" } else { "You" };
+        output.line("")?;
+        output.line(&format!(
+            "{}  {}",
+            output.paint(Look::User, mark),
+            output.paint(Look::Faint, &heading)
+        ))?;
+        self.speaker = Some(Speaker::User);
+        self.after_tool = false;
+        self.text(text, Look::Plain, output)?;
+        if pictures > 0 {
+            self.text(&format!("({})", plural(pictures as u64, "picture")), Look::Faint, output)?;
         }
         Ok(())
     }
 
     fn call(
         &mut self,
-        block: &Block<'_>,
-        name: Option<Value<'_>>,
-        input: Option<Value<'_>>,
+        id: &str,
+        name: &str,
+        about: &str,
+        input: &[u8],
         output: &mut Output,
     ) -> Result<(), CommandError> {
-        let name = name.and_then(Value::as_str).unwrap_or_default();
-        if let Some(id) = block.tool_use_id()
-            && self.calls.len() < OPEN_CALLS
-        {
-            self.calls.insert(id, name.clone().into_owned());
+        if self.calls.len() < OPEN_CALLS {
+            self.calls.insert(id.to_owned(), name.to_owned());
         }
         if self.options.tools == ToolDetail::None {
             return Ok(());
         }
         self.speak(Speaker::Model, output)?;
-        let name = one_line(&name);
-        let about = input.map(call_summary).unwrap_or_default();
+        self.after_tool = true;
+        let name = one_line(name);
         let room = self.width.unwrap_or(usize::MAX).saturating_sub(name.len() + 6);
-        let about =
-            if self.options.tools == ToolDetail::Full { String::new() } else { fit(&about, room) };
+        let is_full = self.options.tools == ToolDetail::Full;
+        let about = if is_full { String::new() } else { fit(&one_line(about), room) };
         let line = format!(
             "  {} {} {about}",
             output.paint(Look::Tool, "⏺"),
             output.paint(Look::Strong, &name)
         );
         output.line(line.trim_end())?;
-        if self.options.tools == ToolDetail::Full {
-            for member in input.into_iter().flat_map(Value::members) {
+        if is_full && let Ok(input) = Value::parse(input) {
+            for member in input.members() {
                 let value = member
                     .value
                     .as_str()
@@ -227,41 +229,33 @@ impl Transcript {
         Ok(())
     }
 
-    fn results(&mut self, entry: &Entry<'_>, output: &mut Output) -> Result<(), CommandError> {
-        if self.options.tools == ToolDetail::None {
+    /// Says whose result it is, where something else stands between.
+    fn name_result(&mut self, id: &str, output: &mut Output) -> Result<(), CommandError> {
+        let name = self.calls.remove(id);
+        if self.speaker == Some(Speaker::Model) {
             return Ok(());
         }
-        let content = match entry.message() {
-            Some(message) => message.content(),
-            // The line itself is the result in old descriptions.
-            None => Content::of(entry.get("content")),
-        };
-        for block in content.blocks() {
-            match block {
-                Block::ToolResult { content, is_error, .. } => {
-                    // The result may be far from its call: say whose it is.
-                    let name = block.tool_use_id().and_then(|id| self.calls.remove(&id));
-                    let text = content.text();
-                    let text =
-                        if text.is_empty() { without_text(content) } else { text.into_owned() };
-                    if self.speaker != Some(Speaker::Model) {
-                        self.speak(Speaker::Model, output)?;
-                        let name = name.unwrap_or_else(|| "tool".into());
-                        output.line(&format!(
-                            "  {}",
-                            output.paint(Look::Faint, &format!("result of {}", one_line(&name)))
-                        ))?;
-                    }
-                    self.result_text(&text, is_error, output)?;
-                }
-                Block::Text { text } => {
-                    let text = text.as_str().unwrap_or_default();
-                    self.result_text(&text, false, output)?;
-                }
-                _ => {}
-            }
+        self.speak(Speaker::Model, output)?;
+        let text = format!("result of {}", one_line(name.as_deref().unwrap_or("a tool")));
+        output.line(&format!("  {}", output.paint(Look::Faint, &text)))
+    }
+
+    /// What an edit changed.
+    fn diff(&mut self, diff: &Diff, output: &mut Output) -> Result<(), CommandError> {
+        let sum = format!("{} added, {} removed", plural(diff.added, "line"), count(diff.removed));
+        output.line(&format!("  ⎿ {}", output.paint(Look::Faint, &sum)))?;
+        let most = if self.options.tools == ToolDetail::Full { usize::MAX } else { DIFF_LINES };
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(6));
+        for line in diff.lines.iter().take(most) {
+            let look = match line.chars().next() {
+                Some('+') => Look::Good,
+                Some('-') => Look::Bad,
+                _ => Look::Faint,
+            };
+            let line = fit(&safe(line).replace(['\n', '\t'], "    "), room);
+            output.line(format!("    {}", output.paint(look, &line)).trim_end())?;
         }
-        Ok(())
+        self.more(diff.lines.len(), most, output)
     }
 
     /// The text of a result, cut to a few lines.
@@ -274,98 +268,49 @@ impl Transcript {
         let look = if is_error { Look::Bad } else { Look::Faint };
         let text = safe(text.trim_end());
         let lines: Vec<&str> = text.lines().collect();
-        let shown = match self.options.tools {
-            ToolDetail::Full => lines.len(),
-            _ => RESULT_LINES.min(lines.len()),
-        };
+        if lines.is_empty() {
+            return output.line(&format!("  ⎿ {}", output.paint(Look::Faint, "(nothing)")));
+        }
+        let is_full = self.options.tools == ToolDetail::Full;
+        let most = if is_full { usize::MAX } else { RESULT_LINES };
         let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(4));
-        for (at, line) in lines[..shown].iter().enumerate() {
+        for (at, line) in lines.iter().take(most).enumerate() {
             let lead = if at == 0 { "  ⎿ " } else { "    " };
-            let line = match self.options.tools {
-                ToolDetail::Full => line.replace('\t', "    "),
-                _ => fit(&line.replace('\t', "    "), room),
-            };
+            let line = line.replace('\t', "    ");
+            let line = if is_full { line } else { fit(&line, room) };
             output.line(format!("{lead}{}", output.paint(look, &line)).trim_end())?;
         }
-        if lines.len() > shown {
-            let more = format!("… {} more", plural((lines.len() - shown) as u64, "line"));
-            output.line(&format!("    {}", output.paint(Look::Faint, &more)))?;
-        }
-        if lines.is_empty() {
-            output.line(&format!("  ⎿ {}", output.paint(Look::Faint, "(nothing)")))?;
-        }
-        Ok(())
+        self.more(lines.len(), most, output)
     }
 
-    fn system(&mut self, entry: &Entry<'_>, output: &mut Output) -> Result<(), CommandError> {
-        match entry.system() {
-            Some(System::CompactBoundary(metadata)) => {
-                let trigger = metadata
-                    .trigger
-                    .as_deref()
-                    .map_or(String::new(), |t| format!(" ({})", one_line(t)));
-                let tokens = match (metadata.tokens_before, metadata.tokens_after) {
-                    (Some(before), Some(after)) => {
-                        format!(", {} → {} tokens", count(before), count(after))
-                    }
-                    (Some(before), None) => format!(", {} tokens before", count(before)),
-                    _ => String::new(),
-                };
-                self.note(
-                    &format!("── conversation compacted{trigger}{tokens} ──"),
-                    Look::Warning,
-                    output,
-                )
-            }
-            Some(System::LocalCommand { content } | System::Informational { content }) => {
-                let text = content.and_then(Value::as_str).unwrap_or_default();
-                let text = if text.contains("<command-name>") {
-                    command_text(&text)
-                } else {
-                    without_tags(&text)
-                };
-                if text.trim().is_empty() { Ok(()) } else { self.note(&text, Look::Faint, output) }
-            }
-            Some(System::ApiError { attempt, attempts, .. }) => {
-                let number = |n: Option<u64>| n.map_or_else(|| "?".into(), count);
-                let text = format!("API error, try {} of {}", number(attempt), number(attempts));
-                self.note(&text, Look::Bad, output)
-            }
-            Some(_) if self.options.meta => {
-                let name = entry.subtype().unwrap_or_default();
-                self.note(&format!("system: {name}"), Look::Faint, output)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn attachment(&mut self, entry: &Entry<'_>, output: &mut Output) -> Result<(), CommandError> {
-        let Some(attachment) = entry.attachment() else { return Ok(()) };
-        if let Some(prompt) = attachment.queued_prompt() {
-            self.speak(Speaker::User, output)?;
-            let text = Content::of(Some(prompt)).text();
-            return self.text(&text, Look::Plain, output);
-        }
-        if !self.options.meta {
+    fn more(&self, lines: usize, shown: usize, output: &mut Output) -> Result<(), CommandError> {
+        if lines <= shown {
             return Ok(());
         }
-        let name = attachment.name().unwrap_or_default();
-        self.note(&format!("attachment: {name}"), Look::Faint, output)
+        let more = format!("… {} more", plural((lines - shown) as u64, "line"));
+        output.line(&format!("    {}", output.paint(Look::Faint, &more)))
     }
 
-    fn client_line(
+    fn note_item(
         &mut self,
-        what: &str,
-        look: Look,
-        entry: &Entry<'_>,
+        kind: NoteKind,
+        text: &str,
         output: &mut Output,
     ) -> Result<(), CommandError> {
-        let text = format!(
-            "({what}, line {}, {})",
-            count(entry.line().number),
-            plural(entry.line().length, "byte")
-        );
-        self.note(&text, look, output)
+        match kind {
+            NoteKind::Meta if !self.options.meta => Ok(()),
+            NoteKind::Meta | NoteKind::Remark => self.note(text, Look::Faint, output),
+            NoteKind::Output => self.result_text(text, false, output),
+            NoteKind::Summary => {
+                self.note("summary of the conversation so far", Look::Warning, output)?;
+                if self.options.meta { self.text(text, Look::Faint, output) } else { Ok(()) }
+            }
+            NoteKind::Compaction => self.note(&format!("── {text} ──"), Look::Warning, output),
+            NoteKind::Interrupt => self.note(text, Look::Warning, output),
+            NoteKind::Task => self.note(text, Look::Tool, output),
+            NoteKind::ApiError => self.note(text, Look::Bad, output),
+            NoteKind::Damage => self.note(&format!("({text})"), Look::Bad, output),
+        }
     }
 
     /// A heading, if somebody else spoke before.
@@ -374,6 +319,7 @@ impl Transcript {
             return Ok(());
         }
         self.speaker = Some(speaker);
+        self.after_tool = false;
         output.line("")?;
         match speaker {
             Speaker::User => output.line(&output.paint(Look::User, "You")),
@@ -409,108 +355,5 @@ impl Transcript {
             output.line(line.trim_end())?;
         }
         Ok(())
-    }
-
-    fn pictures(&mut self, content: Content<'_>, output: &mut Output) -> Result<(), CommandError> {
-        let pictures = content
-            .blocks()
-            .filter(|block| matches!(block, Block::Image { .. } | Block::Document { .. }));
-        match pictures.count() as u64 {
-            0 => Ok(()),
-            number => self.text(&format!("({})", plural(number, "picture")), Look::Faint, output),
-        }
-    }
-}
-
-/// What a result without text is.
-fn without_text(content: Content<'_>) -> String {
-    let pictures =
-        content.blocks().filter(|block| matches!(block, Block::Image { .. })).count() as u64;
-    if pictures > 0 { format!("({})", plural(pictures, "picture")) } else { String::new() }
-}
-
-/// The argument of a call that says most about it.
-fn call_summary(input: Value<'_>) -> String {
-    const TELLING: [&str; 12] = [
-        "command",
-        "file_path",
-        "pattern",
-        "path",
-        "url",
-        "query",
-        "description",
-        "prompt",
-        "subject",
-        "skill",
-        "notebook_path",
-        "taskId",
-    ];
-    let telling = TELLING.iter().find_map(|name| input.str(name));
-    let any = || input.members().find_map(|member| member.value.as_str());
-    one_line(&telling.or_else(any).unwrap_or_default())
-}
-
-/// The text between two tags.
-fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
-    let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
-    let end = text[start..].find(&format!("</{tag}>"))?;
-    Some(&text[start..start + end])
-}
-
-/// A slash or shell command as it was typed.
-fn command_text(text: &str) -> String {
-    if let Some(command) = between(text, "bash-input") {
-        return format!("!{command}");
-    }
-    let name = between(text, "command-name").unwrap_or_default();
-    let arguments = between(text, "command-args").unwrap_or_default();
-    let name = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
-    format!("{name} {arguments}").trim_end().to_owned()
-}
-
-/// The output of a command without the tags around it.
-fn without_tags(text: &str) -> String {
-    const TAGS: [&str; 4] =
-        ["local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"];
-    let parts: Vec<&str> =
-        TAGS.iter().filter_map(|tag| between(text, tag)).filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() && !TAGS.iter().any(|tag| text.contains(tag)) {
-        text.to_owned()
-    } else {
-        parts.join("\n")
-    }
-}
-
-/// What a notification of a background task says.
-fn task_text(text: &str) -> String {
-    let summary = between(text, "summary").or_else(|| between(text, "status"));
-    let id = between(text, "task-id").unwrap_or_default();
-    format!("task {id}: {}", summary.unwrap_or("has ended"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_shown_as_they_were_typed() {
-        assert_eq!(
-            command_text(
-                "<command-message>x</command-message>\n<command-name>/fix</command-name>\n<command-args>the bug</command-args>"
-            ),
-            "/fix the bug"
-        );
-        assert_eq!(command_text("<bash-input>ls -l</bash-input>"), "!ls -l");
-        assert_eq!(without_tags("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>"), "a");
-        assert_eq!(without_tags("plain"), "plain");
-        assert_eq!(without_tags("<local-command-stdout></local-command-stdout>"), "");
-    }
-
-    #[test]
-    fn the_telling_argument_is_shown() {
-        let summary = |text: &str| call_summary(Value::parse(text.as_bytes()).unwrap());
-        assert_eq!(summary(r#"{"description":"list","command":"ls\n-l"}"#), "ls -l");
-        assert_eq!(summary(r#"{"count":1,"other":"x"}"#), "x");
-        assert_eq!(summary("{}"), "");
     }
 }

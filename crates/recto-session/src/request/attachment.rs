@@ -9,6 +9,7 @@ use recto_log::json::write_string;
 use super::Generation;
 use super::client_text::AMBIENT;
 use super::client_text::CONCURRENCY;
+use super::client_text::DEFERRED_TOOLS;
 use super::client_text::EDITED;
 use super::client_text::NOTIFICATION;
 use super::client_text::PLAN_MODE;
@@ -24,10 +25,18 @@ pub(super) struct Told {
     pub(super) text: String,
 }
 
-/// The texts that are sent for an attachment; none before 2.1.100.
+/// The texts that are sent for an attachment; none before 2.1.0.
 pub(super) fn texts(entry: &Entry<'_>, generation: Generation) -> Vec<Told> {
-    if generation < Generation::V2_1_100 {
-        return Vec::new();
+    match generation {
+        Generation::V2_0_0 | Generation::V2_0_76 => return Vec::new(),
+        // The first attachment that clients sent again on resume.
+        Generation::V2_1_0 => {
+            let skills = entry.subtype().is_some_and(|name| name == "skill_listing");
+            let text = entry.get("attachment").filter(|_| skills).and_then(text);
+            let told = text.map(|text| Told { is_for_system: false, text: wrap(&text) });
+            return told.into_iter().collect();
+        }
+        Generation::V2_1_100 | Generation::V2_1_200 | Generation::V2_1_300 => {}
     }
     let rendered = entry.get("rendered").filter(|value| value.is_array());
     if let (Generation::V2_1_300, Some(rendered)) = (generation, rendered) {
@@ -50,6 +59,13 @@ fn text(attachment: Value<'_>) -> Option<String> {
             "The following skills are available for use with the Skill tool:\n\n{}",
             get("content")
         ),
+        "deferred_tools_delta" => {
+            let added = texts_of(attachment.get("addedLines"));
+            if added.is_empty() || !texts_of(attachment.get("removedNames")).is_empty() {
+                return None;
+            }
+            [DEFERRED_TOOLS, &added.join("\n")].concat()
+        }
         "task_reminder" => TASK_REMINDER.into(),
         "hook_success" => {
             let is_told = matches!(get("hookEvent").as_ref(), "SessionStart" | "UserPromptSubmit");

@@ -25,6 +25,8 @@ pub(super) const AMBIENT: &str = "\n\nThis is ambient context — do not narrate
 pub(super) const CONCURRENCY: &str = "\n\nWhen you launch multiple agents for independent work, send them in a single message with multiple tool uses so they run concurrently.";
 /// The tasks have not been touched for a while.
 pub(super) const TASK_REMINDER: &str = "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status (set to in_progress when starting, completed when done). Also consider cleaning up the task list if it has become stale. Only use these if relevant to the current work. This is just a gentle reminder - ignore if not applicable.\n";
+/// Tools that must be asked for.
+pub(super) const DEFERRED_TOOLS: &str = "The following deferred tools are now available via ToolSearch. Their schemas are NOT loaded — calling them directly will fail with InputValidationError. Use ToolSearch with query \"select:<name>[,<name>...]\" to load tool schemas before calling them:\n";
 /// A file was changed behind the model's back.
 pub(super) const EDITED: &str = " was modified, either by the user or by a linter. This change was intentional, so make sure to take it into account as you proceed (ie. don't revert it unless the user asks you to). Don't tell the user this, since they are already aware. Here are the relevant changes (shown with line numbers):\n";
 /// A prompt was typed while the model worked.

@@ -12,19 +12,21 @@ pub(super) fn cut_at_boundary(view: &View<'_>, chain: &[NodeId]) -> Vec<NodeId> 
     };
     let tail = &chain[start..];
     let knows_preserved = view.generation >= Generation::V2_1_100;
-    let Some(preserved) = view.session.preserved(chain[start]).filter(|_| knows_preserved) else {
+    let compactions = &view.session.facts().compactions;
+    let boundary = compactions.iter().find(|compaction| compaction.boundary == chain[start]);
+    let Some(metadata) = boundary.map(|found| &found.metadata).filter(|_| knows_preserved) else {
         return tail.to_vec();
     };
     let mut is_inside = vec![false; view.session.nodes().len()];
     for id in tail {
         is_inside[id.index()] = true;
     }
-    let kept = preserved.uuids.iter().filter_map(|uuid| view.find(uuid));
+    let kept = metadata.preserved.iter().filter_map(|uuid| view.find(uuid));
     let kept: Vec<NodeId> = kept.filter(|id| !is_inside[id.index()]).collect();
     let mut lines = Vec::with_capacity(tail.len() + kept.len());
     for id in tail {
         lines.push(*id);
-        if Some(&view.node(*id).uuid) == preserved.anchor.as_ref() {
+        if Some(&view.node(*id).uuid) == metadata.anchor.as_ref() {
             lines.extend_from_slice(&kept);
         }
     }

@@ -30,9 +30,7 @@ pub(super) enum Message {
 /// Makes messages of what lines say.
 pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: &str) -> Vec<Message> {
     let groups = pair(group(items, rules.generation), rules.generation);
-    // Newer clients say in the first turn how hard the model is to think.
-    let says_effort = rules.generation == Generation::V2_1_300 && rules.has_system_turns;
-    let mut effort = says_effort.then_some(effort);
+    let mut effort = rules.says_effort.then_some(effort);
     let mut messages = Vec::with_capacity(groups.len());
     for group in groups {
         match group {

@@ -32,7 +32,17 @@ pub(super) struct Rules {
     /// Whether reminders are messages of the system: models before that are
     /// told inside the user's messages.
     pub(super) has_system_turns: bool,
+    /// Whether the first turn says how hard the model is to think.
+    pub(super) says_effort: bool,
 }
+
+/// Models that have no messages of the system inside a conversation. Names that
+/// a client does not know are those of newer models to it.
+const NO_SYSTEM_TURNS: [&str; 6] =
+    ["opus-4-5", "opus-4-6", "opus-4-7", "sonnet-4-5", "sonnet-4-6", "haiku-4-5"];
+
+/// Models that have them, but are not told how hard to think there.
+const NO_EFFORT: [&str; 3] = ["opus-4-8", "opus-5", "sonnet-5"];
 
 impl Rules {
     /// The rules for a model, which by default is the one that answered last.
@@ -49,8 +59,12 @@ impl Rules {
             (!model.is_empty() && model != "<synthetic>").then_some(model)
         });
         let model = model.or(last).unwrap_or_default();
-        let has_system_turns = generation >= Generation::V2_1_200 && !model.contains("sonnet-4-5");
-        Rules { generation, has_system_turns }
+        let is_one_of = |names: &[&str]| names.iter().any(|name| model.contains(name));
+        let has_system_turns = generation >= Generation::V2_1_200 && !is_one_of(&NO_SYSTEM_TURNS);
+        let says_effort = generation == Generation::V2_1_300
+            && has_system_turns
+            && (model.contains("opus-5-5") || !is_one_of(&NO_EFFORT));
+        Rules { generation, has_system_turns, says_effort }
     }
 }
 
@@ -127,7 +141,7 @@ impl Rendered {
                 let is = |name| session.name(name) == "local_command";
                 rules.generation >= Generation::V2_1_100 && node.subtype.is_some_and(is)
             }
-            Kind::Attachment => rules.generation >= Generation::V2_1_100,
+            Kind::Attachment => rules.generation >= Generation::V2_1_0,
             _ => false,
         };
         if is_for_model {

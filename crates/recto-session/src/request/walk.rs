@@ -53,9 +53,10 @@ struct Fosters {
 
 impl Fosters {
     fn new(view: &View<'_>) -> Fosters {
+        let takes_sidechains = view.generation == Generation::V2_1_100;
         let mut lines: Vec<(i64, NodeId)> = view
             .ids()
-            .filter(|id| !view.node(*id).flags.is_sidechain)
+            .filter(|id| takes_sidechains || !view.node(*id).flags.is_sidechain)
             .filter_map(|id| Some((view.node(id).time?.as_millisecond(), id)))
             .collect();
         lines.sort_unstable_by_key(|(time, id)| (*time, std::cmp::Reverse(view.node(*id).line)));

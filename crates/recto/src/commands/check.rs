@@ -143,7 +143,10 @@ pub(crate) fn cmd_check(
 ) -> Result<Outcome, CommandError> {
     let inventory = home.inventory();
     let logs = match &args.session {
-        None => all_logs(home, &inventory),
+        None => {
+            target::tell_skipped(&inventory, output);
+            all_logs(home, &inventory)
+        }
         Some(text) => {
             let found = target::find(home, &inventory, environment, text)?;
             logs_of(home, &inventory, &found)

@@ -21,6 +21,7 @@ use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
 use crate::output::Progress;
+use crate::output::remark;
 use crate::target;
 use crate::text::Column;
 use crate::text::Table;
@@ -57,7 +58,10 @@ pub(crate) fn cmd_drift(
             let found = target::find(home, &inventory, environment, text)?;
             vec![(found.path, 0)]
         }
-        None => all_logs(home, &inventory).into_iter().map(|log| (log.path, log.bytes)).collect(),
+        None => {
+            target::tell_skipped(&inventory, output);
+            all_logs(home, &inventory).into_iter().map(|log| (log.path, log.bytes)).collect()
+        }
     };
     let drift = drift_of(&logs, output)?;
     if output.json {
@@ -85,8 +89,14 @@ fn drift_of(logs: &[(PathBuf, u64)], output: &Output) -> Result<Drift, CommandEr
         .map(|(path, bytes)| {
             let drift = drift_of_file(path);
             progress.tell(done.fetch_add(*bytes, Ordering::Relaxed), all);
-            // A file that vanished has no lines.
-            drift.or_else(|error| if logs.len() > 1 { Ok(Drift::default()) } else { Err(error) })
+            // One log of many that cannot be read is no reason to stop.
+            drift.or_else(|error| {
+                if logs.len() == 1 {
+                    return Err(error);
+                }
+                remark(&format!("skipped: {error}"));
+                Ok(Drift::default())
+            })
         })
         .try_reduce(Drift::default, |mut a, b| {
             a.merge(b);

@@ -22,7 +22,6 @@ use crate::text::Column;
 use crate::text::Table;
 use crate::text::age;
 use crate::text::bytes;
-use crate::text::count;
 use crate::text::one_line;
 use crate::text::path_from_home;
 use crate::text::plural;
@@ -59,8 +58,7 @@ pub(crate) fn cmd_home(
 ) -> Result<Outcome, CommandError> {
     let now = environment.now();
     let areas = home.areas();
-    let here = std::env::current_dir().ok();
-    let setting = home.cleanup_setting(here.as_deref());
+    let setting = home.cleanup_setting(environment.working_directory.as_deref());
     let due = due_sessions(home, &setting, now, args.within);
     if output.json {
         return write_json(home, &areas, &setting, &due, output);
@@ -114,13 +112,12 @@ pub(crate) fn cmd_home(
     for cells in table.layout(output.width.map(|width| width.saturating_sub(2))) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
     }
+    // The setting in force is the one to change: a wider one would change nothing.
+    let file = setting.path.clone().unwrap_or_else(|| home.settings());
     output.line(&format!(
         "To keep them, set \"cleanupPeriodDays\": {} in {}.",
-        count(365.max(setting.days.saturating_mul(2))).replace(',', ""),
-        one_line(&path_from_home(
-            &home.settings().to_string_lossy(),
-            environment.user_home.as_deref()
-        ))
+        365.max(setting.days.saturating_mul(2)),
+        one_line(&path_from_home(&file.to_string_lossy(), environment.user_home.as_deref()))
     ))?;
     Ok(Outcome::Done)
 }
@@ -135,7 +132,8 @@ fn due_sessions(home: &Home, setting: &CleanupSetting, now: Timestamp, days: u64
         .iter()
         .filter(|session| session.bytes > 0 && retention.is_due(session, now, days))
         .filter_map(|session| {
-            let digest = Digest::read(&session.path, false).ok()?;
+            // A log that may not be read will be deleted all the same.
+            let digest = Digest::read(&session.path, false).unwrap_or_default();
             (digest.kind == FileKind::Session).then(|| Due {
                 session: session.clone(),
                 title: digest.title.map_or_else(String::new, |(title, _)| title),

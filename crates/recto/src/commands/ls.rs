@@ -22,6 +22,7 @@ use crate::filter::Filter;
 use crate::filter::FilterArgs;
 use crate::output::Look;
 use crate::output::Output;
+use crate::target::tell_skipped;
 use crate::text::Column;
 use crate::text::Table;
 use crate::text::age;
@@ -46,8 +47,6 @@ use crate::text::short_model;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct LsArgs {
-    #[command(flatten)]
-    filter: FilterArgs,
     /// List the logs of subagents too
     #[arg(long)]
     agents: bool,
@@ -60,6 +59,9 @@ pub(crate) struct LsArgs {
     /// List at most this many
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
+    // The last, because its heading holds for all that follow.
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 /// One log of a listing.
@@ -224,9 +226,7 @@ pub(crate) fn cmd_ls(
         }
         table(&rows, environment, output, now)?;
     }
-    for skipped in &inventory.skipped {
-        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
-    }
+    tell_skipped(&inventory, output);
     if rows.is_empty() {
         if !output.json {
             let hidden = inventory.sessions.len() as u64;

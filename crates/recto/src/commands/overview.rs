@@ -10,6 +10,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
+use crate::target::tell_skipped;
 use crate::text::bytes;
 use crate::text::one_line;
 use crate::text::path_from_home;
@@ -29,6 +30,7 @@ pub(crate) fn cmd_overview(
     let empty = inventory.sessions.iter().filter(|session| session.bytes == 0).count();
     let sessions = (inventory.sessions.len() - empty) as u64;
     let live = ls::live_by_session(home);
+    tell_skipped(&inventory, output);
     if output.json {
         let object = ObjectWriter::new()
             .string("home", &home.root().to_string_lossy())

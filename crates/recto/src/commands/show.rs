@@ -10,17 +10,20 @@ use recto_store::Digest;
 use recto_store::Home;
 use recto_store::open_file;
 
+use crate::commands::export;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
+use crate::reading::Reading;
 use crate::target;
 use crate::target::Target;
 use crate::text::bytes;
 use crate::text::clock;
 use crate::text::one_line;
 use crate::text::path_from_home;
+use crate::text::plural;
 use crate::text::safe;
 use crate::transcript::Options;
 use crate::transcript::Transcript;
@@ -30,6 +33,9 @@ use crate::transcript::Transcript;
 /// Shows prompts, answers and tool calls in the order of the log. Thinking and
 /// the client's own texts are left out unless asked for, and long results are
 /// cut.
+///
+/// With --json each line is one item: a prompt, an answer, thinking, a call, a
+/// result or a note.
 ///
 /// `--raw` gives the bytes of the log unchanged; on a terminal, control
 /// characters in them are made visible.
@@ -56,6 +62,12 @@ pub(crate) struct ShowArgs {
     /// Show the texts that the client adds (reminders, attachments, system lines)
     #[arg(long)]
     meta: bool,
+    /// Show only this turn (`recto turns` numbers them)
+    #[arg(long, value_name = "N", conflicts_with = "raw")]
+    turn: Option<u32>,
+    /// Wrap text at this width [default: the terminal's, at most 100]
+    #[arg(long, value_name = "COLUMNS")]
+    width: Option<usize>,
     /// Give the bytes of the log, unchanged
     #[arg(long, conflicts_with_all = ["thinking", "tools", "agents", "meta"])]
     raw: bool,
@@ -84,10 +96,12 @@ pub(crate) fn cmd_show(
         return show_raw(&found, output);
     }
     if output.json {
-        return Err(CommandError::user("no-json", "show has no JSON form yet")
-            .with_hint("`recto show --raw` gives the log itself, which is JSON lines"));
+        return export::write_items(&found, output);
     }
     output.page();
+    if let Some(turn) = args.turn {
+        return show_turn(home, environment, output, args, turn);
+    }
     show_log(&found, environment, output, args)?;
     if args.agents
         && let Some(session) = &found.session
@@ -114,8 +128,7 @@ fn show_log(
 ) -> Result<(), CommandError> {
     let digest = Digest::read(&found.path, found.is_agent)?;
     write_head(found, &digest, environment, output)?;
-    let options = Options { thinking: args.thinking, tools: args.tools, meta: args.meta };
-    let mut transcript = Transcript::new(options, output.width);
+    let mut transcript = Transcript::new(options(args), args.width.or(output.width));
     let mut lines = LineReader::new(open_file(&found.path)?);
     while let Some(line) = lines.next_line()? {
         let (entry, _) = decode(line);
@@ -126,6 +139,33 @@ fn show_log(
         output.line(&output.paint(Look::Faint, "(no conversation in this log)"))?;
     }
     Ok(())
+}
+
+/// One turn, wherever its lines are in the log.
+fn show_turn(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &ShowArgs,
+    wanted: u32,
+) -> Result<Outcome, CommandError> {
+    let reading = Reading::open(home, environment, &args.session)?;
+    let Some(turn) = reading.turns.iter().find(|turn| turn.number == wanted) else {
+        let message = format!("there is no turn {wanted}");
+        let hint = format!("the session has {}", plural(reading.turns.len() as u64, "turn"));
+        return Err(CommandError::user("not-found", message).with_hint(hint));
+    };
+    let mut transcript =
+        Transcript::new(options(args), args.width.or(output.width)).of_turn(wanted);
+    for id in &turn.nodes {
+        let shown = reading.loaded.with_entry(*id, |entry| transcript.entry(entry, output));
+        shown.unwrap_or(Ok(()))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn options(args: &ShowArgs) -> Options {
+    Options { thinking: args.thinking, tools: args.tools, meta: args.meta }
 }
 
 fn write_head(

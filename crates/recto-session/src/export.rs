@@ -1,0 +1,156 @@
+//! A session as a document.
+//!
+//! Each format takes the same items one by one and appends text, so that a log
+//! of any size can be written as it is read.
+
+mod html;
+mod json;
+mod markdown;
+mod plain;
+mod xml;
+
+use crate::Item;
+use crate::Origin;
+
+pub use json::item_json;
+
+/// A format that a session can be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Markdown.
+    Markdown,
+    /// One HTML file that needs nothing else.
+    Html,
+    /// A compact form for feeding a model.
+    Xml,
+    /// The items as JSON.
+    Json,
+    /// Plain text.
+    Text,
+}
+
+impl Format {
+    /// The ending of a file of this format.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Markdown => "md",
+            Format::Html => "html",
+            Format::Xml => "xml",
+            Format::Json => "json",
+            Format::Text => "txt",
+        }
+    }
+}
+
+/// What stands at the top of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The session's id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its facts, each with its name: directory, branch, model, version, times.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+/// An item with where it stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Placed<'a> {
+    /// The number of its turn.
+    pub turn: u32,
+    /// Its line.
+    pub origin: &'a Origin,
+    /// The item.
+    pub item: &'a Item,
+}
+
+/// A document that is being written.
+pub struct Document {
+    writer: Writer,
+}
+
+enum Writer {
+    Markdown(markdown::Markdown),
+    Html(html::Html),
+    Xml(xml::Xml),
+    Json(json::Json),
+    Text(plain::Text),
+}
+
+impl Document {
+    /// Begins a document.
+    pub fn begin(format: Format, head: &Head, out: &mut String) -> Document {
+        let writer = match format {
+            Format::Markdown => Writer::Markdown(markdown::Markdown::begin(head, out)),
+            Format::Html => Writer::Html(html::Html::begin(head, out)),
+            Format::Xml => Writer::Xml(xml::Xml::begin(head, out)),
+            Format::Json => Writer::Json(json::Json::begin(head, out)),
+            Format::Text => Writer::Text(plain::Text::begin(head, out)),
+        };
+        Document { writer }
+    }
+
+    /// Adds an item.
+    pub fn add(&mut self, placed: Placed<'_>, out: &mut String) {
+        match &mut self.writer {
+            Writer::Markdown(writer) => writer.add(placed, out),
+            Writer::Html(writer) => writer.add(placed, out),
+            Writer::Xml(writer) => writer.add(placed, out),
+            Writer::Json(writer) => writer.add(placed, out),
+            Writer::Text(writer) => writer.add(placed, out),
+        }
+    }
+
+    /// Ends the document.
+    pub fn end(self, out: &mut String) {
+        match self.writer {
+            Writer::Markdown(_) | Writer::Text(_) => {}
+            Writer::Html(writer) => writer.end(out),
+            Writer::Xml(writer) => writer.end(out),
+            Writer::Json(writer) => writer.end(out),
+        }
+    }
+}
+
+/// Text without characters that no document should carry: control characters
+/// but for line ends and tabs, and marks that turn or hide text.
+fn clean(text: &str) -> String {
+    text.chars().filter(|c| !is_unwanted(*c)).collect()
+}
+
+fn is_unwanted(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Appends text with the five characters of markup escaped.
+fn push_escaped(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ if is_unwanted(c) => {}
+            _ => out.push(c),
+        }
+    }
+}
+
+/// A fence of backticks that the text does not break.
+fn fence(text: &str) -> String {
+    let mut longest = 2;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    "`".repeat(longest + 1)
+}
+
+#[cfg(test)]
+#[path = "export/tests.rs"]
+mod tests;

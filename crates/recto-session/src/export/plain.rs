@@ -1,0 +1,55 @@
+//! Plain text.
+
+use recto_log::UserText;
+
+use super::Head;
+use super::Placed;
+use super::clean;
+use crate::Item;
+use crate::NoteKind;
+
+pub(super) struct Text;
+
+impl Text {
+    pub(super) fn begin(head: &Head, out: &mut String) -> Text {
+        out.push_str(&clean(&head.title));
+        out.push('\n');
+        for (name, value) in &head.facts {
+            out.push_str(&format!("{name}: {}\n", clean(value)));
+        }
+        Text
+    }
+
+    pub(super) fn add(&mut self, placed: Placed<'_>, out: &mut String) {
+        match placed.item {
+            Item::Prompt { text, kind, .. } => {
+                let who = if *kind == UserText::AgentTask { "Task" } else { "You" };
+                out.push_str(&format!("\n[{}] {who}:\n", placed.turn));
+                push_block(out, text);
+            }
+            Item::Answer { text } => {
+                out.push_str("\nClaude:\n");
+                push_block(out, text);
+            }
+            Item::Call { name, about, .. } => {
+                out.push_str(&format!("\n> {} {}\n", clean(name), clean(about)));
+            }
+            Item::Result { text, is_error, .. } => {
+                if *is_error {
+                    out.push_str("(failed)\n");
+                }
+                push_block(out, text);
+            }
+            Item::Note { kind: NoteKind::Meta, .. } | Item::Thinking { .. } => {}
+            Item::Note { text, .. } => out.push_str(&format!("\n({})\n", clean(text).trim())),
+        }
+    }
+}
+
+fn push_block(out: &mut String, text: &str) {
+    for line in clean(text.trim_end()).lines() {
+        out.push_str("  ");
+        out.push_str(line);
+        out.push('\n');
+    }
+}

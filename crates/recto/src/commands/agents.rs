@@ -1,0 +1,246 @@
+//! `recto agents`: the subagents of a session.
+
+use clap::Args;
+use recto_log::json::ObjectWriter;
+use recto_session::ToolCall;
+use recto_session::call_about;
+use recto_store::Agent;
+use recto_store::FileKind;
+use recto_store::Home;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Look;
+use crate::output::Output;
+use crate::reading::Reading;
+use crate::reading::with_call;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::count;
+use crate::text::duration;
+use crate::text::fit;
+use crate::text::one_line;
+use crate::text::plural;
+use crate::text::safe;
+
+/// Show the subagents of a session
+///
+/// Without AGENT, lists them as a tree with type, task, tokens and tool calls.
+/// With AGENT (the beginning of its id), shows its task, its calls and its
+/// answer.
+///
+/// Examples:
+///   recto agents latest
+///   recto agents latest a1b2c3
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct AgentsArgs {
+    /// The session
+    #[arg(default_value = "latest")]
+    session: String,
+    /// The subagent to show
+    agent: Option<String>,
+    /// List helpers and warm-ups of the client too
+    #[arg(long, short)]
+    all: bool,
+}
+
+pub(crate) fn cmd_agents(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &AgentsArgs,
+) -> Result<Outcome, CommandError> {
+    let reading = Reading::open(home, environment, &args.session)?;
+    let Some(file) = &reading.target.session else {
+        return Err(CommandError::user("no-session", "only a session of the home has subagents"));
+    };
+    let mut agents = home.agent_tree(&reading.inventory, file, reading.session());
+    match &args.agent {
+        Some(wanted) => {
+            let agent = choose(&agents, wanted)?;
+            inspect(agent, output)?;
+        }
+        None => {
+            agents.retain(|agent| args.all || agent.kind == FileKind::Agent);
+            if agents.is_empty() && !output.json {
+                output.remark("this session has no subagents");
+                return Ok(Outcome::Found);
+            }
+            list(&reading, &agents, output)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandError> {
+    let wanted = wanted.strip_prefix("agent-").unwrap_or(wanted);
+    let fitting: Vec<&Agent> =
+        agents.iter().filter(|agent| agent.file.id.as_str().starts_with(wanted)).collect();
+    match fitting.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let mut error =
+                CommandError::user("not-found", format!("no subagent fits `{}`", fit(wanted, 60)));
+            for agent in agents.iter().filter(|agent| agent.kind == FileKind::Agent).take(10) {
+                error = error.with_hint(agent.file.id.to_string());
+            }
+            Err(error)
+        }
+        several => {
+            let mut error = CommandError::user(
+                "ambiguous",
+                format!("`{}` fits more than one subagent", fit(wanted, 60)),
+            );
+            for agent in several {
+                error = error.with_hint(agent.file.id.to_string());
+            }
+            Err(error)
+        }
+    }
+}
+
+/// The type and the task of a subagent, in a few words.
+fn about(agent: &Agent) -> (String, String) {
+    let meta = agent.meta.as_ref();
+    let kind = meta.and_then(|meta| meta.agent_type.as_deref()).unwrap_or("").to_owned();
+    let task = meta.and_then(|meta| meta.description.clone()).unwrap_or_else(|| task_text(agent));
+    (one_line(&kind), one_line(&task))
+}
+
+fn task_text(agent: &Agent) -> String {
+    agent
+        .task_and_answer()
+        .0
+        .and_then(|id| agent.loaded.with_entry(id, text_of))
+        .unwrap_or_default()
+}
+
+fn answer_text(agent: &Agent) -> String {
+    agent
+        .task_and_answer()
+        .1
+        .and_then(|id| agent.loaded.with_entry(id, text_of))
+        .unwrap_or_default()
+}
+
+fn text_of(entry: &recto_log::Entry<'_>) -> String {
+    entry.message().map(|message| message.content().text().into_owned()).unwrap_or_default()
+}
+
+fn span(agent: &Agent) -> Option<u64> {
+    u64::try_from(agent.ended?.duration_since(agent.started?).as_millis()).ok()
+}
+
+fn list(reading: &Reading, agents: &[Agent], output: &mut Output) -> Result<(), CommandError> {
+    if output.json {
+        for agent in agents {
+            output.json_line(json(reading, agent))?;
+        }
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        Column::Left,
+        Column::Left,
+        Column::Right,
+        Column::Right,
+        Column::Right,
+        Column::Flexible,
+    ]);
+    for agent in agents {
+        let (kind, task) = about(agent);
+        let (calls, failed) = agent.calls();
+        let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
+        table.row([
+            format!("{}{}", "  ".repeat(agent.depth), agent.file.id),
+            kind,
+            format!("{}{failed}", plural(calls as u64, "call")),
+            format!("{} out", count(agent.tokens.output)),
+            span(agent).map(duration).unwrap_or_default(),
+            task,
+        ]);
+    }
+    for cells in table.layout(output.width) {
+        output.line(cells.join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+fn json(reading: &Reading, agent: &Agent) -> ObjectWriter {
+    let (calls, failed) = agent.calls();
+    let meta = agent.meta.as_ref();
+    let time = |time: Option<jiff::Timestamp>| time.map(|time| format!("{time:.3}"));
+    let call = agent.call.as_deref();
+    let turn = call
+        .and_then(|call| reading.session().names().find(call))
+        .and_then(|name| reading.session().facts().call(name))
+        .and_then(|call: &ToolCall| call.call)
+        .map_or(0, |id| reading.turn_number(id));
+    ObjectWriter::new()
+        .string("id", agent.file.id.as_str())
+        .string("kind", agent.kind.name())
+        .string("path", &agent.file.path.to_string_lossy())
+        .string_or_null("type", meta.and_then(|meta| meta.agent_type.as_deref()))
+        .string_or_null("description", meta.and_then(|meta| meta.description.as_deref()))
+        .string_or_null("call", call)
+        .string("link", agent.link.name())
+        .number("turn", u64::from(turn))
+        .number("depth", agent.depth as u64)
+        .boolean("background", agent.is_background)
+        .number("tool_calls", calls as u64)
+        .number("failed_tool_calls", failed as u64)
+        .number("input_tokens", agent.tokens.input)
+        .number("output_tokens", agent.tokens.output)
+        .number("cache_creation_input_tokens", agent.tokens.cache_creation)
+        .number("cache_read_input_tokens", agent.tokens.cache_read)
+        .string_or_null("started", time(agent.started).as_deref())
+        .string_or_null("ended", time(agent.ended).as_deref())
+        .string("task", &task_text(agent))
+        .string("answer", &answer_text(agent))
+}
+
+fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
+    output.page();
+    let (kind, _) = about(agent);
+    let (calls, failed) = agent.calls();
+    output.line(&output.paint(Look::Strong, &format!("{} {kind}", agent.file.id)))?;
+    let mut facts = vec![
+        plural(calls as u64, "call"),
+        format!("{failed} failed"),
+        format!("{} tokens out", count(agent.tokens.output)),
+    ];
+    facts.extend(span(agent).map(duration));
+    output.line(&output.paint(Look::Faint, &facts.join(" · ")))?;
+    write_part("Task", &task_text(agent), output)?;
+    output.line("")?;
+    output.line(&output.paint(Look::Strong, "Calls"))?;
+    let session = &agent.loaded.session;
+    for call in &session.facts().calls {
+        let name = call.name.map_or("?", |name| session.name(name));
+        let about = call
+            .call
+            .and_then(|id| {
+                agent
+                    .loaded
+                    .with_entry(id, |entry| with_call(entry, session.name(call.id), call_about))
+            })
+            .flatten()
+            .unwrap_or_default();
+        let look = if call.is_error || call.result.is_none() { Look::Bad } else { Look::Plain };
+        let width = output.width.unwrap_or(usize::MAX);
+        let line = fit(&format!("  {} {}", one_line(name), one_line(&about)), width);
+        output.line(&output.paint(look, line.trim_end()))?;
+    }
+    write_part("Answer", &answer_text(agent), output)
+}
+
+fn write_part(heading: &str, text: &str, output: &mut Output) -> Result<(), CommandError> {
+    output.line("")?;
+    output.line(&output.paint(Look::Strong, heading))?;
+    let text = if text.is_empty() { "(none in the log)".to_owned() } else { safe(text) };
+    for line in text.lines() {
+        output.line(format!("  {line}").trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! What commands about one session share: the log, its texts, its turns.
+
+use std::borrow::Cow;
+
+use recto_log::Block;
+use recto_log::Entry;
+use recto_log::UserText;
+use recto_log::json::Value;
+use recto_session::NameId;
+use recto_session::NodeId;
+use recto_session::Session;
+use recto_session::ToolCall;
+use recto_session::Turn;
+use recto_session::call_about;
+use recto_session::command_text;
+use recto_session::task_text;
+use recto_session::turns;
+use recto_store::Home;
+use recto_store::Inventory;
+use recto_store::Loaded;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::target;
+use crate::target::Target;
+
+/// A log that is being worked on.
+pub(crate) struct Reading {
+    pub(crate) target: Target,
+    pub(crate) inventory: Inventory,
+    pub(crate) loaded: Loaded,
+    pub(crate) turns: Vec<Turn>,
+    /// The turn of each line, as a place in `turns`.
+    turn_of: Vec<usize>,
+}
+
+impl Reading {
+    /// Reads the log that the user means.
+    pub(crate) fn open(
+        home: &Home,
+        environment: &Environment,
+        text: &str,
+    ) -> Result<Reading, CommandError> {
+        let inventory = home.inventory();
+        let target = target::find(home, &inventory, environment, text)?;
+        let loaded = Loaded::read(&target.path)?;
+        let turns = turns(&loaded.session);
+        let mut turn_of = vec![0; loaded.session.nodes().len()];
+        for (place, turn) in turns.iter().enumerate() {
+            for id in &turn.nodes {
+                turn_of[id.index()] = place;
+            }
+        }
+        Ok(Reading { target, inventory, loaded, turns, turn_of })
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        &self.loaded.session
+    }
+
+    pub(crate) fn name(&self, id: Option<NameId>) -> &str {
+        id.map_or("", |id| self.session().name(id))
+    }
+
+    /// The number of the turn that a line belongs to.
+    pub(crate) fn turn_number(&self, id: NodeId) -> u32 {
+        self.turns.get(self.turn_of[id.index()]).map_or(0, |turn| turn.number)
+    }
+
+    /// The text of a line, as a person typed or read it.
+    pub(crate) fn text(&self, id: NodeId) -> String {
+        self.loaded.with_entry(id, spoken_text).unwrap_or_default()
+    }
+
+    /// What began a turn, in words.
+    pub(crate) fn prompt(&self, turn: &Turn) -> String {
+        turn.prompt.map(|id| self.text(id)).unwrap_or_default()
+    }
+
+    /// The arguments of a tool call in a few words.
+    pub(crate) fn call_about(&self, call: &ToolCall) -> String {
+        let about = |entry: &Entry<'_>| {
+            with_call(entry, self.session().name(call.id), call_about).unwrap_or_default()
+        };
+        call.call.and_then(|id| self.loaded.with_entry(id, about)).unwrap_or_default()
+    }
+}
+
+/// Does something with the input of a call in a line.
+pub(crate) fn with_call<T>(
+    entry: &Entry<'_>,
+    wanted: &str,
+    work: impl FnOnce(Value<'_>) -> T,
+) -> Option<T> {
+    let message = entry.message()?;
+    let input = message.content().blocks().find_map(|block| match block {
+        Block::ToolUse { id, input, .. }
+            if id.and_then(Value::as_str).is_some_and(|id| id == wanted) =>
+        {
+            input
+        }
+        _ => None,
+    })?;
+    Some(work(input))
+}
+
+/// The text of a user or assistant line; commands as they were typed.
+fn spoken_text(entry: &Entry<'_>) -> String {
+    if let Some(prompt) = entry.attachment().and_then(|attachment| attachment.queued_prompt()) {
+        return recto_log::Content::of(Some(prompt)).text().into_owned();
+    }
+    let text = entry.message().map_or(Cow::Borrowed(""), |message| message.content().text());
+    match recto_log::classify_user(entry) {
+        UserText::Command | UserText::BashInput => command_text(&text),
+        UserText::TaskNotification => task_text(&text),
+        _ => text.into_owned(),
+    }
+}

@@ -1,0 +1,288 @@
+//! No character of a log acts on a terminal.
+//!
+//! Every field that a command shows carries every text of
+//! `fixtures/hostile/terminal.txt`, with a word before it that must be seen in
+//! the output: otherwise the test would pass on output that shows nothing.
+
+use std::fs;
+
+use recto_log::json::ObjectWriter;
+use recto_testkit::Client;
+use recto_testkit::SessionBuilder;
+
+use crate::support::Run;
+use crate::support::TestHome;
+use crate::support::hours_ago;
+use crate::support::repository;
+
+/// The hostile texts.
+fn texts() -> Vec<String> {
+    let path = repository().join("fixtures/hostile/terminal.txt");
+    let lines = fs::read_to_string(path).unwrap();
+    // Some texts hold lone surrogates, which only our own reader takes.
+    let texts: Vec<String> = lines
+        .lines()
+        .map(|line| {
+            let value = recto_log::json::Value::parse(line.as_bytes()).unwrap();
+            value.as_str().unwrap().into_owned()
+        })
+        .collect();
+    assert!(texts.len() > 500, "only {} texts", texts.len());
+    texts
+}
+
+/// Characters that act on a terminal, or that are not seen. Listed here again,
+/// so that a hole in the program's list is found.
+fn is_forbidden(c: char) -> bool {
+    let bidirectional = matches!(c,
+        '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let without_width = matches!(c,
+        '\u{00AD}' | '\u{180E}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2064}'
+        | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}');
+    let separator = matches!(c, '\u{2028}' | '\u{2029}');
+    let tag = matches!(c, '\u{E0000}'..='\u{E007F}');
+    (c.is_control() && c != '\n' && c != '\t') || bidirectional || without_width || separator || tag
+}
+
+/// The output without the colours that recto itself uses.
+fn without_own_colours(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        let code = &rest[at + 2..];
+        let end = code.find('m').filter(|end| {
+            *end <= 5 && code[..*end].bytes().all(|byte| byte.is_ascii_digit() || byte == b';')
+        });
+        let Some(end) = end else { break };
+        plain.push_str(&rest[..at]);
+        rest = &code[end + 1..];
+    }
+    plain + rest
+}
+
+fn assert_harmless(run: &Run, arguments: &[&str]) {
+    for (name, bytes) in [("stdout", &run.raw.stdout), ("stderr", &run.raw.stderr)] {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let text = if arguments.contains(&"always") { without_own_colours(&text) } else { text };
+        if let Some(c) = text.chars().find(|c| is_forbidden(*c)) {
+            let at = text.find(c).unwrap();
+            let from = text[..at].rfind('\n').map_or(0, |at| at + 1);
+            let line: String = text[from..].chars().take(300).collect();
+            panic!("{name} of {arguments:?} holds {c:?}: {line:?}");
+        }
+    }
+}
+
+/// Runs a command and sees that its output is harmless and holds the words.
+fn check(test: &TestHome, arguments: &[&str], words: &[&str]) {
+    for colour in ["never", "always"] {
+        let mut all = arguments.to_vec();
+        all.extend(["--color", colour]);
+        let run = test.run(&all);
+        assert_harmless(&run, &all);
+        for word in words {
+            assert!(run.stdout.contains(word), "{all:?} does not show {word}:\n{}", run.shown());
+        }
+    }
+}
+
+fn session_id(number: usize) -> String {
+    format!("{number:08x}-0000-4000-8000-000000000000")
+}
+
+fn json_string(text: &str) -> String {
+    let object = ObjectWriter::new().string("k", text).finish();
+    String::from_utf8(object[5..object.len() - 1].to_vec()).unwrap()
+}
+
+/// A turn with the text in every field of the conversation.
+fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
+    let field = |word: &str| format!("{word}{text}");
+    let input = |word: &str| {
+        format!(
+            r#"{{"command":{},{}:"x"}}"#,
+            json_string(&field(word)),
+            json_string(&field("w-key"))
+        )
+    };
+    let tag = |name: &str, word: &str| format!("<{name}>{word}{text}</{name}>");
+    log.prompt(&field("w-prompt"))
+        .thinking(&field("w-thinking"))
+        .tool(&field("w-tool"), &input("w-input"), &field("w-result"))
+        .failed_tool("Bash", &input("w-input2"), &field("w-failure"))
+        .model_block(&format!(r#"{{"type":{}}}"#, json_string(&field("w-block"))))
+        .answer(&field("w-answer"))
+        .user_text(&(tag("command-name", "w-command") + &tag("command-args", "w-arguments")))
+        .user_text(&tag("local-command-stdout", "w-output"))
+        .user_text(&tag("bash-input", "w-bash"))
+        .user_text(&tag("bash-stdout", "w-stdout"))
+        .user_text(&format!(
+            "<task-notification>{}",
+            tag("task-id", "w-task") + &tag("summary", "w-done")
+        ))
+        .user_text(&format!("[Request interrupted by user w-stop{text}"))
+        .meta_text(&field("w-meta"))
+        .attachment(&field("w-attachment"), ("x", "y"))
+        .attachment("queued_command", ("prompt", &field("w-queued")))
+        .system("local_command", &field("w-local"))
+        .system("informational", &field("w-remark"))
+        .system(&field("w-subtype"), "x")
+        .unknown(&field("w-type"), ("x", "y"))
+        .compaction(&field("w-summary"))
+        .raw(format!("w-garbage{text}\n"))
+}
+
+const SHOWN: [&str; 27] = [
+    "w-prompt",
+    "w-thinking",
+    "w-tool",
+    "w-input",
+    "w-key",
+    "w-result",
+    "w-input2",
+    "w-failure",
+    "w-block",
+    "w-answer",
+    "w-command",
+    "w-arguments",
+    "w-output",
+    "w-bash",
+    "w-stdout",
+    "w-task",
+    "w-done",
+    "w-stop",
+    "w-meta",
+    "w-attachment",
+    "w-queued",
+    "w-local",
+    "w-remark",
+    "w-subtype",
+    "w-type",
+    "w-summary",
+    "damaged line",
+];
+
+#[test]
+fn a_transcript_is_harmless() {
+    let test = TestHome::empty();
+    let texts = texts();
+    let mut log = SessionBuilder::new(&session_id(1), Client::V2_1_325);
+    for text in &texts {
+        log = turn(log, text);
+    }
+    test.home.add(&log, hours_ago(1));
+    check(&test, &["show", "--thinking", "--tools", "full", "--meta"], &SHOWN);
+    check(&test, &["show"], &["w-prompt", "w-answer", "w-input", "w-result"]);
+    check(&test, &["check", "latest", "--notes"], &["not-json", "unknown-type"]);
+    check(&test, &["check", "latest", "--notes", "--json"], &["not-json", "w-type"]);
+    check(&test, &["drift"], &["(unusual name)"]);
+    check(&test, &["drift", "--json"], &["(unusual name)"]);
+}
+
+#[test]
+fn the_head_of_a_transcript_is_harmless() {
+    let test = TestHome::empty();
+    // Not all at once: only the end of a log is read for its head.
+    for (number, some) in texts().chunks(50).enumerate() {
+        let all = some.concat();
+        let log = SessionBuilder::new(&session_id(number), Client::V2_1_325)
+            .cwd(&format!("/w-cwd{all}"))
+            .branch(&format!("w-branch{all}"))
+            .version(&format!("w-version{all}"))
+            .model(&format!("w-model{all}"))
+            .prompt("x")
+            .answer("x")
+            .custom_title(&format!("w-title{all}"));
+        test.home.add(&log.cwd("/w"), hours_ago(1));
+        let words = ["w-cwd", "w-branch", "w-version", "w-model", "w-title"];
+        check(&test, &["show", &session_id(number)], &words);
+    }
+}
+
+#[test]
+fn listings_are_harmless() {
+    let test = TestHome::empty();
+    let texts = texts();
+    for (number, text) in texts.iter().enumerate() {
+        let log = SessionBuilder::new(&session_id(number), Client::V2_1_325)
+            .cwd(&format!("/w-cwd{text}"))
+            .branch(&format!("w-branch{text}"))
+            .version(&format!("w-version{text}"))
+            .model(&format!("w-model{text}"))
+            .prompt(&format!("w-prompt{text}"))
+            .answer("x");
+        let log = if number % 2 == 0 { log.custom_title(&format!("w-title{text}")) } else { log };
+        let path = test.home.add(&log, hours_ago(24 * 29));
+        // The name of a directory may be anything but a slash and a NUL.
+        let name = format!("w-project{text}").replace(['/', '\0'], "-");
+        let name: String = name.chars().take(60).collect();
+        let moved = test.home.path().join("projects").join(name);
+        fs::create_dir_all(&moved).unwrap();
+        fs::rename(&path, moved.join(path.file_name().unwrap())).unwrap();
+    }
+    let listed = ["w-cwd", "w-branch", "w-model", "w-prompt", "w-title"];
+    check(&test, &["ls"], &listed);
+    check(&test, &["ls", "--json"], &["w-version", "w-project"]);
+    check(&test, &["ls", "--json"], &listed);
+    check(&test, &[], &["w-"]);
+    check(&test, &["--json"], &["sessions"]);
+    check(&test, &["home"], &["w-title", "w-prompt"]);
+    check(&test, &["home", "--json"], &["w-title", "w-project"]);
+    check(&test, &["check", "--all"], &["no damage"]);
+    // Titles of candidates, and what the user typed, stand in errors.
+    for arguments in [&["show", "w-title"][..], &["show", "w-title", "--json"]] {
+        let run = test.run(arguments);
+        assert_harmless(&run, arguments);
+        assert!(run.stderr.contains("w-title"), "{}", run.shown());
+    }
+}
+
+#[test]
+fn subagents_files_and_what_was_typed_are_harmless() {
+    let test = TestHome::empty();
+    let texts = texts();
+    let session = session_id(1);
+    test.home.add(&SessionBuilder::new(&session, Client::V2_1_325).prompt("x"), hours_ago(1));
+    let mut agent = SessionBuilder::agent(&session, "a1", Client::V2_1_325);
+    for text in &texts {
+        agent = turn(agent, text);
+    }
+    test.home.add(&agent, hours_ago(1));
+    let meta = ObjectWriter::new().string("agentType", &texts.concat()).finish();
+    test.home
+        .write(&format!("projects/-home-dev-app/{session}/subagents/agent-a1.meta.json"), meta);
+    check(&test, &["show", "--agents", "--tools", "full"], &["w-prompt", "w-result"]);
+    check(&test, &["ls", "--agents"], &["agent-a1", "w-prompt"]);
+    check(&test, &["ls", "--agents", "--json"], &["agent-a1", "w-prompt"]);
+    // A file at the top of the home, a link out of it, a status, and a selector.
+    test.home.announce(&session, "w-status\\u001b]0;x\\u0007\\u009b2J\\u202e");
+    check(&test, &["ls", "--live", "--json"], &["w-status"]);
+    check(&test, &["ls", "--live"], &["● live"]);
+    for (number, text) in texts.iter().enumerate() {
+        let name: String = format!("w-file{number}{text}").replace(['/', '\0'], "-");
+        let name: String = name.chars().take(60).collect();
+        test.home.write(&name, "x");
+        std::os::unix::fs::symlink("/", test.home.path().join("projects").join(name)).unwrap();
+    }
+    check(&test, &["home"], &["w-file0", "w-file500"]);
+    check(&test, &["home", "--json"], &["w-file0", "w-file500"]);
+    check(&test, &["ls"], &["● live"]);
+    for text in texts.iter().step_by(10).map(|text| text.replace('\0', "")) {
+        let path = format!("./{text}.jsonl");
+        for arguments in [["show", &text], ["check", &path], ["show", "--json"], ["man", &text]] {
+            // A hyphen at the start would make it an option.
+            if !arguments[1].starts_with('-') || arguments[1] == "--json" {
+                assert_harmless(&test.run(&arguments), &arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_words_of_this_test_find_what_they_are_for() {
+    assert!(is_forbidden('\u{1b}') && is_forbidden('\u{9b}') && is_forbidden('\u{202e}'));
+    assert!(is_forbidden('\r') && is_forbidden('\u{7f}') && is_forbidden('\u{e0041}'));
+    assert!(!is_forbidden('\n') && !is_forbidden('é') && !is_forbidden('👍'));
+    assert_eq!(without_own_colours("\u{1b}[1mx\u{1b}[0my"), "xy");
+    assert_eq!(without_own_colours("\u{1b}[2Jx"), "\u{1b}[2Jx");
+}

@@ -1,0 +1,96 @@
+//! `recto ls`.
+
+use insta::assert_snapshot;
+
+use crate::support::DOCS;
+use crate::support::FIX;
+use crate::support::OLD;
+use crate::support::TestHome;
+
+/// The ids that a listing gives.
+fn ids(test: &TestHome, arguments: &[&str]) -> Vec<String> {
+    let mut words = vec!["ls", "--json"];
+    words.extend(arguments);
+    let run = test.run(&words);
+    assert_eq!(run.stderr, "");
+    run.json().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn sessions_are_listed_newest_first() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["ls"]).shown(), @"
+    3f2a1b4c  2h  9.5 kB  Repair the parser           /home/dev/app   fix/parser  opus-5-5
+    3f2b77aa  1d  1.1 kB  Parser docs                 /home/dev/docs  main        sonnet-4-5
+    c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app               sonnet-4-5
+    --- exit 0
+    ");
+}
+
+#[test]
+fn subagents_and_files_without_a_conversation_are_listed_when_asked_for() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["ls", "--all", "--agents"]).shown(), @"
+    dddddddd                1h    72 B  (stub)                        ?
+    eeeeeeee                1h     0 B  (empty)                       ?
+    3f2a1b4c                2h  9.5 kB  Repair the parser             /home/dev/app   fix/parser  opus-5-5
+    agent-a1b2c3d4e5f60718  3h  1.1 kB  Find all callers of parse().  /home/dev/app   main        opus-5-5
+    3f2b77aa                1d  1.1 kB  Parser docs                   /home/dev/docs  main        sonnet-4-5
+    c81d4e2e                3w  1.2 kB  What does this project do?    /home/dev/app               sonnet-4-5
+    agent-1f2e3d4c          3w  1.0 kB  (warmup)                      /home/dev/app   main        sonnet-4-5
+    --- exit 0
+    ");
+}
+
+#[test]
+fn a_line_of_json_has_every_field() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["ls", "--json", "-n", "1"]).shown(), @r#"
+    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","kind":"session","session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","project":"-home-dev-app","path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl","cwd":"/home/dev/app","title":"Repair the parser","title_source":"ai","first_prompt":"The parser fails on empty lines. Please repair it.","last_prompt":"Thanks!","started":"2026-11-16T08:00:00.000Z","updated":"2026-11-16T10:00:00.000Z","ended":"2026-11-16T08:00:19.000Z","bytes":9503,"version":"2.1.325","branch":"fix/parser","model":"claude-opus-5-5","live":null}
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn live_sessions_are_marked_and_can_be_listed_alone() {
+    let test = TestHome::with_sessions();
+    let file = test.home.announce(DOCS, "busy");
+    assert_snapshot!(test.run(&["ls", "--live"]).shown(), @"
+    3f2b77aa  1d  1.1 kB  Parser docs  /home/dev/docs  main  sonnet-4-5  ● busy
+    --- exit 0
+    ");
+    assert_eq!(ids(&test, &["--live"]), [DOCS]);
+    // The same pid, but another process: the client is gone.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let other = text.replace("\"procStart\":\"", "\"procStart\":\"9");
+    assert_ne!(text, other, "this system does not tell when a process started");
+    std::fs::write(&file, other).unwrap();
+    assert_eq!(ids(&test, &["--live"]), [""; 0]);
+}
+
+#[test]
+fn filters_choose_by_project_time_model_and_branch() {
+    let test = TestHome::with_sessions();
+    assert_eq!(ids(&test, &[]), [FIX, DOCS, OLD]);
+    assert_eq!(ids(&test, &["--project", "DOCS"]), [DOCS]);
+    assert_eq!(ids(&test, &["--project", "/home/dev/app"]), [FIX, OLD]);
+    assert_eq!(ids(&test, &["--project", "-home-dev-docs"]), [DOCS]);
+    assert_eq!(ids(&test, &["--since", "2d"]), [FIX, DOCS]);
+    assert_eq!(ids(&test, &["--until", "2026-11-16"]), [DOCS, OLD]);
+    assert_eq!(ids(&test, &["--since", "2026-11-15T00:00:00Z", "--until", "today"]), [DOCS]);
+    assert_eq!(ids(&test, &["--model", "opus"]), [FIX]);
+    assert_eq!(ids(&test, &["--branch", "main"]), [DOCS]);
+    assert_eq!(ids(&test, &["-n", "2"]), [FIX, DOCS]);
+}
+
+#[test]
+fn a_filter_that_nothing_fits_is_exit_code_1() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["ls", "--project", "nowhere"]).shown(), @"
+    --- stderr
+    no session fits (5 logs in the home; `--all` shows those without a conversation)
+    --- exit 1
+    ");
+    let run = test.run(&["ls", "--project", "nowhere", "--json"]);
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, "", ""));
+}

@@ -1,0 +1,46 @@
+//! The tests of the command, which run the real program.
+//!
+//! | module | what it holds the program to |
+//! |---|---|
+//! | `overview`, `ls`, `show`, `home`, `drift`, `check`, `demo` | what each command prints, in a few snapshots |
+//! | `bad_input` | a clear message and the right exit code for what cannot be done |
+//! | `hostile` | no character of a log acts on the terminal |
+//! | `reference` | the generated pages of `docs/reference` are those of the program |
+//! | `documents` | what the documents show is what the program prints; their links lead somewhere |
+//! | `structure` | crates, file sizes and documents are as the rules say |
+//!
+//! `support` is their tool. Every run of the program has an environment of its
+//! own: no variable of the caller's, a home that the test made, a fixed clock.
+//!
+//! `RECTO_BLESS=1` writes the generated pages again instead of comparing them.
+
+// Clippy takes the helpers of a test binary for ordinary code.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bad_input;
+mod check;
+mod demo;
+mod documents;
+mod drift;
+mod home;
+mod hostile;
+mod ls;
+mod overview;
+mod reference;
+mod show;
+mod structure;
+mod support;
+
+/// A file that is not listed above would be left out without a word.
+#[test]
+fn every_file_of_this_folder_is_part_of_the_binary() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let listed = include_str!("runner.rs");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "runner") else {
+            continue;
+        };
+        assert!(listed.contains(&format!("\nmod {module};")), "{name} is in no test binary");
+    }
+}

@@ -1,0 +1,328 @@
+//! Rules about the code and the documents that no compiler holds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use recto_log::Kind;
+use recto_log::ProblemKind;
+use recto_log::Severity;
+
+use crate::support::DOCS;
+use crate::support::TestHome;
+use crate::support::repository;
+
+/// Which crates of the workspace a crate may use. The order is that of the
+/// layers: nothing may use what stands below it.
+const MAY_USE: [(&str, &[&str]); 6] = [
+    ("recto-log", &[]),
+    ("recto-session", &["recto-log"]),
+    ("recto-store", &["recto-log", "recto-session"]),
+    ("recto", &["recto-log", "recto-session", "recto-store"]),
+    ("recto-testkit", &["recto-log"]),
+    ("xtask", &["recto-log", "recto-session", "recto-store", "recto-testkit"]),
+];
+
+/// Crates that compute and do nothing else, with all they use of others.
+const PURE: [(&str, &[&str]); 2] =
+    [("recto-log", &["jiff", "memchr"]), ("recto-session", &["jiff", "sha2"])];
+
+/// Files of more than 500 lines, which should be cut soon.
+const LARGE: [&str; 0] = [];
+
+/// The dependencies of each crate of the workspace, those of tests left out.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages
+        .map(|package| {
+            let used = package["dependencies"].as_array().unwrap().iter();
+            let used = used.filter(|used| used["kind"].is_null()).map(|used| text(&used["name"]));
+            (text(&package["name"]), used.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn crates_use_only_what_stands_above_them() {
+    let dependencies = dependencies();
+    for (name, used) in &dependencies {
+        let allowed = MAY_USE.iter().find(|(known, _)| known == name);
+        let (_, allowed) = allowed.unwrap_or_else(|| panic!("{name} has no place in MAY_USE"));
+        for one in used.iter().filter(|one| dependencies.contains_key(*one)) {
+            assert!(allowed.contains(&one.as_str()), "{name} must not use {one}");
+        }
+    }
+    assert_eq!(dependencies.len(), MAY_USE.len());
+}
+
+#[test]
+fn pure_crates_use_few_others() {
+    let dependencies = dependencies();
+    for (name, allowed) in PURE {
+        let mut used = dependencies[name].clone();
+        used.retain(|one| !dependencies.contains_key(one));
+        assert_eq!(used, allowed, "{name}");
+    }
+}
+
+/// A file of production code, and its text up to its tests.
+struct Source {
+    path: String,
+    code: String,
+}
+
+/// The production code below a directory of the repository.
+fn sources(directory: &str) -> Vec<Source> {
+    let root = repository();
+    let mut found = Vec::new();
+    let mut waiting = vec![root.join(directory)];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if !["tests", "benches", "target"].contains(&name.as_str()) {
+                    waiting.push(path);
+                }
+            } else if name.ends_with(".rs") && !name.ends_with("_tests.rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let code = text.split("\n#[cfg(test)]").next().unwrap().to_owned();
+                let path = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+                found.push(Source { path, code });
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no code in {directory}");
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+#[test]
+fn files_are_small() {
+    let mut large = Vec::new();
+    for source in sources("crates").into_iter().chain(sources("xtask")) {
+        let lines = source.code.lines().count();
+        assert!(lines <= 800, "{} has {lines} lines of code, more than 800", source.path);
+        if lines > 500 {
+            large.push(source.path);
+        }
+    }
+    assert_eq!(large, LARGE, "files of more than 500 lines are not those that LARGE names");
+}
+
+/// No code may hold one of the words, but in the files named.
+fn assert_absent(directory: &str, words: &[&str], but_in: &[&str]) {
+    for source in sources(directory) {
+        if but_in.iter().any(|name| source.path.ends_with(name)) {
+            continue;
+        }
+        for (at, line) in source.code.lines().enumerate() {
+            let is_comment = line.trim_start().starts_with("//");
+            let word = words.iter().find(|word| line.contains(**word));
+            if let Some(word) = word.filter(|_| !is_comment) {
+                panic!("{}:{} uses {word}", source.path, at + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn pure_crates_do_no_input_and_output() {
+    let words = ["std::fs", "std::env", "std::net", "std::process", "SystemTime", "::now()"];
+    for (name, _) in PURE {
+        assert_absent(&format!("crates/{name}/src"), &words, &[]);
+    }
+}
+
+#[test]
+fn the_environment_is_read_in_one_place() {
+    let words = ["env::var", "std::env", "env::current_dir", "env::home_dir"];
+    assert_absent("crates/recto/src", &words, &["src/environment.rs"]);
+    assert_absent("crates/recto-store/src", &words, &[]);
+}
+
+#[test]
+fn files_are_opened_through_the_store() {
+    // The type of an open file is no way to open one.
+    let words =
+        ["std::fs::read", "std::fs::write", "std::fs::metadata", "File::open", "std::fs::{"];
+    assert_absent("crates/recto-store/src", &words, &["src/platform.rs"]);
+    let words = ["std::fs", "fs_err", "File::open"];
+    assert_absent("crates/recto/src", &words, &["src/commands/demo.rs"]);
+}
+
+fn page(name: &str) -> String {
+    let path: PathBuf = repository().join("docs/reference").join(name);
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn every_environment_variable_is_documented() {
+    let code = fs::read_to_string(repository().join("crates/recto/src/environment.rs")).unwrap();
+    let is_name = |word: &&str| {
+        word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    };
+    let names: Vec<&str> = code.split('"').skip(1).step_by(2).filter(is_name).collect();
+    assert!(names.len() >= 9, "{names:?}");
+    for name in names {
+        assert!(page("environment.md").contains(&format!("| `{name}` |")), "{name}");
+    }
+}
+
+#[test]
+fn every_problem_is_documented() {
+    for kind in ProblemKind::ALL {
+        let severity = match kind.severity() {
+            Severity::Damage => "damage",
+            Severity::Note => "note",
+        };
+        let row = format!("| `{kind}` | {severity} |");
+        assert!(page("problems.md").contains(&row), "problems.md has no row {row}");
+    }
+}
+
+#[test]
+fn every_kind_subtype_and_block_is_documented() {
+    let page = page("format.md");
+    for kind in Kind::all() {
+        assert!(page.contains(&format!("\n| `{}` |", kind.name())), "{}", kind.name());
+    }
+    let schema = fs::read_to_string(repository().join("crates/recto-log/src/schema.rs")).unwrap();
+    for list in ["SYSTEM_SUBTYPES", "ATTACHMENTS", "PROGRESS", "QUEUE", "BLOCKS"] {
+        let text = schema.split_once(&format!("const {list}: &str =")).unwrap().1;
+        let words = text.split('"').nth(1).unwrap().replace('\\', " ");
+        assert!(words.split_whitespace().count() >= 3, "{list}: {words}");
+        for word in words.split_whitespace() {
+            assert!(page.contains(&format!("| `{word}` |")), "format.md has no `{word}` of {list}");
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_error_is_documented() {
+    let page = page("exit-codes.md");
+    let mut kinds = Vec::new();
+    for source in sources("crates/recto/src") {
+        for call in source.code.split("CommandError::user(").skip(1) {
+            let argument = call.trim_start();
+            if let Some(text) = argument.strip_prefix('"') {
+                kinds.push(text.split('"').next().unwrap().to_owned());
+            }
+        }
+    }
+    let store = fs::read_to_string(repository().join("crates/recto-store/src/error.rs")).unwrap();
+    let store = store.split_once("pub fn kind(").unwrap().1;
+    kinds.extend(store.split('"').skip(1).step_by(2).map(str::to_owned));
+    assert!(kinds.len() >= 15, "{kinds:?}");
+    for kind in kinds {
+        assert!(page.contains(&format!("| `{kind}` |")), "exit-codes.md has no `{kind}`");
+    }
+}
+
+#[test]
+fn every_field_of_json_output_is_documented() {
+    let test = TestHome::with_sessions();
+    test.home.announce(DOCS, "busy");
+    let damaged = test.home.write("damaged.jsonl", "{torn\n");
+    let unknown = test.home.write("unknown.jsonl", "{\"type\":\"hologram\"}\n");
+    let page = page("json.md");
+    for (heading, arguments) in [
+        ("recto", &["--json"][..]),
+        ("recto ls", &["ls", "--json"]),
+        ("recto home", &["home", "--json"]),
+        ("recto check", &["check", "--json", damaged.to_str().unwrap()]),
+        ("recto drift", &["drift", "--json", unknown.to_str().unwrap()]),
+    ] {
+        let section = page.split_once(&format!("\n## {heading}\n")).unwrap().1;
+        let section = section.split("\n## ").next().unwrap();
+        let mut names = Vec::new();
+        for line in test.run(arguments).json() {
+            collect_names(&line, "", &mut names);
+        }
+        assert!(names.len() >= 4, "{heading}: {names:?}");
+        for name in names {
+            assert!(section.contains(&format!("\n| `{name}` |")), "{heading} has no `{name}`");
+        }
+    }
+}
+
+/// The names of all fields, with those around them.
+fn collect_names(value: &serde_json::Value, path: &str, names: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(members) => {
+            for (name, value) in members {
+                let name = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                collect_names(value, &name, names);
+                names.push(name);
+            }
+        }
+        serde_json::Value::Array(items) => {
+            for item in items {
+                collect_names(item, &format!("{path}[]"), names);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn what_the_architecture_names_exists() {
+    let page = fs::read_to_string(repository().join("ARCHITECTURE.md")).unwrap();
+    let mut tests = String::new();
+    for directory in ["crates", "xtask"] {
+        let mut waiting = vec![repository().join(directory)];
+        while let Some(directory) = waiting.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    waiting.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    tests.push_str(&fs::read_to_string(path).unwrap());
+                }
+            }
+        }
+    }
+    let words = page.split('`').skip(1).step_by(2);
+    // Tests have names of several words.
+    let named: Vec<&str> = words.filter(|word| word.matches('_').count() >= 3).collect();
+    assert!(named.len() >= 10, "{named:?}");
+    for name in named {
+        assert!(tests.contains(&format!("fn {name}(")), "there is no test {name}");
+    }
+}
+
+#[test]
+fn the_first_pages_are_short() {
+    for name in ["README.md", "ARCHITECTURE.md"] {
+        let lines = fs::read_to_string(repository().join(name)).unwrap().lines().count();
+        assert!((50..=200).contains(&lines), "{name} has {lines} lines");
+    }
+}
+
+#[test]
+fn every_page_is_in_the_index() {
+    let docs = repository().join("docs");
+    let index = fs::read_to_string(docs.join("README.md")).unwrap();
+    for folder in ["guides", "concepts", "reference"] {
+        for entry in fs::read_dir(docs.join(folder)).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            let link = Path::new(folder).join(path.file_name().unwrap());
+            assert!(
+                index.contains(&format!("({})", link.display())),
+                "{} is not in it",
+                link.display()
+            );
+        }
+    }
+}

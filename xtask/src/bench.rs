@@ -1,0 +1,272 @@
+//! `cargo xtask bench`: how fast recto is, in figures that can be compared.
+//!
+//! Owns: what is measured. Times are CPU times (user and system, all threads
+//! and children) and so bear some load on the machine; commands take turns,
+//! and medians are given. Ratios are against the first command of each table.
+//!
+//! ```text
+//! cargo xtask bench              1000 MB of logs of each shape, five rounds
+//! cargo xtask bench --quick      20 MB, three rounds: does everything run?
+//! cargo xtask bench --write      also writes bench/RESULTS.md
+//! ```
+//!
+//! The homes are kept in `target/bench` and used again. No measured command
+//! sees the home of the person who runs this.
+
+mod homes;
+mod measure;
+mod report;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::ExitCode;
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use anyhow::bail;
+
+use crate::repository::cargo;
+use crate::repository::heading;
+use crate::repository::root;
+use crate::repository::say;
+use crate::repository::target;
+use homes::Homes;
+use measure::Case;
+use measure::Group;
+
+const USAGE: &str = "usage: cargo xtask bench [--mb N] [--quick] [--write]";
+
+/// What to measure, and how thoroughly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Plan {
+    megabytes: u64,
+    rounds: usize,
+    small_sessions: usize,
+    quick: bool,
+    write: bool,
+}
+
+fn parse(words: &[String]) -> anyhow::Result<Plan> {
+    let (mut megabytes, mut quick, mut write) = (None, false, false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--mb" => {
+                let number =
+                    words.next().with_context(|| format!("--mb needs a value\n{USAGE}"))?;
+                let number = number.parse().ok().filter(|number| *number > 0);
+                megabytes = Some(number.with_context(|| format!("--mb needs a number\n{USAGE}"))?);
+            }
+            "--quick" => quick = true,
+            "--write" => write = true,
+            other => bail!("unknown option `{other}`\n{USAGE}"),
+        }
+    }
+    let megabytes: u64 = megabytes.unwrap_or(if quick { 20 } else { 1000 });
+    let (rounds, small_sessions) = if quick { (3, 1000) } else { (5, 10_000) };
+    Ok(Plan { megabytes, rounds, small_sessions, quick, write })
+}
+
+/// Runs the task with the words after `bench`.
+pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
+    let plan = parse(words)?;
+    let folder = target().join("bench");
+    fs::create_dir_all(&folder)?;
+
+    heading("build");
+    cargo_task(&["build", "--release", "--package", "recto"])?;
+    heading("homes");
+    let homes = Homes::prepare(&folder, &plan)?;
+    heading("ccusage");
+    let ccusage = install_ccusage(&folder);
+    heading("decoder");
+    let decoder = measure_decoder(plan.quick)?;
+    heading("commands");
+    let mut groups = groups(&homes, ccusage.as_deref(), &plan);
+    measure::run(&mut groups, plan.rounds, &folder);
+
+    let text = report::render(&decoder, &groups, &plan, ccusage.is_some());
+    say(&format!("\n{text}"));
+    if plan.write {
+        fs::create_dir_all(root().join("bench"))?;
+        fs::write(root().join("bench/RESULTS.md"), text)?;
+    }
+    Ok(if groups.iter().any(Group::has_failures) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn cargo_task(words: &[&str]) -> anyhow::Result<()> {
+    let status = Command::new(cargo()).args(words).current_dir(root()).status()?;
+    if !status.success() {
+        bail!("cargo {} failed", words.join(" "));
+    }
+    Ok(())
+}
+
+/// Runs the benchmark of the decoder; gives names and throughputs.
+fn measure_decoder(quick: bool) -> anyhow::Result<Vec<(String, String)>> {
+    let mut command = Command::new(cargo());
+    command
+        .args(["bench", "--package", "recto-log", "--bench", "decode", "--"])
+        .current_dir(root());
+    if quick {
+        command.arg("--quick");
+    }
+    let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    say(text.trim_end());
+    if !output.status.success() {
+        bail!("the benchmark of the decoder failed");
+    }
+    Ok(throughputs(&text))
+}
+
+/// From what criterion prints: the name, and the middle of its three estimates.
+fn throughputs(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut name = "";
+    for line in text.lines() {
+        if let Some(first) = line.split_whitespace().next().filter(|word| word.contains('/')) {
+            name = first;
+        }
+        let Some((_, estimates)) = line.split_once("thrpt:") else { continue };
+        let words: Vec<&str> = estimates.trim_matches([' ', '[', ']']).split(' ').collect();
+        if let [_, _, middle, unit, _, _] = words.as_slice() {
+            found.push((name.to_owned(), format!("{middle} {unit}")));
+        }
+    }
+    found
+}
+
+/// The tool to compare with. Of newer versions not every platform has its part.
+const CCUSAGE: &str = "ccusage@20.0.24";
+
+/// Installs ccusage where npm can.
+fn install_ccusage(folder: &Path) -> Option<PathBuf> {
+    let place = folder.join(CCUSAGE);
+    let program = place.join("node_modules/.bin/ccusage");
+    if !program.exists() {
+        let mut install = Command::new("npm");
+        install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+        if !install.arg(&place).arg(CCUSAGE).status().is_ok_and(|status| status.success()) {
+            say("npm cannot install ccusage: it is left out");
+            return None;
+        }
+    }
+    // Without its native part it installs, but does not run.
+    let version = Command::new(&program).arg("--version").output();
+    match version {
+        Ok(output) if output.status.success() => {
+            say(String::from_utf8_lossy(&output.stdout).trim());
+            Some(program)
+        }
+        _ => {
+            say("ccusage does not run here: it is left out");
+            None
+        }
+    }
+}
+
+/// All commands, by the home that they read.
+fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
+    let megabytes = plan.megabytes;
+    let mut groups = Vec::new();
+    for (name, home) in [("old clients", &homes.old), ("new client", &homes.new)] {
+        let mut group = Group::new(format!("{megabytes} MB of logs, {name}"), home);
+        group.cases.push(over_logs("cat", home, &["cat"]));
+        group.cases.push(over_logs("wc -l", home, &["wc", "-l"]));
+        for words in
+            [&[][..], &["ls"], &["ls", "--json"], &["home"], &["check", "--all"], &["drift"]]
+        {
+            group.cases.push(recto(words, home));
+        }
+        if let Some(program) = ccusage {
+            let words: [OsString; 4] =
+                [program.into(), "daily".into(), "--json".into(), "--offline".into()];
+            group.cases.push(Case::new("ccusage daily", words));
+        }
+        groups.push(group);
+    }
+    groups.push(one_file("the largest session", &homes.old, &homes.largest, "show"));
+    groups.push(one_file("one very long file", &homes.long, &homes.long_file, "check"));
+
+    let title = format!("{} small sessions", plan.small_sessions);
+    let mut small = Group::new(title, &homes.small);
+    small.cases.push(over_logs("cat", &homes.small, &["cat"]));
+    small
+        .cases
+        .extend([&[][..], &["ls"], &["ls", "--json"]].map(|words| recto(words, &homes.small)));
+    groups.push(small);
+
+    let mut start = Group::new("start-up".to_owned(), &homes.small);
+    start.cases.push(Case::new("echo", ["echo".into()]));
+    start.cases.push(recto(&["--version"], &homes.small));
+    groups.push(start);
+    groups
+}
+
+fn one_file(title: &str, home: &Path, file: &Path, word: &str) -> Group {
+    let size = fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let mut group = Group::new(format!("{title}, {} MB", size / 1_000_000), home);
+    group.cases.push(Case::new("cat", ["cat".into(), file.into()]).through_a_pipe());
+    let mut case = recto(&[word], home);
+    case.words.push(file.into());
+    case.label.push_str(" FILE");
+    group.cases.push(case.through_a_pipe());
+    group
+}
+
+/// A command that gets all logs of a home as arguments.
+fn over_logs(label: &str, home: &Path, words: &[&str]) -> Case {
+    let mut all: Vec<OsString> = vec!["find".into(), home.join("projects").into()];
+    all.extend(["-name", "*.jsonl", "-exec"].map(OsString::from));
+    all.extend(words.iter().map(OsString::from));
+    all.extend(["{}", "+"].map(OsString::from));
+    Case::new(label, all)
+}
+
+fn recto(words: &[&str], home: &Path) -> Case {
+    let program = target().join("release").join(format!("recto{}", std::env::consts::EXE_SUFFIX));
+    let mut all: Vec<OsString> = vec![program.into()];
+    all.extend(words.iter().map(OsString::from));
+    all.extend([OsString::from("--home"), home.into()]);
+    let label = ["recto"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");
+    Case::new(label, all).may_answer_one()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let plan = |words: &[&str]| {
+            parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        let full = plan(&[]).unwrap();
+        assert_eq!((full.megabytes, full.small_sessions, full.write), (1000, 10_000, false));
+        let quick = plan(&["--quick", "--mb", "5", "--write"]).unwrap();
+        assert_eq!((quick.megabytes, quick.rounds, quick.write), (5, 3, true));
+        for bad in [&["--mb"][..], &["--mb", "0"], &["--mb", "x"], &["more"]] {
+            assert!(plan(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn throughputs_are_taken_from_the_benchmark() {
+        let text = "decode/slice/old        time:   [55.0 ms 56.1 ms 57.2 ms]\n\
+            \u{20}                       thrpt:  [1.1 GB/s 1.2 GB/s 1.3 GB/s]\n\
+            decode/a_name_that_is_long/recorded\n\
+            \u{20}                       time:   [1 ms 2 ms 3 ms]\n\
+            \u{20}                       thrpt:  [400.1 MB/s 500.2 MB/s 600.3 MB/s]\n\
+            \u{20}                change: [-1% +2% +3%]\n";
+        let expected = [
+            ("decode/slice/old", "1.2 GB/s"),
+            ("decode/a_name_that_is_long/recorded", "500.2 MB/s"),
+        ];
+        let expected = expected.map(|(name, speed)| (name.to_owned(), speed.to_owned()));
+        assert_eq!(throughputs(text), expected);
+    }
+}

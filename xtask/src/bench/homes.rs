@@ -1,0 +1,213 @@
+//! The homes that are measured. Each is made once and kept.
+
+use std::env;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::BufWriter;
+use std::io::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Context as _;
+use anyhow::bail;
+
+use super::Plan;
+use crate::repository::say;
+
+/// Client homes, ready to be read.
+pub(super) struct Homes {
+    pub(super) old: PathBuf,
+    pub(super) new: PathBuf,
+    /// Many sessions of a few lines.
+    pub(super) small: PathBuf,
+    /// One session that is very long.
+    pub(super) long: PathBuf,
+    pub(super) long_file: PathBuf,
+    /// The largest session of `old`.
+    pub(super) largest: PathBuf,
+}
+
+impl Homes {
+    pub(super) fn prepare(folder: &Path, plan: &Plan) -> anyhow::Result<Homes> {
+        let Plan { megabytes, small_sessions, .. } = plan;
+        let old = kept(folder, &format!("old-{megabytes}"), |home| generate(home, "old", plan))?;
+        let new = kept(folder, &format!("new-{megabytes}"), |home| generate(home, "new", plan))?;
+        let small = kept(folder, &format!("small-{small_sessions}"), |home| {
+            write_small_sessions(&home.join(".claude/projects"), *small_sessions)
+        })?;
+        let largest = largest_log(&old.join("projects"))?.context("a home without a log")?.1;
+        let name = "0b5e55ed-0000-4000-8000-000000000000.jsonl";
+        let long = kept(folder, &format!("long-{megabytes}"), |home| {
+            let project = home.join(".claude/projects/-home-dev-app");
+            fs::create_dir_all(&project)?;
+            repeat(&largest, &project.join(name), megabytes * 700_000)
+        })?;
+        let long_file = long.join("projects/-home-dev-app").join(name);
+        Ok(Homes { old, new, small, long, long_file, largest })
+    }
+}
+
+/// The client's home in `folder/name`, made if it is not complete yet.
+fn kept(
+    folder: &Path,
+    name: &str,
+    make: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<PathBuf> {
+    let place = folder.join(name);
+    let complete = folder.join(format!("{name}.complete"));
+    if !complete.exists() {
+        say(&format!("making {name}"));
+        if place.exists() {
+            fs::remove_dir_all(&place)?;
+        }
+        fs::create_dir_all(&place)?;
+        make(&place).with_context(|| format!("cannot make {name}"))?;
+        fs::write(complete, "")?;
+    }
+    say(&format!("{name} is ready"));
+    Ok(place.join(".claude"))
+}
+
+/// Generates in a process of its own: the peak memory of a measured command is
+/// never less than that of the process which starts it.
+fn generate(place: &Path, shape: &str, plan: &Plan) -> anyhow::Result<()> {
+    let mut task = Command::new(env::current_exe()?);
+    task.args(["gen", "--seed", "1", "--shape", shape, "--mb", &plan.megabytes.to_string()]);
+    if !task.arg(place).status()?.success() {
+        bail!("the generator failed");
+    }
+    Ok(())
+}
+
+/// The largest log of a folder, with its size.
+fn largest_log(folder: &Path) -> io::Result<Option<(u64, PathBuf)>> {
+    let mut largest = None;
+    for item in fs::read_dir(folder)? {
+        let item = item?;
+        let path = item.path();
+        let found = if item.file_type()?.is_dir() {
+            largest_log(&path)?
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+            Some((item.metadata()?.len(), path))
+        } else {
+            None
+        };
+        largest = largest.max(found);
+    }
+    Ok(largest)
+}
+
+/// Writes a log again and again into one file, until it is as long as wanted.
+fn repeat(log: &Path, file: &Path, wanted: u64) -> anyhow::Result<()> {
+    let mut out = File::create(file)?;
+    let mut written = 0;
+    while written < wanted {
+        let copied = io::copy(&mut File::open(log)?, &mut out)?;
+        if copied == 0 {
+            bail!("the log is empty");
+        }
+        // A torn end would spoil the next line.
+        out.write_all(b"\n")?;
+        written += copied + 1;
+    }
+    Ok(())
+}
+
+const PROJECTS: usize = 100;
+
+fn write_small_sessions(projects: &Path, sessions: usize) -> anyhow::Result<()> {
+    for number in 0..sessions {
+        let project = projects.join(format!("-home-dev-project-{}", number % PROJECTS));
+        if number < PROJECTS {
+            fs::create_dir_all(&project)?;
+        }
+        let id = format!("{number:08x}-1111-4111-8111-111111111111");
+        let mut out = BufWriter::new(File::create(project.join(format!("{id}.jsonl")))?);
+        write_small_session(&mut out, number, &id)?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Two turns of a prompt and an answer.
+fn write_small_session(out: &mut impl io::Write, number: usize, id: &str) -> io::Result<()> {
+    let uuid = |line: usize| format!("{number:08x}-2222-4222-8222-{line:012x}");
+    for line in 0..4 {
+        let parent = match line {
+            0 => "null".to_owned(),
+            _ => format!("\"{}\"", uuid(line - 1)),
+        };
+        let time =
+            format!("2026-{:02}-{:02}T10:00:{line:02}.000Z", 1 + number % 12, 1 + number % 28);
+        let (kind, message) = if line % 2 == 0 {
+            ("user", format!(r#"{{"role":"user","content":"prompt {line} of session {number}"}}"#))
+        } else {
+            ("assistant", answer(number, line))
+        };
+        writeln!(
+            out,
+            r#"{{"parentUuid":{parent},"isSidechain":false,"userType":"external","cwd":"/home/dev/project-{project}","sessionId":"{id}","version":"2.1.29","gitBranch":"main","type":"{kind}","message":{message},"uuid":"{uuid}","timestamp":"{time}"}}"#,
+            project = number % PROJECTS,
+            uuid = uuid(line),
+        )?;
+    }
+    Ok(())
+}
+
+fn answer(number: usize, line: usize) -> String {
+    format!(
+        r#"{{"id":"msg_{number}_{line}","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{{"type":"text","text":"answer {line}"}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":10,"output_tokens":5,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}}"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_session_is_a_chain_of_whole_lines() {
+        let mut log = Vec::new();
+        write_small_session(&mut log, 7, "x").unwrap();
+        let mut parent = None;
+        for line in recto_log::Lines::new(&log) {
+            let (entry, problems) = recto_log::decode(line);
+            assert_eq!(problems, []);
+            assert_eq!(entry.parent_uuid(), parent);
+            assert!(entry.message().is_some() && entry.timestamp().is_some());
+            parent = entry.uuid();
+        }
+        assert_eq!(parent.unwrap().to_string(), "00000007-2222-4222-8222-000000000003");
+    }
+
+    #[test]
+    fn a_home_is_made_once_and_again_if_it_was_not_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut made = 0;
+        for outcome in [Err(anyhow::anyhow!("full")), Ok(()), Ok(())] {
+            let _ = kept(folder.path(), "home", |place| {
+                made += 1;
+                assert_eq!(fs::read_dir(place)?.count(), 0);
+                fs::write(place.join("half"), "")?;
+                outcome
+            });
+        }
+        assert_eq!(made, 2);
+    }
+
+    #[test]
+    fn the_largest_log_is_repeated_to_the_wanted_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("project");
+        fs::create_dir(&project).unwrap();
+        fs::write(project.join("a.jsonl"), "{}\n").unwrap();
+        fs::write(project.join("b.jsonl"), "{\"b\":1}").unwrap();
+        fs::write(project.join("c.txt"), "longer than all the logs").unwrap();
+        let (size, path) = largest_log(folder.path()).unwrap().unwrap();
+        assert_eq!((size, path.file_name().unwrap()), (7, "b.jsonl".as_ref()));
+        let long = folder.path().join("long");
+        repeat(&path, &long, 20).unwrap();
+        assert_eq!(fs::read_to_string(long).unwrap(), "{\"b\":1}\n".repeat(3));
+    }
+}

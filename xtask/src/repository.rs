@@ -1,0 +1,33 @@
+//! What every task needs: where things are, and how to tell what happens.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// The root of the repository.
+pub(crate) fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |path| root().join(path))
+}
+
+/// The cargo that runs this task.
+pub(crate) fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Prints the title of a step.
+pub(crate) fn heading(title: &str) {
+    say(&format!("\n== {title} =="));
+}
+
+/// Prints a line.
+#[expect(clippy::print_stdout, reason = "a task tells how far it is")]
+pub(crate) fn say(text: &str) {
+    println!("{text}");
+}
