@@ -10,6 +10,7 @@
 
 pub mod export;
 mod facts;
+pub mod health;
 mod intern;
 mod items;
 mod node;

@@ -1,8 +1,9 @@
-//! What a log says of itself: requests that were sent, lines of foreign kinds and of other sessions.
+//! What a log says of itself: requests that were sent, lines of foreign kinds
+//! and of other sessions.
 //!
 //! Owns: facts from lines beside the conversation that say something about it.
 //! Does not own: what follows from them; see [`crate::request`] and
-//! [`mod@crate::health`].
+//! [`crate::health`].
 
 use jiff::Timestamp;
 use recto_log::Entry;

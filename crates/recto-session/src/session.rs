@@ -389,4 +389,4 @@ fn is_low_surrogate(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 #[path = "session_tests.rs"]
-mod tests;
+pub(crate) mod tests;

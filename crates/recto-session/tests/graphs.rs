@@ -1,5 +1,6 @@
 //! Random graphs of lines: whatever the links are, no rules hang or panic.
 
+use recto_session::health::health;
 use recto_session::request::Generation;
 use recto_session::request::RequestOptions;
 use recto_session::request::Search;
@@ -125,6 +126,13 @@ fn random_graphs_are_harmless() {
             }
         }
         verify(&session, &mut fetch(log.as_bytes()), Search::Thorough);
+        let health = health(&session, &Generation::ALL, &|_| None);
+        for reach in &health.reaches {
+            let left_out = reach.compacted.lines + reach.branches.lines;
+            let left_out = left_out + reach.other_beginnings.lines + reach.unsendable.lines;
+            let sum = reach.sent.lines + left_out + reach.lost.lines;
+            assert_eq!(sum, health.all.lines, "seed {seed}, {}", reach.generation);
+        }
     }
 }
 
@@ -163,6 +171,7 @@ fn large_graphs_take_linear_time() {
         for generation in Generation::ALL {
             reach(&session, generation);
         }
+        health(&session, &Generation::ALL, &|_| None);
         let seconds = start.elapsed().as_secs();
         assert!(seconds < 60, "{name}: {seconds} s");
     }

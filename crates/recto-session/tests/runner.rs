@@ -5,6 +5,7 @@
 //! | `generated` | turns, tool pairs and messages are the generator's |
 //! | `resume` | every recorded resume: the rebuilt request equals the one that was sent |
 //! | `hashes` | every message hash that a client noted is found again |
+//! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -18,6 +19,7 @@ mod compare;
 mod generated;
 mod graphs;
 mod hashes;
+mod health;
 mod resume;
 
 /// A file that is not listed above would be left out without a word.

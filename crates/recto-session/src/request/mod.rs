@@ -24,7 +24,7 @@ mod reach;
 mod render;
 mod siblings;
 mod verify;
-mod view;
+pub(crate) mod view;
 mod walk;
 
 pub use generation::Generation;

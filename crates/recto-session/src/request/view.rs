@@ -12,7 +12,7 @@ use crate::Session;
 
 /// What is above a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Above {
+pub(crate) enum Above {
     /// Nothing: the line begins a conversation.
     Nothing,
     /// A line.
@@ -22,21 +22,21 @@ pub(super) enum Above {
 }
 
 /// The lines of a session that a client has, by the rules of its generation.
-pub(super) struct View<'s> {
-    pub(super) session: &'s Session,
-    pub(super) generation: Generation,
+pub(crate) struct View<'s> {
+    pub(crate) session: &'s Session,
+    pub(crate) generation: Generation,
     is_there: Vec<bool>,
 }
 
 impl<'s> View<'s> {
     /// All that a client reads of a log.
-    pub(super) fn new(session: &'s Session, generation: Generation) -> View<'s> {
+    pub(crate) fn new(session: &'s Session, generation: Generation) -> View<'s> {
         View::of(session, generation, |_| true)
     }
 
     /// What a client had when it wrote a line: the lines before, and those
     /// after that are not newer than `late`. Lines reach the file late.
-    pub(super) fn before(
+    pub(crate) fn before(
         session: &'s Session,
         generation: Generation,
         line: u64,
@@ -53,26 +53,26 @@ impl<'s> View<'s> {
     }
 
     /// Whether the client has the line.
-    pub(super) fn has(&self, id: NodeId) -> bool {
+    pub(crate) fn has(&self, id: NodeId) -> bool {
         self.is_there[id.index()]
     }
 
     /// The lines that the client has.
-    pub(super) fn ids(&self) -> impl Iterator<Item = NodeId> + use<'_, 's> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + use<'_, 's> {
         self.session.ids().filter(|id| self.has(*id))
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &'s Node {
+    pub(crate) fn node(&self, id: NodeId) -> &'s Node {
         self.session.node(id)
     }
 
     /// The line with a uuid, if the client has it.
-    pub(super) fn find(&self, uuid: &EntryUuid) -> Option<NodeId> {
+    pub(crate) fn find(&self, uuid: &EntryUuid) -> Option<NodeId> {
         self.session.find(uuid).filter(|id| self.has(*id))
     }
 
     /// What a line follows.
-    pub(super) fn above(&self, id: NodeId) -> Above {
+    pub(crate) fn above(&self, id: NodeId) -> Above {
         match self.node(id).parent {
             Parent::Root => Above::Nothing,
             Parent::Node(parent) if self.has(parent) => Above::Line(parent),
@@ -81,7 +81,7 @@ impl<'s> View<'s> {
     }
 
     /// What a line follows in meaning: across a compaction too.
-    pub(super) fn above_in_meaning(&self, id: NodeId) -> Option<NodeId> {
+    pub(crate) fn above_in_meaning(&self, id: NodeId) -> Option<NodeId> {
         match self.above(id) {
             Above::Line(parent) => Some(parent),
             Above::Nothing => self.find(self.node(id).logical_parent.as_ref()?),
@@ -90,14 +90,14 @@ impl<'s> View<'s> {
     }
 
     /// Whether a system line is where a compaction happened.
-    pub(super) fn is_boundary(&self, id: NodeId) -> bool {
+    pub(crate) fn is_boundary(&self, id: NodeId) -> bool {
         let node = self.node(id);
         node.kind == Kind::System
             && node.subtype.is_some_and(|name| self.session.name(name) == "compact_boundary")
     }
 
     /// The children of each line.
-    pub(super) fn children(&self) -> Children {
+    pub(crate) fn children(&self) -> Children {
         let count = self.session.nodes().len();
         let mut starts = vec![0u32; count + 1];
         let parent_of = |id| match self.above(id) {
@@ -123,14 +123,14 @@ impl<'s> View<'s> {
 }
 
 /// The children of each line, in two flat lists.
-pub(super) struct Children {
+pub(crate) struct Children {
     starts: Vec<u32>,
     lines: Vec<NodeId>,
 }
 
 impl Children {
     /// The children of a line, in the order of the log.
-    pub(super) fn of(&self, id: NodeId) -> &[NodeId] {
+    pub(crate) fn of(&self, id: NodeId) -> &[NodeId] {
         &self.lines[self.starts[id.index()] as usize..self.starts[id.index() + 1] as usize]
     }
 }
