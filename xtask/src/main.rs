@@ -1,6 +1,7 @@
 //! Tasks of this repository; `cargo xtask` lists them.
 
 mod bench;
+mod browser;
 mod r#gen;
 mod repository;
 mod test;
@@ -13,12 +14,19 @@ const USAGE: &str = "usage: cargo xtask <task>
   bench   how fast recto is, against cat and others
   gen     a made-up Claude home of any size";
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    match words.split_first().map(|(task, rest)| (task.as_str(), rest)) {
+    let outcome = match words.split_first().map(|(task, rest)| (task.as_str(), rest)) {
         Some(("test", [])) => test::run(),
         Some(("bench", rest)) => bench::run(rest),
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
-        _ => anyhow::bail!(USAGE),
-    }
+        _ => {
+            repository::say(USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    outcome.unwrap_or_else(|error| {
+        repository::say(&format!("error: {error:#}"));
+        ExitCode::FAILURE
+    })
 }

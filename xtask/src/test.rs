@@ -5,6 +5,9 @@
 //! the person who runs it; `RECTO_TEST_HOME_GUARD` tells the tests so. Rust
 //! itself is still found where it is installed.
 //!
+//! Tests in a browser run where there is one or one can be installed; `$CHROME`
+//! names another.
+//!
 //! All steps run, even if one fails. The last line is always
 //! `N passed, M failed, K skipped`; a step that fails for another reason than
 //! its tests counts as one failure.
@@ -23,6 +26,7 @@ use anyhow::Context as _;
 use anyhow::bail;
 use tempfile::TempDir;
 
+use crate::browser;
 use crate::repository::cargo;
 use crate::repository::heading;
 use crate::repository::root;
@@ -38,8 +42,12 @@ struct Tally {
 
 /// Runs all steps.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    let home = EmptyHome::new()?;
+    let mut home = EmptyHome::new()?;
     let mut tally = Tally::default();
+    home.browser = browser::find();
+    if home.browser.is_none() {
+        tally.skipped += BROWSER_TESTS;
+    }
     for step in STEPS {
         heading(step.title);
         let outcome = step.run(&home).with_context(|| format!("step `{}`", step.title))?;
@@ -160,9 +168,14 @@ fn install(component: &str, word: &str, home: &EmptyHome) -> anyhow::Result<()> 
     }
 }
 
+/// How many tests are left out where there is no browser.
+const BROWSER_TESTS: u64 = 2;
+
 /// A home with nothing in it, gone when this is dropped.
 struct EmptyHome {
     folder: TempDir,
+    /// The browser for tests of pages.
+    browser: Option<PathBuf>,
     /// Where Rust was found before the home was replaced.
     kept: Vec<(&'static str, PathBuf)>,
 }
@@ -182,7 +195,7 @@ impl EmptyHome {
             let set = env::var_os(name).map(PathBuf::from);
             Some((name, set.or_else(|| Some(real.as_deref()?.join(usual)))?))
         });
-        Ok(EmptyHome { kept: kept.collect(), folder })
+        Ok(EmptyHome { kept: kept.collect(), browser: None, folder })
     }
 
     /// A command that runs at the root of the repository and sees only this home.
@@ -194,6 +207,11 @@ impl EmptyHome {
         }
         command.env("GIT_CONFIG_GLOBAL", self.folder.path().join(GIT_SETTINGS));
         command.env("RECTO_TEST_HOME_GUARD", "1");
+        // A snapshot that differs fails; it leaves no file behind.
+        command.env("INSTA_UPDATE", "no");
+        if let Some(browser) = &self.browser {
+            command.env("RECTO_TEST_BROWSER", browser);
+        }
         command
     }
 }

@@ -149,7 +149,8 @@ impl<R: Read> LineReader<R> {
         self
     }
 
-    /// The next line, or `None` at the end.
+    /// The next line, or `None` at the end. After an error the reader must not
+    /// be used again: a part of a line may be gone.
     ///
     /// Not an `Iterator`, because each line borrows the buffer.
     pub fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {

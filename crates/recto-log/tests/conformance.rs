@@ -7,6 +7,7 @@ use recto_log::decode;
 use recto_log::json::Value;
 
 use crate::corpus::fixtures;
+use crate::reference::trim;
 
 struct Case {
     name: String,
@@ -73,7 +74,7 @@ fn values_inside_a_line_are_accepted_and_refused_all_the_same() {
         assert_eq!(entry.bytes(), line, "{}", case.name);
         if entry.kind() == Kind::Unknown {
             let value = entry.get("v").unwrap();
-            assert_eq!(value.bytes(), case.text.trim_ascii(), "{}", case.name);
+            assert_eq!(value.bytes(), trim(&case.text), "{}", case.name);
         }
     }
 }
@@ -85,7 +86,7 @@ fn a_case_as_a_whole_line_is_an_object_or_opaque() {
         assert_eq!(entry.bytes(), case.text, "{}", case.name);
         let text = case.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&case.text);
         let expected = match Value::parse(text) {
-            _ if text.trim_ascii().is_empty() => (Kind::Blank, None),
+            _ if trim(text).is_empty() => (Kind::Blank, None),
             Ok(value) if value.is_object() => (Kind::Unknown, None),
             Ok(_) => (Kind::Opaque, Some(OpaqueReason::NotObject)),
             Err(_) => (Kind::Opaque, Some(OpaqueReason::NotJson)),

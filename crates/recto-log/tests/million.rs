@@ -97,7 +97,7 @@ fn check_line(line: RawLine<'_>, tally: &mut Tally) {
         }
         Answer::IsNot => {
             tally.refused += 1;
-            let blank = text.trim_ascii().is_empty();
+            let blank = reference::trim(text).is_empty();
             let expected = if blank { None } else { Some(OpaqueReason::NotJson) };
             assert_eq!(entry.opaque_reason(), expected);
             assert!(matches!(entry.kind(), Kind::Opaque | Kind::Blank));

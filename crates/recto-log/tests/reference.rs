@@ -56,6 +56,17 @@ pub(crate) fn ask(text: &[u8]) -> Answer {
     }
 }
 
+/// The text without the white space of JSON around it, which a form feed is not.
+pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = text {
+        text = rest;
+    }
+    while let [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = text {
+        text = rest;
+    }
+    text
+}
+
 impl Tree {
     /// Panics unless `value` says the same, in the same order.
     pub(crate) fn assert_same(&self, value: Value<'_>) {

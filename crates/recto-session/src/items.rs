@@ -158,7 +158,7 @@ pub fn items(entry: &Entry<'_>) -> Vec<Item> {
         Kind::Attachment => attachment_items(entry),
         Kind::Opaque => {
             let line = entry.line();
-            let text = format!("line {} is damaged ({} bytes)", line.number, line.length);
+            let text = format!("damaged line, line {}, {} bytes", line.number, line.length);
             vec![Item::Note { kind: NoteKind::Damage, text }]
         }
         _ => Vec::new(),

@@ -59,7 +59,8 @@ pub struct Turn {
     pub kind: TurnKind,
     /// The line that began it.
     pub prompt: Option<NodeId>,
-    /// All its lines, that one first, in the order of the log.
+    /// All its lines, in the order of the log. What stands before the first
+    /// prompt of a session belongs to it.
     pub nodes: Vec<NodeId>,
     /// Prompts that were typed while it went on.
     pub queued: Vec<NodeId>,
@@ -113,9 +114,16 @@ pub fn turns(session: &Session) -> Vec<Turn> {
     // The place of each turn by the line that began it.
     let mut places: Vec<Option<usize>> = vec![None; session.nodes().len()];
     let mut current = None;
+    // Attachments and remarks before the first prompt, which belong to it.
+    let mut early: Vec<NodeId> = Vec::new();
     for id in order {
         let begun = kind_of(session, id);
         let key = owner[id.index()].or(current);
+        let node = session.node(id);
+        if key.is_none() && !is_work(node.kind, node.user) {
+            early.push(id);
+            continue;
+        }
         let place = match key.and_then(|key| places[key.index()]) {
             Some(place) => place,
             None => {
@@ -135,7 +143,17 @@ pub fn turns(session: &Session) -> Vec<Turn> {
             current = key.or(Some(id));
             places[id.index()] = Some(place);
         }
+        for early in early.drain(..) {
+            add_line(session, &mut turns[place], early);
+        }
         add_line(session, &mut turns[place], id);
+    }
+    if !early.is_empty() {
+        let mut turn = Turn::new(1, TurnKind::Start, None);
+        for early in early {
+            add_line(session, &mut turn, early);
+        }
+        turns.push(turn);
     }
     count_messages(session, &mut turns);
     turns
@@ -156,11 +174,20 @@ impl TurnCounter {
     pub fn next(&mut self, entry: &Entry<'_>) -> u32 {
         if entry.kind() == Kind::User && kind_of_text(classify_user(entry)).is_some() {
             self.number += 1;
-        } else if self.number == 0 && entry.kind().in_chain() && entry.get("uuid").is_some() {
+        } else if self.number == 0
+            && entry.get("uuid").is_some()
+            && is_work(entry.kind(), classify_user(entry))
+        {
             self.number = 1;
         }
-        self.number
+        // What stands before the first prompt belongs to it.
+        self.number.max(1)
     }
+}
+
+/// Whether a line is work of the model's, which is a turn even without a prompt.
+fn is_work(kind: Kind, text: UserText) -> bool {
+    kind == Kind::Assistant || text == UserText::ToolResult
 }
 
 /// What a line begins, if it begins a turn.

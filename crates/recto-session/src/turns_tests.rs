@@ -127,7 +127,9 @@ fn commands_tasks_and_lines_without_a_prompt_are_turns_too() {
 #[test]
 fn the_counter_gives_the_same_numbers() {
     let lines = [
-        user("p1", "", "\"one\""),
+        r#"{"type":"attachment","uuid":"h","parentUuid":null,"attachment":{"type":"date"}}"#
+            .to_owned(),
+        user("p1", "h", "\"one\""),
         answer("a1", "p1", "m1", 1, TEXT),
         user("c", "a1", "\"<command-name>/cost</command-name>\""),
         user("p2", "c", "\"two\""),
@@ -146,7 +148,7 @@ fn the_counter_gives_the_same_numbers() {
         }
     }
     assert_eq!(counted, numbers);
-    assert_eq!(counted, [1, 1, 2, 3, 3]);
+    assert_eq!(counted, [1, 1, 1, 2, 3, 3]);
 }
 
 #[test]

@@ -136,11 +136,14 @@ fn random_graphs_are_harmless() {
     }
 }
 
+/// The parent of the line at a place, as JSON.
+type ParentOf = fn(usize) -> String;
+
 /// Large logs of one shape each; a rule that is not linear would take hours.
 #[test]
 fn large_graphs_take_linear_time() {
     const COUNT: usize = 100_000;
-    let shapes: [(&str, fn(usize) -> String); 6] = [
+    let shapes: [(&str, ParentOf); 6] = [
         ("chain", |at| format!("\"n{}\"", at.wrapping_sub(1) as isize)),
         ("star", |_| "\"n0\"".into()),
         ("orphans", |at| format!("\"gone{at}\"")),

@@ -22,13 +22,14 @@ use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
 use recto_log::json::Object;
+use recto_session::command_text;
 
 use crate::StoreError;
 use crate::open::open_sized;
 use crate::platform::read_at;
 
 /// How much of the head is read at first, and at most.
-const HEAD: usize = 16 * 1024;
+const HEAD: usize = 4 * 1024;
 const HEAD_MOST: usize = 1024 * 1024;
 /// How much of the tail is read.
 const TAIL: usize = 32 * 1024;
@@ -130,6 +131,7 @@ impl Digest {
         let head = read_head(&file, length, &mut digest, &mut parts)?;
         let tail = read_tail(&file, length, &head)?;
         digest_tail(&tail, &mut digest, &mut parts);
+        digest.first_prompt = digest.first_prompt.take().or(parts.first_command.take());
         parts.find_own_summary(&head.bytes, &tail);
         digest.kind = parts.kind(&digest, is_agent, head.looked >= length);
         digest.title = parts.title(&digest);
@@ -145,6 +147,8 @@ struct Parts {
     /// A user line that could have been a prompt has been seen.
     seen_prompt: bool,
     assistant_lines: usize,
+    /// A slash command, which stands in where no prompt was typed.
+    first_command: Option<String>,
     custom: Option<String>,
     ai: Option<String>,
     /// Titles of old clients with the line that they belong to, the last one first.
@@ -280,7 +284,7 @@ fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) {
         let line = &tail[start..stop];
         end = start;
         let says_state = last.ended.is_none() || last.version.is_none() || last.model.is_none();
-        if !says_state && !finders.iter().any(|finder| finder.find(line).is_some()) {
+        if !says_state && !may_tell(line, &finders) {
             continue;
         }
         let (entry, _) = decode(RawLine::alone(line));
@@ -304,6 +308,18 @@ fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) {
 
 /// What marks a line of the tail that must be looked at in any case.
 const TELLING: [&[u8]; 3] = [b"-title\"", b"\"summary\"", b"\"last-prompt\""];
+
+/// Whether a line may hold a title or the last prompt. Clients write the type of
+/// such a line first; of others, only short ones are searched.
+fn may_tell(line: &[u8], finders: &[memmem::Finder<'_>]) -> bool {
+    const SHORT: usize = 1024;
+    let start = match line.strip_prefix(b"{\"type\":") {
+        Some(rest) => &rest[..rest.len().min(32)],
+        None if line.len() <= SHORT => line,
+        None => return false,
+    };
+    finders.iter().any(|finder| finder.find(start).is_some())
+}
 
 /// The last line of each kind counts, which is the first one seen backwards.
 fn digest_line_backwards(entry: &Entry<'_>, last: &mut Digest, parts: &mut Parts) {
@@ -359,7 +375,12 @@ fn digest_line(entry: &Entry<'_>, digest: &mut Digest, parts: &mut Parts) {
     match entry.kind() {
         Kind::User => {
             parts.has_conversation = true;
-            if matches!(classify_user(entry), UserText::Human | UserText::AgentTask) {
+            let kind = classify_user(entry);
+            if kind == UserText::Command && parts.first_command.is_none() {
+                let text = entry.message().map(|message| message.content().text().into_owned());
+                parts.first_command = text.map(|text| shortened(&command_text(&text)));
+            }
+            if matches!(kind, UserText::Human | UserText::AgentTask) {
                 parts.seen_prompt = true;
                 let prompt = prompt_text(entry);
                 if prompt == "Warmup" {

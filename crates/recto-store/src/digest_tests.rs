@@ -47,6 +47,17 @@ fn a_small_log_says_everything() {
 }
 
 #[test]
+fn a_command_stands_in_for_a_prompt() {
+    let command = prompt("<command-name>/fix</command-name><command-args>it</command-args>", "");
+    assert_eq!(
+        digest(&format!("{command}{ANSWER}"), false).first_prompt.as_deref(),
+        Some("/fix it")
+    );
+    let both = format!("{command}{ANSWER}{}", prompt("and then", ""));
+    assert_eq!(digest(&both, false).first_prompt.as_deref(), Some("and then"));
+}
+
+#[test]
 fn titles_have_their_precedence_and_the_last_one_counts() {
     let title = |lines: &str| digest(&format!("{}{lines}", prompt("p", "")), false).title.unwrap();
     let custom = "{\"type\":\"custom-title\",\"customTitle\":\"mine\"}\n";

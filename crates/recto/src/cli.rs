@@ -17,6 +17,7 @@ use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
+use crate::commands::request::RequestArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Files(FilesArgs),
     History(HistoryArgs),
     Export(ExportArgs),
+    Request(RequestArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

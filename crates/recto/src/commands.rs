@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod check;
+pub(crate) mod check_health;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod drift;
@@ -12,6 +13,7 @@ pub(crate) mod home;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
+pub(crate) mod request;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tools;
@@ -49,6 +51,7 @@ pub(crate) fn run(
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
+        Some(Command::Request(args)) => request::cmd_request(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),

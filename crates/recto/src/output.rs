@@ -63,6 +63,8 @@ pub(crate) struct Output {
     error_colour: bool,
     may_page: bool,
     pager_command: Option<String>,
+    /// What stands before each line.
+    indent: String,
     /// The width of the terminal; none for a pipe, where nothing is cut.
     pub(crate) width: Option<usize>,
 }
@@ -84,6 +86,7 @@ impl Output {
             error_colour: wants_colour(io::stderr().is_terminal()),
             may_page: is_terminal && !global.no_pager && !environment.dumb_terminal,
             pager_command: environment.pager.clone(),
+            indent: String::new(),
             width: is_terminal.then(terminal_width),
         }
     }
@@ -128,9 +131,29 @@ impl Output {
 
     /// One line. Its text must have been made safe.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), CommandError> {
+        if !line.is_empty() {
+            self.out.write_all(self.indent.as_bytes())?;
+        }
         self.out.write_all(line.as_bytes())?;
         self.out.write_all(b"\n")?;
         Ok(())
+    }
+
+    /// Does something with all lines set in.
+    pub(crate) fn set_in<T>(&mut self, indent: &str, work: impl FnOnce(&mut Output) -> T) -> T {
+        let before = self.indent.len();
+        let width = self.width;
+        self.indent.push_str(indent);
+        self.width = width.map(|width| width.saturating_sub(indent.len()));
+        let result = work(self);
+        self.indent.truncate(before);
+        self.width = width;
+        result
+    }
+
+    /// Lets a person see what was written so far.
+    pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
+        Ok(self.out.flush()?)
     }
 
     /// One JSON value on a line.

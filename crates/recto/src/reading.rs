@@ -43,6 +43,11 @@ impl Reading {
     ) -> Result<Reading, CommandError> {
         let inventory = home.inventory();
         let target = target::find(home, &inventory, environment, text)?;
+        Reading::of(target, inventory)
+    }
+
+    /// Reads a log that was found.
+    pub(crate) fn of(target: Target, inventory: Inventory) -> Result<Reading, CommandError> {
         let loaded = Loaded::read(&target.path)?;
         let turns = turns(&loaded.session);
         let mut turn_of = vec![0; loaded.session.nodes().len()];

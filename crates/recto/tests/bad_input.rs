@@ -181,9 +181,23 @@ fn what_was_typed_wrong_is_told() {
     --- exit 2
     ");
     assert_snapshot!(test.run(&["show", "3f2a", "--json"]).shown(), @r#"
-    --- stderr
-    {"error":"show has no JSON form yet","kind":"no-json","hints":["`recto show --raw` gives the log itself, which is JSON lines"]}
-    --- exit 2
+    {"item":"note","turn":1,"line":1,"uuid":"3f2a1b4c-0000-4000-8000-000000000000","time":"2026-11-16T08:00:00.000Z","kind":"meta","text":"attachment: date"}
+    {"item":"prompt","turn":1,"line":3,"uuid":"3f2a1b4c-0000-4000-8000-000000000002","time":"2026-11-16T08:00:02.000Z","text":"The parser fails on empty lines.\nPlease repair it.","pictures":0}
+    {"item":"thinking","turn":1,"line":4,"uuid":"3f2a1b4c-0000-4000-8000-000000000003","time":"2026-11-16T08:00:03.000Z","text":"An empty line is no JSON."}
+    {"item":"call","turn":1,"line":5,"uuid":"3f2a1b4c-0000-4000-8000-000000000004","time":"2026-11-16T08:00:04.000Z","id":"toolu_3f2a1b4c0004","tool":"Bash","input":{"command":"cargo test","description":"Run the tests"}}
+    {"item":"result","turn":1,"line":6,"uuid":"3f2a1b4c-0000-4000-8000-000000000005","time":"2026-11-16T08:00:05.000Z","id":"toolu_3f2a1b4c0004","text":"line 1\nline 2\nline 3\nline 4\nline 5\nline 6","pictures":0,"is_error":false,"diff":null}
+    {"item":"call","turn":1,"line":7,"uuid":"3f2a1b4c-0000-4000-8000-000000000006","time":"2026-11-16T08:00:06.000Z","id":"toolu_3f2a1b4c0006","tool":"Read","input":{"file_path":"/home/dev/app/gone.rs"}}
+    {"item":"result","turn":1,"line":8,"uuid":"3f2a1b4c-0000-4000-8000-000000000007","time":"2026-11-16T08:00:07.000Z","id":"toolu_3f2a1b4c0006","text":"File does not exist.","pictures":0,"is_error":true,"diff":null}
+    {"item":"answer","turn":1,"line":9,"uuid":"3f2a1b4c-0000-4000-8000-000000000008","time":"2026-11-16T08:00:08.000Z","text":"Repaired: empty lines are skipped now."}
+    {"item":"prompt","turn":2,"line":12,"uuid":"3f2a1b4c-0000-4000-8000-00000000000b","time":"2026-11-16T08:00:11.000Z","text":"/cost today","pictures":0}
+    {"item":"note","turn":2,"line":13,"uuid":"3f2a1b4c-0000-4000-8000-00000000000c","time":"2026-11-16T08:00:12.000Z","kind":"output","text":"Total: $0.12"}
+    {"item":"note","turn":2,"line":14,"uuid":"3f2a1b4c-0000-4000-8000-00000000000d","time":"2026-11-16T08:00:13.000Z","kind":"meta","text":"<system-reminder>Be brief.</system-reminder>"}
+    {"item":"note","turn":2,"line":15,"uuid":"3f2a1b4c-0000-4000-8000-00000000000e","time":"2026-11-16T08:00:14.000Z","kind":"interrupt","text":"[Request interrupted by user]"}
+    {"item":"note","turn":2,"line":16,"uuid":"3f2a1b4c-0000-4000-8000-00000000000f","time":"2026-11-16T08:00:15.000Z","kind":"compaction","text":"conversation compacted (manual), 150000 tokens before"}
+    {"item":"note","turn":3,"line":17,"uuid":"3f2a1b4c-0000-4000-8000-000000000010","time":"2026-11-16T08:00:16.000Z","kind":"summary","text":"We repaired the parser."}
+    {"item":"prompt","turn":4,"line":19,"uuid":"3f2a1b4c-0000-4000-8000-000000000012","time":"2026-11-16T08:00:18.000Z","text":"Thanks!","pictures":0}
+    {"item":"answer","turn":4,"line":20,"uuid":"3f2a1b4c-0000-4000-8000-000000000013","time":"2026-11-16T08:00:19.000Z","text":"You are welcome."}
+    --- exit 0
     "#);
     assert_snapshot!(test.run(&["man", "nothing"]).shown(), @"
     --- stderr
@@ -207,7 +221,8 @@ fn a_binary_file_is_damage_and_not_the_end() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["check", "--all"]).shown(), @"
-    aaaaaaaa-0000-4000-8000-000000000001  392 of 392 lines  1 torn-line, 391 nul-bytes
+                                                   damaged  2.0.50  2.1.29  latest
+    aaaaaaaa-0000-4000-8000-000000000001  392 of 392 lines                          1 torn-line, 391 nul-bytes
     392 lines in 1 log: 392 damaged
     --- exit 1
     ");
@@ -259,7 +274,7 @@ fn a_line_of_a_gigabyte_takes_little_memory() {
     assert!(check.stdout.contains("line-too-long"), "{}", check.stdout);
     let show = limited("show aaaa");
     assert_eq!(show.code, 0, "{}", show.shown());
-    assert!(show.stdout.contains("(damaged line, line 6, 1,073,741,824 bytes)"), "{}", show.stdout);
+    assert!(show.stdout.contains("(damaged line, line 6, 1073741824 bytes)"), "{}", show.stdout);
     let list = limited("ls --json");
     assert_eq!(list.json()[0]["first_prompt"], "Hello", "{}", list.shown());
     assert_eq!(limited("drift").code, 0);
@@ -367,7 +382,8 @@ fn what_may_not_be_read_is_told() {
     --- exit 1
     "#);
     assert_snapshot!(run(&["check", "--all"]).shown(), @"
-    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  0 of 0 lines  [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
+                                               damaged  2.0.50  2.1.29  latest
+    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  0 of 0 lines                          [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     8 lines in 5 logs: 0 damaged, 1 log could not be read
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read

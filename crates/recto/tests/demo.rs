@@ -60,13 +60,19 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
         40            # local time of the site
         41            local = when + timedelta(hours=site.utcoffset)
         … 1 line more
+
       `site.utcoffset` is read once from the station file, so it is winter time all year. The zone name is there too; converting with it fixes both changes of the clock.
       ⏺ Edit /home/dev/tide/src/tide/table.py
-      ⎿ The file /home/dev/tide/src/tide/table.py has been updated.
+      ⎿ 1 line added, 1 removed
+                 # local time of the site
+        -        local = when + timedelta(hours=site.utcoffset)
+        +        local = when.astimezone(site.zone)
+                 yield local, height
       ⏺ Bash python -m pytest -q tests/test_table.py
       ⎿ F..........                                               [100%]
         FAILED tests/test_table.py::test_march - AssertionError: 03:12 != 02:12
         1 failed, 10 passed in 0.41s
+
       One test expects the wrong hour: `test_march` was written against the bug. On 29 March 2026 the clocks had already gone forward, so 03:12 is right. I'd rather ask before I change an expectation: shall I correct the test?
 
     You  2  2026-11-14 09:13:32
@@ -74,10 +80,13 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
 
     Claude
       ⏺ Edit /home/dev/tide/tests/test_table.py
-      ⎿ The file /home/dev/tide/tests/test_table.py has been updated.
+      ⎿ 1 line added, 1 removed
+        -    assert first.hour == 2
+        +    assert first.hour == 3
       ⏺ Bash python -m pytest -q
       ⎿ ............                                              [100%]
         12 passed in 0.52s
+
       Done: the table converts with the station's time zone, `test_march` expects 03:12, and `test_october` covers the change back. All 12 tests pass.
 
     $ recto home  # what the client will delete, and the setting to change

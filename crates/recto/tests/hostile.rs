@@ -16,7 +16,7 @@ use crate::support::hours_ago;
 use crate::support::repository;
 
 /// The hostile texts.
-fn texts() -> Vec<String> {
+pub(crate) fn texts() -> Vec<String> {
     let path = repository().join("fixtures/hostile/terminal.txt");
     let lines = fs::read_to_string(path).unwrap();
     // Some texts hold lone surrogates, which only our own reader takes.
@@ -45,7 +45,7 @@ fn is_forbidden(c: char) -> bool {
 }
 
 /// The output without the colours that recto itself uses.
-fn without_own_colours(text: &str) -> String {
+pub(crate) fn without_own_colours(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("\u{1b}[") {
@@ -60,16 +60,21 @@ fn without_own_colours(text: &str) -> String {
     plain + rest
 }
 
+/// Sees that a text can be shown on a terminal.
+pub(crate) fn assert_no_control(text: &str, what: &str) {
+    if let Some(c) = text.chars().find(|c| is_forbidden(*c)) {
+        let at = text.find(c).unwrap();
+        let from = text[..at].rfind('\n').map_or(0, |at| at + 1);
+        let line: String = text[from..].chars().take(300).collect();
+        panic!("{what} holds {c:?}: {line:?}");
+    }
+}
+
 fn assert_harmless(run: &Run, arguments: &[&str]) {
     for (name, bytes) in [("stdout", &run.raw.stdout), ("stderr", &run.raw.stderr)] {
         let text = String::from_utf8(bytes.clone()).unwrap();
         let text = if arguments.contains(&"always") { without_own_colours(&text) } else { text };
-        if let Some(c) = text.chars().find(|c| is_forbidden(*c)) {
-            let at = text.find(c).unwrap();
-            let from = text[..at].rfind('\n').map_or(0, |at| at + 1);
-            let line: String = text[from..].chars().take(300).collect();
-            panic!("{name} of {arguments:?} holds {c:?}: {line:?}");
-        }
+        assert_no_control(&text, &format!("{name} of {arguments:?}"));
     }
 }
 
@@ -96,7 +101,7 @@ fn json_string(text: &str) -> String {
 }
 
 /// A turn with the text in every field of the conversation.
-fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
+pub(crate) fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
     let field = |word: &str| format!("{word}{text}");
     let input = |word: &str| {
         format!(

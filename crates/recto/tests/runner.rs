@@ -2,9 +2,11 @@
 //!
 //! | module | what it holds the program to |
 //! |---|---|
-//! | `overview`, `ls`, `show`, `home`, `drift`, `check`, `demo` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `home`, `drift`, `check`, `request`, `demo` | what each command prints, in a few snapshots |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
+//! | `browser` | nothing of a log acts in an exported page |
+//! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
 //! | `documents` | what the documents show is what the program prints; their links lead somewhere |
 //! | `structure` | crates, file sizes and documents are as the rules say |
@@ -18,6 +20,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bad_input;
+mod browser;
 mod check;
 mod demo;
 mod documents;
@@ -27,9 +30,12 @@ mod hostile;
 mod ls;
 mod overview;
 mod reference;
+mod request;
 mod show;
 mod structure;
 mod support;
+#[cfg(unix)]
+mod terminal;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

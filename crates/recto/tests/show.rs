@@ -5,16 +5,19 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
+use recto_testkit::Client;
+use recto_testkit::SessionBuilder;
 
 use crate::support::DOCS;
 use crate::support::FIX;
 use crate::support::TestHome;
+use crate::support::hours_ago;
 use crate::support::repository;
 
 #[test]
 fn a_session_reads_as_a_conversation() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["show", "3f2a"]).shown(), @"
+    assert_snapshot!(test.run(&["show", "3f2a"]).shown(), @r#"
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
@@ -31,6 +34,7 @@ fn a_session_reads_as_a_conversation() {
         … 2 lines more
       ⏺ Read /home/dev/app/gone.rs
       ⎿ File does not exist.
+
       Repaired: empty lines are skipped now.
 
     You
@@ -38,23 +42,23 @@ fn a_session_reads_as_a_conversation() {
       ⎿ Total: $0.12
 
       [Request interrupted by user]
-      ── conversation compacted (manual), 150,000 tokens before ──
+      ── conversation compacted (manual), 150000 tokens before ──
       summary of the conversation so far
 
-    You  2  2026-11-16 08:00:18
+    You  4  2026-11-16 08:00:18
       Thanks!
 
     Claude
       You are welcome.
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
 fn everything_is_shown_when_asked_for() {
     let test = TestHome::with_sessions();
     let arguments = ["show", "3f2a", "--thinking", "--tools", "full", "--meta", "--agents"];
-    assert_snapshot!(test.run(&arguments).shown(), @"
+    assert_snapshot!(test.run(&arguments).shown(), @r#"
     Repair the parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · /home/dev/app · fix/parser · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325 · 9.5 kB
 
@@ -78,6 +82,7 @@ fn everything_is_shown_when_asked_for() {
       ⏺ Read
         file_path: /home/dev/app/gone.rs
       ⎿ File does not exist.
+
       Repaired: empty lines are skipped now.
 
     You
@@ -86,26 +91,26 @@ fn everything_is_shown_when_asked_for() {
 
       <system-reminder>Be brief.</system-reminder>
       [Request interrupted by user]
-      ── conversation compacted (manual), 150,000 tokens before ──
+      ── conversation compacted (manual), 150000 tokens before ──
       summary of the conversation so far
       We repaired the parser.
 
-    You  2  2026-11-16 08:00:18
+    You  4  2026-11-16 08:00:18
       Thanks!
 
     Claude
       You are welcome.
 
-    Find all callers of parse().
-    agent-a1b2c3d4e5f60718 · /home/dev/app · main · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325
+      │ Find all callers of parse().
+      │ agent-a1b2c3d4e5f60718 · /home/dev/app · main · 2026-11-16 08:00:00 · claude-opus-5-5 · client 2.1.325
 
-    Task  1  2026-11-16 08:00:00
-      Find all callers of parse().
+      │ Task  1  2026-11-16 08:00:00
+      │   Find all callers of parse().
 
-    Claude
-      There are two callers.
+      │ Claude
+      │   There are two callers.
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]
@@ -165,6 +170,19 @@ fn raw_gives_the_bytes_of_every_recorded_log() {
         assert_eq!(run.code, 0, "{}: {}", log.display(), run.stderr);
         assert!(run.raw.stdout == fs::read(&log).unwrap(), "{} differs", log.display());
     }
+}
+
+#[test]
+fn raw_gives_the_bytes_of_a_large_log() {
+    let test = TestHome::empty();
+    let mut log = SessionBuilder::new(FIX, Client::V2_1_325);
+    for number in 0..3000 {
+        log = log.prompt(&format!("{number} {}", "x".repeat(500)));
+    }
+    test.home.add(&log.clone().raw("{torn"), hours_ago(1));
+    let run = test.run(&["show", "--raw"]);
+    assert!(run.raw.stdout.len() > 1_000_000);
+    assert!(run.raw.stdout == [log.bytes(), b"{torn"].concat(), "the bytes differ");
 }
 
 /// Every log below a directory.

@@ -9,6 +9,7 @@ use std::process::Command;
 use recto_log::Kind;
 use recto_log::ProblemKind;
 use recto_log::Severity;
+use recto_session::health::ProblemClass;
 
 use crate::support::DOCS;
 use crate::support::TestHome;
@@ -27,7 +28,7 @@ const MAY_USE: [(&str, &[&str]); 6] = [
 
 /// Crates that compute and do nothing else, with all they use of others.
 const PURE: [(&str, &[&str]); 2] =
-    [("recto-log", &["jiff", "memchr"]), ("recto-session", &["jiff", "sha2"])];
+    [("recto-log", &["jiff", "memchr"]), ("recto-session", &["jiff", "pulldown-cmark", "sha2"])];
 
 /// Files of more than 500 lines, which should be cut soon.
 const LARGE: [&str; 0] = [];
@@ -158,8 +159,9 @@ fn files_are_opened_through_the_store() {
     let words =
         ["std::fs::read", "std::fs::write", "std::fs::metadata", "File::open", "std::fs::{"];
     assert_absent("crates/recto-store/src", &words, &["src/platform.rs"]);
+    // The demo writes its sample, and an export the document that was asked for.
     let words = ["std::fs", "fs_err", "File::open"];
-    assert_absent("crates/recto/src", &words, &["src/commands/demo.rs"]);
+    assert_absent("crates/recto/src", &words, &["src/commands/demo.rs", "src/commands/export.rs"]);
 }
 
 fn page(name: &str) -> String {
@@ -189,6 +191,12 @@ fn every_problem_is_documented() {
         };
         let row = format!("| `{kind}` | {severity} |");
         assert!(page("problems.md").contains(&row), "problems.md has no row {row}");
+    }
+    for class in ProblemClass::ALL {
+        let row = format!("| `{}` | ", class.name());
+        // Damaged lines have kinds of their own.
+        let is_told = class == ProblemClass::DamagedLine || page("problems.md").contains(&row);
+        assert!(is_told, "problems.md has no row {row}");
     }
 }
 
@@ -242,6 +250,8 @@ fn every_field_of_json_output_is_documented() {
         ("recto ls", &["ls", "--json"]),
         ("recto home", &["home", "--json"]),
         ("recto check", &["check", "--json", damaged.to_str().unwrap()]),
+        ("recto check", &["check", "--json", "--notes", DOCS]),
+        ("recto request", &["request", "--json", DOCS]),
         ("recto drift", &["drift", "--json", unknown.to_str().unwrap()]),
     ] {
         let section = page.split_once(&format!("\n## {heading}\n")).unwrap().1;
@@ -250,6 +260,8 @@ fn every_field_of_json_output_is_documented() {
         for line in test.run(arguments).json() {
             collect_names(&line, "", &mut names);
         }
+        // What is inside a message is the API's.
+        names.retain(|name| !name.starts_with("messages[]"));
         assert!(names.len() >= 4, "{heading}: {names:?}");
         for name in names {
             assert!(section.contains(&format!("\n| `{name}` |")), "{heading} has no `{name}`");

@@ -130,8 +130,9 @@ fn call(name: &str, about: &str, input: &[u8], out: &mut String) {
 
 fn folded(class: &str, label: &str, text: &str, out: &mut String) {
     let lines = text.lines().count();
+    let word = if lines == 1 { "line" } else { "lines" };
     out.push_str(&format!(
-        "<details class=\"{class}\"><summary>{label} <small>{lines} lines</small></summary><pre>"
+        "<details class=\"{class}\"><summary>{label} <small>{lines} {word}</small></summary><pre>"
     ));
     push_escaped(out, text.trim_end());
     out.push_str("</pre></details>\n");

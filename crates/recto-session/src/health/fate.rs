@@ -43,14 +43,13 @@ pub(super) enum Fate {
 /// The fate of every line of the chain.
 pub(super) fn fates(session: &Session, reach: &Reach) -> Vec<Fate> {
     let view = View::new(session, reach.generation);
-    let mut known = direct(&view, reach);
+    let known = direct(&view, reach);
     if reach.outcome != Outcome::Resumed {
         let lost = |(at, fate): (usize, Option<Fate>)| {
             fate.unwrap_or(Fate::Lost { at: NodeId(u32::try_from(at).unwrap_or(u32::MAX)) })
         };
         return known.into_iter().enumerate().map(lost).collect();
     }
-    mark_compacted(&view, reach, &mut known);
     let tops = tops(&view, &known);
     let family = Family::new(&view, reach);
     let end = reach.chain.first().map(|top| End::of(&view, *top));
@@ -106,21 +105,6 @@ fn direct(view: &View<'_>, reach: &Reach) -> Vec<Option<Fate>> {
         };
     }
     fates
-}
-
-/// The lines above the beginning of the chain, across a compaction.
-fn mark_compacted(view: &View<'_>, reach: &Reach, known: &mut [Option<Fate>]) {
-    let mut at = reach.chain.first().copied().filter(|top| view.is_boundary(*top));
-    let mut is_passed = vec![false; known.len()];
-    while let Some(next) = at.and_then(|id| view.above_in_meaning(id)) {
-        // What a line means to follow may lead back to it.
-        if std::mem::replace(&mut is_passed[next.index()], true) {
-            break;
-        }
-        // Preserved lines are sent although they are older.
-        known[next.index()].get_or_insert(Fate::Compacted);
-        at = Some(next);
-    }
 }
 
 /// Where the way up from a line ends.

@@ -67,6 +67,28 @@ pub enum ProblemClass {
 }
 
 impl ProblemClass {
+    /// All classes.
+    pub const ALL: [ProblemClass; 18] = [
+        ProblemClass::NotResumed,
+        ProblemClass::MissingParent,
+        ProblemClass::UnknownInChain,
+        ProblemClass::Cycle,
+        ProblemClass::NoParent,
+        ProblemClass::SeveralRoots,
+        ProblemClass::NoContent,
+        ProblemClass::NoUuid,
+        ProblemClass::RepeatedUuid,
+        ProblemClass::DamagedLine,
+        ProblemClass::NullLine,
+        ProblemClass::OtherSession,
+        ProblemClass::CallWithoutResult,
+        ProblemClass::ResultWithoutCall,
+        ProblemClass::BlankText,
+        ProblemClass::UnsignedThinking,
+        ProblemClass::LoneSurrogate,
+        ProblemClass::RequestTooLarge,
+    ];
+
     /// A stable name, for machines.
     pub fn name(self) -> &'static str {
         match self {

@@ -390,10 +390,18 @@ fn note_left_out(view: &View<'_>, chain: &[NodeId], kept: &[NodeId], dropped: &m
         }
         marks
     };
-    let (in_chain, is_kept) = (mark(chain), mark(kept));
+    let (mut is_before, is_kept) = (mark(chain), mark(kept));
+    // A boundary begins anew, but means to follow what it replaced.
+    let mut at = chain.first().copied().filter(|top| view.is_boundary(*top));
+    while let Some(next) = at.and_then(|id| view.above_in_meaning(id)) {
+        if std::mem::replace(&mut is_before[next.index()], true) {
+            break;
+        }
+        at = Some(next);
+    }
     for id in view.session.ids() {
         let node = view.node(id);
-        let reason = match (is_kept[id.index()], in_chain[id.index()], view.has(id)) {
+        let reason = match (is_kept[id.index()], is_before[id.index()], view.has(id)) {
             (true, ..) => continue,
             (false, true, _) => DropReason::BeforeCompaction,
             (false, false, false) => DropReason::NotRead,

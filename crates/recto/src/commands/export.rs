@@ -228,7 +228,7 @@ fn export_all(
     format: Format,
     force: bool,
 ) -> Result<Outcome, CommandError> {
-    std::fs::create_dir_all(directory)?;
+    fs_err::create_dir_all(directory)?;
     let inventory = home.inventory();
     let rows = Listing::default().rows(home, &inventory);
     let progress = Progress::new("writing", output);
@@ -258,7 +258,7 @@ fn export_all(
         let message = format!("{} exists", index_path.display());
         return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
     }
-    std::fs::write(&index_path, index)?;
+    fs_err::write(&index_path, index)?;
     output.remark(&format!(
         "wrote {} to {}: {} from logs of {}",
         plural(rows.len() as u64, "session"),

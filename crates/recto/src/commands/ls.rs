@@ -251,10 +251,10 @@ pub(crate) fn table(
     use Column::Left;
     use Column::Right;
     let mut table = Table::new(&[Left, Right, Right, Flexible, Flexible, Left, Left, Left]);
-    for row in rows {
+    let cells = |row: &Row| {
         let digest = &row.digest;
         let cwd = digest.cwd.as_deref().unwrap_or("?");
-        table.row([
+        [
             row.short_id(),
             age(row.modified(), now),
             bytes(row.bytes()),
@@ -263,7 +263,10 @@ pub(crate) fn table(
             one_line(digest.branch.as_deref().filter(|branch| *branch != "HEAD").unwrap_or("")),
             one_line(digest.model.as_deref().map_or("", short_model)),
             row.mark().0.to_owned(),
-        ]);
+        ]
+    };
+    for cells in rows.par_iter().map(cells).collect::<Vec<_>>() {
+        table.row(cells);
     }
     let looks = |row: &Row, cell: usize, cells: usize| match cell {
         0 => Look::Strong,

@@ -1,13 +1,25 @@
 //! `recto show`: a session as text.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io::Read;
+use std::io::Seek;
+use std::io::SeekFrom;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
 use recto_log::LineReader;
 use recto_log::decode;
+use recto_session::Item;
+use recto_session::items;
 use recto_store::Digest;
+use recto_store::FileKind;
 use recto_store::Home;
+use recto_store::Inventory;
+use recto_store::Loaded;
 use recto_store::open_file;
 
 use crate::commands::export;
@@ -56,7 +68,7 @@ pub(crate) struct ShowArgs {
     /// How much of tool calls to show
     #[arg(long, value_name = "HOW", default_value = "brief")]
     tools: ToolDetail,
-    /// Show the logs of subagents after the session
+    /// Show subagents below the calls that started them
     #[arg(long)]
     agents: bool,
     /// Show the texts that the client adds (reminders, attachments, system lines)
@@ -65,6 +77,9 @@ pub(crate) struct ShowArgs {
     /// Show only this turn (`recto turns` numbers them)
     #[arg(long, value_name = "N", conflicts_with = "raw")]
     turn: Option<u32>,
+    /// Go on with what is written to the log, until stopped
+    #[arg(long, short, conflicts_with_all = ["raw", "turn", "agents"])]
+    follow: bool,
     /// Wrap text at this width [default: the terminal's, at most 100]
     #[arg(long, value_name = "COLUMNS")]
     width: Option<usize>,
@@ -98,30 +113,57 @@ pub(crate) fn cmd_show(
     if output.json {
         return export::write_items(&found, output);
     }
-    output.page();
     if let Some(turn) = args.turn {
-        return show_turn(home, environment, output, args, turn);
+        output.page();
+        return show_turn(Reading::of(found, inventory)?, output, args, turn);
     }
-    show_log(&found, environment, output, args)?;
-    if args.agents
-        && let Some(session) = &found.session
-    {
-        for agent in home.agents_of(&inventory, session) {
-            output.line("")?;
+    if args.follow {
+        return follow(&found, environment, output, args);
+    }
+    output.page();
+    let agents =
+        if args.agents { Agents::of(home, &inventory, &found)? } else { Agents::default() };
+    show_log(&found, &agents, environment, output, args)?;
+    Ok(Outcome::Done)
+}
+
+/// The logs of subagents, by the call that started them.
+#[derive(Default)]
+struct Agents {
+    by_call: HashMap<String, Vec<Target>>,
+    /// Those whose call is not known; they come at the end.
+    others: Vec<Target>,
+    /// Those that were shown. Logs that name each other must not go on for ever.
+    shown: RefCell<HashSet<PathBuf>>,
+}
+
+impl Agents {
+    fn of(home: &Home, inventory: &Inventory, found: &Target) -> Result<Agents, CommandError> {
+        let mut agents = Agents::default();
+        let Some(session) = &found.session else { return Ok(agents) };
+        let loaded = Loaded::read(&found.path)?;
+        for agent in home.agent_tree(inventory, session, &loaded.session) {
+            if agent.kind != FileKind::Agent {
+                continue;
+            }
             let target = Target {
-                path: agent.path,
+                path: agent.file.path,
                 session: None,
-                name: format!("agent-{}", agent.id),
+                name: format!("agent-{}", agent.file.id),
                 is_agent: true,
             };
-            show_log(&target, environment, output, args)?;
+            match agent.call {
+                Some(call) => agents.by_call.entry(call).or_default().push(target),
+                None => agents.others.push(target),
+            }
         }
+        Ok(agents)
     }
-    Ok(Outcome::Done)
 }
 
 fn show_log(
     found: &Target,
+    agents: &Agents,
     environment: &Environment,
     output: &mut Output,
     args: &ShowArgs,
@@ -133,23 +175,84 @@ fn show_log(
     while let Some(line) = lines.next_line()? {
         let (entry, _) = decode(line);
         transcript.entry(&entry, output)?;
+        if agents.by_call.is_empty() {
+            continue;
+        }
+        // A subagent stands below the result of its call.
+        for item in items(&entry) {
+            let Item::Result { id, .. } = item else { continue };
+            for agent in agents.by_call.get(&id).into_iter().flatten() {
+                set_in(agent, agents, environment, output, args)?;
+            }
+        }
     }
     if transcript.is_empty() {
         output.line("")?;
         output.line(&output.paint(Look::Faint, "(no conversation in this log)"))?;
     }
+    if !found.is_agent {
+        for agent in &agents.others {
+            set_in(agent, agents, environment, output, args)?;
+        }
+    }
     Ok(())
+}
+
+/// Shows the log of a subagent, set in.
+fn set_in(
+    agent: &Target,
+    agents: &Agents,
+    environment: &Environment,
+    output: &mut Output,
+    args: &ShowArgs,
+) -> Result<(), CommandError> {
+    if !agents.shown.borrow_mut().insert(agent.path.clone()) {
+        return Ok(());
+    }
+    output.line("")?;
+    output.set_in("  │ ", |output| show_log(agent, agents, environment, output, args))
+}
+
+/// Shows a log, and then what is written to it, until the user stops.
+fn follow(
+    found: &Target,
+    environment: &Environment,
+    output: &mut Output,
+    args: &ShowArgs,
+) -> Result<Outcome, CommandError> {
+    const PAUSE: Duration = Duration::from_millis(200);
+    let digest = Digest::read(&found.path, found.is_agent)?;
+    write_head(found, &digest, environment, output)?;
+    let mut transcript = Transcript::new(options(args), args.width.or(output.width));
+    let (mut offset, mut number) = (0, 1);
+    loop {
+        let mut file = open_file(&found.path)?;
+        if file.metadata()?.len() < offset {
+            output.line(&output.paint(Look::Warning, "(the log was cut; it is read again)"))?;
+            (offset, number) = (0, 1);
+        }
+        file.seek(SeekFrom::Start(offset))?;
+        let mut lines = LineReader::new(file).starting_at(offset, number);
+        while let Some(line) = lines.next_line()? {
+            // A line without its end is not finished; it is read when it is.
+            if !line.terminated {
+                break;
+            }
+            (offset, number) = (line.end(), line.number + 1);
+            transcript.entry(&decode(line).0, output)?;
+        }
+        output.flush()?;
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// One turn, wherever its lines are in the log.
 fn show_turn(
-    home: &Home,
-    environment: &Environment,
+    reading: Reading,
     output: &mut Output,
     args: &ShowArgs,
     wanted: u32,
 ) -> Result<Outcome, CommandError> {
-    let reading = Reading::open(home, environment, &args.session)?;
     let Some(turn) = reading.turns.iter().find(|turn| turn.number == wanted) else {
         let message = format!("there is no turn {wanted}");
         let hint = format!("the session has {}", plural(reading.turns.len() as u64, "turn"));

@@ -174,7 +174,7 @@ mod tests {
         table.row(["x".into(), "short".into(), "100".into()]);
         assert_eq!(
             table.layout(Some(20)),
-            [["id", "a rather …", "  1"], ["x ", "short     ", "100"]]
+            [["id", "a rather l…", "  1"], ["x ", "short      ", "100"]]
         );
     }
 }
