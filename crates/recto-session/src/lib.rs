@@ -11,10 +11,13 @@
 mod blame;
 pub mod export;
 mod facts;
+pub mod health;
 mod intern;
 mod items;
 mod line_diff;
 mod node;
+mod record;
+pub mod request;
 mod session;
 mod turns;
 
@@ -44,6 +47,12 @@ pub use node::Flags;
 pub use node::Node;
 pub use node::NodeId;
 pub use node::Parent;
+pub use node::Span;
+pub use record::BlobFact;
+pub use record::Hash;
+pub use record::Records;
+pub use record::RequestFact;
+pub use record::UnknownLine;
 pub use session::Meta;
 pub use session::Session;
 pub use turns::Turn;

@@ -82,8 +82,23 @@ pub struct Flags {
     pub is_string: bool,
     /// The line has a `message` object.
     pub has_message: bool,
+    /// The message has content: a string or an array.
+    pub has_content: bool,
+    /// The client shows the line and does not send it.
+    pub is_display_only: bool,
+    /// A byte order mark stands before the line; some clients lose such lines.
+    pub has_byte_order_mark: bool,
     /// A string holds a lone surrogate or invalid UTF-8.
     pub is_broken_text: bool,
+}
+
+/// Where a line is in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Where it starts, in bytes.
+    pub offset: u64,
+    /// How long it is, without its end.
+    pub length: u64,
 }
 
 /// A line of the chain.
@@ -117,11 +132,18 @@ pub struct Node {
     pub model: Option<NameId>,
     /// Yes-or-no facts.
     pub flags: Flags,
-    /// The blocks of its content.
+    /// How many bytes of JSON its content takes.
+    pub content_bytes: u32,
+    /// The blocks of its content, where that is an array.
     pub blocks: Box<[BlockFact]>,
 }
 
 impl Node {
+    /// Where the line is in the file.
+    pub fn span(&self) -> Span {
+        Span { offset: self.offset, length: self.length }
+    }
+
     /// Whether the line is part of what was said: a user or assistant line.
     pub fn is_spoken(&self) -> bool {
         matches!(self.kind, Kind::User | Kind::Assistant)

@@ -21,6 +21,7 @@ use crate::Names;
 use crate::Node;
 use crate::NodeId;
 use crate::Parent;
+use crate::record::Records;
 
 /// What lines outside the chain say; of each kind the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,6 +65,8 @@ pub struct Session {
     pub repeated: Vec<u64>,
     /// The versions of the client that wrote the log, in order of appearance.
     pub versions: Vec<String>,
+    /// What the log says of requests, compactions and its own lines.
+    pub records: Records,
 }
 
 impl Session {
@@ -81,6 +84,7 @@ impl Session {
         {
             self.versions.push(version.into_owned());
         }
+        self.records.note_session(entry);
         match entry.kind() {
             Kind::Opaque => self.push_opaque(entry),
             kind if kind.in_chain() => self.push_chain(entry),
@@ -113,12 +117,18 @@ impl Session {
                 let prompt = last.prompt.and_then(Value::as_str);
                 self.meta.last_prompt =
                     prompt.map(|text| text.into_owned()).or(self.meta.last_prompt.take());
-                self.meta.leaf = last.leaf.or(self.meta.leaf.take());
+                // An empty name names nothing, so the one before stands.
+                let leaf = last.leaf.filter(|leaf| *leaf != EntryUuid::new(""));
+                self.meta.leaf = leaf.or(self.meta.leaf.take());
             }
             Kind::PermissionMode => {
                 self.meta.permission_mode =
                     entry.str("permissionMode").map(|mode| mode.into_owned());
             }
+            Kind::ApiRequest | Kind::ApiRequestBlob => {
+                self.records.note_request(entry, &mut self.names);
+            }
+            Kind::Unknown => self.records.note_unknown(entry),
             _ => {}
         }
     }
@@ -145,9 +155,11 @@ impl Session {
     }
 
     fn add_node(&mut self, id: NodeId, node: Node) {
-        self.wait_for_parent(id, node.parent);
-        // Lines that came before their parent find it now.
-        if let Some(missing) = self.missing_by_uuid.get(&node.uuid)
+        let (uuid, parent) = (node.uuid.clone(), node.parent);
+        self.nodes.push(node);
+        self.wait_for_parent(id, parent);
+        // Lines that came before their parent find it now; a line may be its own.
+        if let Some(missing) = self.missing_by_uuid.get(&uuid)
             && let Some(children) = self.waiting.remove(missing)
         {
             for child in children {
@@ -156,8 +168,7 @@ impl Session {
                 }
             }
         }
-        self.by_uuid.insert(node.uuid.clone(), id);
-        self.nodes.push(node);
+        self.by_uuid.insert(uuid, id);
     }
 
     fn wait_for_parent(&mut self, child: NodeId, parent: Parent) {
@@ -168,12 +179,19 @@ impl Session {
 
     fn node_of(&mut self, entry: &Entry<'_>, uuid: EntryUuid) -> Node {
         let line = entry.line();
-        let parent = entry.parent_uuid().map_or(Parent::Root, |parent| self.parent_of(parent));
+        // An empty name names nothing.
+        let parent = entry.parent_uuid().filter(|parent| *parent != EntryUuid::new(""));
+        let parent = parent.map_or(Parent::Root, |parent| self.parent_of(parent));
         let message = entry.message();
         let content = message.as_ref().map_or(Content::Missing, |message| message.content());
         let blocks = match content {
-            Content::Blocks(_) => content.blocks().map(|block| self.block_fact(block)).collect(),
-            _ => Box::default(),
+            // What is no object is no block: clients pass over it.
+            Content::Blocks(array) => array
+                .elements()
+                .filter(|element| element.is_object())
+                .map(|element| self.block_fact(Block::of(element)))
+                .collect(),
+            Content::Text(_) | Content::Missing | Content::Other(_) => Box::default(),
         };
         let is = |name: &str| entry.object().is_true(name);
         let flags = Flags {
@@ -185,6 +203,9 @@ impl Session {
             is_aborted: is("isAbortedMidStream"),
             is_string: matches!(content, Content::Text(_)),
             has_message: message.is_some(),
+            has_content: matches!(content, Content::Text(_) | Content::Blocks(_)),
+            is_display_only: is("isDisplayOnly"),
+            has_byte_order_mark: entry.bytes().starts_with(b"\xef\xbb\xbf"),
             is_broken_text: has_broken_text(entry.bytes()),
         };
         let model = message.as_ref().and_then(|message| message.model());
@@ -203,6 +224,12 @@ impl Session {
             message: message.and_then(|message| message.id()).map(|id| self.names.add(id.as_str())),
             model: model.map(|model| self.names.add(&model)),
             flags,
+            content_bytes: match content {
+                Content::Text(value) | Content::Blocks(value) | Content::Other(value) => {
+                    u32::try_from(value.bytes().len()).unwrap_or(u32::MAX)
+                }
+                Content::Missing => 0,
+            },
             blocks,
         }
     }
@@ -226,9 +253,9 @@ impl Session {
             self.names.add(&text)
         };
         match block {
-            Block::Text { text } => BlockFact::Text {
-                is_blank: text.as_str().is_none_or(|text| text.trim().is_empty()),
-            },
+            Block::Text { text } => {
+                BlockFact::Text { is_blank: text.as_str().is_none_or(|text| is_blank(&text)) }
+            }
             Block::Thinking { signature, .. } => BlockFact::Thinking {
                 is_signed: signature.and_then(Value::as_str).is_some_and(|text| !text.is_empty()),
             },
@@ -306,6 +333,16 @@ impl Session {
     }
 }
 
+/// Whether a client would trim a text to nothing.
+pub(crate) fn is_blank(text: &str) -> bool {
+    trim(text).is_empty()
+}
+
+/// A text without the white space around it, as JavaScript sees white space.
+pub(crate) fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
+}
+
 /// The time of a chain line. Only an own `timestamp` that is a string counts
 /// for the client.
 fn timestamp(entry: &Entry<'_>) -> Option<Timestamp> {
@@ -352,4 +389,4 @@ fn is_low_surrogate(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 #[path = "session_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -32,6 +32,13 @@ fn parents_may_come_later_or_never() {
 }
 
 #[test]
+fn a_line_may_be_its_own_parent() {
+    let session = session(&line("a", "a"));
+    let a = session.find(&EntryUuid::new("a")).unwrap();
+    assert_eq!(session.parent(a), Some(a));
+}
+
+#[test]
 fn the_last_line_with_a_uuid_counts() {
     let session =
         session(&[line("a", ""), line("b", "a"), line("b", "later"), line("later", "a")].concat());

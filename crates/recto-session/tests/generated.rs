@@ -1,7 +1,5 @@
 //! Turns, tool pairs and messages of generated homes, against their truth.
 
-#![allow(clippy::unwrap_used)]
-
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::Session;

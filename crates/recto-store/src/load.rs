@@ -10,6 +10,7 @@ use recto_log::decode;
 use recto_session::Node;
 use recto_session::NodeId;
 use recto_session::Session;
+use recto_session::Span;
 
 use crate::StoreError;
 use crate::open_file;
@@ -42,13 +43,18 @@ impl Loaded {
     /// The bytes of a line of the chain. `None` if the file has changed since,
     /// so that the line is no longer there.
     pub fn line(&self, node: &Node) -> Option<Vec<u8>> {
-        if node.length > LONGEST {
+        self.bytes(node.span())
+    }
+
+    /// The bytes of any line, by its place.
+    pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
+        if span.length > LONGEST {
             return None;
         }
-        let mut bytes = vec![0; node.length as usize];
+        let mut bytes = vec![0; span.length as usize];
         let mut filled = 0;
         while filled < bytes.len() {
-            match read_at(&self.file, &mut bytes[filled..], node.offset + filled as u64) {
+            match read_at(&self.file, &mut bytes[filled..], span.offset + filled as u64) {
                 Ok(0) | Err(_) => return None,
                 Ok(read) => filled += read,
             }

@@ -19,6 +19,7 @@ use crate::commands::home::HomeArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::plans::PlansArgs;
+use crate::commands::request::RequestArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
@@ -81,6 +82,7 @@ pub(crate) enum Command {
     History(HistoryArgs),
     Export(ExportArgs),
     Scratch(ScratchArgs),
+    Request(RequestArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

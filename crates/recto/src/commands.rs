@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod blame;
 pub(crate) mod check;
+pub(crate) mod check_health;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod drift;
@@ -15,6 +16,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
 pub(crate) mod plans;
+pub(crate) mod request;
 pub(crate) mod scratch;
 pub(crate) mod show;
 pub(crate) mod stats;
@@ -56,6 +58,7 @@ pub(crate) fn run(
         Some(Command::Scratch(args)) => scratch::cmd_scratch(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
+        Some(Command::Request(args)) => request::cmd_request(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),

@@ -225,7 +225,8 @@ fn a_binary_file_is_damage_and_not_the_end() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["check", "--all"]).shown(), @"
-    aaaaaaaa-0000-4000-8000-000000000001  392 of 392 lines  1 torn-line, 391 nul-bytes
+                                                   damaged  2.0.50  2.1.29  latest
+    aaaaaaaa-0000-4000-8000-000000000001  392 of 392 lines                          1 torn-line, 391 nul-bytes
     392 lines in 1 log: 392 damaged
     --- exit 1
     ");
@@ -385,7 +386,8 @@ fn what_may_not_be_read_is_told() {
     --- exit 1
     "#);
     assert_snapshot!(run(&["check", "--all"]).shown(), @"
-    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  0 of 0 lines  [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
+                                               damaged  2.0.50  2.1.29  latest
+    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  0 of 0 lines                          [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     8 lines in 5 logs: 0 damaged, 1 log could not be read
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read

@@ -46,9 +46,12 @@ fn damage_is_told_by_line_and_byte() {
       line 10, byte 692: invalid-utf8: a string holds bytes that are no UTF-8 (at byte 23)
       line 11, byte 719: no-message: a line of the conversation has no message
       line 15, byte 1,646: torn-line: the last line is not finished (expected '"' at byte 25)
+      line 11: no-parent: a resume would lose 1 message from line 11 on: an answer that follows nothing
+      line 11: no-content: the line has no message: clients before 2.1.300 refuse the session
+      resume brings back: 2.0.50 66.6 %, 2.1.29 66.6 %, latest 66.6 %; 2 of 3 messages sent, about 11 of 11 tokens
     [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl
       line 2, byte 344: not-json: the line is no JSON: a write was torn or two were mixed (expected '{' at byte 0)
-    17 lines in 2 logs: 8 damaged, 3 notes
+    17 lines in 2 logs: 8 damaged, 1 session with problems (1 message lost on resume), 3 notes
     --- exit 1
     "#);
 }
@@ -68,9 +71,12 @@ fn notes_are_shown_when_asked_for() {
       line 10, byte 692: invalid-utf8: a string holds bytes that are no UTF-8 (at byte 23)
       line 11, byte 719: no-message: a line of the conversation has no message
       line 15, byte 1,646: torn-line: the last line is not finished (expected '"' at byte 25)
+      line 11: no-parent: a resume would lose 1 message from line 11 on: an answer that follows nothing
+      line 11: no-content: the line has no message: clients before 2.1.300 refuse the session
+      resume brings back: 2.0.50 66.6 %, 2.1.29 66.6 %, latest 66.6 %; 2 of 3 messages sent, about 11 of 11 tokens
     [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl
       line 2, byte 344: not-json: the line is no JSON: a write was torn or two were mixed (expected '{' at byte 0)
-    17 lines in 2 logs: 8 damaged, 3 notes
+    17 lines in 2 logs: 8 damaged, 1 session with problems (1 message lost on resume), 3 notes
     --- exit 1
     "#);
 }
@@ -79,9 +85,10 @@ fn notes_are_shown_when_asked_for() {
 fn all_logs_are_summed_up() {
     let test = damaged();
     assert_snapshot!(test.run(&["check", "--all"]).shown(), @"
-    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  7 of 15 lines  1 not-json, 1 torn-line, 2 not-object, 1 nul-bytes, 1 invalid-utf8, 1 no-message
-    agent-a1b2c3d4e5f60718                 1 of 2 lines  1 not-json
-    26 lines in 6 logs: 8 damaged, 3 notes
+                                                damaged  2.0.50  2.1.29  latest
+    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  7 of 15 lines  66.6 %  66.6 %  66.6 %  1 not-json, 1 torn-line, 2 not-object, 1 nul-bytes, 1 invalid-utf8, 1 no-message, 1 no-content, 1 no-parent
+    agent-a1b2c3d4e5f60718                 1 of 2 lines                          1 not-json
+    26 lines in 6 logs: 8 damaged, 1 session with problems (1 message lost on resume), 3 notes
     --- exit 1
     ");
 }
@@ -94,8 +101,13 @@ fn problems_as_json() {
     --- exit 1
     "#);
     let all = test.run(&["check", "--all", "--json", "--notes"]).json();
-    let damage = all.iter().filter(|problem| problem["severity"] == "damage").count();
-    assert_eq!((all.len(), damage), (11, 8));
+    let of_lines = all.iter().filter(|problem| problem["offset"].is_u64());
+    let damage = of_lines.clone().filter(|problem| problem["severity"] == "damage").count();
+    assert_eq!((of_lines.count(), damage), (11, 8));
+    let reaches = all.iter().filter(|problem| problem["kind"] == "reach");
+    let kept: Vec<f64> =
+        reaches.map(|row| row["reach"][2]["percent_kept"].as_f64().unwrap()).collect();
+    assert_eq!(kept, [66.6, 100.0, 100.0]);
 }
 
 #[test]
@@ -135,12 +147,31 @@ fn damage_made_by_hand_is_found_in_recorded_logs() {
         }
     }
     assert_snapshot!(found.join("\n"), @"
+    2.0.50 assistant_bad_parent_late: missing-parent, reach
+    2.0.50 cycle: cycle
     2.0.50 garbage_lines: not-json
-    2.0.50 not_object_lines: not-object
+    2.0.50 no_parent_field: no-parent, reach
+    2.0.50 no_prompt_unchained: missing-parent, reach
+    2.0.50 not_object_lines: not-object, null-line
     2.0.50 nul_bytes: nul-bytes
+    2.0.50 prompt_bad_parent: missing-parent, reach
+    2.0.50 prompt_bad_parent_late: missing-parent, reach
+    2.0.50 thinking_unsigned: unsigned-thinking
+    2.0.50 unknown_in_chain: unknown-in-chain, reach
+    2.1.29 assistant_bad_parent_late: missing-parent, reach
+    2.1.29 cycle: cycle
     2.1.29 garbage_lines: not-json
-    2.1.29 not_object_lines: not-object
+    2.1.29 no_parent_field: no-parent, reach
+    2.1.29 not_object_lines: not-object, null-line
+    2.1.29 prompt_bad_parent: missing-parent, reach
+    2.1.29 prompt_bad_parent_late: missing-parent, reach
+    2.1.29 thinking_unsigned: unsigned-thinking
+    2.1.29 unknown_in_chain: unknown-in-chain, reach
+    2.1.325 cycle: cycle
     2.1.325 garbage_lines: not-json
-    2.1.325 not_object_lines: not-object
+    2.1.325 minimal_no_timestamp: not-resumed, reach
+    2.1.325 no_parent_field: no-parent, reach
+    2.1.325 not_object_lines: not-object, null-line
+    2.1.325 prompt_bad_parent_late: missing-parent, reach
     ");
 }

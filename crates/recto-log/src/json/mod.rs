@@ -7,6 +7,7 @@
 //! and invalid UTF-8 do occur in logs and are decoded as U+FFFD. Nothing
 //! recurses, so nesting can be as deep as the line is long.
 
+mod canonical;
 mod number;
 mod patch;
 mod scan;
@@ -14,10 +15,13 @@ mod string;
 mod value;
 mod write;
 
+pub use canonical::canonical;
+pub use canonical::compact;
 pub use patch::Patch;
 pub use patch::PatchError;
 pub use patch::Step;
 pub use scan::SyntaxError;
+pub use string::replace_lone_surrogates;
 pub use string::write_string;
 pub use value::Elements;
 pub use value::Member;

@@ -64,9 +64,55 @@ fn unit(bytes: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
+/// Appends the inside of a JSON string in the spelling of `JSON.stringify`. A
+/// lone surrogate stays an escape: there is no other way to write it.
+pub(super) fn respell(out: &mut Vec<u8>, inside: &[u8]) {
+    let mut rest = inside;
+    while let Some(escape) = memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..escape]);
+        rest = &rest[escape..];
+        let (decoded, length) = decode_escape(rest);
+        match (decoded, unit(rest)) {
+            (char::REPLACEMENT_CHARACTER, Some(lone)) if lone != 0xfffd => {
+                out.extend_from_slice(format!("\\u{lone:04x}").as_bytes());
+            }
+            _ => write_inside(out, decoded.encode_utf8(&mut [0; 4])),
+        }
+        rest = &rest[length.min(rest.len())..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// JSON text in which the escape of each lone surrogate is U+FFFD. All other
+/// bytes stay.
+pub fn replace_lone_surrogates(json: Vec<u8>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let (mut plain, mut at) = (0, 0);
+    while let Some(found) = memchr(b'\\', &json[at..]) {
+        let escape = at + found;
+        let (decoded, length) = decode_escape(&json[escape..]);
+        at = (escape + length).min(json.len());
+        if decoded == char::REPLACEMENT_CHARACTER && unit(&json[escape..]) != Some(0xfffd) {
+            out.extend_from_slice(&json[plain..escape]);
+            out.extend_from_slice("\u{fffd}".as_bytes());
+            plain = at;
+        }
+    }
+    if plain == 0 {
+        return json;
+    }
+    out.extend_from_slice(&json[plain..]);
+    out
+}
+
 /// Appends `text` as a JSON string, spelled as the client's `JSON.stringify` does.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
+    write_inside(out, text);
+    out.push(b'"');
+}
+
+fn write_inside(out: &mut Vec<u8>, text: &str) {
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escape: &[u8] = match byte {
@@ -91,7 +137,6 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
         }
     }
     out.extend_from_slice(&text.as_bytes()[plain..]);
-    out.push(b'"');
 }
 
 #[cfg(test)]
@@ -110,6 +155,16 @@ mod tests {
         check(r"\ude00\ud83d", "\u{fffd}\u{fffd}");
         check(r"\ud83d\ud83d\ude00", "\u{fffd}😀");
         assert_eq!(decode(b"a\xff\xfe\\n\xe2\x82"), "a\u{fffd}\u{fffd}\n\u{fffd}");
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced_and_nothing_else() {
+        let check = |json: &str, expected: &str| {
+            let replaced = replace_lone_surrogates(json.as_bytes().to_vec());
+            assert_eq!(String::from_utf8(replaced).unwrap(), expected);
+        };
+        check(r#"["\\ud83d \ud83d\ude00 \u0041\n"]"#, r#"["\\ud83d \ud83d\ude00 \u0041\n"]"#);
+        check(r#"["a\ud83d","\udE00b\ufffd"]"#, "[\"a\u{fffd}\",\"\u{fffd}b\\ufffd\"]");
     }
 
     #[test]

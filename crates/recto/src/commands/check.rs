@@ -1,7 +1,6 @@
 //! `recto check`: damage in logs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
@@ -14,11 +13,16 @@ use recto_log::ProblemKind;
 use recto_log::Severity;
 use recto_log::decode;
 use recto_log::json::ObjectWriter;
+use recto_session::Session;
+use recto_session::health::Health;
+use recto_store::AgentFile;
 use recto_store::Home;
 use recto_store::Inventory;
+use recto_store::SessionFile;
 use recto_store::StoreError;
 use recto_store::open_file;
 
+use crate::commands::check_health;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -36,11 +40,16 @@ use crate::text::plural;
 /// How many problems of one log are kept; the rest are counted.
 const KEPT: usize = 1000;
 
-/// Look for damaged lines
+/// Look for damage: lines that are lost, sessions that do not hang together
 ///
 /// Every line of the log and of its subagents' logs is read. Damage is a line
 /// that is lost to readers: torn, mixed, NUL bytes, no object, invalid UTF-8.
-/// Notes are lines that are odd but whole. Nothing is changed.
+/// It is also what a resume would lose, because a link is broken, and what the
+/// API would refuse. Notes are lines that are odd but whole. Nothing is changed.
+///
+/// How much a resume brings back is said for clients like 2.0.50, 2.1.29 and
+/// the latest, in percent of the messages that are not left out on purpose:
+/// what a compaction replaced and branches left by a rewind are not missed.
 ///
 /// Exit code 1 means that damage was found.
 ///
@@ -67,6 +76,21 @@ pub(crate) struct Log {
     pub(crate) bytes: u64,
     /// What to call it.
     pub(crate) name: String,
+    pub(crate) is_agent: bool,
+    /// The session, where this is its main log in the home.
+    pub(crate) session: Option<SessionFile>,
+}
+
+impl Log {
+    fn of_agent(agent: AgentFile) -> Log {
+        Log {
+            name: format!("agent-{}", agent.id),
+            path: agent.path,
+            bytes: agent.bytes,
+            is_agent: true,
+            session: None,
+        }
+    }
 }
 
 /// Every log of the home: main logs and those of subagents.
@@ -79,13 +103,11 @@ pub(crate) fn all_logs(home: &Home, inventory: &Inventory) -> Vec<Log> {
             path: session.path.clone(),
             bytes: session.bytes,
             name: session.id.to_string(),
+            is_agent: false,
+            session: Some(session.clone()),
         })
         .collect();
-    logs.extend(home.all_agents(inventory).into_iter().map(|agent| Log {
-        name: format!("agent-{}", agent.id),
-        path: agent.path,
-        bytes: agent.bytes,
-    }));
+    logs.extend(home.all_agents(inventory).into_iter().map(Log::of_agent));
     // The largest first, so that no thread is left alone with it at the end.
     logs.sort_by_key(|log| std::cmp::Reverse(log.bytes));
     logs
@@ -100,23 +122,34 @@ struct Report {
     damaged_lines: u64,
     by_kind: BTreeMap<ProblemKind, u64>,
     problems: Vec<Problem>,
+    health: Option<Health>,
     failure: Option<String>,
 }
 
 impl Report {
-    fn read(name: &str, path: &Path, keep: usize) -> Report {
-        let mut report = Report { name: name.into(), path: path.into(), ..Report::default() };
-        if let Err(error) = report.read_lines(keep) {
+    fn read(log: &Log, keep: usize, agents: impl FnOnce() -> Vec<AgentFile>) -> Report {
+        let (name, path) = (log.name.clone(), log.path.clone());
+        let mut report = Report { name, path, ..Report::default() };
+        let mut session = (!log.is_agent).then(Session::new);
+        if let Err(error) = report.read_lines(keep, session.as_mut()) {
             report.failure = Some(error.to_string());
         }
+        report.health = session.and_then(|session| check_health::look_at(&session, agents));
         report
     }
 
-    fn read_lines(&mut self, keep: usize) -> Result<(), StoreError> {
+    fn read_lines(
+        &mut self,
+        keep: usize,
+        mut session: Option<&mut Session>,
+    ) -> Result<(), StoreError> {
         let mut lines = LineReader::new(open_file(&self.path)?);
         while let Some(line) = lines.next_line()? {
             self.lines += 1;
-            let (_, problems) = decode(line);
+            let (entry, problems) = decode(line);
+            if let Some(session) = &mut session {
+                session.push(&entry);
+            }
             if problems.iter().any(|problem| problem.kind.severity() == Severity::Damage) {
                 self.damaged_lines += 1;
             }
@@ -131,7 +164,13 @@ impl Report {
     }
 
     fn is_bad(&self) -> bool {
-        self.damaged_lines > 0 || self.failure.is_some()
+        let is_sick = self.health.as_ref().is_some_and(check_health::is_bad);
+        self.damaged_lines > 0 || self.failure.is_some() || is_sick
+    }
+
+    /// How much is lost, to compare reports by.
+    fn damage(&self) -> u64 {
+        self.damaged_lines + self.health.as_ref().map_or(0, check_health::lost)
     }
 }
 
@@ -160,13 +199,17 @@ pub(crate) fn cmd_check(
     let mut reports: Vec<Report> = logs
         .par_iter()
         .map(|log| {
-            let report = Report::read(&log.name, &log.path, keep);
+            let agents = || {
+                let session = log.session.as_ref();
+                session.map_or(Vec::new(), |session| home.agents_of(&inventory, session))
+            };
+            let report = Report::read(log, keep, agents);
             progress.tell(done.fetch_add(log.bytes, Ordering::Relaxed), all);
             report
         })
         .collect();
     progress.done();
-    reports.sort_by(|a, b| b.damaged_lines.cmp(&a.damaged_lines).then_with(|| a.name.cmp(&b.name)));
+    reports.sort_by(|a, b| b.damage().cmp(&a.damage()).then_with(|| a.name.cmp(&b.name)));
     if args.session.is_some()
         && let [only] = reports.as_slice()
         && let Some(failure) = &only.failure
@@ -187,13 +230,15 @@ pub(crate) fn cmd_check(
 /// The log that was named, and those of its subagents.
 fn logs_of(home: &Home, inventory: &Inventory, found: &Target) -> Vec<Log> {
     let bytes = found.session.as_ref().map_or(0, |session| session.bytes);
-    let mut logs = vec![Log { path: found.path.clone(), bytes, name: found.name.clone() }];
+    let mut logs = vec![Log {
+        path: found.path.clone(),
+        bytes,
+        name: found.name.clone(),
+        is_agent: found.is_agent,
+        session: found.session.clone(),
+    }];
     if let Some(session) = &found.session {
-        logs.extend(home.agents_of(inventory, session).into_iter().map(|agent| Log {
-            name: format!("agent-{}", agent.id),
-            path: agent.path,
-            bytes: agent.bytes,
-        }));
+        logs.extend(home.agents_of(inventory, session).into_iter().map(Log::of_agent));
     }
     logs
 }
@@ -209,7 +254,7 @@ fn write_problems(
             .iter()
             .filter(|problem| notes || problem.kind.severity() == Severity::Damage)
             .collect();
-        if !shown.is_empty() {
+        if !shown.is_empty() || report.health.is_some() {
             output.line(&output.paint(Look::Strong, &one_line(&report.path.to_string_lossy())))?;
         }
         for problem in &shown {
@@ -227,6 +272,9 @@ fn write_problems(
                 problem.kind.about(),
             ))?;
         }
+        if let Some(health) = &report.health {
+            write_health(health, notes, output)?;
+        }
         if let Some(failure) = &report.failure {
             output.line(&output.paint(Look::Bad, &one_line(failure)))?;
         }
@@ -234,26 +282,65 @@ fn write_problems(
     write_sum(reports, output)
 }
 
+fn write_health(health: &Health, notes: bool, output: &mut Output) -> Result<(), CommandError> {
+    let shown = [(Severity::Damage, Look::Bad), (Severity::Note, Look::Faint)];
+    for (severity, look) in shown.into_iter().filter(|(_, look)| notes || *look == Look::Bad) {
+        for problem in check_health::shown(health, severity) {
+            output.line(&format!(
+                "  line {}: {}: {}",
+                count(problem.line),
+                output.paint(look, problem.class.name()),
+                one_line(&problem.consequence),
+            ))?;
+        }
+    }
+    if health.unlisted > 0 {
+        output.line(&format!("  and {} more", plural(health.unlisted, "problem")))?;
+    }
+    output.line(&format!("  {}", check_health::summary(health)))
+}
+
 fn write_table(reports: &[Report], output: &mut Output) -> Result<(), CommandError> {
-    let mut table = Table::new(&[Column::Left, Column::Right, Column::Flexible]);
+    use Column::Flexible;
+    use Column::Left;
+    use Column::Right;
+    let mut table = Table::new(&[Left, Right, Right, Right, Right, Flexible]);
+    let [old, middle, new] = check_health::GENERATIONS.map(check_health::short_name);
+    let head = ["", "damaged", old, middle, new, ""].map(str::to_owned);
     for report in reports.iter().filter(|report| report.is_bad()) {
-        let what = report.failure.as_deref().map_or_else(
-            || {
-                let kinds = report.by_kind.iter();
-                let kinds = kinds.filter(|(kind, _)| kind.severity() == Severity::Damage);
-                let kinds: Vec<String> =
-                    kinds.map(|(kind, number)| format!("{} {kind}", count(*number))).collect();
-                kinds.join(", ")
-            },
-            one_line,
-        );
+        if table.is_empty() {
+            table.row(head.clone());
+        }
+        let reach = |at: usize| {
+            let reaches = report.health.as_ref().map(|health| &health.reaches);
+            reaches
+                .and_then(|reaches| reaches.get(at))
+                .map_or(String::new(), check_health::reach_text)
+        };
         let lines = format!("{} of {}", count(report.damaged_lines), plural(report.lines, "line"));
-        table.row([report.name.clone(), lines, what]);
+        table.row([report.name.clone(), lines, reach(0), reach(1), reach(2), what(report)]);
     }
     for cells in table.layout(output.width) {
         output.line(cells.join("  ").trim_end())?;
     }
     write_sum(reports, output)
+}
+
+/// The damage of a log in a few words.
+fn what(report: &Report) -> String {
+    if let Some(failure) = &report.failure {
+        return one_line(failure);
+    }
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for problem in
+        report.health.iter().flat_map(|health| check_health::shown(health, Severity::Damage))
+    {
+        *kinds.entry(problem.class.name()).or_default() += 1;
+    }
+    let of_lines = report.by_kind.iter().filter(|(kind, _)| kind.severity() == Severity::Damage);
+    let of_lines = of_lines.map(|(kind, number)| format!("{} {kind}", count(*number)));
+    let of_health = kinds.iter().map(|(kind, number)| format!("{} {kind}", count(*number)));
+    of_lines.chain(of_health).collect::<Vec<_>>().join(", ")
 }
 
 fn write_sum(reports: &[Report], output: &mut Output) -> Result<(), CommandError> {
@@ -265,15 +352,25 @@ fn write_sum(reports: &[Report], output: &mut Output) -> Result<(), CommandError
         .filter(|(kind, _)| kind.severity() == Severity::Note)
         .map(|(_, number)| number)
         .sum();
+    let sick: Vec<&Health> = reports.iter().filter_map(|report| report.health.as_ref()).collect();
+    let lost: u64 = sick.iter().map(|health| check_health::lost(health)).sum();
+    let refusals = sick.iter().filter(|health| check_health::is_bad(health)).count() as u64;
     let unread = reports.iter().filter(|report| report.failure.is_some()).count() as u64;
     let mut sum = format!("{} in {}: ", plural(lines, "line"), plural(reports.len() as u64, "log"));
-    let look = if damaged + unread == 0 {
+    let look = if damaged + unread + refusals == 0 {
         sum.push_str("no damage");
         Look::Good
     } else {
         sum.push_str(&format!("{} damaged", count(damaged)));
         Look::Bad
     };
+    if refusals > 0 {
+        let lost = plural(lost, "message");
+        sum.push_str(&format!(
+            ", {} with problems ({lost} lost on resume)",
+            plural(refusals, "session")
+        ));
+    }
     if unread > 0 {
         sum.push_str(&format!(", {} could not be read", plural(unread, "log")));
     }
@@ -305,6 +402,9 @@ fn write_json(reports: &[Report], notes: bool, output: &mut Output) -> Result<()
                     .string("detail", &problem.detail),
             )?;
         }
+        if let Some(health) = &report.health {
+            write_health_json(report, health, notes, output)?;
+        }
         if let Some(failure) = &report.failure {
             output.json_line(
                 ObjectWriter::new()
@@ -315,6 +415,40 @@ fn write_json(reports: &[Report], notes: bool, output: &mut Output) -> Result<()
                     .string("detail", failure),
             )?;
         }
+    }
+    Ok(())
+}
+
+fn write_health_json(
+    report: &Report,
+    health: &Health,
+    notes: bool,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let row = |line: Option<u64>, kind: &str, severity: &str| {
+        let line = line.map_or("null".to_owned(), |line| line.to_string());
+        ObjectWriter::new()
+            .string("log", &report.name)
+            .string("path", &report.path.to_string_lossy())
+            .json("line", line.as_bytes())
+            .json("offset", b"null")
+            .string("kind", kind)
+            .string("severity", severity)
+    };
+    let shown = [(Severity::Damage, "damage"), (Severity::Note, "note")];
+    for (severity, name) in
+        shown.into_iter().filter(|(severity, _)| notes || *severity == Severity::Damage)
+    {
+        for problem in check_health::shown(health, severity) {
+            let row = row(Some(problem.line), problem.class.name(), name);
+            output.json_line(row.string("detail", &problem.consequence))?;
+        }
+    }
+    let is_lost = check_health::lost(health) > 0;
+    if is_lost || notes {
+        let row = row(None, "reach", if is_lost { "damage" } else { "note" });
+        let row = row.string("detail", &check_health::summary(health));
+        output.json_line(row.json("reach", &check_health::reach_json(health)))?;
     }
     Ok(())
 }

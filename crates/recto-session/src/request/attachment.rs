@@ -1,0 +1,164 @@
+//! What is sent for an attachment.
+
+use std::borrow::Cow;
+
+use recto_log::Entry;
+use recto_log::json::Value;
+use recto_log::json::write_string;
+
+use super::Generation;
+use super::client_text::AMBIENT;
+use super::client_text::CONCURRENCY;
+use super::client_text::DEFERRED_TOOLS;
+use super::client_text::EDITED;
+use super::client_text::NOTIFICATION;
+use super::client_text::PLAN_MODE;
+use super::client_text::QUEUED;
+use super::client_text::TASK_REMINDER;
+use super::client_text::wrap;
+
+/// A text for the model.
+pub(super) struct Told {
+    /// Whether newer models get it as a message of the system.
+    pub(super) is_for_system: bool,
+    /// The text, as a reminder.
+    pub(super) text: String,
+}
+
+/// The texts that are sent for an attachment; none before 2.1.0.
+pub(super) fn texts(entry: &Entry<'_>, generation: Generation) -> Vec<Told> {
+    match generation {
+        Generation::V2_0_0 | Generation::V2_0_76 => return Vec::new(),
+        // The first attachment that clients sent again on resume.
+        Generation::V2_1_0 => {
+            let skills = entry.subtype().is_some_and(|name| name == "skill_listing");
+            let text = entry.get("attachment").filter(|_| skills).and_then(text);
+            let told = text.map(|text| Told { is_for_system: false, text: wrap(&text) });
+            return told.into_iter().collect();
+        }
+        Generation::V2_1_100 | Generation::V2_1_200 | Generation::V2_1_300 => {}
+    }
+    let rendered = entry.get("rendered").filter(|value| value.is_array());
+    if let (Generation::V2_1_300, Some(rendered)) = (generation, rendered) {
+        let role = entry.str("renderedRole");
+        let is_for_system = role.is_none_or(|role| role.is_empty() || role == "system");
+        let texts = rendered.elements().filter_map(|text| text.get("content")?.as_str());
+        return texts.map(|text| Told { is_for_system, text: text.into_owned() }).collect();
+    }
+    let text = entry.get("attachment").and_then(text);
+    text.map(|text| Told { is_for_system: true, text: wrap(&text) }).into_iter().collect()
+}
+
+/// The text for an attachment whose text the log does not keep.
+fn text(attachment: Value<'_>) -> Option<String> {
+    let get = |name| attachment.str(name).unwrap_or_default();
+    let is = |name| attachment.get(name).is_some_and(is_truthy);
+    Some(match attachment.str("type")?.as_ref() {
+        "agent_listing_delta" => agent_listing(attachment),
+        "skill_listing" => format!(
+            "The following skills are available for use with the Skill tool:\n\n{}",
+            get("content")
+        ),
+        "deferred_tools_delta" => {
+            let added = texts_of(attachment.get("addedLines"));
+            if added.is_empty() || !texts_of(attachment.get("removedNames")).is_empty() {
+                return None;
+            }
+            [DEFERRED_TOOLS, &added.join("\n")].concat()
+        }
+        "task_reminder" => TASK_REMINDER.into(),
+        "hook_success" => {
+            let is_told = matches!(get("hookEvent").as_ref(), "SessionStart" | "UserPromptSubmit");
+            let content = attachment.str("content").filter(|text| is_told && !text.is_empty())?;
+            format!("{} hook success: {content}", get("hookName"))
+        }
+        "hook_additional_context" => {
+            let content = texts_of(attachment.get("content")).join("\n");
+            format!("{} hook additional context: {content}", get("hookName"))
+        }
+        "hook_blocking_error" => {
+            let error = attachment.get("blockingError")?;
+            format!(
+                "{} hook blocking error from command: \"{}\": {}",
+                get("hookName"),
+                error.str("command").unwrap_or_default(),
+                error.str("blockingError").unwrap_or_default()
+            )
+        }
+        "edited_text_file" => format!("Note: {}{EDITED}{}", get("filename"), get("snippet")),
+        "file" => file(attachment)?,
+        "queued_command" if get("commandMode") == "task-notification" => {
+            format!("{NOTIFICATION}\n{}", get("prompt"))
+        }
+        "queued_command" => [QUEUED[0], &get("prompt"), QUEUED[1]].concat(),
+        "plan_mode" => PLAN_MODE.into(),
+        "plan_mode_exit" => {
+            let mut text = String::from(
+                "## Exited Plan Mode\n\nYou have exited plan mode. You can now make edits, run tools, and take actions.",
+            );
+            if is("planExists") {
+                let path = get("planFilePath");
+                text +=
+                    &format!(" The plan file is located at {path} if you need to reference it.");
+            }
+            text
+        }
+        _ => return None,
+    })
+}
+
+fn agent_listing(attachment: Value<'_>) -> String {
+    let is = |name| attachment.get(name).is_some_and(is_truthy);
+    let is_initial = is("isInitial");
+    let mut parts = Vec::new();
+    let added = texts_of(attachment.get("addedLines"));
+    if !added.is_empty() {
+        let head = if is_initial {
+            "Available agent types for the Agent tool:"
+        } else {
+            "New agent types are now available for the Agent tool:"
+        };
+        parts.push(format!("{head}\n{}", added.join("\n")));
+    }
+    let removed = texts_of(attachment.get("removedTypes"));
+    if !removed.is_empty() {
+        let removed: Vec<String> = removed.iter().map(|name| format!("- {name}")).collect();
+        let head = "The following agent types are no longer available:";
+        parts.push(format!("{head}\n{}", removed.join("\n")));
+    }
+    let mut text = parts.join("\n\n");
+    if !is_initial {
+        text += AMBIENT;
+    } else if is("showConcurrencyNote") {
+        text += CONCURRENCY;
+    }
+    text
+}
+
+/// A file that the user named in a prompt, as if the model had read it.
+fn file(attachment: Value<'_>) -> Option<String> {
+    let content = attachment
+        .get("content")
+        .filter(|content| content.str("type").is_some_and(|kind| kind == "text"))?;
+    let file = content.get("file")?;
+    let start = file.get("startLine").and_then(Value::as_u64).unwrap_or(1);
+    let lines = file.str("content")?;
+    let lines: Vec<String> =
+        lines.split('\n').zip(start..).map(|(line, number)| format!("{number}\t{line}")).collect();
+    let mut name = Vec::new();
+    write_string(&mut name, &attachment.str("filename").unwrap_or_default());
+    Some(format!(
+        "Called the Read tool with the following input: {{\"file_path\":{}}}\nResult of calling the Read tool:\n{}",
+        String::from_utf8_lossy(&name),
+        lines.join("\n")
+    ))
+}
+
+fn texts_of(list: Option<Value<'_>>) -> Vec<Cow<'_, str>> {
+    list.into_iter().flat_map(Value::elements).filter_map(Value::as_str).collect()
+}
+
+/// Whether JavaScript takes a value for a yes.
+fn is_truthy(value: Value<'_>) -> bool {
+    !matches!(value.bytes(), b"false" | b"null" | b"0" | b"\"\"")
+}

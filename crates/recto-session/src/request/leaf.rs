@@ -1,0 +1,128 @@
+//! Which line a client goes on from.
+
+use recto_log::Kind;
+
+use super::Generation;
+use super::view::View;
+use crate::NodeId;
+
+/// The line to go on from; `None` if there is no conversation.
+pub(super) fn choose_leaf(view: &View<'_>) -> Option<NodeId> {
+    match view.generation {
+        Generation::V2_0_0 | Generation::V2_0_76 | Generation::V2_1_0 | Generation::V2_1_100 => {
+            newest(view)
+        }
+        Generation::V2_1_200 | Generation::V2_1_300 => {
+            // Only a leaf with a time is a conversation to these clients.
+            named_or_last(view).filter(|leaf| view.node(*leaf).time.is_some())
+        }
+    }
+}
+
+/// The last line of the log that is (or is not) of a subagent, which is where
+/// a running client stands.
+pub(super) fn last_line(view: &View<'_>, of_subagent: bool) -> Option<NodeId> {
+    let lines = view.ids().filter(|id| view.node(*id).flags.is_sidechain == of_subagent);
+    lines.max_by_key(|id| view.node(*id).line)
+}
+
+/// The newest line, wherever it is; the first one of equals.
+fn newest(view: &View<'_>) -> Option<NodeId> {
+    let needs_time = matches!(view.generation, Generation::V2_0_76 | Generation::V2_1_100);
+    let mut best = None;
+    for id in view.ids() {
+        let node = view.node(id);
+        if node.flags.is_sidechain || (needs_time && node.time.is_none()) {
+            continue;
+        }
+        // A line without a time is never newer, and nothing is newer than it.
+        let is_newer = match best {
+            None => true,
+            Some(best) => {
+                let old = view.node(best).time;
+                node.time.zip(old).is_some_and(|(new, old)| new > old)
+            }
+        };
+        if is_newer {
+            best = Some(id);
+        }
+    }
+    best
+}
+
+/// The line that the last `last-prompt` names, unless the last line of the log
+/// follows it; then, and without a name, the last line.
+fn named_or_last(view: &View<'_>) -> Option<NodeId> {
+    let lines =
+        view.ids().filter(|id| !view.node(*id).flags.is_sidechain && !view.is_boundary(*id));
+    let last = lines.max_by_key(|id| view.node(*id).line)?;
+    let named = view.session.meta.leaf.as_ref().and_then(|leaf| view.find(leaf));
+    match named {
+        Some(named) if !is_above(view, named, last) => Some(named),
+        Some(_) | None if view.generation == Generation::V2_1_200 => {
+            Some(last_attachment_below(view, last))
+        }
+        Some(_) | None => Some(newest_below(view, last)),
+    }
+}
+
+/// Whether `top` is `line` or above it.
+fn is_above(view: &View<'_>, top: NodeId, line: NodeId) -> bool {
+    let mut seen = vec![false; view.session.nodes().len()];
+    let mut at = Some(line);
+    while let Some(id) = at {
+        if id == top {
+            return true;
+        }
+        if std::mem::replace(&mut seen[id.index()], true) {
+            return false;
+        }
+        at = view.above_in_meaning(id);
+    }
+    false
+}
+
+/// The newest line below `top`. Only a file that is out of order has any.
+fn newest_below(view: &View<'_>, top: NodeId) -> NodeId {
+    let children = view.children();
+    if children.of(top).is_empty() {
+        return top;
+    }
+    let mut seen = vec![false; view.session.nodes().len()];
+    seen[top.index()] = true;
+    let mut open = vec![top];
+    let mut below = Vec::new();
+    while let Some(id) = open.pop() {
+        for &child in children.of(id) {
+            let is_seen = std::mem::replace(&mut seen[child.index()], true);
+            if !is_seen && !view.node(child).flags.is_sidechain {
+                open.push(child);
+                below.push(child);
+            }
+        }
+    }
+    below.sort_unstable_by_key(|id| view.node(*id).line);
+    let mut best = top;
+    for id in below {
+        if view.node(id).time >= view.node(best).time {
+            best = id;
+        }
+    }
+    best
+}
+
+/// The attachments that hang on the last line belong to it. Only a file that
+/// is out of order has any.
+fn last_attachment_below(view: &View<'_>, top: NodeId) -> NodeId {
+    let children = view.children();
+    let mut seen = vec![false; view.session.nodes().len()];
+    let mut top = top;
+    loop {
+        seen[top.index()] = true;
+        let is_next = |id: &&NodeId| view.node(**id).kind == Kind::Attachment && !seen[id.index()];
+        match children.of(top).iter().find(is_next) {
+            Some(&next) => top = next,
+            None => return top,
+        }
+    }
+}

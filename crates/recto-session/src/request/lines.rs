@@ -1,0 +1,274 @@
+//! Passes over the lines of a conversation: calls without results, thinking
+//! that lost its message, answers without text, and the ending.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use recto_log::Kind;
+
+use super::Generation;
+use super::reach::Addition;
+use super::reach::DropReason;
+use super::reach::Dropped;
+use super::reach::Sent;
+use super::reach::SentLine;
+use super::view::View;
+use crate::BlockFact;
+use crate::NameId;
+use crate::Node;
+use crate::NodeId;
+
+/// Drops lines that cannot be sent, in the client's order.
+pub(super) fn pass(view: &View<'_>, kept: &[NodeId], dropped: &mut Vec<Dropped>) -> Vec<Sent> {
+    let mut lines = whole_lines(kept);
+    if view.generation == Generation::V2_1_300 {
+        drop_blank_answers(view, &mut lines, dropped);
+        answer_open_calls(view, &mut lines);
+        drop_open_calls(view, &mut lines, dropped);
+        drop_orphan_thinking(view, &mut lines, dropped);
+    } else {
+        drop_open_calls(view, &mut lines, dropped);
+        drop_orphan_thinking(view, &mut lines, dropped);
+        drop_blank_answers(view, &mut lines, dropped);
+    }
+    lines
+}
+
+/// The passes of a client that is running, whose calls may still be open.
+pub(super) fn pass_running(view: &View<'_>, kept: &[NodeId]) -> Vec<Sent> {
+    let mut lines = whole_lines(kept);
+    let mut dropped = Vec::new();
+    drop_blank_answers(view, &mut lines, &mut dropped);
+    drop_orphan_thinking(view, &mut lines, &mut dropped);
+    drop_api_errors(view, &mut lines, &mut dropped);
+    lines
+}
+
+fn whole_lines(kept: &[NodeId]) -> Vec<Sent> {
+    let line =
+        |node: &NodeId| SentLine { node: *node, left_out: Vec::new(), joins_previous: false };
+    kept.iter().map(|node| Sent::Line(line(node))).collect()
+}
+
+/// Takes out the lines that stand for failed API calls.
+pub(super) fn drop_api_errors(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dropped>) {
+    drop_lines(view, lines, dropped, DropReason::ApiError, |node, _| {
+        node.kind == Kind::Assistant && node.flags.is_api_error
+    });
+}
+
+/// Makes the conversation end with an answer.
+pub(super) fn repair_end(view: &View<'_>, leaf: NodeId, lines: &mut Vec<Sent>) {
+    if view.generation < Generation::V2_1_100 {
+        if lines.last().is_some_and(|line| kind_of(view, line) == Kind::User) {
+            lines.push(Sent::Added(Addition::NoResponse));
+        }
+        return;
+    }
+    let last_of =
+        |is: &dyn Fn(Kind) -> bool| lines.iter().rposition(|line| is(kind_of(view, line)));
+    let spoken = last_of(&|kind| matches!(kind, Kind::User | Kind::Assistant));
+    let Some(spoken) = spoken.filter(|at| kind_of(view, &lines[*at]) == Kind::User) else {
+        return;
+    };
+    let gathers_results = view.generation == Generation::V2_1_300;
+    let is_leaf = |line: &Sent| matches!(line, Sent::Line(line) if line.node == leaf);
+    if gathers_results
+        && view.node(leaf).kind == Kind::Assistant
+        && matches!(lines[spoken], Sent::Line(_))
+        && lines.iter().any(is_leaf)
+    {
+        // Only results that were found again stand after the answer.
+        return;
+    }
+    let last = last_of(&|kind| !matches!(kind, Kind::System | Kind::Progress));
+    let is_cut_off = last.is_some_and(|at| {
+        kind_of(view, &lines[at]) == Kind::Attachment || ends_with_result(view, lines, at)
+    });
+    if !gathers_results && is_cut_off {
+        lines.push(Sent::Added(Addition::Continue));
+    }
+    lines.push(Sent::Added(Addition::NoResponse));
+}
+
+/// Whether a line, with those it was joined with, holds a result.
+fn ends_with_result(view: &View<'_>, lines: &[Sent], at: usize) -> bool {
+    for line in lines[..=at].iter().rev() {
+        let Sent::Line(line) = line else { return false };
+        if view.node(line.node).has_result() {
+            return true;
+        }
+        if !line.joins_previous {
+            return false;
+        }
+    }
+    false
+}
+
+fn kind_of(view: &View<'_>, line: &Sent) -> Kind {
+    match line {
+        Sent::Line(line) => view.node(line.node).kind,
+        Sent::Added(Addition::NoResponse) => Kind::Assistant,
+        Sent::Added(Addition::Interrupted { .. } | Addition::Continue) => Kind::User,
+    }
+}
+
+/// Takes out the lines of which `is_gone` holds.
+fn drop_lines(
+    view: &View<'_>,
+    lines: &mut Vec<Sent>,
+    dropped: &mut Vec<Dropped>,
+    reason: DropReason,
+    is_gone: impl Fn(&Node, &mut SentLine) -> bool,
+) {
+    lines.retain_mut(|line| {
+        let Sent::Line(line) = line else { return true };
+        let node = view.node(line.node);
+        let gone = is_gone(node, line);
+        if gone {
+            dropped.push(Dropped { line: node.line, reason });
+        }
+        !gone
+    });
+}
+
+/// The ids of all results, those that were made up too.
+fn results(view: &View<'_>, lines: &[Sent]) -> HashSet<NameId> {
+    let mut ids = HashSet::new();
+    for line in lines {
+        match line {
+            Sent::Line(line) => {
+                ids.extend(view.node(line.node).blocks.iter().filter_map(|block| match block {
+                    BlockFact::ToolResult { id, .. } => Some(*id),
+                    _ => None,
+                }));
+            }
+            Sent::Added(Addition::Interrupted { calls }) => ids.extend(calls),
+            Sent::Added(Addition::Continue | Addition::NoResponse) => {}
+        }
+    }
+    ids
+}
+
+/// The calls of a line, with their places.
+fn calls(node: &Node) -> impl Iterator<Item = (u32, NameId)> {
+    let places = node.blocks.iter().zip(0u32..);
+    places.filter_map(|(block, place)| match block {
+        BlockFact::ToolUse { id, .. } => Some((place, *id)),
+        _ => None,
+    })
+}
+
+/// From 2.1.300: the calls of the last message that have no result get one
+/// that says so.
+fn answer_open_calls(view: &View<'_>, lines: &mut Vec<Sent>) {
+    let node_of = |line: &Sent| match line {
+        Sent::Line(line) => Some(view.node(line.node)),
+        Sent::Added(_) => None,
+    };
+    let is_answer = |line: &Sent| kind_of(view, line) == Kind::Assistant;
+    let Some(last) = lines.iter().rposition(is_answer) else { return };
+    let Some(last_node) = node_of(&lines[last]) else { return };
+    let is_prompt = |node: &Node| node.kind == Kind::User && !node.has_result();
+    if lines[last + 1..].iter().filter_map(node_of).any(is_prompt) {
+        return;
+    }
+    let results = results(view, lines);
+    let mut open = Vec::new();
+    for (at, node) in lines.iter().enumerate().filter_map(|(at, line)| Some((at, node_of(line)?))) {
+        if node.kind == Kind::Assistant && (at == last || node.message == last_node.message) {
+            open.extend(calls(node).map(|(_, id)| id).filter(|id| !results.contains(id)));
+        }
+    }
+    if !open.is_empty() {
+        lines.push(Sent::Added(Addition::Interrupted { calls: open }));
+    }
+}
+
+/// Calls without a result anywhere. Before 2.1.100 only the call goes; since
+/// then the whole line, if none of its calls has a result.
+fn drop_open_calls(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dropped>) {
+    let results = results(view, lines);
+    let by_block = view.generation < Generation::V2_1_100;
+    drop_lines(view, lines, dropped, DropReason::CallWithoutResult, |node, line| {
+        if node.kind != Kind::Assistant {
+            return false;
+        }
+        let open = calls(node).filter(|(_, id)| !results.contains(id));
+        if by_block {
+            line.left_out = open.map(|(place, _)| place).collect();
+            !line.left_out.is_empty() && line.left_out.len() == node.blocks.len()
+        } else {
+            let open = open.count();
+            open > 0 && open == calls(node).count()
+        }
+    });
+}
+
+/// From 2.1.0: thinking goes if no other line of its message is there.
+fn drop_orphan_thinking(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dropped>) {
+    if view.generation < Generation::V2_1_0 {
+        return;
+    }
+    let is_thinking = |block: &BlockFact| matches!(block, BlockFact::Thinking { .. });
+    // A client before 2.1.100 has taken the open calls out of the line by now.
+    let says_more = |line: &SentLine| {
+        let blocks = view.node(line.node).blocks.iter().zip(0u32..);
+        let mut left = blocks.filter(|(_, place)| line.left_out.binary_search(place).is_err());
+        left.any(|(block, _)| !is_thinking(block))
+    };
+    let mut whole = HashSet::new();
+    for line in lines.iter() {
+        let Sent::Line(line) = line else { continue };
+        let node = view.node(line.node);
+        if node.kind == Kind::Assistant && says_more(line) {
+            whole.extend(node.message);
+        }
+    }
+    drop_lines(view, lines, dropped, DropReason::OrphanThinking, |node, line| {
+        node.kind == Kind::Assistant
+            && !node.blocks.is_empty()
+            && !says_more(line)
+            && node.message.is_none_or(|message| !whole.contains(&message))
+    });
+}
+
+/// From 2.1.100: answers of nothing but white space go. Up to 2.1.299 the user
+/// lines around them then become one, which matters for the ending.
+fn drop_blank_answers(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dropped>) {
+    if view.generation < Generation::V2_1_100 {
+        return;
+    }
+    let mut count: HashMap<Option<NameId>, u32> = HashMap::new();
+    for line in lines.iter() {
+        if let Sent::Line(line) = line
+            && view.node(line.node).kind == Kind::Assistant
+        {
+            *count.entry(view.node(line.node).message).or_default() += 1;
+        }
+    }
+    // 2.1.200 keeps them where the message has other lines.
+    let needs_alone = view.generation == Generation::V2_1_200;
+    let before = lines.len();
+    drop_lines(view, lines, dropped, DropReason::BlankAnswer, |node, _| {
+        let is_blank = |block: &BlockFact| matches!(block, BlockFact::Text { is_blank: true });
+        node.kind == Kind::Assistant
+            && !node.blocks.is_empty()
+            && node.blocks.iter().all(is_blank)
+            && (!needs_alone || count.get(&node.message) == Some(&1))
+    });
+    if lines.len() < before && view.generation < Generation::V2_1_300 {
+        join_user_lines(view, lines);
+    }
+}
+
+fn join_user_lines(view: &View<'_>, lines: &mut [Sent]) {
+    let mut after_user = false;
+    for line in lines {
+        let is_user = kind_of(view, line) == Kind::User;
+        if let Sent::Line(line) = line {
+            line.joins_previous = is_user && after_user;
+        }
+        after_user = is_user;
+    }
+}

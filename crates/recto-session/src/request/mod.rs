@@ -1,0 +1,115 @@
+//! The request that a client would send to go on with a session.
+//!
+//! Clients rebuild a conversation from the log by rules of their generation.
+//! [`reach`] follows these rules on the facts of a [`Session`]: which line is
+//! the leaf, which lines hang together, which are dropped and why. [`request`]
+//! then reads the text of the lines that are sent and makes the `messages` of
+//! the API from them. [`verify`] compares with the hashes that newer clients
+//! keep of what they sent.
+//!
+//! The rules were found by observation of recorded clients; they are written
+//! down in `docs/concepts/request.md`.
+
+mod attachment;
+mod client_text;
+mod compaction;
+mod generation;
+mod group;
+mod leaf;
+mod lines;
+mod messages;
+mod pair;
+mod piece;
+mod reach;
+mod render;
+mod siblings;
+mod verify;
+pub(crate) mod view;
+mod walk;
+
+pub use generation::Generation;
+pub use reach::Addition;
+pub use reach::DropReason;
+pub use reach::Dropped;
+pub use reach::Hang;
+pub use reach::Outcome;
+pub use reach::Place;
+pub use reach::Reach;
+pub use reach::Refusal;
+pub use reach::Sent;
+pub use reach::SentLine;
+pub use reach::reach;
+pub use reach::reach_at;
+pub use verify::Search;
+pub use verify::Verified;
+pub use verify::VerifiedRequest;
+pub use verify::message_hash;
+pub use verify::verify;
+
+use crate::NodeId;
+use crate::Session;
+use crate::Span;
+
+/// Gives the bytes of a line, or `None` if they cannot be had any more.
+pub type Fetch<'f> = dyn FnMut(Span) -> Option<Vec<u8>> + 'f;
+
+/// What the client is told beside the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestOptions {
+    /// The model to ask; by default the one that answered last.
+    pub model: Option<String>,
+    /// How hard the model is to think, where the client says so in a message.
+    pub effort: String,
+    /// A prompt to add at the end.
+    pub prompt: Option<String>,
+}
+
+impl Default for RequestOptions {
+    fn default() -> RequestOptions {
+        RequestOptions { model: None, effort: "medium".into(), prompt: None }
+    }
+}
+
+/// A request as a client would send it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The `messages`, as compact JSON. Empty if the client does not resume.
+    pub messages: Vec<u8>,
+    /// The line that it goes on from.
+    pub leaf: Option<NodeId>,
+    /// The lines that are not sent, in the order of the log.
+    pub dropped: Vec<Dropped>,
+    /// Lines whose bytes could not be had.
+    pub unreadable: Vec<u64>,
+}
+
+/// Makes the messages of a request from the lines that are sent.
+pub fn request(
+    session: &Session,
+    reach: &Reach,
+    fetch: &mut Fetch<'_>,
+    options: &RequestOptions,
+) -> Request {
+    let mut request = Request {
+        messages: Vec::new(),
+        leaf: reach.leaf,
+        dropped: reach.dropped.clone(),
+        unreadable: Vec::new(),
+    };
+    if reach.outcome != Outcome::Resumed {
+        return request;
+    }
+    let rules =
+        render::Rules::new(session, reach.generation, &reach.sent, options.model.as_deref());
+    let rendered = render::render(session, &rules, &reach.sent, fetch);
+    request.dropped.extend(rendered.not_sent);
+    request.dropped.sort_by_key(|dropped| (dropped.line, dropped.reason));
+    request.unreadable = rendered.unreadable;
+    let mut items = rendered.items;
+    if let Some(prompt) = &options.prompt {
+        items.push(render::Item::User { pieces: vec![piece::Piece::text(prompt)], joins: false });
+    }
+    let messages = messages::messages(items, &rules, &options.effort);
+    request.messages = messages::to_json(&messages, rules.generation);
+    request
+}

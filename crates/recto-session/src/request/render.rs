@@ -1,0 +1,268 @@
+//! Lines to items: what each line says, and in which role.
+
+use recto_log::Content;
+use recto_log::Entry;
+use recto_log::Kind;
+use recto_log::RawLine;
+use recto_log::decode;
+use recto_log::json::Value;
+
+use super::Addition;
+use super::DropReason;
+use super::Dropped;
+use super::Fetch;
+use super::Generation;
+use super::Sent;
+use super::SentLine;
+use super::attachment;
+use super::client_text::CONTINUE;
+use super::client_text::NO_RESPONSE;
+use super::client_text::NOTIFICATION;
+use super::client_text::NOTIFICATION_MORE;
+use super::client_text::unwrap;
+use super::client_text::wrap;
+use super::piece::Piece;
+use super::piece::PieceKind;
+use crate::NameId;
+use crate::Session;
+
+/// What the rendering depends on beside the lines.
+pub(super) struct Rules {
+    pub(super) generation: Generation,
+    /// Whether reminders are messages of the system: models before that are
+    /// told inside the user's messages.
+    pub(super) has_system_turns: bool,
+    /// Whether the first turn says how hard the model is to think.
+    pub(super) says_effort: bool,
+}
+
+/// Models that have no messages of the system inside a conversation. Names that
+/// a client does not know are those of newer models to it.
+const NO_SYSTEM_TURNS: [&str; 6] =
+    ["opus-4-5", "opus-4-6", "opus-4-7", "sonnet-4-5", "sonnet-4-6", "haiku-4-5"];
+
+/// Models that have them, but are not told how hard to think there.
+const NO_EFFORT: [&str; 3] = ["opus-4-8", "opus-5", "sonnet-5"];
+
+impl Rules {
+    /// The rules for a model, which by default is the one that answered last.
+    pub(super) fn new(
+        session: &Session,
+        generation: Generation,
+        sent: &[Sent],
+        model: Option<&str>,
+    ) -> Rules {
+        let last = sent.iter().rev().find_map(|sent| {
+            let Sent::Line(line) = sent else { return None };
+            let node = session.node(line.node);
+            let model = session.name(node.model.filter(|_| node.kind == Kind::Assistant)?);
+            (!model.is_empty() && model != "<synthetic>").then_some(model)
+        });
+        let model = model.or(last).unwrap_or_default();
+        let is_one_of = |names: &[&str]| names.iter().any(|name| model.contains(name));
+        let has_system_turns = generation >= Generation::V2_1_200 && !is_one_of(&NO_SYSTEM_TURNS);
+        let says_effort = generation == Generation::V2_1_300
+            && has_system_turns
+            && (model.contains("opus-5-5") || !is_one_of(&NO_EFFORT));
+        Rules { generation, has_system_turns, says_effort }
+    }
+}
+
+/// Whose answer a block belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerId {
+    /// The API message with this id.
+    Named(NameId),
+    /// A line that does not say.
+    Unnamed,
+    /// The client itself.
+    MadeUp,
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// Part of a user's turn. It may go on the part before, as if one.
+    User { pieces: Vec<Piece>, joins: bool },
+    /// Told by the client inside a user's turn.
+    Reminder { pieces: Vec<Piece>, folds: bool },
+    /// Told by the client in a message of the system.
+    System(String),
+    /// Part of an answer.
+    Answer { id: AnswerId, pieces: Vec<Piece> },
+}
+
+/// All that is said, and the lines that say nothing.
+#[derive(Default)]
+pub(super) struct Rendered {
+    pub(super) items: Vec<Item>,
+    pub(super) not_sent: Vec<Dropped>,
+    pub(super) unreadable: Vec<u64>,
+}
+
+/// Reads the lines that are sent.
+pub(super) fn render(
+    session: &Session,
+    rules: &Rules,
+    sent: &[Sent],
+    fetch: &mut Fetch<'_>,
+) -> Rendered {
+    let mut rendered = Rendered::default();
+    for sent in sent {
+        match sent {
+            Sent::Line(line) => rendered.line(session, rules, line, fetch),
+            Sent::Added(addition) => rendered.items.push(made_up(session, addition)),
+        }
+    }
+    rendered
+}
+
+fn made_up(session: &Session, addition: &Addition) -> Item {
+    match addition {
+        Addition::Interrupted { calls } => Item::User {
+            pieces: calls.iter().map(|id| Piece::interrupted(session.name(*id))).collect(),
+            joins: false,
+        },
+        Addition::Continue => Item::User { pieces: vec![Piece::text(CONTINUE)], joins: false },
+        Addition::NoResponse => {
+            Item::Answer { id: AnswerId::MadeUp, pieces: vec![Piece::text(NO_RESPONSE)] }
+        }
+    }
+}
+
+impl Rendered {
+    fn line(&mut self, session: &Session, rules: &Rules, line: &SentLine, fetch: &mut Fetch<'_>) {
+        let node = session.node(line.node);
+        let before = self.items.len();
+        // What only the client reads need not be fetched.
+        let is_for_model = match node.kind {
+            Kind::User | Kind::Assistant => true,
+            Kind::System => {
+                let is = |name| session.name(name) == "local_command";
+                rules.generation >= Generation::V2_1_100 && node.subtype.is_some_and(is)
+            }
+            Kind::Attachment => rules.generation >= Generation::V2_1_0,
+            _ => false,
+        };
+        if is_for_model {
+            match fetch(node.span()).map(valid_text) {
+                Some(bytes) => {
+                    let (entry, _) = decode(RawLine::alone(&bytes));
+                    self.entry(&entry, rules, line, node.message);
+                }
+                None => self.unreadable.push(node.line),
+            }
+        }
+        if self.items.len() == before {
+            let reason = DropReason::NotForModel;
+            self.not_sent.push(Dropped { line: node.line, reason });
+        }
+    }
+
+    fn entry(
+        &mut self,
+        entry: &Entry<'_>,
+        rules: &Rules,
+        line: &SentLine,
+        message: Option<NameId>,
+    ) {
+        match entry.kind() {
+            Kind::User => {
+                let pieces = user_pieces(entry, rules);
+                self.items.push(Item::User { pieces, joins: line.joins_previous });
+            }
+            Kind::Assistant => {
+                let id = message.map_or(AnswerId::Unnamed, AnswerId::Named);
+                let pieces = answer_pieces(entry, rules, &line.left_out);
+                self.items.push(Item::Answer { id, pieces });
+            }
+            Kind::System => {
+                let is_hidden = rules.generation == Generation::V2_1_300
+                    && entry.object().is_true("isDisplayOnly");
+                if !is_hidden {
+                    let pieces = pieces_of(Content::of(entry.get("content")));
+                    self.items.push(Item::User { pieces, joins: false });
+                }
+            }
+            Kind::Attachment => self.attachment(entry, rules),
+            _ => {}
+        }
+    }
+
+    fn attachment(&mut self, entry: &Entry<'_>, rules: &Rules) {
+        let human_turn = entry.get("attachment").and_then(|value| value.get("humanTurn"));
+        let is_human = rules.generation == Generation::V2_1_300
+            && human_turn.and_then(Value::as_bool) == Some(true);
+        let mut pieces = Vec::new();
+        for told in attachment::texts(entry, rules.generation) {
+            if rules.has_system_turns && is_human {
+                pieces.push(Piece::text(unwrap(&told.text)));
+            } else if rules.has_system_turns && told.is_for_system {
+                self.items.push(Item::System(unwrap(&told.text).to_owned()));
+            } else {
+                pieces.push(Piece::text(&told.text));
+            }
+        }
+        if !pieces.is_empty() {
+            self.items.push(Item::Reminder { pieces, folds: !is_human });
+        }
+    }
+}
+
+/// Bytes that are no UTF-8 are U+FFFD to a client.
+fn valid_text(bytes: Vec<u8>) -> Vec<u8> {
+    match String::from_utf8(bytes) {
+        Ok(text) => text.into_bytes(),
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into_bytes(),
+    }
+}
+
+fn content_of<'a>(entry: &Entry<'a>) -> Content<'a> {
+    entry.message().map_or(Content::Missing, |message| message.content())
+}
+
+fn pieces_of(content: Content<'_>) -> Vec<Piece> {
+    match content {
+        Content::Text(text) => vec![Piece::around(text)],
+        Content::Blocks(blocks) => {
+            blocks.elements().filter(|block| block.is_object()).map(Piece::read).collect()
+        }
+        Content::Missing | Content::Other(_) => Vec::new(),
+    }
+}
+
+fn user_pieces(entry: &Entry<'_>, rules: &Rules) -> Vec<Piece> {
+    let content = content_of(entry);
+    let origin = entry.get("origin").and_then(|origin| origin.str("kind"));
+    match content {
+        Content::Text(text)
+            if rules.generation == Generation::V2_1_300
+                && origin.is_some_and(|kind| kind == "task-notification") =>
+        {
+            let text = text.as_str().unwrap_or_default();
+            let text = [NOTIFICATION, NOTIFICATION_MORE, "\n", &text].concat();
+            vec![Piece::text(&wrap(&text))]
+        }
+        _ => pieces_of(content),
+    }
+}
+
+fn answer_pieces(entry: &Entry<'_>, rules: &Rules, left_out: &[u32]) -> Vec<Piece> {
+    let mut pieces = pieces_of(content_of(entry));
+    let mut place = 0u32..;
+    pieces.retain(|_| place.next().is_none_or(|place| left_out.binary_search(&place).is_err()));
+    if rules.generation == Generation::V2_1_0 {
+        for piece in &mut pieces {
+            // The plan is not sent back.
+            let is_plan = |piece: &Piece| piece.get("name").is_some_and(is_exit_plan_mode);
+            if matches!(piece.kind, PieceKind::ToolUse { .. }) && is_plan(piece) {
+                piece.set("input", b"{}");
+            }
+        }
+    }
+    pieces
+}
+
+fn is_exit_plan_mode(name: Value<'_>) -> bool {
+    name.as_str().is_some_and(|name| name == "ExitPlanMode")
+}

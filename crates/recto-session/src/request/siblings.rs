@@ -1,0 +1,139 @@
+//! Parallel calls: lines beside the chain that belong to a message in it.
+//!
+//! A client writes the calls of one message as lines that follow each other,
+//! and each result below its call. The walk from the leaf sees one result and
+//! the calls above it; the others are found again by `message.id`.
+
+use std::collections::HashMap;
+
+use recto_log::Kind;
+
+use super::Generation;
+use super::view::Above;
+use super::view::View;
+use crate::NameId;
+use crate::NodeId;
+
+/// Adds the calls and results that the walk did not pass.
+pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeId> {
+    if view.generation < Generation::V2_1_100 {
+        return chain;
+    }
+    let family = Family::new(view, &chain);
+    let count = view.session.nodes().len();
+    let mut place = vec![usize::MAX; count];
+    for (at, id) in chain.iter().enumerate() {
+        place[id.index()] = at;
+    }
+    let mut is_inside: Vec<bool> = place.iter().map(|at| *at != usize::MAX).collect();
+    let mut is_moved = vec![false; count];
+    let mut extra: HashMap<usize, Vec<NodeId>> = HashMap::new();
+    for message in &family.messages {
+        let mut added = Vec::new();
+        let mut results = Vec::new();
+        for &call in &message.lines {
+            if !std::mem::replace(&mut is_inside[call.index()], true) {
+                added.push(call);
+            }
+            results.extend_from_slice(family.results_of(call));
+        }
+        if added.is_empty() && results.iter().all(|result| is_inside[result.index()]) {
+            continue;
+        }
+        // Newer clients gather all results below the message; older ones put
+        // those that were not in the chain before those that were.
+        let gathers = view.generation == Generation::V2_1_300;
+        let is_later = |id: &NodeId| {
+            gathers && place[id.index()] != usize::MAX && place[id.index()] > message.last
+        };
+        results.retain(|result| !is_inside[result.index()] || is_later(result));
+        results.sort_by_key(|id| order(view, *id));
+        for result in &results {
+            is_inside[result.index()] = true;
+            is_moved[result.index()] = true;
+        }
+        added.append(&mut results);
+        extra.insert(message.last, added);
+    }
+    if extra.is_empty() {
+        return chain;
+    }
+    let mut whole = Vec::with_capacity(chain.len());
+    for (at, id) in chain.into_iter().enumerate() {
+        if !is_moved[id.index()] {
+            whole.push(id);
+        }
+        whole.extend(extra.remove(&at).into_iter().flatten());
+    }
+    whole
+}
+
+/// A message of the chain.
+struct Message {
+    /// The place of its last line in the chain.
+    last: usize,
+    /// All its lines, in the chain or not.
+    lines: Vec<NodeId>,
+}
+
+struct Family {
+    messages: Vec<Message>,
+    /// Lines with results, by the line that they follow.
+    results: HashMap<NodeId, Vec<NodeId>>,
+}
+
+impl Family {
+    fn new(view: &View<'_>, chain: &[NodeId]) -> Family {
+        let mut messages: Vec<Message> = Vec::new();
+        let mut by_name: HashMap<NameId, usize> = HashMap::new();
+        for (last, id) in chain.iter().enumerate() {
+            let node = view.node(*id);
+            let (Kind::Assistant, Some(name)) = (node.kind, node.message) else { continue };
+            match by_name.get(&name) {
+                Some(known) => messages[*known].last = last,
+                None => {
+                    by_name.insert(name, messages.len());
+                    messages.push(Message { last, lines: Vec::new() });
+                }
+            }
+        }
+        let mut results: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        for id in view.ids() {
+            let node = view.node(id);
+            match node.kind {
+                Kind::Assistant => {
+                    if let Some(known) = node.message.and_then(|name| by_name.get(&name)) {
+                        messages[*known].lines.push(id);
+                    }
+                }
+                Kind::User if node.has_result() => {
+                    if let Above::Line(parent) = view.above(id) {
+                        results.entry(parent).or_default().push(id);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for message in &mut messages {
+            message.lines.sort_by_key(|id| order(view, *id));
+        }
+        for lines in results.values_mut() {
+            lines.sort_by_key(|id| order(view, *id));
+        }
+        Family { messages, results }
+    }
+
+    fn results_of(&self, call: NodeId) -> &[NodeId] {
+        self.results.get(&call).map_or(&[], |results| results)
+    }
+}
+
+/// In the order of the file; older clients sort by time first.
+fn order(view: &View<'_>, id: NodeId) -> (Option<i64>, u64) {
+    let node = view.node(id);
+    let time = match view.generation {
+        Generation::V2_1_300 => None,
+        _ => node.time.map(|time| time.as_millisecond()),
+    };
+    (time, node.line)
+}

@@ -1,0 +1,132 @@
+//! From the leaf up to the beginning.
+
+use super::Generation;
+use super::reach::Hang;
+use super::view::Above;
+use super::view::View;
+use crate::NodeId;
+
+/// An orphan is hung on a line that is at most this much older.
+const FOSTER_MILLISECONDS: i64 = 5000;
+
+/// The lines from the beginning to the leaf.
+pub(super) fn walk(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Hang> {
+    let heals = view.generation >= Generation::V2_1_100;
+    let mut seen = vec![false; view.session.nodes().len()];
+    let mut fosters = None;
+    let mut chain = Vec::new();
+    let mut at = Some(leaf);
+    while let Some(id) = at {
+        if std::mem::replace(&mut seen[id.index()], true) {
+            if heals {
+                break;
+            }
+            return Err(Hang::Cycle { line: view.node(id).line });
+        }
+        chain.push(id);
+        at = match view.above(id) {
+            Above::Nothing => None,
+            Above::Line(parent) => Some(parent),
+            Above::Missing if heals => {
+                fosters.get_or_insert_with(|| Fosters::new(view)).find(view, id, &seen)
+            }
+            Above::Missing => None,
+        };
+    }
+    chain.reverse();
+    Ok(chain)
+}
+
+/// The lines that an orphan may be hung on: it goes below the newest line that
+/// is not newer than itself, wherever that is in the file, but not below its
+/// own descendants or what the walk has passed.
+struct Fosters {
+    /// Sorted by time; of equal times the first in the file comes last.
+    lines: Vec<(i64, NodeId)>,
+    /// Place `n` stands for `lines[n - 1]`, place 0 for none. A place points to
+    /// itself, or to an earlier one if the walk has passed its line, so that a
+    /// walk over many orphans stays linear.
+    open: Vec<u32>,
+    /// The line at the top of each line's tree.
+    tops: Vec<NodeId>,
+}
+
+impl Fosters {
+    fn new(view: &View<'_>) -> Fosters {
+        let takes_sidechains = view.generation == Generation::V2_1_100;
+        let mut lines: Vec<(i64, NodeId)> = view
+            .ids()
+            .filter(|id| takes_sidechains || !view.node(*id).flags.is_sidechain)
+            .filter_map(|id| Some((view.node(id).time?.as_millisecond(), id)))
+            .collect();
+        lines.sort_unstable_by_key(|(time, id)| (*time, std::cmp::Reverse(view.node(*id).line)));
+        let open = (0..=u32::try_from(lines.len()).unwrap_or(u32::MAX)).collect();
+        Fosters { lines, open, tops: tops(view) }
+    }
+
+    fn find(&mut self, view: &View<'_>, orphan: NodeId, seen: &[bool]) -> Option<NodeId> {
+        let time = view.node(orphan).time?.as_millisecond();
+        let mut place = self.lines.partition_point(|(other, _)| *other <= time);
+        loop {
+            place = self.last_open(place, seen);
+            let (other, line) = *self.lines.get(place.checked_sub(1)?)?;
+            if time - other > FOSTER_MILLISECONDS {
+                return None;
+            }
+            // The orphan is the top of its tree, so this finds its descendants.
+            if self.tops[line.index()] != orphan {
+                return Some(line);
+            }
+            place -= 1;
+        }
+    }
+
+    /// The last place up to `start` whose line the walk has not passed.
+    fn last_open(&mut self, start: usize, seen: &[bool]) -> usize {
+        let mut found = start;
+        loop {
+            let next = self.open[found] as usize;
+            if next != found {
+                found = next;
+            } else if found > 0 && seen[self.lines[found - 1].1.index()] {
+                self.open[found] -= 1;
+            } else {
+                break;
+            }
+        }
+        let mut place = start;
+        while place != found {
+            place = std::mem::replace(&mut self.open[place], found as u32) as usize;
+        }
+        found
+    }
+}
+
+/// The top of the tree that each line is in, following what lines mean to
+/// follow; a line in a cycle, or below one, has some line of the cycle.
+fn tops(view: &View<'_>) -> Vec<NodeId> {
+    const UNKNOWN: NodeId = NodeId(u32::MAX);
+    let mut tops = vec![UNKNOWN; view.session.nodes().len()];
+    let mut on_way = vec![false; view.session.nodes().len()];
+    let mut way = Vec::new();
+    for start in view.ids() {
+        let mut at = start;
+        let top = loop {
+            if tops[at.index()] != UNKNOWN {
+                break tops[at.index()];
+            }
+            if std::mem::replace(&mut on_way[at.index()], true) {
+                break at;
+            }
+            way.push(at);
+            match view.above_in_meaning(at) {
+                Some(next) => at = next,
+                None => break at,
+            }
+        };
+        for id in way.drain(..) {
+            tops[id.index()] = top;
+        }
+    }
+    tops
+}

@@ -1,0 +1,169 @@
+//! Rebuilt messages against recorded ones, after the normalisations that
+//! `docs/concepts/request.md` lists.
+
+use serde_json::Value;
+use serde_json::json;
+use sha2::Digest;
+use sha2::Sha256;
+
+const PLAN_MODE: &str = "[client text: plan mode]";
+
+/// What the client says before everything else: date, instructions.
+const FIRST: &str =
+    "<system-reminder>\nAs you answer the user's questions, you can use the following context:";
+
+/// What a resuming client announces in the last turn, told to the user.
+const FRESH_USER: [&str; 7] = [
+    "<system-reminder>\nThe following skills are available",
+    "<system-reminder>\nThe TodoWrite tool hasn't been used recently",
+    "<system-reminder>\nInstruction files were re-read",
+    "<system-reminder>\n<total_tokens>",
+    "<system-reminder>\nAttribution for git commits",
+    "<system-reminder>\n[client todo reminder",
+    "<system-reminder>\n[client attribution text",
+];
+
+/// The same, in a message of the system.
+const FRESH_SYSTEM: [&str; 7] = [
+    "The task tools haven't been used recently",
+    "[client todo reminder",
+    "## Exited Plan Mode",
+    "The following agent types are no longer available",
+    "Available agent types for the Agent tool",
+    "The following deferred tools are no longer available",
+    "# Environment",
+];
+
+/// What is different, if anything is.
+pub(crate) fn difference(recorded: &Value, rebuilt: &Value) -> Option<String> {
+    let got = normal(rebuilt);
+    let want = without_fresh(normal(recorded), &got);
+    for at in 0..want.len().max(got.len()) {
+        let (want, got) = (want.get(at), got.get(at));
+        let is_same = want.zip(got).is_some_and(|(want, got)| same(want, got));
+        if !is_same {
+            let text = |value: Option<&Value>| value.map_or("nothing".into(), brief);
+            return Some(format!("[{at}]\n  want {}\n  got  {}", text(want), text(got)));
+        }
+    }
+    None
+}
+
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() < 1500 { text } else { text.chars().take(1500).collect::<String>() + "…" }
+}
+
+/// N1: no `cache_control`. N2: a string is one text block. N3: the text that
+/// explains plan mode has a name.
+fn normal(messages: &Value) -> Vec<Value> {
+    let mut messages = messages.as_array().unwrap().clone();
+    for message in &mut messages {
+        let content = message["content"].take();
+        let mut content = match content {
+            Value::String(text) => vec![json!({"type": "text", "text": text})],
+            Value::Array(blocks) => blocks,
+            other => panic!("content is {other}"),
+        };
+        for block in &mut content {
+            block.as_object_mut().unwrap().remove("cache_control");
+            if block["type"] == "text" {
+                let text = name_plan_mode(block["text"].as_str().unwrap());
+                block["text"] = text.into();
+            }
+        }
+        message["content"] = content.into();
+    }
+    messages
+}
+
+fn name_plan_mode(text: &str) -> String {
+    let Some(start) = text.find("Plan mode is active. ") else { return text.into() };
+    let last_words = "tie any loose ends before implementation begins.";
+    let end = match text[start..].find(last_words) {
+        Some(at) => start + at + last_words.len(),
+        None => {
+            let placeholder = text[start..].rfind("[client plan mode text ").unwrap();
+            start + placeholder + text[start + placeholder..].find(']').unwrap() + 1
+        }
+    };
+    // The line end that joins it with the next text is not part of it.
+    let end = end + usize::from(text[end..].starts_with("\n\n"));
+    [&text[..start], PLAN_MODE, &text[end..]].concat()
+}
+
+/// N4: without what the client says first. N5: without what it announces in
+/// the last turn, unless that was rebuilt too.
+fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
+    if let Some(first) = messages.first_mut().filter(|first| first["role"] == "user") {
+        let blocks = first["content"].as_array_mut().unwrap();
+        blocks.retain(|block| !text_of(block).starts_with(FIRST));
+        if blocks.is_empty() {
+            messages.remove(0);
+        }
+    }
+    let is_rebuilt = |block: &Value| {
+        let mut blocks = rebuilt.iter().flat_map(|message| message["content"].as_array().unwrap());
+        blocks.any(|other| same(block, other))
+    };
+    let is_fresh = |block: &Value, known: &[&str]| {
+        known.iter().any(|start| text_of(block).starts_with(start)) && !is_rebuilt(block)
+    };
+    let last = messages.iter().rposition(|message| message["role"] == "user").unwrap();
+    let blocks = messages[last]["content"].as_array_mut().unwrap();
+    blocks.retain(|block| !is_fresh(block, &FRESH_USER));
+    let tail = messages.split_off(last + 1);
+    for mut message in tail {
+        assert_eq!(message["role"], "system");
+        let blocks = message["content"].as_array_mut().unwrap();
+        if blocks.first().is_some_and(|block| is_fresh(block, &FRESH_SYSTEM)) {
+            if message.get("output_config").is_none() {
+                continue;
+            }
+            message["content"] = json!([]);
+        }
+        messages.push(message);
+    }
+    messages
+}
+
+fn text_of(block: &Value) -> &str {
+    block["text"].as_str().unwrap_or_default()
+}
+
+/// Whether two values are the same, but for texts of the client that fixtures
+/// give by their hash (N6).
+fn same(want: &Value, got: &Value) -> bool {
+    match (want, got) {
+        (Value::String(want), Value::String(got)) => same_text(want, got),
+        (Value::Array(want), Value::Array(got)) => {
+            want.len() == got.len() && want.iter().zip(got).all(|(want, got)| same(want, got))
+        }
+        (Value::Object(want), Value::Object(got)) => {
+            want.len() == got.len()
+                && want.iter().all(|(key, want)| got.get(key).is_some_and(|got| same(want, got)))
+        }
+        _ => want == got,
+    }
+}
+
+fn same_text(want: &str, got: &str) -> bool {
+    if want == got {
+        return true;
+    }
+    let Some(start) = want.find("[client ") else { return false };
+    let Some(end) = want[start..].find(']').map(|end| start + end + 1) else { return false };
+    let Some(got) = got.strip_prefix(&want[..start]) else { return false };
+    let (placeholder, rest) = (&want[start..end], &want[end..]);
+    if got.strip_prefix(placeholder).is_some_and(|got| same_text(rest, got)) {
+        return true;
+    }
+    let hash = placeholder.trim_end_matches(']').rsplit(' ').next().unwrap();
+    let ends = got.char_indices().map(|(at, _)| at).chain([got.len()]);
+    ends.filter(|end| got[*end..].is_empty() || got[*end..].starts_with('\n'))
+        .any(|end| sha256(&got[..end]).starts_with(hash) && same_text(rest, &got[end..]))
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}

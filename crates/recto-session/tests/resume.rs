@@ -1,0 +1,68 @@
+//! Every recorded resume is rebuilt exactly.
+
+use std::collections::BTreeMap;
+
+use recto_session::request::Generation;
+use recto_session::request::RequestOptions;
+use recto_session::request::reach_at;
+use recto_session::request::request;
+use serde_json::Value;
+
+use crate::cases::Case;
+use crate::cases::cases;
+use crate::cases::corpora;
+use crate::cases::fetch;
+use crate::cases::session;
+use crate::compare::difference;
+
+#[test]
+fn every_recorded_resume_is_rebuilt() {
+    for corpus in corpora() {
+        let cases = cases(&corpus);
+        assert!(cases.len() > 100, "the corpus is not there: {} cases", cases.len());
+        let mut scores: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+        let mut misses = Vec::new();
+        for case in &cases {
+            let folder = case.name.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let folder = if folder.starts_with("edit") { folder } else { &case.version };
+            let score = scores.entry(folder.into()).or_default();
+            score.1 += 1;
+            match miss(case) {
+                None => score.0 += 1,
+                Some(miss) => misses.push(format!("{}: {miss}", case.name)),
+            }
+        }
+        for (folder, (good, all)) in &scores {
+            eprintln!("{folder:14} {good}/{all}");
+        }
+        eprintln!("all {}/{}", cases.len() - misses.len(), cases.len());
+        assert!(misses.is_empty(), "{}", misses.join("\n"));
+    }
+}
+
+/// What is wrong with the prediction, if anything is.
+fn miss(case: &Case) -> Option<String> {
+    let generation = Generation::of_version(&case.version).unwrap();
+    let session = session(&case.log);
+    let reach = reach_at(&session, generation, case.place);
+    let recorded = &case.expected["messages"];
+    let outcome = match &case.expected["outcome"] {
+        Value::String(outcome) => outcome,
+        _ if case.expected["rc"] == 0 && recorded.is_array() => "resumed",
+        _ => "refused",
+    };
+    if reach.outcome.name() != outcome {
+        return Some(format!("{outcome}, not {:?}", reach.outcome));
+    }
+    if outcome != "resumed" {
+        return None;
+    }
+    let options = RequestOptions {
+        prompt: case.expected["prompt"].as_str().map(str::to_owned),
+        ..RequestOptions::default()
+    };
+    let request = request(&session, &reach, &mut fetch(&case.log), &options);
+    assert!(request.unreadable.is_empty(), "{}", case.name);
+    let rebuilt = serde_json::from_slice(&request.messages).unwrap();
+    difference(recorded, &rebuilt)
+}

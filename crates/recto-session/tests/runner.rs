@@ -1,0 +1,37 @@
+//! The tests of this crate that go through its public surface.
+//!
+//! | module | what it holds the crate to |
+//! |---|---|
+//! | `generated` | turns, tool pairs and messages are the generator's |
+//! | `resume` | every recorded resume: the rebuilt request equals the one that was sent |
+//! | `hashes` | every message hash that a client noted is found again |
+//! | `health` | recorded sessions are healthy, edited ones say what is wrong |
+//! | `graphs` | random graphs of lines: no client's rules hang or panic |
+//!
+//! The other modules are their tools. `RECTO_CORPUS` names a second folder in
+//! the shape of `fixtures/corpus`, which is then compared in the same way.
+
+// Clippy takes the helpers of a test binary for ordinary code.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod cases;
+mod compare;
+mod generated;
+mod graphs;
+mod hashes;
+mod health;
+mod resume;
+
+/// A file that is not listed above would be left out without a word.
+#[test]
+fn every_file_of_this_folder_is_part_of_the_binary() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let listed = include_str!("runner.rs");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "runner") else {
+            continue;
+        };
+        assert!(listed.contains(&format!("\nmod {module};")), "{name} is in no test binary");
+    }
+}
