@@ -154,32 +154,32 @@ pub enum Block<'a> {
 impl<'a> Block<'a> {
     /// Reads one element of a content array.
     pub fn of(value: Value<'a>) -> Block<'a> {
-        let get = |name| value.get(name);
-        match value.str("type").as_deref() {
-            Some("text") => match get("text") {
+        let fields = Fields::of(value);
+        match fields.kind.and_then(Value::as_str).as_deref() {
+            Some("text") => match fields.text {
                 Some(text) => Block::Text { text },
                 None => Block::Unknown { value },
             },
             Some("thinking") => {
-                Block::Thinking { thinking: get("thinking"), signature: get("signature") }
+                Block::Thinking { thinking: fields.thinking, signature: fields.signature }
             }
-            Some("redacted_thinking") => Block::RedactedThinking { data: get("data") },
+            Some("redacted_thinking") => Block::RedactedThinking { data: fields.data },
             Some("tool_use") => {
-                Block::ToolUse { id: get("id"), name: get("name"), input: get("input") }
+                Block::ToolUse { id: fields.id, name: fields.name, input: fields.input }
             }
             Some("tool_result") => Block::ToolResult {
-                tool_use_id: get("tool_use_id"),
-                content: Content::of(get("content")),
-                is_error: get("is_error").and_then(Value::as_bool) == Some(true),
+                tool_use_id: fields.tool_use_id,
+                content: Content::of(fields.content),
+                is_error: fields.is_error.and_then(Value::as_bool) == Some(true),
             },
-            Some("image") => Block::Image { source: Source::of(get("source")) },
-            Some("document") => Block::Document { source: Source::of(get("source")) },
+            Some("image") => Block::Image { source: Source::of(fields.source) },
+            Some("document") => Block::Document { source: Source::of(fields.source) },
             Some("server_tool_use") => {
-                Block::ServerToolUse { id: get("id"), name: get("name"), input: get("input") }
+                Block::ServerToolUse { id: fields.id, name: fields.name, input: fields.input }
             }
             Some("web_search_tool_result") => Block::WebSearchToolResult {
-                tool_use_id: get("tool_use_id"),
-                content: Content::of(get("content")),
+                tool_use_id: fields.tool_use_id,
+                content: Content::of(fields.content),
             },
             _ => Block::Unknown { value },
         }
@@ -194,6 +194,49 @@ impl<'a> Block<'a> {
             _ => None,
         };
         id?.as_str().map(|text| ToolUseId::new(&text))
+    }
+}
+
+/// The fields of a block, found in one pass: a block can hold megabytes, and
+/// asking for each field by itself would read them again.
+#[derive(Default)]
+struct Fields<'a> {
+    kind: Option<Value<'a>>,
+    text: Option<Value<'a>>,
+    thinking: Option<Value<'a>>,
+    signature: Option<Value<'a>>,
+    data: Option<Value<'a>>,
+    id: Option<Value<'a>>,
+    name: Option<Value<'a>>,
+    input: Option<Value<'a>>,
+    tool_use_id: Option<Value<'a>>,
+    content: Option<Value<'a>>,
+    is_error: Option<Value<'a>>,
+    source: Option<Value<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(value: Value<'a>) -> Fields<'a> {
+        let mut fields = Fields::default();
+        for member in value.members() {
+            let slot = match &*member.key() {
+                "type" => &mut fields.kind,
+                "text" => &mut fields.text,
+                "thinking" => &mut fields.thinking,
+                "signature" => &mut fields.signature,
+                "data" => &mut fields.data,
+                "id" => &mut fields.id,
+                "name" => &mut fields.name,
+                "input" => &mut fields.input,
+                "tool_use_id" => &mut fields.tool_use_id,
+                "content" => &mut fields.content,
+                "is_error" => &mut fields.is_error,
+                "source" => &mut fields.source,
+                _ => continue,
+            };
+            *slot = Some(member.value);
+        }
+        fields
     }
 }
 

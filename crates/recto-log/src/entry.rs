@@ -44,6 +44,7 @@ pub struct Entry<'a> {
     kind: Kind,
     object: Object<'a>,
     opaque: Option<OpaqueReason>,
+    is_utf8: bool,
 }
 
 /// Reads a line. It never fails: what is wrong comes as a list beside the entry.
@@ -67,7 +68,8 @@ impl Problems<'_> {
 }
 
 fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> {
-    let empty = |kind, opaque| Entry { line, kind, object: Object::default(), opaque };
+    let empty =
+        |kind, opaque| Entry { line, kind, object: Object::default(), opaque, is_utf8: true };
     let opaque = |reason| empty(Kind::Opaque, Some(reason));
     if line.is_cut() {
         problems.add(ProblemKind::LineTooLong, format!("{} bytes", line.length));
@@ -104,7 +106,8 @@ fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> 
             return opaque(OpaqueReason::NotJson);
         }
     };
-    if let Err(error) = std::str::from_utf8(text) {
+    let utf8 = std::str::from_utf8(text);
+    if let Err(error) = utf8 {
         problems.add(ProblemKind::InvalidUtf8, format!("at byte {}", error.valid_up_to()));
     }
     if let Some(key) = object.duplicate_key() {
@@ -123,7 +126,7 @@ fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> 
             Kind::Unknown
         }
     };
-    let entry = Entry { line, kind, object, opaque: None };
+    let entry = Entry { line, kind, object, opaque: None, is_utf8: utf8.is_ok() };
     if let Some(subtype) = entry.subtype()
         && !schema::is_known_subtype(kind, &subtype)
     {
@@ -157,6 +160,11 @@ impl<'a> Entry<'a> {
     /// untouched entry is written.
     pub fn bytes(&self) -> &'a [u8] {
         self.line.bytes
+    }
+
+    /// Whether the line is UTF-8 throughout. An opaque line is not looked at.
+    pub fn is_utf8(&self) -> bool {
+        self.is_utf8
     }
 
     /// All fields of the line, in order.

@@ -6,10 +6,7 @@
 //! 2.1.29). New clients say it (`origin`, `promptSource`); for older ones the
 //! shape decides.
 
-use std::borrow::Cow;
-
 use crate::Block;
-use crate::Content;
 use crate::Entry;
 use crate::Kind;
 
@@ -54,10 +51,17 @@ pub fn classify_user(entry: &Entry<'_>) -> UserText {
         return UserText::CompactSummary;
     }
     let content = message.content();
-    if content.blocks().any(|block| matches!(block, Block::ToolResult { .. })) {
-        return UserText::ToolResult;
+    let (mut first_text, mut is_empty) = (None, true);
+    for block in content.blocks() {
+        is_empty = false;
+        match block {
+            Block::ToolResult { .. } => return UserText::ToolResult,
+            // Only the beginning is looked at; a picture can stand before it.
+            Block::Text { text } if first_text.is_none() => first_text = text.as_str(),
+            _ => {}
+        }
     }
-    let text = first_text(content);
+    let text = first_text.unwrap_or_default();
     match by_marker(&text) {
         Some(UserText::Meta) | None => {}
         Some(marked) => return marked,
@@ -72,19 +76,10 @@ pub fn classify_user(entry: &Entry<'_>) -> UserText {
             _ => {}
         }
     }
-    if content.blocks().next().is_none() {
+    if is_empty {
         return UserText::Nothing;
     }
     if entry.is_sidechain() { UserText::AgentTask } else { UserText::Human }
-}
-
-fn first_text<'a>(content: Content<'a>) -> Cow<'a, str> {
-    let texts = content.blocks().filter_map(|block| match block {
-        Block::Text { text } => text.as_str(),
-        _ => None,
-    });
-    // Only the beginning is looked at; a picture can stand before it.
-    texts.into_iter().next().unwrap_or_default()
 }
 
 /// The client marks its own texts by how they begin.

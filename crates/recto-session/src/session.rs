@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use memchr::memmem;
 use recto_log::Block;
 use recto_log::Content;
 use recto_log::Entry;
@@ -206,7 +207,7 @@ impl Session {
             has_content: matches!(content, Content::Text(_) | Content::Blocks(_)),
             is_display_only: is("isDisplayOnly"),
             has_byte_order_mark: entry.bytes().starts_with(b"\xef\xbb\xbf"),
-            is_broken_text: has_broken_text(entry.bytes()),
+            is_broken_text: !entry.is_utf8() || has_lone_surrogate(entry.bytes()),
         };
         let model = message.as_ref().and_then(|message| message.model());
         Node {
@@ -349,11 +350,11 @@ fn timestamp(entry: &Entry<'_>) -> Option<Timestamp> {
     entry.str("timestamp")?.parse().ok()
 }
 
-/// Whether a line holds the escape of a lone surrogate, or bytes that are no
-/// UTF-8. The API refuses the former.
-fn has_broken_text(bytes: &[u8]) -> bool {
-    if std::str::from_utf8(bytes).is_err() {
-        return true;
+/// Whether a line holds the escape of a lone surrogate, which the API refuses.
+fn has_lone_surrogate(bytes: &[u8]) -> bool {
+    // Most lines hold no such escape at all, and finding that out is cheap.
+    if ![&b"\\ud"[..], b"\\uD"].iter().any(|start| memmem::find(bytes, start).is_some()) {
+        return false;
     }
     let mut rest = bytes;
     while let Some(at) = find_surrogate(rest) {

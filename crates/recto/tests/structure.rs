@@ -27,8 +27,10 @@ const MAY_USE: [(&str, &[&str]); 6] = [
 ];
 
 /// Crates that compute and do nothing else, with all they use of others.
-const PURE: [(&str, &[&str]); 2] =
-    [("recto-log", &["jiff", "memchr"]), ("recto-session", &["jiff", "pulldown-cmark", "sha2"])];
+const PURE: [(&str, &[&str]); 2] = [
+    ("recto-log", &["jiff", "memchr"]),
+    ("recto-session", &["jiff", "memchr", "pulldown-cmark", "sha2"]),
+];
 
 /// Files of more than 500 lines, which should be cut soon.
 const LARGE: [&str; 0] = [];
