@@ -154,8 +154,13 @@ pub enum Block<'a> {
 impl<'a> Block<'a> {
     /// Reads one element of a content array.
     pub fn of(value: Value<'a>) -> Block<'a> {
-        let get = |name| value.get(name);
-        match value.str("type").as_deref() {
+        // One look at the block finds all fields; texts in it can be long.
+        let table = value.as_object();
+        let get = |name| match &table {
+            Some(table) => table.get(name),
+            None => value.get(name),
+        };
+        match get("type").and_then(Value::as_str).as_deref() {
             Some("text") => match get("text") {
                 Some(text) => Block::Text { text },
                 None => Block::Unknown { value },
