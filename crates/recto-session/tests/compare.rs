@@ -167,3 +167,17 @@ fn same_text(want: &str, got: &str) -> bool {
 fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// The comparison itself: what differs is seen, what is normalised is not.
+#[test]
+fn differences_are_seen() {
+    let messages =
+        |text: &str| json!([{"role": "user", "content": [{"type": "text", "text": text}]}]);
+    assert_eq!(difference(&messages("a"), &messages("a")), None);
+    assert_eq!(difference(&json!([{"role": "user", "content": "a"}]), &messages("a")), None);
+    assert!(difference(&messages("a"), &messages("a\n")).is_some());
+    assert!(difference(&messages("a"), &json!([])).is_some());
+    let placeholder = format!("Note: [client text {}]\nx", &sha256("long words")[..6]);
+    assert_eq!(difference(&messages(&placeholder), &messages("Note: long words\nx")), None);
+    assert!(difference(&messages(&placeholder), &messages("Note: other words\nx")).is_some());
+}

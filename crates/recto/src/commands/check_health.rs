@@ -70,7 +70,10 @@ fn search(
         if let Some(uuid) = decode(line).0.uuid()
             && wanted.contains(&uuid)
         {
-            found.entry(uuid).or_insert_with(|| format!("subagents/agent-{}.jsonl", agent.id));
+            // Old clients put the logs of subagents beside those of sessions.
+            let is_inside = agent.path.parent().is_some_and(|folder| folder.ends_with("subagents"));
+            let folder = if is_inside { "subagents/" } else { "" };
+            found.entry(uuid).or_insert_with(|| format!("{folder}agent-{}.jsonl", agent.id));
         }
     }
     Ok(())
