@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `generated` | turns, tool pairs and messages are the generator's |
 //! | `resume` | every recorded resume: the rebuilt request equals the one that was sent |
+//! | `sdk` | the Agent SDK, a second reader, sees the same conversation |
 //! | `hashes` | every message hash that a client noted is found again |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
@@ -21,6 +22,7 @@ mod graphs;
 mod hashes;
 mod health;
 mod resume;
+mod sdk;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

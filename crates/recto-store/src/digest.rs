@@ -324,7 +324,9 @@ fn may_tell(line: &[u8], finders: &[memmem::Finder<'_>]) -> bool {
 /// The last line of each kind counts, which is the first one seen backwards.
 fn digest_line_backwards(entry: &Entry<'_>, last: &mut Digest, parts: &mut Parts) {
     last.ended = last.ended.or_else(|| entry.timestamp());
+    // Requests tell a version too, but no branch.
     if last.version.is_none()
+        && entry.kind().in_chain()
         && let Some(version) = entry.version()
     {
         last.version = Some(version.into_owned());

@@ -47,6 +47,15 @@ fn a_small_log_says_everything() {
 }
 
 #[test]
+fn a_request_at_the_end_does_not_hide_the_branch() {
+    let request = "{\"type\":\"api-request\",\"version\":\"2.1.325\",\"params\":{}}\n";
+    let log = format!("{}{ANSWER}{request}", prompt("fix", ""));
+    assert_eq!(digest(&log, false).branch.as_deref(), Some("main"));
+    let outside = ANSWER.replace("\"main\"", "\"\"");
+    assert_eq!(digest(&format!("{log}{outside}{request}"), false).branch, None);
+}
+
+#[test]
 fn a_command_stands_in_for_a_prompt() {
     let command = prompt("<command-name>/fix</command-name><command-args>it</command-args>", "");
     assert_eq!(

@@ -3,6 +3,7 @@
 //! | module | what it holds the program to |
 //! |---|---|
 //! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request` | what each command prints, in a few snapshots |
+//! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
 //! | `browser` | nothing of a log acts in an exported page |
@@ -35,6 +36,7 @@ mod plans;
 mod reference;
 mod request;
 mod scratch;
+mod sdk;
 mod session;
 mod show;
 mod structure;
