@@ -80,6 +80,11 @@ impl Filter {
             && self.until.is_none_or(|until| modified < until)
     }
 
+    /// Whether anything that is as old as this, or older, can fit.
+    pub(crate) fn fits_since(&self, time: Timestamp) -> bool {
+        self.since.is_none_or(|since| time >= since)
+    }
+
     /// What must be read from the log.
     pub(crate) fn fits(&self, project_key: &str, digest: &Digest) -> bool {
         let contains = |text: &Option<String>, part: &str| {

@@ -202,7 +202,7 @@ fn what_was_typed_wrong_is_told() {
     this session has no subagents
     --- exit 1
     ");
-    assert_snapshot!(test.run(&["history"]).shown(), @"--- exit 1");
+    assert_snapshot!(test.run(&["history", "--text", "no such prompt"]).shown(), @"--- exit 1");
     assert_snapshot!(test.run(&["man", "nothing"]).shown(), @"
     --- stderr
     error: there is no command `nothing`

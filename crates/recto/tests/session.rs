@@ -163,12 +163,13 @@ fn subagents_are_listed_and_inspected() {
 fn prompts_of_all_projects_are_listed() {
     let test = working();
     assert_snapshot!(test.run(&["history"]).shown(), @"
+    2026-11-16 08:00:12  3f2a1b4c  /home/dev/app  Which one?
     2026-11-16 08:00:00  3f2a1b4c  /home/dev/app  Repair the parser
     2026-11-16 03:33:20            /home/dev/app  /model
     --- exit 0
     ");
     assert_snapshot!(test.run(&["history", "--text", "PARSER", "--json"]).shown(), @r#"
-    {"time":"2026-11-16T08:00:00.000Z","project":"/home/dev/app","session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","text":"Repair the parser","pasted":0}
+    {"time":"2026-11-16T08:00:00.000Z","project":"/home/dev/app","session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","text":"Repair the parser","pasted":0,"source":"both"}
     --- exit 0
     "#);
 }

@@ -1,12 +1,10 @@
 //! `recto history`: prompts across all projects.
 
-use std::io;
-
 use clap::Args;
 use jiff::Timestamp;
 use recto_log::json::ObjectWriter;
 use recto_store::Home;
-use recto_store::StoreError;
+use recto_store::HomeLog;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -14,6 +12,10 @@ use crate::error::Outcome;
 use crate::filter::FilterArgs;
 use crate::output::Look;
 use crate::output::Output;
+use crate::prompts::Gatherer;
+use crate::prompts::Prompt;
+use crate::prompts::merge;
+use crate::target;
 use crate::text::Column;
 use crate::text::Table;
 use crate::text::clock;
@@ -22,8 +24,9 @@ use crate::text::path_from_home;
 
 /// List the prompts typed in all projects, newest first
 ///
-/// Taken from the client's history, which outlives the logs: prompts of
-/// sessions that were deleted are in it. Prompts given with `-p` are not.
+/// Taken from the client's history and from the logs. The history outlives the
+/// logs, and only logs have prompts given with `-p`. A prompt that is in both is
+/// listed once.
 ///
 /// Examples:
 ///   recto history --since 7d
@@ -48,15 +51,6 @@ pub(crate) struct HistoryArgs {
     limit: Option<usize>,
 }
 
-/// One prompt.
-struct Prompt {
-    time: Option<Timestamp>,
-    project: String,
-    session: Option<String>,
-    text: String,
-    pasted: usize,
-}
-
 pub(crate) fn cmd_history(
     home: &Home,
     environment: &Environment,
@@ -69,13 +63,22 @@ pub(crate) fn cmd_history(
         ..FilterArgs::default()
     };
     let filter = filter.read(environment.now())?;
-    let mut prompts = read(home)?;
+    let (project, text) = (lower(&args.project), lower(&args.text));
     let contains = |text: &str, part: &Option<String>| {
-        part.as_deref().is_none_or(|part| text.to_lowercase().contains(&part.to_lowercase()))
+        part.as_deref().is_none_or(|part| text.to_lowercase().contains(part))
     };
+    let inventory = home.inventory();
+    target::tell_skipped(&inventory, output);
+    let wanted = |prompt: &str| contains(prompt, &text);
+    // No line of a log is newer than the log.
+    let logs = inventory.sessions.iter().filter(|log| log.bytes > 0);
+    let logs: Vec<HomeLog> =
+        logs.filter(|log| filter.fits_since(log.modified)).map(HomeLog::from).collect();
+    let gatherer = Gatherer::default();
+    let history = gatherer.of_history(home, wanted)?;
+    let mut prompts = merge(history, gatherer.of_logs(&logs, output, wanted));
     prompts.retain(|prompt| {
-        contains(&prompt.project, &args.project)
-            && contains(&prompt.text, &args.text)
+        contains(&prompt.project, &project)
             && filter.fits_time(prompt.time.unwrap_or(Timestamp::UNIX_EPOCH))
     });
     prompts.reverse();
@@ -90,7 +93,8 @@ pub(crate) fn cmd_history(
                     .string("project", &prompt.project)
                     .string_or_null("session", prompt.session.as_deref())
                     .string("text", &prompt.text)
-                    .number("pasted", prompt.pasted as u64),
+                    .number("pasted", prompt.pasted as u64)
+                    .string("source", prompt.source.name()),
             )?;
         }
     } else {
@@ -99,26 +103,8 @@ pub(crate) fn cmd_history(
     Ok(if prompts.is_empty() { Outcome::Found } else { Outcome::Done })
 }
 
-fn read(home: &Home) -> Result<Vec<Prompt>, CommandError> {
-    let mut prompts = Vec::new();
-    let mut reader = match home.read_history() {
-        Ok(reader) => reader,
-        // A home in which nothing was typed has no history.
-        Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(prompts);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    while let Some(entry) = reader.next_entry()? {
-        prompts.push(Prompt {
-            time: entry.time,
-            project: entry.project.unwrap_or_default(),
-            session: entry.session,
-            text: entry.display,
-            pasted: entry.pasted.len(),
-        });
-    }
-    Ok(prompts)
+fn lower(text: &Option<String>) -> Option<String> {
+    text.as_deref().map(str::to_lowercase)
 }
 
 fn write_table(

@@ -1,0 +1,86 @@
+//! The prompts in a main log, without reading it as a session.
+//!
+//! Few lines of a log are prompts. Which ones can be is told from raw bytes, so
+//! that only those are decoded and all logs of a home are asked in little time.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use memchr::memmem;
+use recto_log::EntryUuid;
+use recto_log::LineReader;
+use recto_log::UserText;
+use recto_log::classify_user;
+use recto_log::decode;
+
+use crate::StoreError;
+use crate::open_file;
+
+/// A prompt as its log has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogPrompt {
+    /// The line's id, which a copy of the log shares.
+    pub uuid: Option<EntryUuid>,
+    /// When it was written.
+    pub time: Option<Timestamp>,
+    /// The working directory.
+    pub project: Option<String>,
+    /// The whole text.
+    pub text: String,
+}
+
+/// Gives the prompts of a log to `take`, in the order of the log. Only what a
+/// person or a script asked is a prompt: no commands, results or subagents' tasks.
+pub fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Result<(), StoreError> {
+    let user = memmem::Finder::new(br#""type":"user""#);
+    // In a text the quotation marks have backslashes before them.
+    let result = memmem::Finder::new(br#""type":"tool_result""#);
+    let mut lines = LineReader::new(open_file(path)?);
+    while let Some(line) = lines.next_line()? {
+        if user.find(line.bytes).is_none() || result.find(line.bytes).is_some() {
+            continue;
+        }
+        let (entry, _) = decode(line);
+        if classify_user(&entry) != UserText::Human {
+            continue;
+        }
+        let Some(message) = entry.message() else { continue };
+        take(LogPrompt {
+            uuid: entry.uuid(),
+            time: entry.timestamp(),
+            project: entry.str("cwd").map(|cwd| cwd.into_owned()),
+            text: message.content().text().into_owned(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+
+    #[test]
+    fn only_prompts_are_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.jsonl");
+        let lines = [
+            r#"{"type":"mode","mode":"x"}"#,
+            r#"{"type":"user","uuid":"u1","cwd":"/app","timestamp":"2026-11-16T08:00:00Z","message":{"content":"write \"type\":\"tool_result\""}}"#,
+            r#"{"type":"user","uuid":"u2","message":{"content":[{"type":"tool_result","tool_use_id":"t"}]}}"#,
+            r#"{"type":"user","uuid":"u3","message":{"content":"<command-name>/cost</command-name>"}}"#,
+            r#"{"type":"user","uuid":"u4","isMeta":true,"message":{"content":"meta"}}"#,
+            r#"{"type":"user","uuid":"u5","isSidechain":true,"message":{"content":"task"}}"#,
+            r#"{"type":"assistant","uuid":"u6","message":{"content":"\"type\":\"user\""}}"#,
+            r#"{"type":"user","#,
+        ];
+        fs::write(&path, lines.join("\n")).unwrap();
+        let mut prompts = Vec::new();
+        read_prompts(&path, |prompt| prompts.push(prompt)).unwrap();
+        let [prompt] = &prompts[..] else { panic!("{prompts:?}") };
+        assert_eq!(prompt.text, "write \"type\":\"tool_result\"");
+        assert_eq!(prompt.project.as_deref(), Some("/app"));
+        assert_eq!(prompt.time, Some("2026-11-16T08:00:00Z".parse().unwrap()));
+    }
+}
