@@ -6,6 +6,7 @@ use std::fmt;
 use super::SyntaxError;
 use super::number;
 use super::scan::skip_key;
+use super::scan::skip_known_value;
 use super::scan::skip_space;
 use super::scan::skip_value;
 use super::string;
@@ -154,31 +155,35 @@ impl<'a> Iterator for Members<'a> {
     type Item = Member<'a>;
 
     fn next(&mut self) -> Option<Member<'a>> {
-        match next_member(self.bytes, self.at) {
-            Ok(Some((member, at))) => {
-                self.at = at;
-                Some(member)
-            }
-            _ => None,
-        }
+        let (member, at) = next_member(self.bytes, self.at, skip_known_value)?;
+        self.at = at;
+        Some(member)
     }
 }
 
+/// Finds the end of a value: with a check, or trusting what was checked before.
+type SkipValue = fn(&[u8], usize) -> Result<usize, SyntaxError>;
+
 /// The member that follows `at`, which is after `{` or after the last value.
-fn next_member(bytes: &[u8], at: usize) -> Result<Option<(Member<'_>, usize)>, SyntaxError> {
+fn next_member(bytes: &[u8], at: usize, skip: SkipValue) -> Option<(Member<'_>, usize)> {
     let mut key = skip_space(bytes, at);
     match bytes.get(key) {
-        Some(b'}') | None => return Ok(None),
+        Some(b'}') | None => return None,
         Some(b',') => key = skip_space(bytes, key + 1),
         Some(_) => {}
     }
-    read_member(bytes, key).map(Some)
+    read_member(bytes, key, skip).ok()
 }
 
 /// The member whose key's quote is at `key`, and the offset after its value.
-fn read_member(bytes: &[u8], key: usize) -> Result<(Member<'_>, usize), SyntaxError> {
+#[inline(always)]
+fn read_member(
+    bytes: &[u8],
+    key: usize,
+    skip: SkipValue,
+) -> Result<(Member<'_>, usize), SyntaxError> {
     let start = skip_key(bytes, key)?;
-    let end = skip_value(bytes, start)?;
+    let end = skip(bytes, start)?;
     // The key ends at the last quote before the value, so it is not scanned twice.
     let key_end = memchr::memrchr(b'"', &bytes[key..start]).map_or(start, |quote| key + quote);
     let raw_key = bytes.get(key + 1..key_end).unwrap_or_default();
@@ -202,7 +207,7 @@ impl<'a> Iterator for Elements<'a> {
             Some(b',') => start = skip_space(self.bytes, start + 1),
             Some(_) => {}
         }
-        let end = skip_value(self.bytes, start).ok()?;
+        let end = skip_known_value(self.bytes, start).ok()?;
         self.at = end;
         Some(Value(&self.bytes[start..end]))
     }
@@ -232,7 +237,7 @@ impl<'a> Object<'a> {
         let mut at = skip_space(bytes, start + 1);
         if bytes.get(at) != Some(&b'}') {
             loop {
-                let (member, end) = read_member(bytes, at)?;
+                let (member, end) = read_member(bytes, at, skip_value)?;
                 if members.len() == Object::MOST_MEMBERS {
                     return Err(SyntaxError { at, expected: "fewer keys" });
                 }
@@ -262,8 +267,14 @@ impl<'a> Object<'a> {
     /// missing, such as a line of which only the beginning was read.
     pub fn parse_prefix(bytes: &'a [u8]) -> Object<'a> {
         let start = skip_space(bytes, 0);
-        let at = if bytes.get(start) == Some(&b'{') { start + 1 } else { bytes.len() };
-        Object::of(Members { bytes, at }.collect())
+        let mut at = if bytes.get(start) == Some(&b'{') { start + 1 } else { bytes.len() };
+        let mut members = Vec::new();
+        // Nothing of it was checked before.
+        while let Some((member, end)) = next_member(bytes, at, skip_value) {
+            members.push(member);
+            at = end;
+        }
+        Object::of(members)
     }
 
     /// The member called `name`; the last of them, as in JavaScript.
