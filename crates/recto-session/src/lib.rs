@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod blame;
+mod branches;
 pub mod export;
 mod facts;
 pub mod health;
@@ -24,6 +25,10 @@ mod turns;
 pub use blame::Blame;
 pub use blame::FileChange;
 pub use blame::Hunk;
+pub use branches::Branch;
+pub use branches::TOLD;
+pub use branches::branches;
+pub use branches::on_current_branch;
 pub use facts::AgentRun;
 pub use facts::Compaction;
 pub use facts::Facts;

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 
 use crate::commands::agents::AgentsArgs;
 use crate::commands::blame::BlameArgs;
+use crate::commands::branches::BranchesArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::drift::DriftArgs;
@@ -74,6 +75,7 @@ pub(crate) enum Command {
     Show(ShowArgs),
     Stats(StatsArgs),
     Turns(TurnsArgs),
+    Branches(BranchesArgs),
     Tools(ToolsArgs),
     Agents(AgentsArgs),
     Files(FilesArgs),

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod blame;
+pub(crate) mod branches;
 pub(crate) mod check;
 pub(crate) mod check_health;
 pub(crate) mod completions;
@@ -55,6 +56,7 @@ pub(crate) fn run(
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
         Some(Command::Blame(args)) => blame::cmd_blame(&home, environment, output, args),
+        Some(Command::Branches(args)) => branches::cmd_branches(&home, environment, output, args),
         Some(Command::Scratch(args)) => scratch::cmd_scratch(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
