@@ -20,6 +20,7 @@ mod node;
 mod record;
 pub mod request;
 mod session;
+mod todos;
 mod turns;
 
 pub use blame::Blame;
@@ -60,6 +61,10 @@ pub use record::RequestFact;
 pub use record::UnknownLine;
 pub use session::Meta;
 pub use session::Session;
+pub use todos::TODO_TOOLS;
+pub use todos::Todo;
+pub use todos::TodoChange;
+pub use todos::TodoList;
 pub use turns::Turn;
 pub use turns::TurnCounter;
 pub use turns::TurnKind;

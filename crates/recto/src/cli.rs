@@ -24,6 +24,7 @@ use crate::commands::request::RequestArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::todos::TodosArgs;
 use crate::commands::tools::ToolsArgs;
 use crate::commands::turns::TurnsArgs;
 
@@ -81,6 +82,7 @@ pub(crate) enum Command {
     Files(FilesArgs),
     Blame(BlameArgs),
     Plans(PlansArgs),
+    Todos(TodosArgs),
     History(HistoryArgs),
     Export(ExportArgs),
     Scratch(ScratchArgs),

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds the program to |
 //! |---|---|
-//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos` | what each command prints, in a few snapshots |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
 //! | `browser` | nothing of a log acts in an exported page |
@@ -42,6 +42,7 @@ mod structure;
 mod support;
 #[cfg(unix)]
 mod terminal;
+mod todos;
 
 /// A file that is not listed above would be left out without a word.
 #[test]
