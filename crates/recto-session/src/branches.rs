@@ -51,7 +51,7 @@ pub fn branches(session: &Session) -> Vec<Branch> {
         .into_iter()
         .map(|generation| {
             let leaf = reach(session, generation).leaf;
-            (generation, leaf.and_then(|leaf| steps.step_of_any(session, leaf)))
+            (generation, leaf.and_then(|leaf| steps.near[leaf.index()]))
         })
         .collect();
     let mut tips: Vec<usize> =
@@ -86,7 +86,7 @@ pub fn on_current_branch(session: &Session, turns: &[Turn]) -> Vec<bool> {
     let leaf = reach.leaf.or_else(last);
     // The chain is healed where the log is broken, and misses parallel calls.
     for line in reach.chain.iter().copied().chain(leaf) {
-        let mut at = steps.step_of_any(session, line);
+        let mut at = steps.near[line.index()];
         while let Some(step) = at.filter(|step| !is_current[*step]) {
             is_current[step] = true;
             at = steps.steps[step].above;
@@ -161,6 +161,8 @@ struct Steps {
     steps: Vec<Step>,
     /// The step of each line that is in one.
     of: Vec<Option<usize>>,
+    /// The step of each line, or of the nearest one above it.
+    near: Vec<Option<usize>>,
     /// How many steps follow each step.
     children: Vec<u32>,
 }
@@ -177,6 +179,7 @@ impl Steps {
         let mut steps = Steps {
             steps: Vec::new(),
             of: vec![None; session.nodes().len()],
+            near: Vec::new(),
             children: Vec::new(),
         };
         let mut by_message: HashMap<NameId, usize> = HashMap::new();
@@ -228,12 +231,12 @@ impl Steps {
     }
 
     fn link(&mut self, session: &Session) {
+        self.find_near(session);
         for step in 0..self.steps.len() {
             let first = self.steps[step].first;
             let above = above_in_meaning(session, first);
-            self.steps[step].above = above
-                .and_then(|above| self.step_of_any(session, above))
-                .filter(|above| *above != step);
+            self.steps[step].above =
+                above.and_then(|above| self.near[above.index()]).filter(|above| *above != step);
         }
         self.children = vec![0; self.steps.len()];
         for step in 0..self.steps.len() {
@@ -248,7 +251,7 @@ impl Steps {
     /// to one of several parallel results, and the like. What is taken away
     /// counts as part of the step above.
     fn prune(&mut self, session: &Session) {
-        let mut gone: Vec<Option<usize>> = vec![None; self.steps.len()];
+        let mut gone: Vec<(usize, usize)> = Vec::new();
         let is_mute =
             |step: &Step| !step.says && session.node(step.first).user != UserText::ToolResult;
         let mut ends: Vec<usize> = (0..self.steps.len()).collect();
@@ -257,7 +260,7 @@ impl Steps {
             let Some(above) = self.steps[end].above.filter(|_| is_mute(&self.steps[end])) else {
                 continue;
             };
-            gone[end] = Some(above);
+            gone.push((end, above));
             self.children[above] -= 1;
             if self.children[above] == 0 {
                 ends.push(above);
@@ -267,44 +270,39 @@ impl Steps {
         }
         // Last lines and times of what was taken away go to what is left.
         let mut target: Vec<usize> = (0..self.steps.len()).collect();
-        for (step, target) in target.iter_mut().enumerate() {
-            let mut at = step;
-            while let Some(above) = gone[at] {
-                at = above;
-            }
-            *target = at;
-        }
-        for step in 0..self.steps.len() {
-            if target[step] != step {
-                let Step { last, time, .. } = self.steps[step];
-                let kept = &mut self.steps[target[step]];
-                kept.time = kept.time.max(time);
-                if session.node(last).line > session.node(kept.last).line {
-                    kept.last = last;
-                }
+        for &(end, above) in gone.iter().rev() {
+            target[end] = target[above];
+            let Step { last, time, .. } = self.steps[end];
+            let kept = &mut self.steps[target[end]];
+            kept.time = kept.time.max(time);
+            if session.node(last).line > session.node(kept.last).line {
+                kept.last = last;
             }
         }
-        for of in self.of.iter_mut().flatten() {
+        for of in self.of.iter_mut().chain(&mut self.near).flatten() {
             *of = target[*of];
         }
     }
 
-    /// The step of a line, or of the nearest one above it that is in a step.
-    fn step_of_any(&self, session: &Session, id: NodeId) -> Option<usize> {
-        // Brent's way to notice a cycle, without memory for each walk.
-        let (mut mark, mut steps, mut limit) = (id, 0u64, 1u64);
-        let mut at = id;
-        loop {
-            if let Some(step) = self.of[at.index()] {
-                return Some(step);
+    /// For each line its step, or that of the nearest line above it that is in
+    /// one. Each line is passed once, and a cycle ends.
+    fn find_near(&mut self, session: &Session) {
+        self.near = self.of.clone();
+        let mut is_passed = vec![false; self.of.len()];
+        let mut way = Vec::new();
+        for start in session.ids() {
+            let mut at = Some(start);
+            let mut found = None;
+            while let Some(id) = at {
+                found = self.near[id.index()];
+                if found.is_some() || std::mem::replace(&mut is_passed[id.index()], true) {
+                    break;
+                }
+                way.push(id);
+                at = above_in_meaning(session, id);
             }
-            at = above_in_meaning(session, at)?;
-            if at == mark {
-                return None;
-            }
-            steps += 1;
-            if steps == limit {
-                (mark, steps, limit) = (at, 0, limit * 2);
+            for id in way.drain(..) {
+                self.near[id.index()] = found;
             }
         }
     }
