@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod blame;
+mod branches;
 pub mod export;
 mod facts;
 pub mod health;
@@ -19,11 +20,16 @@ mod node;
 mod record;
 pub mod request;
 mod session;
+mod todos;
 mod turns;
 
 pub use blame::Blame;
 pub use blame::FileChange;
 pub use blame::Hunk;
+pub use branches::Branch;
+pub use branches::TOLD;
+pub use branches::branches;
+pub use branches::on_current_branch;
 pub use facts::AgentRun;
 pub use facts::Compaction;
 pub use facts::Facts;
@@ -55,6 +61,10 @@ pub use record::RequestFact;
 pub use record::UnknownLine;
 pub use session::Meta;
 pub use session::Session;
+pub use todos::TODO_TOOLS;
+pub use todos::Todo;
+pub use todos::TodoChange;
+pub use todos::TodoList;
 pub use turns::Turn;
 pub use turns::TurnCounter;
 pub use turns::TurnKind;

@@ -195,6 +195,11 @@ fn kind_of(session: &Session, id: NodeId) -> Option<TurnKind> {
     kind_of_text(session.node(id).user)
 }
 
+/// Whether a line begins a turn.
+pub(crate) fn begins_turn(session: &Session, id: NodeId) -> bool {
+    kind_of(session, id).is_some()
+}
+
 fn kind_of_text(text: UserText) -> Option<TurnKind> {
     match text {
         UserText::Human => Some(TurnKind::Human),

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 
 use crate::commands::agents::AgentsArgs;
 use crate::commands::blame::BlameArgs;
+use crate::commands::branches::BranchesArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::drift::DriftArgs;
@@ -23,6 +24,7 @@ use crate::commands::request::RequestArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::todos::TodosArgs;
 use crate::commands::tools::ToolsArgs;
 use crate::commands::turns::TurnsArgs;
 
@@ -74,11 +76,13 @@ pub(crate) enum Command {
     Show(ShowArgs),
     Stats(StatsArgs),
     Turns(TurnsArgs),
+    Branches(BranchesArgs),
     Tools(ToolsArgs),
     Agents(AgentsArgs),
     Files(FilesArgs),
     Blame(BlameArgs),
     Plans(PlansArgs),
+    Todos(TodosArgs),
     History(HistoryArgs),
     Export(ExportArgs),
     Scratch(ScratchArgs),

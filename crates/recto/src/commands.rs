@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod blame;
+pub(crate) mod branches;
 pub(crate) mod check;
 pub(crate) mod check_health;
 pub(crate) mod completions;
@@ -20,6 +21,7 @@ pub(crate) mod request;
 pub(crate) mod scratch;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod todos;
 pub(crate) mod tools;
 pub(crate) mod turns;
 
@@ -55,6 +57,8 @@ pub(crate) fn run(
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
         Some(Command::Blame(args)) => blame::cmd_blame(&home, environment, output, args),
+        Some(Command::Branches(args)) => branches::cmd_branches(&home, environment, output, args),
+        Some(Command::Todos(args)) => todos::cmd_todos(&home, environment, output, args),
         Some(Command::Scratch(args)) => scratch::cmd_scratch(&home, environment, output, args),
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),

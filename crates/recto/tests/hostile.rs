@@ -335,6 +335,7 @@ fn commands_about_one_session_are_harmless() {
     for (arguments, words) in [
         (&["stats"][..], &["w-prompt", "w-answer"][..]),
         (&["turns"], &["w-prompt", "w-command"]),
+        (&["branches"], &["w-"]),
         (&["tools"], &["w-tool", "w-input"]),
         (&["tools", "--by", "name"], &["w-tool"]),
         (&["files"], &["w-file"]),

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds the program to |
 //! |---|---|
-//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos` | what each command prints, in a few snapshots |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
@@ -22,6 +22,7 @@
 
 mod bad_input;
 mod blame;
+mod branches;
 mod browser;
 mod check;
 mod demo;
@@ -43,6 +44,7 @@ mod structure;
 mod support;
 #[cfg(unix)]
 mod terminal;
+mod todos;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

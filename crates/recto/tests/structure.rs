@@ -261,6 +261,7 @@ fn every_field_of_json_output_is_documented() {
         ("recto show", &["show", "--json"]),
         ("recto stats", &["stats", "--json"]),
         ("recto turns", &["turns", "--json"]),
+        ("recto branches", &["branches", "--json"]),
         ("recto tools", &["tools", "--json"]),
         ("recto files", &["files", "--json"]),
         ("recto agents", &["agents", "--json"]),

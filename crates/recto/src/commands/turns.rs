@@ -3,6 +3,7 @@
 use clap::Args;
 use recto_log::json::ObjectWriter;
 use recto_session::Turn;
+use recto_session::on_current_branch;
 use recto_store::Home;
 
 use crate::environment::Environment;
@@ -22,7 +23,8 @@ use crate::text::plural;
 /// List the turns of a session
 ///
 /// A turn is a prompt and everything that came of it: answers, tool calls and
-/// their results. Tokens of each API message are counted once.
+/// their results. Tokens of each API message are counted once. Turns that the
+/// newest clients would not go on from are marked (see `recto branches`).
 ///
 /// Examples:
 ///   recto turns latest
@@ -42,17 +44,23 @@ pub(crate) fn cmd_turns(
     args: &TurnsArgs,
 ) -> Result<Outcome, CommandError> {
     let reading = Reading::open(home, environment, &args.session)?;
+    let current = on_current_branch(reading.session(), &reading.turns);
+    let turns = reading.turns.iter().zip(current);
     if output.json {
-        for turn in &reading.turns {
-            output.json_line(json(&reading, turn))?;
+        for (turn, is_current) in turns {
+            output.json_line(json(&reading, turn).boolean("current", is_current))?;
         }
     } else {
-        write_table(&reading, output)?;
+        write_table(&reading, turns, output)?;
     }
     Ok(if reading.turns.is_empty() { Outcome::Found } else { Outcome::Done })
 }
 
-fn write_table(reading: &Reading, output: &mut Output) -> Result<(), CommandError> {
+fn write_table<'a>(
+    reading: &Reading,
+    turns: impl Iterator<Item = (&'a Turn, bool)>,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     use Column::Flexible;
     use Column::Left;
     use Column::Right;
@@ -60,7 +68,7 @@ fn write_table(reading: &Reading, output: &mut Output) -> Result<(), CommandErro
         output.page();
     }
     let mut table = Table::new(&[Right, Left, Right, Right, Right, Flexible]);
-    for turn in &reading.turns {
+    for (turn, is_current) in turns {
         let calls = match (turn.calls, turn.failed_calls) {
             (0, _) => String::new(),
             (calls, 0) => plural(u64::from(calls), "call"),
@@ -77,6 +85,9 @@ fn write_table(reading: &Reading, output: &mut Output) -> Result<(), CommandErro
         }
         if turn.is_interrupted {
             about = format!("[interrupted] {about}");
+        }
+        if !is_current {
+            about = format!("[other branch] {about}");
         }
         table.row([
             turn.number.to_string(),
