@@ -15,6 +15,7 @@ use recto_log::UserText;
 use crate::BlockFact;
 use crate::NameId;
 use crate::NodeId;
+use crate::Parent;
 use crate::Session;
 use crate::Turn;
 use crate::request::Generation;
@@ -56,6 +57,10 @@ pub fn branches(session: &Session) -> Vec<Branch> {
         .collect();
     let mut tips: Vec<usize> =
         (0..steps.steps.len()).filter(|step| steps.children[*step] == 0).collect();
+    // What the client wrote by itself before a beginning is no branch.
+    if tips.iter().any(|tip| steps.steps[*tip].says) {
+        tips.retain(|tip| steps.steps[*tip].says || steps.steps[*tip].above.is_some());
+    }
     let mut children = steps.children.clone();
     // A client that goes on from a line with lines below it begins a branch,
     // even if nothing has been said on it yet.
@@ -163,6 +168,8 @@ struct Steps {
     of: Vec<Option<usize>>,
     /// The step of each line, or of the nearest one above it.
     near: Vec<Option<usize>>,
+    /// The lines that are in steps, in the order of the log.
+    order: Vec<NodeId>,
     /// How many steps follow each step.
     children: Vec<u32>,
 }
@@ -180,6 +187,7 @@ impl Steps {
             steps: Vec::new(),
             of: vec![None; session.nodes().len()],
             near: Vec::new(),
+            order: order.clone(),
             children: Vec::new(),
         };
         let mut by_message: HashMap<NameId, usize> = HashMap::new();
@@ -234,7 +242,7 @@ impl Steps {
         self.find_near(session);
         for step in 0..self.steps.len() {
             let first = self.steps[step].first;
-            let above = above_in_meaning(session, first);
+            let above = self.above(session, first);
             self.steps[step].above =
                 above.and_then(|above| self.near[above.index()]).filter(|above| *above != step);
         }
@@ -299,19 +307,27 @@ impl Steps {
                     break;
                 }
                 way.push(id);
-                at = above_in_meaning(session, id);
+                at = self.above(session, id);
             }
             for id in way.drain(..) {
                 self.near[id.index()] = found;
             }
         }
     }
-}
 
-/// The line above, across a compaction.
-fn above_in_meaning(session: &Session, id: NodeId) -> Option<NodeId> {
-    let named = || session.find(session.node(id).logical_parent.as_ref()?);
-    session.parent(id).or_else(named)
+    /// The line above, across a compaction. Some clients lose lines: what hangs
+    /// on one that is not there follows the spoken line before it in the log.
+    fn above(&self, session: &Session, id: NodeId) -> Option<NodeId> {
+        let node = session.node(id);
+        let named = || session.find(node.logical_parent.as_ref()?);
+        let before = || {
+            let is_lost =
+                matches!(node.parent, Parent::Missing(_)) || node.logical_parent.is_some();
+            let place = self.order.partition_point(|other| session.node(*other).line < node.line);
+            self.order.get(place.checked_sub(1)?).copied().filter(|_| is_lost)
+        };
+        session.parent(id).or_else(named).or_else(before)
+    }
 }
 
 #[cfg(test)]

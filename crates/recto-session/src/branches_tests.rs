@@ -173,3 +173,18 @@ fn a_compaction_is_no_branch_and_a_cycle_ends() {
     let cycle = session(&[remarks("s01", "s02"), remarks("s02", "s01"), prompt("p03", "s02")]);
     assert_eq!(shown(&cycle).len(), 1, "{:?}", shown(&cycle));
 }
+
+#[test]
+fn a_line_that_was_lost_makes_no_branch() {
+    let session = session(&[
+        prompt("p01", ""),
+        answer("a02", "p01", "m1", ""),
+        prompt("p03", "gone"),
+        answer("a04", "p03", "m2", ""),
+    ]);
+    assert_eq!(
+        shown(&session),
+        ["a04 from nothing (2 turns, 2 messages, last p03) [2.0.50 2.1.29 2.1.325]"]
+    );
+    assert_eq!(current(&session), [true, true]);
+}
