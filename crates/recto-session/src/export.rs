@@ -114,6 +114,31 @@ impl Document {
     }
 }
 
+/// A line of an index: title, file and time of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexRow {
+    /// The title.
+    pub title: String,
+    /// The file beside the index.
+    pub file: String,
+    /// When the session was written last.
+    pub time: String,
+}
+
+/// The page that lists many documents: its name and its text. It is HTML where
+/// the documents are, else Markdown.
+pub fn index_page(format: Format, rows: &[IndexRow]) -> (&'static str, String) {
+    if format == Format::Html {
+        return ("index.html", html::index(rows));
+    }
+    let mut page = format!("# {} sessions\n\n", rows.len());
+    for row in rows {
+        let title = clean(&row.title).replace(['[', ']', '<', '>', '`', '\n'], " ");
+        page.push_str(&format!("- [{title}]({}) {}\n", row.file, row.time));
+    }
+    ("index.md", page)
+}
+
 /// Text without characters that no document should carry: control characters
 /// but for line ends and tabs, and marks that turn or hide text. What joins the
 /// parts of a picture character stays. A return of the carriage would let a line

@@ -13,6 +13,7 @@ use pulldown_cmark::TagEnd;
 use recto_log::UserText;
 
 use super::Head;
+use super::IndexRow;
 use super::Placed;
 use super::clean;
 use super::push_escaped;
@@ -28,14 +29,8 @@ pub(super) struct Html {
 
 impl Html {
     pub(super) fn begin(head: &Head, out: &mut String) -> Html {
-        out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-        out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n");
-        out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-        out.push_str("<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
-        push_escaped(out, &head.title);
-        out.push_str("</title>\n<style>\n");
-        out.push_str(STYLE);
-        out.push_str("</style>\n</head>\n<body>\n<header>\n<h1>");
+        push_top(&head.title, out);
+        out.push_str("<body>\n<header>\n<h1>");
         push_escaped(out, &head.title);
         out.push_str("</h1>\n<dl>\n");
         for (name, value) in &head.facts {
@@ -102,6 +97,36 @@ impl Html {
         self.close_turn(out);
         out.push_str("</main>\n</body>\n</html>\n");
     }
+}
+
+/// Everything before the body.
+fn push_top(title: &str, out: &mut String) {
+    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.push_str("<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
+    push_escaped(out, title);
+    out.push_str("</title>\n<style>\n");
+    out.push_str(STYLE);
+    out.push_str("</style>\n</head>\n");
+}
+
+/// A page that leads to many others.
+pub(super) fn index(rows: &[IndexRow]) -> String {
+    let mut out = String::new();
+    push_top("Sessions", &mut out);
+    out.push_str(&format!("<body>\n<h1>{} sessions</h1>\n<ul>\n", rows.len()));
+    for row in rows {
+        out.push_str("<li><a href=\"");
+        push_escaped(&mut out, &row.file);
+        out.push_str("\">");
+        push_escaped(&mut out, &row.title);
+        out.push_str("</a> <small>");
+        push_escaped(&mut out, &row.time);
+        out.push_str("</small></li>\n");
+    }
+    out.push_str("</ul>\n</body>\n</html>\n");
+    out
 }
 
 fn prompt(turn: u32, text: &str, kind: UserText, pictures: usize, out: &mut String) {

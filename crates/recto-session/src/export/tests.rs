@@ -81,6 +81,19 @@ fn json_is_json() {
 }
 
 #[test]
+fn an_index_leads_to_its_documents() {
+    let rows = [IndexRow { title: "A <b>[x]".into(), file: "a.html".into(), time: "now".into() }];
+    let (name, page) = index_page(Format::Html, &rows);
+    assert_eq!(name, "index.html");
+    assert!(
+        page.contains("<li><a href=\"a.html\">A &lt;b&gt;[x]</a> <small>now</small></li>"),
+        "{page}"
+    );
+    let (name, page) = index_page(Format::Text, &rows);
+    assert_eq!((name, page.as_str()), ("index.md", "# 1 sessions\n\n- [A  b  x ](a.html) now\n"));
+}
+
+#[test]
 fn html_lets_nothing_of_the_log_act() {
     let text = written(Format::Html, LOG);
     assert!(text.contains("<div class=\"prompt\">fix &lt;it&gt; &amp; go</div>"));

@@ -14,7 +14,9 @@ use recto_session::TurnCounter;
 use recto_session::export::Document;
 use recto_session::export::Format;
 use recto_session::export::Head;
+use recto_session::export::IndexRow;
 use recto_session::export::Placed;
+use recto_session::export::index_page;
 use recto_session::export::item_json;
 use recto_session::items;
 use recto_store::Digest;
@@ -250,7 +252,7 @@ fn export_all(
     let rows = Listing::default().rows(home, &inventory);
     let progress = Progress::new("writing", output);
     let (mut all_read, mut all_written) = (0, 0);
-    let mut index = format!("# {}\n\n", plural(rows.len() as u64, "session"));
+    let mut index = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let found = Target {
             path: row.session.path.clone(),
@@ -262,15 +264,13 @@ fn export_all(
         let (read, written) = export_to_file(&found, format, &directory.join(&name), force)?;
         all_read += read;
         all_written += written;
-        let title = row.title().replace(['[', ']', '<', '>', '`'], " ");
-        index.push_str(&format!(
-            "- [{title}]({name}) {}\n",
-            crate::text::clock(row.session.modified)
-        ));
+        let time = crate::text::clock(row.session.modified);
+        index.push(IndexRow { title: row.title(), file: name, time });
         progress.tell(at as u64, rows.len() as u64);
     }
     progress.done();
-    let index_path = directory.join("index.md");
+    let (index_name, index) = index_page(format, &index);
+    let index_path = directory.join(index_name);
     if index_path.exists() && !force {
         let message = format!("{} exists", index_path.display());
         return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
