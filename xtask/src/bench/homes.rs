@@ -39,10 +39,10 @@ impl Homes {
         })?;
         let largest = largest_log(&old.join("projects"))?.context("a home without a log")?.1;
         let name = "0b5e55ed-0000-4000-8000-000000000000.jsonl";
-        let long = kept(folder, &format!("long-{megabytes}"), |home| {
+        let long = kept(folder, &format!("joined-{megabytes}"), |home| {
             let project = home.join(".claude/projects/-home-dev-app");
             fs::create_dir_all(&project)?;
-            repeat(&largest, &project.join(name), megabytes * 700_000)
+            join(&old.join("projects"), &project.join(name), megabytes * 700_000)
         })?;
         let long_file = long.join("projects/-home-dev-app").join(name);
         Ok(Homes { old, new, small, long, long_file, largest })
@@ -99,20 +99,28 @@ fn largest_log(folder: &Path) -> io::Result<Option<(u64, PathBuf)>> {
     Ok(largest)
 }
 
-/// Writes a log again and again into one file, until it is as long as wanted.
-fn repeat(log: &Path, file: &Path, wanted: u64) -> anyhow::Result<()> {
+/// Joins the logs of a home into one file, until it is as long as wanted. Lines
+/// must not be repeated: recto keeps facts by uuid, and would keep too few.
+fn join(folder: &Path, file: &Path, wanted: u64) -> anyhow::Result<()> {
     let mut out = File::create(file)?;
+    let mut waiting = vec![folder.to_owned()];
     let mut written = 0;
-    while written < wanted {
-        let copied = io::copy(&mut File::open(log)?, &mut out)?;
-        if copied == 0 {
-            bail!("the log is empty");
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            let mut inside: Vec<PathBuf> =
+                fs::read_dir(path)?.map(|item| Ok(item?.path())).collect::<io::Result<_>>()?;
+            inside.sort();
+            waiting.extend(inside);
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+            written += io::copy(&mut File::open(path)?, &mut out)? + 1;
+            // A torn end would spoil the next line.
+            out.write_all(b"\n")?;
         }
-        // A torn end would spoil the next line.
-        out.write_all(b"\n")?;
-        written += copied + 1;
+        if written >= wanted {
+            return Ok(());
+        }
     }
-    Ok(())
+    bail!("the home has only {written} bytes of logs")
 }
 
 const PROJECTS: usize = 100;
@@ -197,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_log_is_repeated_to_the_wanted_length() {
+    fn logs_are_joined_and_never_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().join("project");
         fs::create_dir(&project).unwrap();
@@ -207,7 +215,8 @@ mod tests {
         let (size, path) = largest_log(folder.path()).unwrap().unwrap();
         assert_eq!((size, path.file_name().unwrap()), (7, "b.jsonl".as_ref()));
         let long = folder.path().join("long");
-        repeat(&path, &long, 20).unwrap();
-        assert_eq!(fs::read_to_string(long).unwrap(), "{\"b\":1}\n".repeat(3));
+        join(folder.path(), &long, 12).unwrap();
+        assert_eq!(fs::read_to_string(&long).unwrap(), "{\"b\":1}\n{}\n\n");
+        assert!(join(folder.path(), &long, 13).is_err());
     }
 }
