@@ -4,33 +4,40 @@
 //! the title and the last state, because the client appends them again and
 //! again. The middle is never read.
 
+mod tail;
+
+use std::cell::RefCell;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use jiff::Timestamp;
 use memchr::memchr;
 use memchr::memmem;
-use memchr::memrchr;
 use recto_log::Block;
 use recto_log::Content;
 use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::Lines;
-use recto_log::RawLine;
 use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
 use recto_log::json::Object;
 use recto_session::command_text;
 
+use crate::SessionFile;
 use crate::StoreError;
+use crate::open::open_known;
 use crate::open::open_sized;
 use crate::platform::read_at;
+use tail::digest_tail;
 
 /// How much of the head is read at first, and at most.
 const HEAD: usize = 4 * 1024;
 const HEAD_MOST: usize = 1024 * 1024;
+/// The largest head that is kept for the next log.
+const HEAD_KEPT: usize = 64 * 1024;
 /// How much of the tail is read.
 const TAIL: usize = 32 * 1024;
 /// The longest prompt or title that is kept.
@@ -122,21 +129,50 @@ impl Digest {
     /// Reads the head and the tail of a log.
     pub fn read(path: &Path, is_agent: bool) -> Result<Digest, StoreError> {
         let (file, length) = open_sized(path)?;
-        let mut digest = Digest::default();
-        if length == 0 {
-            digest.kind = FileKind::Empty;
-            return Ok(digest);
-        }
-        let mut parts = Parts::default();
-        let head = read_head(&file, length, &mut digest, &mut parts)?;
-        let tail = read_tail(&file, length, &head)?;
-        digest_tail(&tail, &mut digest, &mut parts);
-        digest.first_prompt = digest.first_prompt.take().or(parts.first_command.take());
-        parts.find_own_summary(&head.bytes, &tail);
-        digest.kind = parts.kind(&digest, is_agent, head.looked >= length);
-        digest.title = parts.title(&digest);
-        Ok(digest)
+        BUFFERS.with_borrow_mut(|buffers| read(&file, length, is_agent, buffers))
     }
+
+    /// Reads the head and the tail of a log whose size is known from a listing.
+    pub fn read_listed(session: &SessionFile) -> Result<Digest, StoreError> {
+        let file = open_known(&session.path)?;
+        BUFFERS.with_borrow_mut(|buffers| read(&file, session.bytes, false, buffers))
+    }
+}
+
+/// Where heads and tails are read into: thousands of logs are read in a row.
+#[derive(Default)]
+struct Buffers {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+thread_local! {
+    static BUFFERS: RefCell<Buffers> = RefCell::default();
+}
+
+fn read(
+    file: &File,
+    length: u64,
+    is_agent: bool,
+    buffers: &mut Buffers,
+) -> Result<Digest, StoreError> {
+    let mut digest = Digest::default();
+    if length == 0 {
+        digest.kind = FileKind::Empty;
+        return Ok(digest);
+    }
+    let mut parts = Parts::default();
+    let head = read_head(file, length, &mut buffers.head, &mut digest, &mut parts)?;
+    let tail = read_tail(file, length, &head, &mut buffers.tail)?;
+    digest_tail(tail, &mut digest, &mut parts);
+    digest.first_prompt = digest.first_prompt.take().or(parts.first_command.take());
+    parts.find_own_summary(head.bytes, tail);
+    digest.kind = parts.kind(&digest, is_agent, head.looked >= length);
+    digest.title = parts.title(&digest);
+    if buffers.head.capacity() > HEAD_KEPT {
+        buffers.head = Vec::new();
+    }
+    Ok(digest)
 }
 
 /// What was seen on the way.
@@ -212,141 +248,70 @@ impl Parts {
 }
 
 /// The start of a log, and up to where its lines were looked at.
-struct Head {
-    bytes: Vec<u8>,
+struct Head<'a> {
+    bytes: &'a [u8],
     looked: u64,
 }
 
 /// Reads the head in growing pieces until it says everything.
-fn read_head(
+fn read_head<'a>(
     file: &File,
     length: u64,
+    bytes: &'a mut Vec<u8>,
     digest: &mut Digest,
     parts: &mut Parts,
-) -> Result<Head, StoreError> {
-    let mut head = Head { bytes: Vec::new(), looked: 0 };
+) -> Result<Head<'a>, StoreError> {
+    let mut filled = 0;
+    let mut looked = 0;
     loop {
-        let wanted =
-            if head.bytes.is_empty() { HEAD } else { (head.bytes.len() * 4).min(HEAD_MOST) };
+        let wanted = if filled == 0 { HEAD } else { (filled * 4).min(HEAD_MOST) };
         let wanted = wanted.min(usize::try_from(length).unwrap_or(usize::MAX));
-        grow(file, &mut head.bytes, wanted)?;
-        let is_whole = head.bytes.len() as u64 >= length;
-        for line in Lines::new(&head.bytes[head.looked as usize..]).starting_at(head.looked, 1) {
+        let before = filled;
+        filled += read_into(file, bytes, filled..wanted.max(filled), filled as u64)?;
+        // A log that was cut meanwhile ends where it ends now.
+        let is_whole = filled as u64 >= length || filled == before;
+        for line in Lines::new(&bytes[looked as usize..filled]).starting_at(looked, 1) {
             if !line.terminated && !is_whole {
                 // The last line of the piece is cut; what is whole in it still counts.
-                if head.bytes.len() >= HEAD_MOST {
+                if filled >= HEAD_MOST {
                     digest_cut_line(line.bytes, digest);
                 }
                 break;
             }
-            head.looked = line.end();
+            looked = line.end();
             digest_line(&decode(line).0, digest, parts);
             if digest.first_prompt.is_some() && digest.cwd.is_some() {
-                return Ok(head);
+                return Ok(Head { bytes: &bytes[..filled], looked });
             }
         }
-        if is_whole || head.bytes.len() >= HEAD_MOST {
-            return Ok(head);
+        if is_whole || filled >= HEAD_MOST {
+            return Ok(Head { bytes: &bytes[..filled], looked });
         }
     }
 }
 
 /// The end of the log, as far as the head has not looked at it.
-fn read_tail(file: &File, length: u64, head: &Head) -> Result<Vec<u8>, StoreError> {
+fn read_tail<'a>(
+    file: &File,
+    length: u64,
+    head: &Head<'a>,
+    bytes: &'a mut Vec<u8>,
+) -> Result<&'a [u8], StoreError> {
     if head.looked >= length {
-        return Ok(Vec::new());
+        return Ok(&[]);
     }
     let start = head.looked.max(length.saturating_sub(TAIL as u64));
     if length <= head.bytes.len() as u64 {
-        return Ok(head.bytes[start as usize..].to_vec());
+        return Ok(&head.bytes[start as usize..]);
     }
-    let mut tail = vec![0; (length - start) as usize];
-    let read = read_fully(file, &mut tail, start)?;
-    tail.truncate(read);
+    let read = read_into(file, bytes, 0..(length - start) as usize, start)?;
+    let tail = &bytes[..read];
     if start > head.looked {
         // The first line of the piece has lost its beginning.
-        let first = memchr(b'\n', &tail).map_or(tail.len(), |at| at + 1);
-        tail.drain(..first);
+        let first = memchr(b'\n', tail).map_or(tail.len(), |at| at + 1);
+        return Ok(&tail[first..]);
     }
     Ok(tail)
-}
-
-/// Looks at the lines of the tail, the last one first, and only at those that
-/// can still say something new.
-fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) {
-    let mut last = Digest::default();
-    let mut titles = Parts::default();
-    let finders = TELLING.map(memmem::Finder::new);
-    let mut end = tail.len();
-    while end > 0 {
-        let stop = if tail[end - 1] == b'\n' { end - 1 } else { end };
-        let start = memrchr(b'\n', &tail[..stop]).map_or(0, |at| at + 1);
-        let line = &tail[start..stop];
-        end = start;
-        let says_state = last.ended.is_none() || last.version.is_none() || last.model.is_none();
-        if !says_state && !may_tell(line, &finders) {
-            continue;
-        }
-        let (entry, _) = decode(RawLine::alone(line));
-        digest_line_backwards(&entry, &mut last, &mut titles);
-    }
-    parts.has_conversation |= titles.has_conversation;
-    parts.assistant_lines += titles.assistant_lines;
-    parts.custom = titles.custom.or(parts.custom.take());
-    parts.ai = titles.ai.or(parts.ai.take());
-    titles.summaries.append(&mut parts.summaries);
-    parts.summaries = titles.summaries;
-    digest.ended = last.ended.or(digest.ended);
-    // The branch belongs to the line that tells the version.
-    if last.version.is_some() {
-        digest.version = last.version;
-        digest.branch = last.branch;
-    }
-    digest.model = last.model.or(digest.model.take());
-    digest.last_prompt = last.last_prompt.or(digest.last_prompt.take());
-}
-
-/// What marks a line of the tail that must be looked at in any case.
-const TELLING: [&[u8]; 3] = [b"-title\"", b"\"summary\"", b"\"last-prompt\""];
-
-/// Whether a line may hold a title or the last prompt. Clients write the type of
-/// such a line first; of others, only short ones are searched.
-fn may_tell(line: &[u8], finders: &[memmem::Finder<'_>]) -> bool {
-    const SHORT: usize = 1024;
-    let start = match line.strip_prefix(b"{\"type\":") {
-        Some(rest) => &rest[..rest.len().min(32)],
-        None if line.len() <= SHORT => line,
-        None => return false,
-    };
-    finders.iter().any(|finder| finder.find(start).is_some())
-}
-
-/// The last line of each kind counts, which is the first one seen backwards.
-fn digest_line_backwards(entry: &Entry<'_>, last: &mut Digest, parts: &mut Parts) {
-    last.ended = last.ended.or_else(|| entry.timestamp());
-    // Requests tell a version too, but no branch.
-    if last.version.is_none()
-        && entry.kind().in_chain()
-        && let Some(version) = entry.version()
-    {
-        last.version = Some(version.into_owned());
-        last.branch = entry.git_branch().map(|branch| branch.into_owned());
-    }
-    match entry.kind() {
-        Kind::CustomTitle if parts.custom.is_none() => parts.note_title(entry, Side::Tail),
-        Kind::AiTitle if parts.ai.is_none() => parts.note_title(entry, Side::Tail),
-        Kind::Summary => parts.note_title(entry, Side::Tail),
-        Kind::LastPrompt if last.last_prompt.is_none() => {
-            last.last_prompt = last_prompt_text(entry);
-        }
-        Kind::User => parts.has_conversation = true,
-        Kind::Assistant => {
-            parts.has_conversation = true;
-            parts.assistant_lines += 1;
-            last.model = last.model.take().or_else(|| model_of(entry));
-        }
-        _ => {}
-    }
 }
 
 fn last_prompt_text(entry: &Entry<'_>) -> Option<String> {
@@ -452,13 +417,18 @@ fn shortened(text: &str) -> String {
     short.trim_start().to_owned()
 }
 
-/// Reads more of the start of a file, up to `wanted` bytes in all.
-fn grow(file: &File, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
-    let before = buffer.len();
-    buffer.resize(wanted.max(before), 0);
-    let read = read_fully(file, &mut buffer[before..], before as u64)?;
-    buffer.truncate(before + read);
-    Ok(())
+/// Reads into a part of a buffer, which grows if it has to. What it held
+/// before stays, so that it is not zeroed for every log.
+fn read_into(
+    file: &File,
+    buffer: &mut Vec<u8>,
+    range: Range<usize>,
+    offset: u64,
+) -> io::Result<usize> {
+    if buffer.len() < range.end {
+        buffer.resize(range.end, 0);
+    }
+    read_fully(file, &mut buffer[range], offset)
 }
 
 fn read_fully(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -4,6 +4,7 @@
 //! files is listed in milliseconds. What cannot be looked at is skipped and
 //! said; a file that vanishes meanwhile is not there.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -147,7 +148,7 @@ impl Home {
             }
             let Some(name) = LogName::of(&file.name) else { continue };
             // The file may have gone between the listing and now.
-            let Ok(metadata) = fs::metadata(&file.path) else { continue };
+            let Ok(metadata) = file.metadata() else { continue };
             if !metadata.is_file() {
                 continue;
             }
@@ -191,7 +192,13 @@ impl Home {
                 is_directory = path.is_dir();
             }
             let name = entry.file_name().to_string_lossy().into_owned();
-            listed.push(Listed { name, path, is_directory });
+            listed.push(Listed {
+                name,
+                path,
+                is_directory,
+                entry,
+                is_link: file_type.is_symlink(),
+            });
         }
         listed
     }
@@ -202,6 +209,16 @@ pub(crate) struct Listed {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) is_directory: bool,
+    is_link: bool,
+    entry: fs::DirEntry,
+}
+
+impl Listed {
+    /// Size and times of what is there, through a symbolic link.
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        // Asking by the open directory saves the walk along the path.
+        if self.is_link { fs::metadata(&self.path) } else { self.entry.metadata() }
+    }
 }
 
 struct Found {

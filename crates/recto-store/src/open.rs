@@ -18,16 +18,24 @@ pub fn open_file(path: &Path) -> Result<File, StoreError> {
 
 /// Opens a file for reading, and says how long it is now.
 pub(crate) fn open_sized(path: &Path) -> Result<(File, u64), StoreError> {
-    if can_be_secret(path) {
-        return Err(StoreError::Secret { path: path.to_owned() });
-    }
-    let file = platform::open_without_waiting(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    let file = open_known(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(StoreError::NotAFile { path: path.to_owned() });
     }
     Ok((file, metadata.len()))
+}
+
+/// Opens what was a regular file a moment ago. What took its place meanwhile
+/// cannot make a reader wait, because it is opened without waiting and read at
+/// a place, which a pipe does not have.
+pub(crate) fn open_known(path: &Path) -> Result<File, StoreError> {
+    if can_be_secret(path) {
+        return Err(StoreError::Secret { path: path.to_owned() });
+    }
+    let file = platform::open_without_waiting(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    Ok(file)
 }
 
 /// Reads a whole file that is small by nature, such as settings.

@@ -174,7 +174,7 @@ impl Listing {
         }
         let mut rows = Vec::new();
         // A log that may not be read is still a session that is there.
-        let read = Digest::read(&session.path, false);
+        let read = Digest::read_listed(session);
         let is_unreadable = read.is_err();
         let digest = read.unwrap_or_default();
         let key = inventory.project_of(session).map_or("", |project| &project.key);
@@ -282,14 +282,13 @@ pub(crate) fn table(
         _ if cell + 1 == cells && row.live.is_some() => row.mark().1,
         _ => Look::Faint,
     };
+    let mut line = String::new();
     for (row, cells) in rows.iter().zip(table.layout(output.width)) {
-        let count = cells.len();
-        let painted: Vec<String> = cells
-            .iter()
-            .enumerate()
-            .map(|(at, cell)| output.paint(looks(row, at, count), cell))
-            .collect();
-        let line = painted.join("  ");
+        line.clear();
+        for (at, cell) in cells.iter().enumerate() {
+            line.push_str(if at == 0 { "" } else { "  " });
+            line.push_str(&output.paint(looks(row, at, cells.len()), cell));
+        }
         output.line(line.trim_end())?;
     }
     Ok(())

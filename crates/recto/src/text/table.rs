@@ -1,11 +1,12 @@
 //! Columns that line up, and text that fits.
 
+use rayon::prelude::*;
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
 /// Cuts a text to a width, with `…` where something is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {
-    if text.width() <= width {
+    if width_of(text) <= width {
         return text.to_owned();
     }
     let mut fitted = String::new();
@@ -22,6 +23,13 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
         fitted.push('…');
     }
     fitted
+}
+
+/// How many columns a text takes on a terminal.
+fn width_of(text: &str) -> usize {
+    // Most text is plain, and a listing asks tens of thousands of times.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain { text.len() } else { text.width() }
 }
 
 /// Breaks a text into lines of at most `width`, at spaces where there are any.
@@ -94,15 +102,13 @@ impl Table {
     pub(crate) fn layout(self, width: Option<usize>) -> Vec<Vec<String>> {
         const GAP: usize = 2;
         const LEAST: usize = 10;
-        let widest = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.width())
-                .max()
-                .unwrap_or(0)
+        let widest = |widths: Vec<usize>, row: &Vec<String>| -> Vec<usize> {
+            widths.iter().zip(row).map(|(width, cell)| (*width).max(width_of(cell))).collect()
         };
-        let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
+        let none = || vec![0; self.columns.len()];
+        let wider =
+            |a: Vec<usize>, b: Vec<usize>| a.iter().zip(&b).map(|(a, b)| *a.max(b)).collect();
+        let mut widths: Vec<usize> = self.rows.par_iter().fold(none, widest).reduce(none, wider);
         if let Some(room) = width {
             let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
             let fixed: usize = self
@@ -128,14 +134,14 @@ impl Table {
         }
         let cell = |at: usize, text: &str| {
             let text = fit(text, widths[at]);
-            let pad = " ".repeat(widths[at] - text.width());
+            let pad = widths[at] - width_of(&text);
             match self.columns[at] {
-                Column::Right => format!("{pad}{text}"),
-                Column::Left | Column::Flexible => format!("{text}{pad}"),
+                Column::Right => format!("{:pad$}{text}", ""),
+                Column::Left | Column::Flexible => format!("{text}{:pad$}", ""),
             }
         };
         self.rows
-            .iter()
+            .par_iter()
             .map(|row| {
                 row.iter()
                     .enumerate()
