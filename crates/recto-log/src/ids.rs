@@ -72,7 +72,46 @@ impl EntryUuid {
             None => Packed::Text(text.into()),
         })
     }
+
+    /// The uuid with these bits.
+    pub fn from_bits(bits: u128) -> EntryUuid {
+        EntryUuid(Packed::Bits(bits))
+    }
+
+    /// The bits of a uuid in its usual spelling.
+    pub fn bits(&self) -> Option<u128> {
+        match &self.0 {
+            Packed::Bits(bits) => Some(*bits),
+            Packed::Text(_) => None,
+        }
+    }
 }
+
+/// The uuids in some bytes, in their usual spelling, with where they start.
+/// Each takes [`UUID_LENGTH`] bytes.
+pub fn uuids_in(bytes: &[u8]) -> impl Iterator<Item = (usize, u128)> {
+    let mut next = 0;
+    memchr::memchr_iter(b'-', bytes).filter_map(move |dash| {
+        let start = dash.checked_sub(8).filter(|start| *start >= next)?;
+        let text = bytes.get(start..start + UUID_LENGTH)?;
+        // Most dashes are no part of a uuid, and this tells cheaply.
+        if text[13] != b'-' {
+            return None;
+        }
+        let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+        if is_part(bytes.get(start + UUID_LENGTH))
+            || is_part(start.checked_sub(1).and_then(|at| bytes.get(at)))
+        {
+            return None;
+        }
+        let bits = parse_uuid(std::str::from_utf8(text).ok()?)?;
+        next = start + UUID_LENGTH;
+        Some((start, bits))
+    })
+}
+
+/// How many bytes a uuid takes.
+pub const UUID_LENGTH: usize = 36;
 
 impl fmt::Display for EntryUuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,6 +131,18 @@ impl fmt::Debug for EntryUuid {
 /// The id of a session, which is the name of its log: always a uuid.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(u128);
+
+impl SessionId {
+    /// The session with these bits.
+    pub fn from_bits(bits: u128) -> SessionId {
+        SessionId(bits)
+    }
+
+    /// The bits of the id.
+    pub fn bits(self) -> u128 {
+        self.0
+    }
+}
 
 impl FromStr for SessionId {
     type Err = IdError;
@@ -238,5 +289,19 @@ mod tests {
         for bad in ["", ".", "a/b", "a\0", "..", "é", &"a".repeat(129)] {
             assert!(bad.parse::<AgentId>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn uuids_are_found_where_they_stand_alone() {
+        let uuid = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+        let found =
+            |text: &str| uuids_in(text.as_bytes()).map(|(start, _)| start).collect::<Vec<_>>();
+        assert_eq!(found(&format!("{uuid} a-b--c /{uuid}/x")), [0, 44]);
+        assert_eq!(found(&format!("a{uuid}")), []);
+        assert_eq!(found(&format!("{uuid}0")), []);
+        assert_eq!(found(&uuid.to_uppercase()), []);
+        assert_eq!(found(&uuid[..35]), []);
+        let bits = uuids_in(uuid.as_bytes()).next().unwrap().1;
+        assert_eq!(EntryUuid::from_bits(bits), EntryUuid::new(uuid));
     }
 }

@@ -70,6 +70,8 @@ pub use ids::Offset;
 pub use ids::RequestId;
 pub use ids::SessionId;
 pub use ids::ToolUseId;
+pub use ids::UUID_LENGTH;
+pub use ids::uuids_in;
 pub use json::Patch;
 pub use kind::Kind;
 pub use line::DEFAULT_LINE_CAP;

@@ -10,6 +10,7 @@
 
 mod blame;
 mod branches;
+pub mod edit;
 pub mod export;
 mod facts;
 pub mod health;

@@ -7,6 +7,7 @@
 //! | `sdk` | the Agent SDK, a second reader, sees the same conversation |
 //! | `hashes` | every message hash that a client noted is found again |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
+//! | `edit` | edits of recorded sessions are taken by every client as meant |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -17,6 +18,7 @@
 
 mod cases;
 mod compare;
+mod edit;
 mod generated;
 mod graphs;
 mod hashes;

@@ -38,6 +38,7 @@ pub use reach::Reach;
 pub use reach::Refusal;
 pub use reach::Sent;
 pub use reach::SentLine;
+pub use reach::history_to;
 pub use reach::reach;
 pub use reach::reach_at;
 pub use verify::Search;

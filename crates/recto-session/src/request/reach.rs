@@ -301,6 +301,26 @@ pub fn reach_at(session: &Session, generation: Generation, place: Place) -> Reac
     reach
 }
 
+/// All lines that led to a line, the oldest first, in parts that hang together:
+/// a compaction begins a new part.
+pub fn history_to(session: &Session, leaf: NodeId, generation: Generation) -> Vec<Vec<NodeId>> {
+    let view = View::new(session, generation);
+    let mut is_inside = vec![false; session.nodes().len()];
+    let mut parts: Vec<Vec<NodeId>> = Vec::new();
+    let mut at = Some(leaf);
+    while let Some(end) = at {
+        // A cycle stops the walk of newer clients; of older ones nothing is known.
+        let Ok(chain) = walk(&view, end) else { break };
+        let mut chain = recover_siblings(&view, chain);
+        chain.retain(|id| !std::mem::replace(&mut is_inside[id.index()], true));
+        at = chain.first().and_then(|top| view.above_in_meaning(*top));
+        at = at.filter(|next| !is_inside[next.index()]);
+        parts.push(chain);
+    }
+    parts.reverse();
+    parts
+}
+
 /// The lines that are lost before any client looks at the chain.
 fn outside_chain(session: &Session) -> Vec<Dropped> {
     let because = |reason| move |line: &u64| Dropped { line: *line, reason };
