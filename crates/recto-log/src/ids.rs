@@ -296,7 +296,7 @@ mod tests {
         let uuid = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
         let found =
             |text: &str| uuids_in(text.as_bytes()).map(|(start, _)| start).collect::<Vec<_>>();
-        assert_eq!(found(&format!("{uuid} a-b--c /{uuid}/x")), [0, 44]);
+        assert_eq!(found(&format!("{uuid} a-b--c /{uuid}/x")), [0, 45]);
         assert_eq!(found(&format!("a{uuid}")), []);
         assert_eq!(found(&format!("{uuid}0")), []);
         assert_eq!(found(&uuid.to_uppercase()), []);

@@ -142,7 +142,10 @@ fn a_fork_ends_at_its_turn_in_every_client() {
                 let newest = reach(&result.session, Generation::latest());
                 let spoken = |ids: &[recto_session::NodeId]| -> Vec<String> {
                     let nodes = ids.iter().map(|id| result.session.node(*id));
-                    nodes.filter(|node| node.is_spoken()).map(|node| node.uuid.to_string()).collect()
+                    nodes
+                        .filter(|node| node.is_spoken())
+                        .map(|node| node.uuid.to_string())
+                        .collect()
                 };
                 assert_eq!(spoken(&after.chain), spoken(&newest.chain), "{what}");
             }
