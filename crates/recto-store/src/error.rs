@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::publish::PublishError;
+
 /// Why something could not be read. The text is for people; [`StoreError::hint`]
 /// says what to do.
 #[derive(Debug, Error)]
@@ -27,6 +29,12 @@ pub enum StoreError {
     /// The real home was about to be used by a test.
     #[error("a test asked for a home without naming one")]
     HomeInTest,
+    /// Nothing says where data of recto's own may be.
+    #[error("no directory for data is known")]
+    DataUnknown,
+    /// Real data were about to be used by a test.
+    #[error("a test asked for the data directory without naming one")]
+    DataInTest,
     /// The file can hold a secret and is never opened.
     #[error("{} can hold a secret and is never opened", path.display())]
     Secret {
@@ -53,6 +61,9 @@ pub enum StoreError {
         /// Its size.
         bytes: u64,
     },
+    /// Something could not be changed, or not be taken back.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
     /// The system refused. The error names the path.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -72,6 +83,11 @@ impl StoreError {
             StoreError::HomeInTest => {
                 Some("set CLAUDE_CONFIG_DIR to a directory of the test's own")
             }
+            StoreError::DataUnknown => {
+                Some("set RECTO_DATA_DIR, XDG_DATA_HOME or HOME to an absolute path")
+            }
+            StoreError::DataInTest => Some("set RECTO_DATA_DIR to a directory of the test's own"),
+            StoreError::Publish(error) => error.hint(),
             StoreError::Secret { .. }
             | StoreError::NotAFile { .. }
             | StoreError::NotADirectory { .. }
@@ -90,6 +106,9 @@ impl StoreError {
             StoreError::HomeIsNoDirectory { .. } => "home-is-no-directory",
             StoreError::HomeUnknown => "home-unknown",
             StoreError::HomeInTest => "home-in-test",
+            StoreError::DataUnknown => "no-data-directory",
+            StoreError::DataInTest => "data-in-test",
+            StoreError::Publish(error) => error.kind(),
             StoreError::Secret { .. } => "secret",
             StoreError::NotAFile { .. } => "not-a-file",
             StoreError::NotADirectory { .. } => "not-a-directory",

@@ -67,6 +67,11 @@ impl Home {
         &self.root
     }
 
+    /// The directory itself, without links.
+    pub(crate) fn real_root(&self) -> &Path {
+        &self.real_root
+    }
+
     /// The directory of all projects.
     pub fn projects(&self) -> PathBuf {
         self.root.join("projects")

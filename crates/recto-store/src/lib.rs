@@ -2,8 +2,9 @@
 //!
 //! Every rule about a path is in this crate and nowhere else: which directory
 //! is the home, what a file's name says, which files belong to a session, and
-//! which are never opened. The crate reads; it prints nothing and takes what
-//! the environment says as arguments.
+//! which are never opened. It changes files only through [`publish`], so that
+//! everything can be undone. It prints nothing and takes what the environment
+//! says as arguments.
 //!
 //! ```no_run
 //! use recto_store::Home;
@@ -21,7 +22,9 @@
 mod agent_tree;
 mod agents;
 mod context;
+mod data_directory;
 mod digest;
+mod editing;
 mod error;
 mod history;
 mod home;
@@ -32,6 +35,7 @@ mod logs;
 mod open;
 mod platform;
 mod prompts;
+pub mod publish;
 mod retention;
 mod scratch;
 mod select;
@@ -46,9 +50,12 @@ pub use agents::AgentFile;
 pub use agents::AgentMeta;
 pub use context::session_from_context;
 pub use context::session_from_hook;
+pub use data_directory::DataDirectory;
+pub use data_directory::DataSource;
 pub use digest::Digest;
 pub use digest::FileKind;
 pub use digest::TitleSource;
+pub use editing::SessionParts;
 pub use error::StoreError;
 pub use history::HistoryEntry;
 pub use history::HistoryReader;

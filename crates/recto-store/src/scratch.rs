@@ -3,30 +3,17 @@
 //! A compaction forgets what was said, not what was written down. The client
 //! deletes its own folders after some days, so that these are in recto's data.
 
-use std::path::Path;
 use std::path::PathBuf;
 
 use recto_log::SessionId;
 
+use crate::DataDirectory;
 use crate::StoreError;
-use crate::platform::make_private_directory;
 
 /// The folder of a session, made if it is not there. Only its user may look
-/// into it. `data` is the directory of the data of all programs.
-pub fn scratch_folder(data: &Path, session: SessionId) -> Result<PathBuf, StoreError> {
-    // The directory of all programs is none of ours to restrict.
-    fs_err::create_dir_all(data)?;
-    let mut folder = data.to_owned();
-    for part in ["recto", "scratch", &session.to_string()] {
-        folder.push(part);
-        make_private_directory(&folder).map_err(|error| {
-            std::io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
-        })?;
-        if !folder.is_dir() {
-            return Err(StoreError::NotADirectory { path: folder });
-        }
-    }
-    Ok(folder)
+/// into it.
+pub fn scratch_folder(data: &DataDirectory, session: SessionId) -> Result<PathBuf, StoreError> {
+    data.make(&["scratch", &session.to_string()])
 }
 
 #[cfg(test)]
@@ -41,8 +28,10 @@ mod tests {
     fn the_folder_is_made_once_and_keeps_what_is_in_it() {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("share");
+        let root = data.join("recto");
+        let data = DataDirectory::new(&root);
         let folder = scratch_folder(&data, ID.parse().unwrap()).unwrap();
-        assert_eq!(folder, data.join("recto/scratch").join(ID));
+        assert_eq!(folder, root.join("scratch").join(ID));
         fs::write(folder.join("notes.md"), "x").unwrap();
         assert_eq!(scratch_folder(&data, ID.parse().unwrap()).unwrap(), folder);
         assert!(folder.join("notes.md").exists());
@@ -58,7 +47,8 @@ mod tests {
     fn a_file_in_the_way_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("recto"), "x").unwrap();
-        let error = scratch_folder(directory.path(), ID.parse().unwrap()).unwrap_err();
+        let data = DataDirectory::new(directory.path().join("recto"));
+        let error = scratch_folder(&data, ID.parse().unwrap()).unwrap_err();
         assert_eq!(error.kind(), "not-a-directory");
     }
 }

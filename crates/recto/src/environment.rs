@@ -3,6 +3,10 @@
 use std::env;
 use std::path::PathBuf;
 
+use recto_store::DataDirectory;
+use recto_store::DataSource;
+use recto_store::StoreError;
+
 /// What the environment says.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
@@ -12,6 +16,8 @@ pub(crate) struct Environment {
     pub(crate) user_home: Option<PathBuf>,
     /// `XDG_DATA_HOME`: the data of all programs, in place of `~/.local/share`.
     pub(crate) data_home: Option<PathBuf>,
+    /// `RECTO_DATA_DIR`: recto's own data, in place of `recto` in the above.
+    pub(crate) data_dir: Option<PathBuf>,
     /// `SESSION_CONTEXT`: `session_id=…`, set by some hooks.
     pub(crate) session_context: Option<String>,
     /// `RECTO_PAGER`, else `PAGER`: the program that shows long text.
@@ -37,6 +43,7 @@ impl Environment {
             config_dir: path("CLAUDE_CONFIG_DIR"),
             user_home: path(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
             data_home: path("XDG_DATA_HOME"),
+            data_dir: path("RECTO_DATA_DIR"),
             session_context: text("SESSION_CONTEXT"),
             pager: text("RECTO_PAGER").or_else(|| text("PAGER")),
             no_color: text("NO_COLOR").is_some(),
@@ -47,13 +54,15 @@ impl Environment {
         }
     }
 
-    /// Where programs keep their data. The rules for `XDG_DATA_HOME` say that a
-    /// relative path does not count.
-    pub(crate) fn data_directory(&self) -> Option<PathBuf> {
-        let named = self.data_home.clone();
-        let usual = || self.user_home.as_ref().map(|home| home.join(".local/share"));
-        let is_absolute = |path: &PathBuf| path.is_absolute();
-        named.filter(is_absolute).or_else(usual).filter(is_absolute)
+    /// Where recto keeps its own data.
+    pub(crate) fn data_directory(&self) -> Result<DataDirectory, StoreError> {
+        let source = DataSource {
+            explicit: self.data_dir.clone(),
+            data_home: self.data_home.clone(),
+            user_home: self.user_home.clone(),
+            in_test: self.in_test,
+        };
+        source.directory()
     }
 
     pub(crate) fn now(&self) -> jiff::Timestamp {

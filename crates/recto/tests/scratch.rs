@@ -38,8 +38,24 @@ fn the_variable_says_where_data_is_if_it_is_absolute() {
     let run = test.finish(&mut command);
     assert_eq!(run.stdout, format!("[work]/data/recto/scratch/{FIX}\n"));
     let mut command = test.command(&["scratch", "3f2a"]);
-    command.env("XDG_DATA_HOME", "data");
+    command.env("XDG_DATA_HOME", "data").env_remove("RECTO_TEST_HOME_GUARD");
     assert!(test.finish(&mut command).stdout.starts_with("[user]/"));
+    let mut command = test.command(&["scratch", "3f2a"]);
+    command.env("RECTO_DATA_DIR", test.work.path().join("own"));
+    assert_eq!(test.finish(&mut command).stdout, format!("[work]/own/scratch/{FIX}\n"));
+}
+
+#[test]
+fn a_test_that_names_no_data_directory_is_refused() {
+    let test = TestHome::with_sessions();
+    let mut command = test.command(&["scratch", "3f2a"]);
+    assert_snapshot!(test.finish(command.env_remove("XDG_DATA_HOME")).shown(), @"
+    --- stderr
+    error: a test asked for the data directory without naming one
+    hint: set RECTO_DATA_DIR to a directory of the test's own
+    --- exit 2
+    ");
+    assert!(!test.user.path().join(".local").exists());
 }
 
 #[test]
@@ -64,10 +80,11 @@ fn no_folder_is_made_for_what_is_no_session() {
     ");
     assert_eq!(test.run_with_input(&["scratch", "-"], r#"{"session_id":"../x"}"#).code, 1);
     let mut command = test.command(&["scratch", "3f2a"]);
+    command.env_remove("XDG_DATA_HOME").env_remove("RECTO_TEST_HOME_GUARD");
     assert_snapshot!(test.finish(command.env_remove("HOME")).shown(), @"
     --- stderr
     error: no directory for data is known
-    hint: set HOME or XDG_DATA_HOME to an absolute path
+    hint: set RECTO_DATA_DIR, XDG_DATA_HOME or HOME to an absolute path
     --- exit 2
     ");
     assert!(!test.user.path().join(".local").exists());

@@ -113,6 +113,7 @@ impl TestHome {
             .env_clear()
             .env("HOME", self.user.path())
             .env("USERPROFILE", self.user.path())
+            .env("XDG_DATA_HOME", self.user.path().join(".local/share"))
             .env("CLAUDE_CONFIG_DIR", self.home.path())
             .env("TZ", "UTC")
             .env("NO_COLOR", "1")

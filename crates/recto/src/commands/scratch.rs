@@ -15,8 +15,8 @@ use crate::text::one_line;
 /// Print the folder for working files of a session, and make it
 ///
 /// Notes in it survive a compaction, because its path depends on the session
-/// alone. It is below $XDG_DATA_HOME or ~/.local/share, and only you can look
-/// into it. recto never deletes it.
+/// alone. It is in recto's data ($RECTO_DATA_DIR, else recto in
+/// $XDG_DATA_HOME or ~/.local/share), and only you can look into it. recto never deletes it.
 ///
 /// In a hook, `recto scratch -` takes the session from the hook's input.
 ///
@@ -39,10 +39,7 @@ pub(crate) fn cmd_scratch(
     args: &ScratchArgs,
 ) -> Result<Outcome, CommandError> {
     let session = target::find_session(home, environment, &args.session)?;
-    let data = environment.data_directory().ok_or_else(|| {
-        CommandError::user("no-data-directory", "no directory for data is known")
-            .with_hint("set HOME or XDG_DATA_HOME to an absolute path")
-    })?;
+    let data = environment.data_directory()?;
     let folder = scratch_folder(&data, session)?;
     let path = folder.to_string_lossy();
     if output.json {

@@ -1,0 +1,195 @@
+//! Whether a session may be edited now, and what belongs to it if it goes.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use fs_err as fs;
+use jiff::SignedDuration;
+use jiff::Timestamp;
+use recto_log::SessionId;
+
+use crate::Home;
+use crate::Inventory;
+use crate::LiveSession;
+use crate::SessionFile;
+use crate::StoreError;
+use crate::publish::FileIdentity;
+use crate::publish::PublishError;
+
+/// A log that was written within this time may be in use by a client that has
+/// not announced itself.
+const RECENT: SignedDuration = SignedDuration::from_secs(10);
+
+/// All files of a session, and the directories that hold nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionParts {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// The directories, inner ones first.
+    pub directories: Vec<PathBuf>,
+}
+
+impl Home {
+    /// The client that works on a session now.
+    pub fn client_of(&self, session: SessionId) -> Option<LiveSession> {
+        self.live_sessions_now().into_iter().find(|live| live.alive && live.session == session)
+    }
+
+    /// Refuses if a client works on the session, or may: one that writes while
+    /// the log is replaced would lose what it writes.
+    pub fn editing_allowed(&self, session: &SessionFile, now: Timestamp) -> Result<(), StoreError> {
+        self.client_allows(session.id)?;
+        let modified = FileIdentity::of(&fs::canonicalize(&session.path)?)?.modified;
+        if now.duration_since(modified).abs() < RECENT {
+            return Err(PublishError::Recent { path: session.path.clone() }.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses if a client works on the session.
+    pub fn client_allows(&self, session: SessionId) -> Result<(), StoreError> {
+        match self.client_of(session) {
+            Some(live) => Err(PublishError::Live { session, pid: live.pid }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything that belongs to a session and to no other: its log, those of
+    /// its subagents, long results, tasks, lists of things to do, files as they
+    /// were before an edit.
+    pub fn parts_of(
+        &self,
+        inventory: &Inventory,
+        session: &SessionFile,
+    ) -> Result<SessionParts, StoreError> {
+        let mut parts = SessionParts { files: vec![session.path.clone()], directories: Vec::new() };
+        let id = session.id.to_string();
+        for agent in self.agents_of(inventory, session) {
+            let folder = session.path.with_extension("");
+            if !agent.path.starts_with(&folder) {
+                parts.files.push(agent.path);
+            }
+        }
+        parts.files.extend(self.sidecars_of(session).todos);
+        for directory in
+            [session.path.with_extension(""), self.tasks().join(&id), self.file_history().join(&id)]
+        {
+            if self.contains(&directory) && directory.is_dir() {
+                collect(&directory, &mut parts)?;
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// Adds what is below a directory. Anything else than files and directories is
+/// refused: a link could lead anywhere.
+fn collect(directory: &Path, parts: &mut SessionParts) -> Result<(), StoreError> {
+    let mut directories = vec![directory.to_owned()];
+    let mut at = 0;
+    while let Some(directory) = directories.get(at).cloned() {
+        at += 1;
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&directory)? {
+            entries.push(entry?.path());
+        }
+        entries.sort();
+        for path in entries {
+            let metadata = fs::symlink_metadata(&path)?;
+            if metadata.is_dir() {
+                directories.push(path);
+            } else if metadata.is_file() {
+                parts.files.push(path);
+            } else {
+                return Err(StoreError::NotAFile { path });
+            }
+        }
+    }
+    // Those found later are inside of those found before.
+    parts.directories.extend(directories.into_iter().rev());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+
+    fn home_with_session() -> (tempfile::TempDir, Home, SessionFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("projects/-w");
+        fs::create_dir_all(&project).unwrap();
+        fs::write(project.join(format!("{ID}.jsonl")), "{}\n").unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        let session = home.inventory().sessions.remove(0);
+        (folder, home, session)
+    }
+
+    #[test]
+    fn a_log_that_was_just_written_is_not_edited() {
+        let (_folder, home, session) = home_with_session();
+        let after = |seconds: i64| session.modified + SignedDuration::from_secs(seconds);
+        home.editing_allowed(&session, after(10)).unwrap();
+        home.editing_allowed(&session, after(-11)).unwrap();
+        for seconds in [-1, 0, 9] {
+            let error = home.editing_allowed(&session, after(seconds)).unwrap_err();
+            assert_eq!(error.kind(), "recently-written");
+        }
+    }
+
+    #[test]
+    fn a_live_session_is_not_edited() {
+        let (folder, home, session) = home_with_session();
+        let fake = recto_testkit::FakeHome::new();
+        let announced = fake.announce(ID, "idle");
+        let sessions = folder.path().join("sessions");
+        fs::create_dir(&sessions).unwrap();
+        let place = sessions.join(announced.file_name().unwrap());
+        fs::copy(&announced, &place).unwrap();
+        let later = session.modified + SignedDuration::from_hours(1);
+        let error = home.editing_allowed(&session, later).unwrap_err();
+        assert_eq!(error.kind(), "live-session");
+        let dead =
+            fs::read_to_string(&place).unwrap().replace("\"procStart\":\"", "\"procStart\":\"9");
+        fs::write(&place, dead).unwrap();
+        home.editing_allowed(&session, later).unwrap();
+    }
+
+    #[test]
+    fn a_session_has_its_own_parts_and_no_others() {
+        let (folder, home, _) = home_with_session();
+        let write = |path: &str| {
+            let path = folder.path().join(path.replace("ID", ID));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{{\"sessionId\":\"{ID}\"}}\n")).unwrap();
+        };
+        for path in [
+            "projects/-w/ID/subagents/agent-a1.jsonl",
+            "projects/-w/ID/subagents/agent-a1.meta.json",
+            "projects/-w/ID/tool-results/x.txt",
+            "projects/-w/agent-b2.jsonl",
+            "todos/ID-agent-ID.json",
+            "tasks/ID/1.json",
+            "tasks/ID/.lock",
+            "file-history/ID/abc@v1",
+        ] {
+            write(path);
+        }
+        write("todos/other.json");
+        write("projects/-w/memory/MEMORY.md");
+        let inventory = home.inventory();
+        let parts = home.parts_of(&inventory, &inventory.sessions[0]).unwrap();
+        assert_eq!(parts.files.len(), 9);
+        let names = |path: &PathBuf| path.strip_prefix(folder.path()).unwrap().to_owned();
+        let directories: Vec<PathBuf> = parts.directories.iter().map(names).collect();
+        let expected = [
+            "projects/-w/ID/tool-results",
+            "projects/-w/ID/subagents",
+            "projects/-w/ID",
+            "tasks/ID",
+            "file-history/ID",
+        ];
+        assert_eq!(directories, expected.map(|path| PathBuf::from(path.replace("ID", ID))));
+    }
+}

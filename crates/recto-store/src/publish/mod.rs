@@ -1,0 +1,60 @@
+//! Publishing: how recto changes files so that nothing is ever lost.
+//!
+//! An operation is staged first: every new content is written beside its place
+//! and made durable, every old content is kept as a backup. Then the record of
+//! the operation is made durable with the steps that are left; that is the point
+//! of no return. Then the files take their names, each in one step of the
+//! system, and the record says that it is done. Whatever happens in between, the
+//! next [`Journal::open`] finishes the operation or takes it back, and every
+//! file is as it was before or as it should be after.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `journal` | the lock, the list of operations, the start of one |
+//! | `transaction` | staging and committing |
+//! | `notes` | which files were staged, so that a crash leaves none behind |
+//! | `apply` | one step forward or back |
+//! | `recovery` | what to do with an operation that was interrupted |
+//! | `undo` | undo and redo |
+//! | `prune` | forgetting old operations |
+//! | `backup`, `record`, `state`, `operation`, `bounds` | their parts |
+
+mod apply;
+mod backup;
+mod bounds;
+mod error;
+mod journal;
+mod notes;
+mod operation;
+mod prune;
+mod record;
+mod recovery;
+mod state;
+mod transaction;
+mod undo;
+
+#[cfg(test)]
+mod journal_tests;
+#[cfg(test)]
+mod model_tests;
+
+pub use error::PublishError;
+pub use journal::Intent;
+pub use journal::Journal;
+pub use journal::list_operations;
+pub use operation::Change;
+pub use operation::Operation;
+pub use operation::OperationId;
+pub use operation::Status;
+pub use prune::Prune;
+pub use prune::Pruned;
+pub use recovery::Recovered;
+pub use recovery::RecoveredAs;
+pub use state::FileIdentity;
+pub use state::FileState;
+pub use state::State;
+pub use transaction::Staged;
+pub use transaction::Transaction;
+pub use undo::Changed;
+pub use undo::Direction;
+pub use undo::Reversal;

@@ -1,0 +1,135 @@
+//! Operations: what was changed, when, and by which command.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use recto_log::SessionId;
+
+use super::state::State;
+
+/// The number of an operation. Numbers grow; none that was recorded comes again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OperationId(pub(crate) u64);
+
+impl OperationId {
+    /// The number.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for OperationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for OperationId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<OperationId, std::num::ParseIntError> {
+        text.parse().map(OperationId)
+    }
+}
+
+/// Whether an operation is in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It was done, or done again.
+    Done,
+    /// It was undone.
+    Undone,
+}
+
+impl Status {
+    /// `done` or `undone`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Done => "done",
+            Status::Undone => "undone",
+        }
+    }
+}
+
+/// What one operation did to one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path, absolute and without links.
+    pub path: PathBuf,
+    /// What was there; none for what was made.
+    pub before: Option<State>,
+    /// What is there since; none for what was removed.
+    pub after: Option<State>,
+}
+
+/// Something that changed files, with all that is needed to take it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Its number.
+    pub id: OperationId,
+    /// Grows with every change of any operation's status: tells what was last.
+    pub(crate) sequence: u64,
+    /// When it was done.
+    pub time: Timestamp,
+    /// The command, such as `rename`.
+    pub name: String,
+    /// What the command was given.
+    pub arguments: Vec<String>,
+    /// The version of recto.
+    pub version: String,
+    /// The home it worked in, without links.
+    pub home: PathBuf,
+    /// Directories outside the home that it was allowed to write to.
+    pub directories: Vec<PathBuf>,
+    /// The session it started from.
+    pub source: Option<SessionId>,
+    /// The session it made or changed.
+    pub result: Option<SessionId>,
+    /// Whether it is in force.
+    pub status: Status,
+    /// What it changed.
+    pub changes: Vec<Change>,
+    /// What is still to be done. Only there while it is done or undone, or if
+    /// that was interrupted.
+    pub(crate) pending: Option<Pending>,
+}
+
+impl Operation {
+    /// Whether it was interrupted. The next command that changes something
+    /// finishes it or takes it back.
+    pub fn is_unfinished(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// The bytes of all versions that are kept for it, before compression.
+    pub fn bytes(&self) -> u64 {
+        let states = self.changes.iter().filter_map(|change| change.before.as_ref());
+        states.filter_map(State::file).map(|file| file.bytes).sum()
+    }
+}
+
+/// The steps from the record before to this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pending {
+    /// The record to go back to; none if the operation is new.
+    pub(crate) previous: Option<Box<Operation>>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One change of one path, on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) path: PathBuf,
+    pub(crate) from: Option<State>,
+    pub(crate) to: Option<State>,
+    /// The new content, complete and durable, in the same directory.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
+impl From<&Step> for Change {
+    fn from(step: &Step) -> Change {
+        Change { path: step.path.clone(), before: step.from.clone(), after: step.to.clone() }
+    }
+}
