@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::ToolUseId;
 use crate::json::Elements;
+use crate::json::Member;
 use crate::json::Value;
 
 /// The `content` of a message or of a tool's result.
@@ -75,7 +76,11 @@ impl<'a> Iterator for Blocks<'a> {
     fn next(&mut self) -> Option<Block<'a>> {
         match self.text.take() {
             Some(text) => Some(Block::Text { text }),
-            None => self.elements.next().map(Block::of),
+            None => {
+                let mut fields = Fields::default();
+                let value = self.elements.next_seen(|member| fields.take(member))?;
+                Some(Block::from_fields(value, fields))
+            }
         }
     }
 }
@@ -154,7 +159,12 @@ pub enum Block<'a> {
 impl<'a> Block<'a> {
     /// Reads one element of a content array.
     pub fn of(value: Value<'a>) -> Block<'a> {
-        let fields = Fields::of(value);
+        let mut fields = Fields::default();
+        value.members().for_each(|member| fields.take(member));
+        Block::from_fields(value, fields)
+    }
+
+    fn from_fields(value: Value<'a>, fields: Fields<'a>) -> Block<'a> {
         match fields.kind.and_then(Value::as_str).as_deref() {
             Some("text") => match fields.text {
                 Some(text) => Block::Text { text },
@@ -216,27 +226,23 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(value: Value<'a>) -> Fields<'a> {
-        let mut fields = Fields::default();
-        for member in value.members() {
-            let slot = match &*member.key() {
-                "type" => &mut fields.kind,
-                "text" => &mut fields.text,
-                "thinking" => &mut fields.thinking,
-                "signature" => &mut fields.signature,
-                "data" => &mut fields.data,
-                "id" => &mut fields.id,
-                "name" => &mut fields.name,
-                "input" => &mut fields.input,
-                "tool_use_id" => &mut fields.tool_use_id,
-                "content" => &mut fields.content,
-                "is_error" => &mut fields.is_error,
-                "source" => &mut fields.source,
-                _ => continue,
-            };
-            *slot = Some(member.value);
-        }
-        fields
+    fn take(&mut self, member: Member<'a>) {
+        let slot = match &*member.key_bytes() {
+            b"type" => &mut self.kind,
+            b"text" => &mut self.text,
+            b"thinking" => &mut self.thinking,
+            b"signature" => &mut self.signature,
+            b"data" => &mut self.data,
+            b"id" => &mut self.id,
+            b"name" => &mut self.name,
+            b"input" => &mut self.input,
+            b"tool_use_id" => &mut self.tool_use_id,
+            b"content" => &mut self.content,
+            b"is_error" => &mut self.is_error,
+            b"source" => &mut self.source,
+            _ => return,
+        };
+        *slot = Some(member.value);
     }
 }
 

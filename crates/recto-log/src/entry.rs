@@ -18,6 +18,7 @@ use crate::System;
 use crate::ToolResult;
 use crate::json::Object;
 use crate::json::Value;
+use crate::json::byte_kinds;
 use crate::json::skip_space;
 use crate::schema;
 
@@ -83,7 +84,8 @@ fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> 
     if skip_space(text, 0) == text.len() {
         return empty(Kind::Blank, None);
     }
-    let object = match Object::parse(text) {
+    let kinds = byte_kinds(text);
+    let object = match Object::parse_by_kinds(text, kinds) {
         Ok(object) => object,
         Err(error) => {
             if let Ok(value) = Value::parse(text) {
@@ -106,7 +108,7 @@ fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> 
             return opaque(OpaqueReason::NotJson);
         }
     };
-    let utf8 = std::str::from_utf8(text);
+    let utf8 = if kinds.is_ascii { Ok("") } else { std::str::from_utf8(text) };
     if let Err(error) = utf8 {
         problems.add(ProblemKind::InvalidUtf8, format!("at byte {}", error.valid_up_to()));
     }
@@ -217,7 +219,7 @@ impl<'a> Entry<'a> {
 
     /// A field that names a line.
     pub fn uuid_field(&self, name: &str) -> Option<EntryUuid> {
-        self.str(name).map(|text| EntryUuid::new(&text))
+        EntryUuid::of(self.get(name)?)
     }
 
     /// The session that the line says it belongs to. Not reliable: the name of

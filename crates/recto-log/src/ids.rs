@@ -8,6 +8,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::json::Value;
+
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdError {
@@ -22,24 +24,35 @@ impl fmt::Display for IdError {
 
 impl std::error::Error for IdError {}
 
+/// The value of a lower case hexadecimal digit; above 15 for anything else.
+const DIGITS: [u8; 256] = {
+    let mut digits = [u8::MAX; 256];
+    let mut value: u8 = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};
+
 /// The bits of a uuid in its canonical spelling (lower case, 8-4-4-4-12).
-fn parse_uuid(text: &str) -> Option<u128> {
-    let bytes = text.as_bytes();
-    if bytes.len() != 36 {
+fn parse_uuid(text: &[u8]) -> Option<u128> {
+    let text: &[u8; 36] = text.try_into().ok()?;
+    if [text[8], text[13], text[18], text[23]] != [b'-'; 4] {
         return None;
     }
-    let mut bits: u128 = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        let digit = match (at, byte) {
-            (8 | 13 | 18 | 23, b'-') => continue,
-            (8 | 13 | 18 | 23, _) => return None,
-            (_, b'0'..=b'9') => byte - b'0',
-            (_, b'a'..=b'f') => byte - b'a' + 10,
-            _ => return None,
-        };
-        bits = (bits << 4) | u128::from(digit);
-    }
-    Some(bits)
+    // Each block of digits by itself; what is no digit shows in `odd`.
+    let mut odd = 0;
+    let mut number = |from: usize, to: usize| {
+        text[from..to].iter().fold(0u64, |number, byte| {
+            let digit = DIGITS[usize::from(*byte)];
+            odd |= digit;
+            (number << 4) | u64::from(digit & 15)
+        })
+    };
+    let high = (number(0, 8) << 32) | (number(9, 13) << 16) | number(14, 18);
+    let low = (number(19, 23) << 48) | number(24, 36);
+    (odd < 16).then_some((u128::from(high) << 64) | u128::from(low))
 }
 
 fn write_uuid(f: &mut fmt::Formatter<'_>, bits: u128) -> fmt::Result {
@@ -58,19 +71,38 @@ fn write_uuid(f: &mut fmt::Formatter<'_>, bits: u128) -> fmt::Result {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryUuid(Packed);
 
+/// The bits are in two halves: a `u128` would need more room around it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Packed {
-    Bits(u128),
+    Bits { high: u64, low: u64 },
     Text(Box<str>),
 }
 
 impl EntryUuid {
     /// Any text is a line's uuid if the log says so.
     pub fn new(text: &str) -> EntryUuid {
-        EntryUuid(match parse_uuid(text) {
-            Some(bits) => Packed::Bits(bits),
-            None => Packed::Text(text.into()),
-        })
+        EntryUuid::usual(text.as_bytes()).unwrap_or_else(|| EntryUuid(Packed::Text(text.into())))
+    }
+
+    /// The uuid that a string of a log names.
+    pub(crate) fn of(value: Value<'_>) -> Option<EntryUuid> {
+        match EntryUuid::usual(value.string_inside()?) {
+            Some(uuid) => Some(uuid),
+            None => value.as_str().map(|text| EntryUuid::new(&text)),
+        }
+    }
+
+    fn usual(text: &[u8]) -> Option<EntryUuid> {
+        let bits = parse_uuid(text)?;
+        Some(EntryUuid(Packed::Bits { high: (bits >> 64) as u64, low: bits as u64 }))
+    }
+
+    /// Whether it is the empty text, which names nothing.
+    pub fn is_empty(&self) -> bool {
+        match &self.0 {
+            Packed::Bits { .. } => false,
+            Packed::Text(text) => text.is_empty(),
+        }
     }
 
     /// The uuid with these bits.
@@ -116,7 +148,9 @@ pub const UUID_LENGTH: usize = 36;
 impl fmt::Display for EntryUuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Packed::Bits(bits) => write_uuid(f, *bits),
+            Packed::Bits { high, low } => {
+                write_uuid(f, (u128::from(*high) << 64) | u128::from(*low))
+            }
             Packed::Text(text) => f.write_str(text),
         }
     }
@@ -148,7 +182,7 @@ impl FromStr for SessionId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<SessionId, IdError> {
-        parse_uuid(text).map(SessionId).ok_or(IdError { what: "a session id" })
+        parse_uuid(text.as_bytes()).map(SessionId).ok_or(IdError { what: "a session id" })
     }
 }
 
@@ -270,12 +304,16 @@ mod tests {
             "00000000-0000-0000-0000-000000000000",
             "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718",
             "3F2A1B4C-9d8e-4f70-a1b2-c3d4e5f60718",
+            "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f6071g",
+            "3f2a1b4c-9d8e-4f70-a1b2\u{e9}c3d4e5f6071",
+            "3f2a1b4c09d8e-4f70-a1b2-c3d4e5f60718",
+            "ffffffff-ffff-ffff-ffff-ffffffffffff",
             "u1",
             "",
         ] {
             assert_eq!(EntryUuid::new(text).to_string(), text);
         }
-        assert!(size_of::<EntryUuid>() <= 32);
+        assert!(size_of::<Option<EntryUuid>>() <= 24);
     }
 
     #[test]

@@ -105,6 +105,12 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
+/// The buffer of a reader at first.
+const FIRST_BUFFER: usize = 256 * 1024;
+
+/// A buffer larger than this is not used again.
+const MOST_KEPT_BUFFER: usize = 4 * 1024 * 1024;
+
 /// The lines of a reader, through one buffer that is used again.
 ///
 /// The buffer grows to the longest line below the cap and no further: of a
@@ -124,9 +130,18 @@ pub struct LineReader<R> {
 impl<R: Read> LineReader<R> {
     /// Reads lines from the start of a log.
     pub fn new(reader: R) -> LineReader<R> {
+        LineReader::with_buffer(reader, Vec::new())
+    }
+
+    /// Uses a buffer that a reader before has given back.
+    pub fn with_buffer(reader: R, mut buffer: Vec<u8>) -> LineReader<R> {
+        // What is in it does not matter, so that it is not cleared each time.
+        if buffer.len() < FIRST_BUFFER {
+            buffer.resize(FIRST_BUFFER, 0);
+        }
         LineReader {
             reader,
-            buffer: vec![0; 256 * 1024],
+            buffer,
             start: 0,
             filled: 0,
             ended: false,
@@ -134,6 +149,11 @@ impl<R: Read> LineReader<R> {
             number: 1,
             cap: DEFAULT_LINE_CAP,
         }
+    }
+
+    /// Gives the buffer back for another reader, unless a long line made it large.
+    pub fn into_buffer(self) -> Vec<u8> {
+        if self.buffer.len() > MOST_KEPT_BUFFER { Vec::new() } else { self.buffer }
     }
 
     /// Says where in the file the reader stands.

@@ -78,9 +78,13 @@ impl<'a> Message<'a> {
         self.object.str("stop_reason")
     }
 
+    /// The `usage` of the message as it is in the log.
+    pub fn usage_value(&self) -> Option<Value<'a>> {
+        self.object.get("usage").or(self.outer_usage).filter(|value| value.is_object())
+    }
+
     /// The tokens of the whole API message, repeated on each of its lines.
     pub fn usage(&self) -> Option<Usage> {
-        let value = self.object.get("usage").or(self.outer_usage)?;
-        value.is_object().then(|| Usage::of(value))
+        self.usage_value().map(Usage::of)
     }
 }

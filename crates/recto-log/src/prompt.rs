@@ -9,6 +9,7 @@
 use crate::Block;
 use crate::Entry;
 use crate::Kind;
+use crate::json::Value;
 
 /// What a user line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,26 +48,49 @@ pub fn classify_user(entry: &Entry<'_>) -> UserText {
     let Some(message) = entry.message().filter(|_| entry.kind() == Kind::User) else {
         return UserText::Nothing;
     };
-    if entry.is_compact_summary() {
-        return UserText::CompactSummary;
-    }
-    let content = message.content();
-    let (mut first_text, mut is_empty) = (None, true);
-    for block in content.blocks() {
-        is_empty = false;
+    let mut seen = UserBlocks::default();
+    message.content().blocks().for_each(|block| seen.see(&block));
+    classify_blocks(entry, &seen)
+}
+
+/// What of the content of a user line tells who wrote it, gathered block by
+/// block.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UserBlocks<'a> {
+    has_blocks: bool,
+    has_result: bool,
+    first_text: Option<Value<'a>>,
+}
+
+impl<'a> UserBlocks<'a> {
+    /// Takes in the next block.
+    pub fn see(&mut self, block: &Block<'a>) {
+        self.has_blocks = true;
         match block {
-            Block::ToolResult { .. } => return UserText::ToolResult,
+            Block::ToolResult { .. } => self.has_result = true,
             // Only the beginning is looked at; a picture can stand before it.
-            Block::Text { text } if first_text.is_none() => first_text = text.as_str(),
+            Block::Text { text } if text.is_string() => {
+                self.first_text = self.first_text.or(Some(*text));
+            }
             _ => {}
         }
     }
-    let text = first_text.unwrap_or_default();
-    match by_marker(&text) {
+}
+
+/// Sorts a line of kind [`Kind::User`] that has a message, by its blocks.
+pub fn classify_blocks(entry: &Entry<'_>, blocks: &UserBlocks<'_>) -> UserText {
+    if entry.is_compact_summary() {
+        return UserText::CompactSummary;
+    }
+    if blocks.has_result {
+        return UserText::ToolResult;
+    }
+    let marked = blocks.first_text.and_then(marker_of);
+    match marked {
         Some(UserText::Meta) | None => {}
         Some(marked) => return marked,
     }
-    if entry.is_meta() || by_marker(&text) == Some(UserText::Meta) {
+    if entry.is_meta() || marked == Some(UserText::Meta) {
         return UserText::Meta;
     }
     if let Some(origin) = entry.get("origin").and_then(|origin| origin.str("kind")) {
@@ -76,10 +100,20 @@ pub fn classify_user(entry: &Entry<'_>) -> UserText {
             _ => {}
         }
     }
-    if is_empty {
+    if !blocks.has_blocks {
         return UserText::Nothing;
     }
     if entry.is_sidechain() { UserText::AgentTask } else { UserText::Human }
+}
+
+/// The marker at the beginning of a text. Most texts begin otherwise, and need
+/// not be read to see that.
+fn marker_of(text: Value<'_>) -> Option<UserText> {
+    match text.text_start() {
+        None => None,
+        Some(start) if start.is_ascii_graphic() && !b"[<C\\".contains(&start) => None,
+        Some(_) => by_marker(&text.as_str()?),
+    }
 }
 
 /// The client marks its own texts by how they begin.

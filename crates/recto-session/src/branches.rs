@@ -224,12 +224,12 @@ impl Steps {
                 if node.line > session.node(step.last).line {
                     step.last = id;
                 }
-                step.time = step.time.max(node.time);
+                step.time = step.time.max(node.time());
             }
             None => self.steps.push(Step {
                 first: id,
                 last: id,
-                time: node.time,
+                time: node.time(),
                 is_answer: node.kind == Kind::Assistant && !node.flags.is_synthetic,
                 says,
                 above: None,

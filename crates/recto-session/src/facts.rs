@@ -4,8 +4,6 @@
 //! Kept apart from the graph, because each of them has its own key: lines of
 //! one message can be anywhere in the log, and so can a call and its result.
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
 use recto_log::AgentId;
 use recto_log::CompactMetadata;
@@ -21,6 +19,8 @@ use crate::NameId;
 use crate::Names;
 use crate::Node;
 use crate::NodeId;
+use crate::hash::IdMap;
+use crate::node::Moment;
 
 /// Tokens, added up or of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +36,22 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// Those that a `usage` names.
+    fn of(usage: Value<'_>) -> Tokens {
+        let mut tokens = Tokens::default();
+        for member in usage.members() {
+            let slot = match member.raw_key {
+                b"input_tokens" => &mut tokens.input,
+                b"output_tokens" => &mut tokens.output,
+                b"cache_creation_input_tokens" => &mut tokens.cache_creation,
+                b"cache_read_input_tokens" => &mut tokens.cache_read,
+                _ => continue,
+            };
+            *slot = member.value.as_u64().unwrap_or(0);
+        }
+        tokens
+    }
+
     /// Everything that was sent.
     pub fn context(&self) -> u64 {
         self.input.saturating_add(self.cache_creation).saturating_add(self.cache_read)
@@ -85,18 +101,26 @@ pub struct ToolCall {
     pub result: Option<NodeId>,
     /// Whether it failed.
     pub is_error: bool,
-    /// When it was called and when it ended, by the times of the lines.
-    pub called: Option<Timestamp>,
-    /// See `called`.
-    pub ended: Option<Timestamp>,
+    called: Moment,
+    ended: Moment,
     /// More results or calls with the same id, which clients drop.
     pub repeated: u32,
 }
 
 impl ToolCall {
+    /// When it was called, by the time of the line.
+    pub fn called(&self) -> Option<Timestamp> {
+        self.called.get()
+    }
+
+    /// When it ended, by the time of the line.
+    pub fn ended(&self) -> Option<Timestamp> {
+        self.ended.get()
+    }
+
     /// How long it took, where both times are known, in milliseconds.
     pub fn milliseconds(&self) -> Option<i64> {
-        let span = self.ended?.duration_since(self.called?);
+        let span = self.ended()?.duration_since(self.called()?);
         i64::try_from(span.as_millis()).ok().filter(|span| *span >= 0)
     }
 }
@@ -174,10 +198,10 @@ pub struct AgentRun {
 pub struct Facts {
     /// The API messages, in the order of their first lines.
     pub messages: Vec<Message>,
-    by_message: HashMap<NameId, usize>,
+    by_message: IdMap<NameId, u32>,
     /// The tool calls, in the order in which call or result first came.
     pub calls: Vec<ToolCall>,
-    by_call: HashMap<NameId, usize>,
+    by_call: IdMap<NameId, u32>,
     /// The compactions.
     pub compactions: Vec<Compaction>,
     /// The files that were read or changed.
@@ -191,9 +215,20 @@ pub struct Facts {
 impl Facts {
     /// Takes in a line that has become a node. A line that repeats a uuid is
     /// not taken in again.
-    pub(crate) fn add(&mut self, entry: &Entry<'_>, id: NodeId, node: &Node, names: &mut Names) {
+    pub(crate) fn add(
+        &mut self,
+        entry: &Entry<'_>,
+        message: Option<&recto_log::Message<'_>>,
+        id: NodeId,
+        node: &Node,
+        names: &mut Names,
+    ) {
         match node.kind {
-            Kind::Assistant => self.add_answer(entry, id, node, names),
+            Kind::Assistant => {
+                if let (Some(key), Some(message)) = (node.message, message) {
+                    self.add_answer(entry, (key, message), id, node, names);
+                }
+            }
             Kind::System => self.add_system(entry, id),
             _ => {}
         }
@@ -209,13 +244,19 @@ impl Facts {
         }
     }
 
-    fn add_answer(&mut self, entry: &Entry<'_>, id: NodeId, node: &Node, names: &mut Names) {
-        let (Some(key), Some(message)) = (node.message, entry.message()) else { return };
-        let at = *self.by_message.entry(key).or_insert(self.messages.len());
+    fn add_answer(
+        &mut self,
+        entry: &Entry<'_>,
+        (key, message): (NameId, &recto_log::Message<'_>),
+        id: NodeId,
+        node: &Node,
+        names: &mut Names,
+    ) {
+        let at = *self.by_message.entry(key).or_insert(self.messages.len() as u32) as usize;
         if at == self.messages.len() {
             self.messages.push(Message {
                 id: key,
-                request: entry.request_id().map(|request| names.add(request.as_str())),
+                request: entry.str("requestId").map(|request| names.add(&request)),
                 nodes: Vec::new(),
                 model: node.model,
                 stop_reason: None,
@@ -226,13 +267,8 @@ impl Facts {
         }
         let known = &mut self.messages[at];
         known.nodes.push(id);
-        let Some(usage) = message.usage() else { return };
-        let tokens = Tokens {
-            input: usage.input_tokens.unwrap_or(0),
-            output: usage.output_tokens.unwrap_or(0),
-            cache_creation: usage.cache_creation_input_tokens.unwrap_or(0),
-            cache_read: usage.cache_read_input_tokens.unwrap_or(0),
-        };
+        let Some(usage) = message.usage_value() else { return };
+        let tokens = Tokens::of(usage);
         let stop = message.stop_reason().map(|reason| names.add(&reason));
         let is_better = match (known.stop_reason, stop) {
             (None, Some(_)) => true,
@@ -258,7 +294,7 @@ impl Facts {
     }
 
     fn call_at(&mut self, id: NameId) -> &mut ToolCall {
-        let at = *self.by_call.entry(id).or_insert(self.calls.len());
+        let at = *self.by_call.entry(id).or_insert(self.calls.len() as u32) as usize;
         if at == self.calls.len() {
             self.calls.push(ToolCall {
                 id,
@@ -266,8 +302,8 @@ impl Facts {
                 call: None,
                 result: None,
                 is_error: false,
-                called: None,
-                ended: None,
+                called: Moment::NONE,
+                ended: Moment::NONE,
                 repeated: 0,
             });
         }
@@ -298,9 +334,9 @@ impl Facts {
 
     /// What the client keeps of a result for itself.
     fn add_structured(&mut self, entry: &Entry<'_>, id: NodeId, call: NameId, names: &mut Names) {
-        let tool = self.by_call.get(&call).and_then(|at| self.calls[*at].name);
-        let tool = tool.map(|name| names.text(name).to_owned());
-        let Some(result) = entry.tool_result(tool.as_deref()) else { return };
+        let tool = self.by_call.get(&call).and_then(|at| self.calls[*at as usize].name);
+        let tool = tool.map(|name| names.text(name));
+        let Some(result) = entry.tool_result(tool) else { return };
         let mut touch = |path: Option<Value<'_>>, action, patch: Option<StructuredPatch<'_>>| {
             let Some(path) = path.and_then(Value::as_str) else { return };
             let (added, removed) = patch.map_or((0, 0), StructuredPatch::line_counts);
@@ -343,11 +379,11 @@ impl Facts {
 
     /// A tool call by its id.
     pub fn call(&self, id: NameId) -> Option<&ToolCall> {
-        self.by_call.get(&id).map(|at| &self.calls[*at])
+        self.by_call.get(&id).map(|at| &self.calls[*at as usize])
     }
 
     /// An API message by its id.
     pub fn message(&self, id: NameId) -> Option<&Message> {
-        self.by_message.get(&id).map(|at| &self.messages[*at])
+        self.by_message.get(&id).map(|at| &self.messages[*at as usize])
     }
 }

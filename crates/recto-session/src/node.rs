@@ -1,5 +1,7 @@
 //! Lines of the chain as facts, without their text.
 
+use std::ops::Deref;
+
 use jiff::Timestamp;
 use recto_log::EntryUuid;
 use recto_log::Kind;
@@ -63,6 +65,65 @@ pub enum BlockFact {
     Other,
 }
 
+/// The blocks of a line. Most lines have one, which takes no memory of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BlockFacts(Few);
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum Few {
+    #[default]
+    None,
+    One(BlockFact),
+    Many(Box<[BlockFact]>),
+}
+
+impl Deref for BlockFacts {
+    type Target = [BlockFact];
+
+    fn deref(&self) -> &[BlockFact] {
+        match &self.0 {
+            Few::None => &[],
+            Few::One(block) => std::slice::from_ref(block),
+            Few::Many(blocks) => blocks,
+        }
+    }
+}
+
+impl FromIterator<BlockFact> for BlockFacts {
+    fn from_iter<I: IntoIterator<Item = BlockFact>>(blocks: I) -> BlockFacts {
+        let mut blocks = blocks.into_iter();
+        let Some(first) = blocks.next() else { return BlockFacts(Few::None) };
+        let Some(second) = blocks.next() else { return BlockFacts(Few::One(first)) };
+        BlockFacts(Few::Many([first, second].into_iter().chain(blocks).collect()))
+    }
+}
+
+impl<'a> IntoIterator for &'a BlockFacts {
+    type Item = &'a BlockFact;
+    type IntoIter = std::slice::Iter<'a, BlockFact>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// A time in milliseconds, or none, in eight bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment(i64);
+
+impl Moment {
+    pub(crate) const NONE: Moment = Moment(i64::MIN);
+
+    pub(crate) fn of(time: Option<Timestamp>) -> Moment {
+        time.map_or(Moment::NONE, |time| Moment(time.as_millisecond()))
+    }
+
+    pub(crate) fn get(self) -> Option<Timestamp> {
+        // The smallest number is no time, so it is none.
+        Timestamp::from_millisecond(self.0).ok()
+    }
+}
+
 /// Yes-or-no facts of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags {
@@ -109,15 +170,15 @@ pub struct Node {
     /// What it follows.
     pub parent: Parent,
     /// What it follows in meaning, across a compaction.
-    pub logical_parent: Option<EntryUuid>,
-    /// The call's line that a result belongs to (`sourceToolAssistantUUID`).
-    pub source: Option<EntryUuid>,
+    pub logical_parent: Option<Box<EntryUuid>>,
     /// The line's number, from 1.
     pub line: u64,
     /// Where the line starts in the file.
     pub offset: u64,
     /// How long it is.
-    pub length: u64,
+    pub length: u32,
+    /// How many bytes of JSON its content takes.
+    pub content_bytes: u32,
     /// What it is.
     pub kind: Kind,
     /// The subtype of a system line, or the type of an attachment.
@@ -125,23 +186,26 @@ pub struct Node {
     /// What a user line is; `Nothing` for others.
     pub user: UserText,
     /// When it was written.
-    pub time: Option<Timestamp>,
+    pub(crate) time: Moment,
     /// The API message that it is part of.
     pub message: Option<NameId>,
     /// The model that answered.
     pub model: Option<NameId>,
     /// Yes-or-no facts.
     pub flags: Flags,
-    /// How many bytes of JSON its content takes.
-    pub content_bytes: u32,
     /// The blocks of its content, where that is an array.
-    pub blocks: Box<[BlockFact]>,
+    pub blocks: BlockFacts,
 }
 
 impl Node {
     /// Where the line is in the file.
     pub fn span(&self) -> Span {
-        Span { offset: self.offset, length: self.length }
+        Span { offset: self.offset, length: u64::from(self.length) }
+    }
+
+    /// When it was written. Clients count milliseconds, and so does this.
+    pub fn time(&self) -> Option<Timestamp> {
+        self.time.get()
     }
 
     /// Whether the line is part of what was said: a user or assistant line.
@@ -152,5 +216,34 @@ impl Node {
     /// Whether the line holds a tool's result.
     pub fn has_result(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, BlockFact::ToolResult { .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_takes_little_memory() {
+        assert!(size_of::<Node>() <= 128, "{}", size_of::<Node>());
+    }
+
+    #[test]
+    fn blocks_are_the_same_however_many_there_are() {
+        for count in 0..4 {
+            let all = vec![BlockFact::Media; count];
+            let facts: BlockFacts = all.iter().copied().collect();
+            assert_eq!(*facts, *all);
+        }
+    }
+
+    #[test]
+    fn a_time_is_kept_to_the_millisecond() {
+        for text in ["2026-11-16T00:16:12.116Z", "1969-12-31T23:59:59.999Z", "9999-01-01T00:00:00Z"]
+        {
+            let time: Timestamp = text.parse().unwrap();
+            assert_eq!(Moment::of(Some(time)).get(), Some(time));
+        }
+        assert_eq!(Moment::of(None).get(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The fold: entries in, session out.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use jiff::Timestamp;
 use memchr::memmem;
@@ -9,12 +9,16 @@ use recto_log::Content;
 use recto_log::Entry;
 use recto_log::EntryUuid;
 use recto_log::Kind;
+use recto_log::Message;
 use recto_log::OpaqueReason;
+use recto_log::UserBlocks;
 use recto_log::UserText;
-use recto_log::classify_user;
+use recto_log::classify_blocks;
 use recto_log::json::Value;
+use recto_log::parse_time;
 
 use crate::BlockFact;
+use crate::BlockFacts;
 use crate::Facts;
 use crate::Flags;
 use crate::NameId;
@@ -22,6 +26,10 @@ use crate::Names;
 use crate::Node;
 use crate::NodeId;
 use crate::Parent;
+use crate::hash::IdMap;
+use crate::hash::Places;
+use crate::hash::Seeded;
+use crate::node::Moment;
 use crate::record::Records;
 
 /// What lines outside the chain say; of each kind the last one counts.
@@ -45,11 +53,11 @@ pub struct Meta {
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     nodes: Vec<Node>,
-    by_uuid: HashMap<EntryUuid, NodeId>,
+    by_uuid: Places,
     /// Parents that are not there (yet), and the lines that wait for them.
     missing: Vec<EntryUuid>,
-    missing_by_uuid: HashMap<EntryUuid, u32>,
-    waiting: HashMap<u32, Vec<NodeId>>,
+    missing_by_uuid: Places,
+    waiting: IdMap<u32, Vec<NodeId>>,
     names: Names,
     facts: Facts,
     /// What lines outside the chain say.
@@ -119,7 +127,7 @@ impl Session {
                 self.meta.last_prompt =
                     prompt.map(|text| text.into_owned()).or(self.meta.last_prompt.take());
                 // An empty name names nothing, so the one before stands.
-                let leaf = last.leaf.filter(|leaf| *leaf != EntryUuid::new(""));
+                let leaf = last.leaf.filter(|leaf| !leaf.is_empty());
                 self.meta.leaf = leaf.or(self.meta.leaf.take());
             }
             Kind::PermissionMode => {
@@ -139,37 +147,43 @@ impl Session {
             self.without_uuid.push(entry.line().number);
             return;
         };
-        let node = self.node_of(entry, uuid);
-        match self.by_uuid.get(&node.uuid) {
+        let message = entry.message();
+        let known = self.find(&uuid);
+        let node = self.node_of(entry, uuid, message.as_ref());
+        match known {
             // The last line with a uuid counts, at the place of the first.
-            Some(&known) => {
+            Some(known) => {
                 self.repeated.push(self.nodes[known.index()].line);
                 self.wait_for_parent(known, node.parent);
                 self.nodes[known.index()] = node;
             }
             None => {
                 let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-                self.facts.add(entry, id, &node, &mut self.names);
+                self.facts.add(entry, message.as_ref(), id, &node, &mut self.names);
                 self.add_node(id, node);
             }
         }
     }
 
     fn add_node(&mut self, id: NodeId, node: Node) {
-        let (uuid, parent) = (node.uuid.clone(), node.parent);
+        let parent = node.parent;
         self.nodes.push(node);
+        let nodes = &self.nodes;
+        let uuid = &nodes[id.index()].uuid;
+        let uuid_at = |seeded: &Seeded, at: u32| seeded.hash_one(&nodes[at as usize].uuid);
+        self.by_uuid.add(uuid, id.0, uuid_at);
+        let awaited = self.missing_place(uuid);
         self.wait_for_parent(id, parent);
         // Lines that came before their parent find it now; a line may be its own.
-        if let Some(missing) = self.missing_by_uuid.get(&uuid)
-            && let Some(children) = self.waiting.remove(missing)
+        if let Some(missing) = awaited
+            && let Some(children) = self.waiting.remove(&missing)
         {
             for child in children {
-                if self.nodes[child.index()].parent == Parent::Missing(*missing) {
+                if self.nodes[child.index()].parent == Parent::Missing(missing) {
                     self.nodes[child.index()].parent = Parent::Node(id);
                 }
             }
         }
-        self.by_uuid.insert(uuid, id);
     }
 
     fn wait_for_parent(&mut self, child: NodeId, parent: Parent) {
@@ -178,21 +192,33 @@ impl Session {
         }
     }
 
-    fn node_of(&mut self, entry: &Entry<'_>, uuid: EntryUuid) -> Node {
+    fn node_of(
+        &mut self,
+        entry: &Entry<'_>,
+        uuid: EntryUuid,
+        message: Option<&Message<'_>>,
+    ) -> Node {
         let line = entry.line();
         // An empty name names nothing.
-        let parent = entry.parent_uuid().filter(|parent| *parent != EntryUuid::new(""));
+        let parent = entry.parent_uuid().filter(|parent| !parent.is_empty());
         let parent = parent.map_or(Parent::Root, |parent| self.parent_of(parent));
-        let message = entry.message();
-        let content = message.as_ref().map_or(Content::Missing, |message| message.content());
+        let content = message.map_or(Content::Missing, |message| message.content());
+        let mut seen = UserBlocks::default();
+        let seen_blocks = content.blocks().inspect(|block| seen.see(block));
         let blocks = match content {
             // What is no object is no block: clients pass over it.
-            Content::Blocks(array) => array
-                .elements()
-                .filter(|element| element.is_object())
-                .map(|element| self.block_fact(Block::of(element)))
+            Content::Blocks(_) => seen_blocks
+                .filter(|block| !matches!(block, Block::Unknown { value } if !value.is_object()))
+                .map(|block| self.block_fact(block))
                 .collect(),
-            Content::Text(_) | Content::Missing | Content::Other(_) => Box::default(),
+            Content::Text(_) | Content::Missing | Content::Other(_) => {
+                seen_blocks.for_each(drop);
+                BlockFacts::default()
+            }
+        };
+        let user = match (entry.kind(), message) {
+            (Kind::User, Some(_)) => classify_blocks(entry, &seen),
+            _ => UserText::Nothing,
         };
         let is = |name: &str| entry.object().is_true(name);
         let flags = Flags {
@@ -200,7 +226,7 @@ impl Session {
             is_meta: entry.is_meta(),
             is_compact_summary: entry.is_compact_summary(),
             is_api_error: entry.is_api_error(),
-            is_synthetic: message.as_ref().is_some_and(|message| message.is_synthetic()),
+            is_synthetic: message.is_some_and(|message| message.is_synthetic()),
             is_aborted: is("isAbortedMidStream"),
             is_string: matches!(content, Content::Text(_)),
             has_message: message.is_some(),
@@ -209,20 +235,21 @@ impl Session {
             has_byte_order_mark: entry.bytes().starts_with(b"\xef\xbb\xbf"),
             is_broken_text: !entry.is_utf8() || has_lone_surrogate(entry.bytes()),
         };
-        let model = message.as_ref().and_then(|message| message.model());
+        let model = message.and_then(|message| message.model());
         Node {
             uuid,
             parent,
-            logical_parent: entry.uuid_field("logicalParentUuid"),
-            source: entry.uuid_field("sourceToolAssistantUUID"),
+            logical_parent: entry.uuid_field("logicalParentUuid").map(Box::new),
             line: line.number,
             offset: line.offset,
-            length: line.length,
+            length: u32::try_from(line.length).unwrap_or(u32::MAX),
             kind: entry.kind(),
             subtype: entry.subtype().map(|name| self.names.add(&name)),
-            user: if entry.kind() == Kind::User { classify_user(entry) } else { UserText::Nothing },
-            time: timestamp(entry),
-            message: message.and_then(|message| message.id()).map(|id| self.names.add(id.as_str())),
+            user,
+            time: Moment::of(timestamp(entry)),
+            message: message
+                .and_then(|message| message.object().str("id"))
+                .map(|id| self.names.add(&id)),
             model: model.map(|model| self.names.add(&model)),
             flags,
             content_bytes: match content {
@@ -236,16 +263,28 @@ impl Session {
     }
 
     fn parent_of(&mut self, uuid: EntryUuid) -> Parent {
-        if let Some(&node) = self.by_uuid.get(&uuid) {
+        // Most lines follow the one before.
+        if let (Some(last), Some(node)) = (self.nodes.last(), self.nodes.len().checked_sub(1))
+            && last.uuid == uuid
+        {
+            return Parent::Node(NodeId(node as u32));
+        }
+        if let Some(node) = self.find(&uuid) {
             return Parent::Node(node);
         }
-        if let Some(&missing) = self.missing_by_uuid.get(&uuid) {
+        if let Some(missing) = self.missing_place(&uuid) {
             return Parent::Missing(missing);
         }
-        let missing = u32::try_from(self.missing.len()).unwrap_or(u32::MAX);
-        self.missing.push(uuid.clone());
-        self.missing_by_uuid.insert(uuid, missing);
-        Parent::Missing(missing)
+        let place = u32::try_from(self.missing.len()).unwrap_or(u32::MAX);
+        self.missing.push(uuid);
+        let missing = &self.missing;
+        let uuid_at = |seeded: &Seeded, at: u32| seeded.hash_one(&missing[at as usize]);
+        self.missing_by_uuid.add(&missing[place as usize], place, uuid_at);
+        Parent::Missing(place)
+    }
+
+    fn missing_place(&self, uuid: &EntryUuid) -> Option<u32> {
+        self.missing_by_uuid.find(uuid, |at| self.missing[at as usize] == *uuid)
     }
 
     fn block_fact(&mut self, block: Block<'_>) -> BlockFact {
@@ -254,11 +293,11 @@ impl Session {
             self.names.add(&text)
         };
         match block {
-            Block::Text { text } => {
-                BlockFact::Text { is_blank: text.as_str().is_none_or(|text| is_blank(&text)) }
-            }
+            Block::Text { text } => BlockFact::Text { is_blank: is_blank_value(text) },
             Block::Thinking { signature, .. } => BlockFact::Thinking {
-                is_signed: signature.and_then(Value::as_str).is_some_and(|text| !text.is_empty()),
+                is_signed: signature
+                    .and_then(Value::string_inside)
+                    .is_some_and(|text| !text.is_empty()),
             },
             Block::RedactedThinking { .. } => BlockFact::Thinking { is_signed: true },
             Block::ToolUse { id, name: tool, .. } => {
@@ -286,7 +325,7 @@ impl Session {
 
     /// The line with a uuid.
     pub fn find(&self, uuid: &EntryUuid) -> Option<NodeId> {
-        self.by_uuid.get(uuid).copied()
+        self.by_uuid.find(uuid, |at| self.nodes[at as usize].uuid == *uuid).map(NodeId)
     }
 
     /// All lines with their ids.
@@ -339,6 +378,15 @@ pub(crate) fn is_blank(text: &str) -> bool {
     trim(text).is_empty()
 }
 
+/// The same for a text that is still in its line: most show that they are not
+/// blank by their first character, and need not be read further.
+fn is_blank_value(text: Value<'_>) -> bool {
+    match text.text_start() {
+        Some(start) if start.is_ascii_graphic() && start != b'\\' => false,
+        _ => text.as_str().is_none_or(|text| is_blank(&text)),
+    }
+}
+
 /// A text without the white space around it, as JavaScript sees white space.
 pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
@@ -347,7 +395,7 @@ pub(crate) fn trim(text: &str) -> &str {
 /// The time of a chain line. Only an own `timestamp` that is a string counts
 /// for the client.
 fn timestamp(entry: &Entry<'_>) -> Option<Timestamp> {
-    entry.str("timestamp")?.parse().ok()
+    parse_time(&entry.str("timestamp")?)
 }
 
 /// Whether a line holds the escape of a lone surrogate, which the API refuses.

@@ -260,7 +260,7 @@ fn owners(session: &Session) -> Vec<Option<NodeId>> {
 fn add_line(session: &Session, turn: &mut Turn, id: NodeId) {
     let node = session.node(id);
     turn.nodes.push(id);
-    if let Some(time) = node.time {
+    if let Some(time) = node.time() {
         turn.started = Some(turn.started.map_or(time, |started| started.min(time)));
         turn.ended = Some(turn.ended.map_or(time, |ended| ended.max(time)));
     }

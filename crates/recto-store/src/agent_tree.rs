@@ -111,7 +111,7 @@ fn read_agent(file: AgentFile) -> Result<Agent, crate::StoreError> {
     for message in loaded.session.facts().messages.iter().filter(|message| !message.is_synthetic) {
         tokens.add(message.tokens);
     }
-    let times = || loaded.session.nodes().iter().filter_map(|node| node.time);
+    let times = || loaded.session.nodes().iter().filter_map(|node| node.time());
     Ok(Agent {
         meta: file.meta(),
         kind: if is_helper { FileKind::Helper } else { digest.kind },
@@ -185,7 +185,7 @@ fn call_at_that_time(session: &Session, started: Option<Timestamp>) -> Option<St
         call.name.is_some_and(|name| matches!(session.name(name), "Task" | "Agent"))
     });
     let near = calls.filter_map(|call| {
-        let apart = started.duration_since(call.called?).abs();
+        let apart = started.duration_since(call.called()?).abs();
         (apart.as_millis() <= 1000).then_some((apart, call.id))
     });
     near.min_by_key(|(apart, _)| *apart).map(|(_, id)| session.name(id).to_owned())

@@ -49,7 +49,7 @@ impl Swept<'_> {
         Place {
             log: self.log.clone(),
             turn: turn.map_or(0, |turn| turn.number),
-            time: node.time,
+            time: node.time(),
             line: node.line,
             call: call.map(|call| self.session().name(call).to_owned()),
         }

@@ -11,6 +11,7 @@ mod canonical;
 mod number;
 mod patch;
 mod scan;
+mod special;
 mod string;
 mod value;
 mod write;
@@ -32,3 +33,4 @@ pub use write::ArrayWriter;
 pub use write::ObjectWriter;
 
 pub(crate) use scan::skip_space;
+pub(crate) use special::byte_kinds;

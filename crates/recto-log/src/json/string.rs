@@ -11,13 +11,13 @@ use memchr::memchr;
 /// when it loads the line.
 pub(super) fn decode(inside: &[u8]) -> Cow<'_, str> {
     let Some(first) = memchr(b'\\', inside) else {
-        return String::from_utf8_lossy(inside);
+        return lossy(inside);
     };
     let mut text = String::with_capacity(inside.len());
     let mut rest = inside;
     let mut escape = first;
     loop {
-        text.push_str(&String::from_utf8_lossy(&rest[..escape]));
+        text.push_str(&lossy(&rest[..escape]));
         rest = &rest[escape..];
         let (decoded, length) = decode_escape(rest);
         text.push(decoded);
@@ -27,8 +27,16 @@ pub(super) fn decode(inside: &[u8]) -> Cow<'_, str> {
             None => break,
         }
     }
-    text.push_str(&String::from_utf8_lossy(rest));
+    text.push_str(&lossy(rest));
     Cow::Owned(text)
+}
+
+/// As `String::from_utf8_lossy`, and faster for what is UTF-8.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
 }
 
 /// The character of the escape at the start of `bytes`, and its length.

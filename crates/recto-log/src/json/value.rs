@@ -5,10 +5,16 @@ use std::fmt;
 
 use super::SyntaxError;
 use super::number;
-use super::scan::skip_key;
+use super::scan::KeyEnd;
+use super::scan::read_key;
+use super::scan::skip_clean_string;
+use super::scan::skip_clean_value;
+use super::scan::skip_known_string;
 use super::scan::skip_known_value;
 use super::scan::skip_space;
+use super::scan::skip_string;
 use super::scan::skip_value;
+use super::special::ByteKinds;
 use super::string;
 
 /// The text of one JSON value, without white space around it.
@@ -63,6 +69,19 @@ impl<'a> Value<'a> {
         self.string_inside().map(string::decode)
     }
 
+    /// The byte at which the text of a string begins, after white space. One
+    /// that is no printable ASCII, or a backslash, can still be white space in
+    /// another spelling: then only [`Value::as_str`] knows.
+    pub fn text_start(self) -> Option<u8> {
+        let mut rest = self.string_inside()?;
+        loop {
+            rest = match rest {
+                [b' ', rest @ ..] | [b'\\', b'n' | b't' | b'r', rest @ ..] => rest,
+                _ => return rest.first().copied(),
+            };
+        }
+    }
+
     /// The bytes between the quotes of a string, escapes and all.
     pub fn string_inside(self) -> Option<&'a [u8]> {
         self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")
@@ -115,7 +134,20 @@ impl<'a> Value<'a> {
     /// The members as a table, or `None` if this is no object or one with more
     /// than [`Object::MOST_MEMBERS`].
     pub fn as_object(self) -> Option<Object<'a>> {
-        Object::parse(self.0).ok()
+        if !self.is_object() {
+            return None;
+        }
+        let mut object = Object::default();
+        let mut at = 1;
+        while let Some((member, key, end)) = next_member(self.0, at, Trust::Known) {
+            if object.members.len() == Object::MOST_MEMBERS {
+                return None;
+            }
+            object.has_escaped_key |= key.is_escaped;
+            object.members.push(member);
+            at = end;
+        }
+        Some(object)
     }
 }
 
@@ -132,6 +164,15 @@ impl<'a> Member<'a> {
     /// The key as text.
     pub fn key(&self) -> Cow<'a, str> {
         string::decode(self.raw_key)
+    }
+
+    /// The key as bytes, escapes resolved.
+    pub(crate) fn key_bytes(&self) -> Cow<'a, [u8]> {
+        if self.raw_key.contains(&b'\\') {
+            Cow::Owned(self.key().into_owned().into_bytes())
+        } else {
+            Cow::Borrowed(self.raw_key)
+        }
     }
 
     /// Whether the key is `name`, however it is spelled.
@@ -155,24 +196,33 @@ impl<'a> Iterator for Members<'a> {
     type Item = Member<'a>;
 
     fn next(&mut self) -> Option<Member<'a>> {
-        let (member, at) = next_member(self.bytes, self.at, skip_known_value)?;
-        self.at = at;
+        let (member, _, end) = next_member(self.bytes, self.at, Trust::Known)?;
+        self.at = end;
         Some(member)
     }
 }
 
-/// Finds the end of a value: with a check, or trusting what was checked before.
-type SkipValue = fn(&[u8], usize) -> Result<usize, SyntaxError>;
+/// Whether a text was checked before.
+#[derive(Clone, Copy)]
+enum Trust {
+    /// It is checked as it is read.
+    Check,
+    /// It is checked as it is read, but holds no control characters.
+    Clean,
+    /// It is known to be well formed, so finding ends is enough.
+    Known,
+}
 
 /// The member that follows `at`, which is after `{` or after the last value.
-fn next_member(bytes: &[u8], at: usize, skip: SkipValue) -> Option<(Member<'_>, usize)> {
+#[inline(always)]
+fn next_member(bytes: &[u8], at: usize, trust: Trust) -> Option<(Member<'_>, KeyEnd, usize)> {
     let mut key = skip_space(bytes, at);
     match bytes.get(key) {
         Some(b'}') | None => return None,
         Some(b',') => key = skip_space(bytes, key + 1),
         Some(_) => {}
     }
-    read_member(bytes, key, skip).ok()
+    read_member(bytes, key, trust).ok()
 }
 
 /// The member whose key's quote is at `key`, and the offset after its value.
@@ -180,14 +230,26 @@ fn next_member(bytes: &[u8], at: usize, skip: SkipValue) -> Option<(Member<'_>, 
 fn read_member(
     bytes: &[u8],
     key: usize,
-    skip: SkipValue,
-) -> Result<(Member<'_>, usize), SyntaxError> {
-    let start = skip_key(bytes, key)?;
-    let end = skip(bytes, start)?;
-    // The key ends at the last quote before the value, so it is not scanned twice.
-    let key_end = memchr::memrchr(b'"', &bytes[key..start]).map_or(start, |quote| key + quote);
-    let raw_key = bytes.get(key + 1..key_end).unwrap_or_default();
-    Ok((Member { raw_key, value: Value(&bytes[start..end]) }, end))
+    trust: Trust,
+) -> Result<(Member<'_>, KeyEnd, usize), SyntaxError> {
+    let key_end = read_key(bytes, key)?;
+    let start = key_end.value;
+    let end = skip_by(bytes, start, trust)?;
+    let raw_key = bytes.get(key + 1..key_end.quote).unwrap_or_default();
+    Ok((Member { raw_key, value: Value(&bytes[start..end]) }, key_end, end))
+}
+
+/// The offset after the value at `at`. Most values are strings.
+#[inline(always)]
+fn skip_by(bytes: &[u8], at: usize, trust: Trust) -> Result<usize, SyntaxError> {
+    match (trust, bytes.get(at)) {
+        (Trust::Check, Some(b'"')) => skip_string(bytes, at),
+        (Trust::Check, _) => skip_value(bytes, at),
+        (Trust::Clean, Some(b'"')) => skip_clean_string(bytes, at),
+        (Trust::Clean, _) => skip_clean_value(bytes, at),
+        (Trust::Known, Some(b'"')) => skip_known_string(bytes, at),
+        (Trust::Known, _) => skip_known_value(bytes, at),
+    }
 }
 
 /// The elements of an array, in order.
@@ -197,17 +259,40 @@ pub struct Elements<'a> {
     at: usize,
 }
 
+impl<'a> Elements<'a> {
+    /// The next element; `see` is shown the members of an object on the way, so
+    /// that a large one is gone through once.
+    pub(crate) fn next_seen(&mut self, mut see: impl FnMut(Member<'a>)) -> Option<Value<'a>> {
+        let start = self.start()?;
+        if self.bytes.get(start) != Some(&b'{') {
+            return self.next();
+        }
+        let mut at = start + 1;
+        while let Some((member, _, end)) = next_member(self.bytes, at, Trust::Known) {
+            see(member);
+            at = end;
+        }
+        self.at = skip_space(self.bytes, at) + 1;
+        self.bytes.get(start..self.at).map(Value)
+    }
+
+    /// Where the next element starts.
+    fn start(&self) -> Option<usize> {
+        let start = skip_space(self.bytes, self.at);
+        match self.bytes.get(start) {
+            Some(b']') | None => None,
+            Some(b',') => Some(skip_space(self.bytes, start + 1)),
+            Some(_) => Some(start),
+        }
+    }
+}
+
 impl<'a> Iterator for Elements<'a> {
     type Item = Value<'a>;
 
     fn next(&mut self) -> Option<Value<'a>> {
-        let mut start = skip_space(self.bytes, self.at);
-        match self.bytes.get(start) {
-            Some(b']') | None => return None,
-            Some(b',') => start = skip_space(self.bytes, start + 1),
-            Some(_) => {}
-        }
-        let end = skip_known_value(self.bytes, start).ok()?;
+        let start = self.start()?;
+        let end = skip_by(self.bytes, start, Trust::Known).ok()?;
         self.at = end;
         Some(Value(&self.bytes[start..end]))
     }
@@ -229,19 +314,36 @@ impl<'a> Object<'a> {
 
     /// Reads an object in one pass: checks it and finds its members.
     pub fn parse(bytes: &'a [u8]) -> Result<Object<'a>, SyntaxError> {
+        Object::parse_as(bytes, Trust::Check)
+    }
+
+    /// The same for a text of which it is known whether it has control characters.
+    pub(crate) fn parse_by_kinds(
+        bytes: &'a [u8],
+        kinds: ByteKinds,
+    ) -> Result<Object<'a>, SyntaxError> {
+        match kinds.has_controls {
+            true => Object::parse_as(bytes, Trust::Check),
+            false => Object::parse_as(bytes, Trust::Clean),
+        }
+    }
+
+    #[inline(always)]
+    fn parse_as(bytes: &'a [u8], trust: Trust) -> Result<Object<'a>, SyntaxError> {
         let start = skip_space(bytes, 0);
         if bytes.get(start) != Some(&b'{') {
             return Err(SyntaxError { at: start, expected: "'{'" });
         }
-        let mut members = Vec::with_capacity(24);
+        let mut object = Object { members: Vec::with_capacity(24), has_escaped_key: false };
         let mut at = skip_space(bytes, start + 1);
         if bytes.get(at) != Some(&b'}') {
             loop {
-                let (member, end) = read_member(bytes, at, skip_value)?;
-                if members.len() == Object::MOST_MEMBERS {
+                let (member, key, end) = read_member(bytes, at, trust)?;
+                if object.members.len() == Object::MOST_MEMBERS {
                     return Err(SyntaxError { at, expected: "fewer keys" });
                 }
-                members.push(member);
+                object.has_escaped_key |= key.is_escaped;
+                object.members.push(member);
                 at = skip_space(bytes, end);
                 match bytes.get(at) {
                     Some(b',') => at = skip_space(bytes, at + 1),
@@ -254,13 +356,7 @@ impl<'a> Object<'a> {
         if rest < bytes.len() {
             return Err(SyntaxError { at: rest, expected: "the end" });
         }
-        Ok(Object::of(members))
-    }
-
-    fn of(members: Vec<Member<'a>>) -> Object<'a> {
-        let escaped = |member: &Member<'_>| memchr::memchr(b'\\', member.raw_key).is_some();
-        let has_escaped_key = members.iter().any(escaped);
-        Object { members, has_escaped_key }
+        Ok(object)
     }
 
     /// The members that are whole at the start of an object whose end is
@@ -268,13 +364,14 @@ impl<'a> Object<'a> {
     pub fn parse_prefix(bytes: &'a [u8]) -> Object<'a> {
         let start = skip_space(bytes, 0);
         let mut at = if bytes.get(start) == Some(&b'{') { start + 1 } else { bytes.len() };
-        let mut members = Vec::new();
+        let mut object = Object::default();
         // Nothing of it was checked before.
-        while let Some((member, end)) = next_member(bytes, at, skip_value) {
-            members.push(member);
+        while let Some((member, key, end)) = next_member(bytes, at, Trust::Check) {
+            object.has_escaped_key |= key.is_escaped;
+            object.members.push(member);
             at = end;
         }
-        Object::of(members)
+        object
     }
 
     /// The member called `name`; the last of them, as in JavaScript.
@@ -360,6 +457,14 @@ mod tests {
         let first = value.members().next().unwrap().value;
         let elements: Vec<_> = first.elements().map(|element| format!("{element:?}")).collect();
         assert_eq!(elements, ["1", "\"x\"", "{}"]);
+        let array = Value::parse(br#"[ {"a":"}" , "b":[{}]} , 1,{ } ,{"c":2}]"#).unwrap();
+        let (mut seen, mut keys) = (Vec::new(), String::new());
+        let mut elements = array.elements();
+        while let Some(element) = elements.next_seen(|member| keys += &member.key()) {
+            seen.push(element);
+        }
+        assert_eq!(seen, array.elements().collect::<Vec<_>>());
+        assert_eq!(keys, "abc");
         assert!(value.get("b").unwrap().is_null());
         assert_eq!(value.elements().count(), 0);
     }

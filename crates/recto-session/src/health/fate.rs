@@ -1,13 +1,12 @@
 //! What becomes of each line on resume, and whose fault it is.
 
-use std::collections::HashSet;
-
 use recto_log::Kind;
 
 use crate::NameId;
 use crate::Node;
 use crate::NodeId;
 use crate::Session;
+use crate::hash::IdSet;
 use crate::request::DropReason;
 use crate::request::Outcome;
 use crate::request::Reach;
@@ -186,7 +185,7 @@ fn other_tree(view: &View<'_>, root: NodeId, id: NodeId, end: Option<End>) -> Fa
 
 /// The messages of the chain.
 struct Family {
-    messages: HashSet<NameId>,
+    messages: IdSet<NameId>,
 }
 
 impl Family {

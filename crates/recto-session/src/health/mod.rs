@@ -16,6 +16,7 @@ use crate::Node;
 use crate::Session;
 use crate::request::Generation;
 use crate::request::Outcome;
+use crate::request::Reach;
 use crate::request::reach;
 use fate::Fate;
 pub use problems::ProblemClass;
@@ -129,21 +130,30 @@ pub fn health(
 ) -> Health {
     let mut all = Amount::default();
     session.nodes().iter().filter(|node| counts(node)).for_each(|node| all.add(node));
-    let summary = |generation: &Generation| summarize(session, *generation);
+    // The newest clients say what the problems are, whether asked for or not.
+    let latest = Generation::latest();
+    let reach_latest = reach(session, latest);
+    let fates_latest = fate::fates(session, &reach_latest);
+    let summary = |generation: &Generation| {
+        if *generation == latest {
+            return summarize(session, &reach_latest, &fates_latest);
+        }
+        let reach = reach(session, *generation);
+        summarize(session, &reach, &fate::fates(session, &reach))
+    };
     let reaches = generations.iter().map(summary).collect();
     let mut list = problems::List::default();
     if all.lines > 0 {
-        problems::find(session, found_elsewhere, &mut list);
+        problems::find(session, &reach_latest, &fates_latest, found_elsewhere, &mut list);
     }
     let (problems, unlisted) = list.finish();
     Health { all, reaches, problems, unlisted }
 }
 
-fn summarize(session: &Session, generation: Generation) -> ReachSummary {
-    let reach = reach(session, generation);
+fn summarize(session: &Session, reach: &Reach, fates: &[Fate]) -> ReachSummary {
     let none = Amount::default();
     let mut summary = ReachSummary {
-        generation,
+        generation: reach.generation,
         outcome: reach.outcome,
         sent: none,
         compacted: none,
@@ -152,7 +162,7 @@ fn summarize(session: &Session, generation: Generation) -> ReachSummary {
         unsendable: none,
         lost: none,
     };
-    for (node, fate) in session.nodes().iter().zip(fate::fates(session, &reach)) {
+    for (node, fate) in session.nodes().iter().zip(fates) {
         if !counts(node) {
             continue;
         }

@@ -13,17 +13,15 @@ use super::MOST_REQUEST_BYTES;
 use super::counts;
 use super::fate::Fate;
 use super::fate::can_begin;
-use super::fate::fates;
 use crate::BlockFact;
 use crate::Node;
 use crate::NodeId;
 use crate::Parent;
 use crate::Session;
-use crate::request::Generation;
+use crate::hash::IdMap;
 use crate::request::Outcome;
 use crate::request::Reach;
 use crate::request::Sent;
-use crate::request::reach;
 
 /// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,31 +144,32 @@ impl List {
     }
 }
 
-/// Looks for everything that is known to go wrong.
+/// Looks for everything that is known to go wrong, by what the newest clients
+/// would do.
 pub(super) fn find(
     session: &Session,
+    reach: &Reach,
+    fates: &[Fate],
     found_elsewhere: &dyn Fn(&EntryUuid) -> Option<String>,
     list: &mut List,
 ) {
-    let reach = reach(session, Generation::latest());
-    let fates = fates(session, &reach);
-    let losses = Losses::new(session, &fates);
-    outcome(session, &reach, list);
-    links(session, &fates, &losses, found_elsewhere, list);
+    let losses = Losses::new(session, fates);
+    outcome(session, reach, list);
+    links(session, fates, &losses, found_elsewhere, list);
     cycles(session, list);
     lines(session, list);
-    calls(session, &fates, list);
-    blocks(session, &reach, list);
+    calls(session, fates, list);
+    blocks(session, reach, list);
 }
 
 /// How many lines of the conversation are lost at each line.
 struct Losses {
-    at: HashMap<NodeId, u64>,
+    at: IdMap<NodeId, u64>,
 }
 
 impl Losses {
     fn new(session: &Session, fates: &[Fate]) -> Losses {
-        let mut at = HashMap::new();
+        let mut at = IdMap::default();
         for (node, fate) in session.nodes().iter().zip(fates) {
             if let Fate::Lost { at: line } = fate
                 && counts(node)
@@ -219,20 +218,21 @@ fn links(
         }
         let is_reached = fates[id.index()] == Fate::Sent;
         let lost = losses.at(id);
-        let loss = loss_text(node, is_reached, lost);
+        let loss = || loss_text(node, is_reached, lost);
         match node.parent {
             Parent::Node(_) => {}
             Parent::Missing(missing) => {
                 let Some(uuid) = session.missing_uuid(missing) else { continue };
                 let severity = if lost > 0 { Severity::Damage } else { Severity::Note };
                 if let Some((line, kind)) = unknown.get(uuid) {
+                    let loss = loss();
                     let text = format!(
                         "{loss}: its parent, line {line}, is of the type \"{kind}\", which no client chains"
                     );
                     list.add(ProblemClass::UnknownInChain, severity, node.line, text);
                     continue;
                 }
-                let mut text = format!("{loss}: parent {uuid} is missing");
+                let mut text = format!("{}: parent {uuid} is missing", loss());
                 if let Some(place) = found_elsewhere(uuid) {
                     text += &format!("; found in {place}");
                 }
@@ -242,7 +242,7 @@ fn links(
             Parent::Root => {
                 let severity = if lost > 0 { Severity::Damage } else { Severity::Note };
                 let what = if node.has_result() { "a result" } else { "an answer" };
-                let text = format!("{loss}: {what} that follows nothing");
+                let text = format!("{}: {what} that follows nothing", loss());
                 list.add(ProblemClass::NoParent, severity, node.line, text);
             }
         }

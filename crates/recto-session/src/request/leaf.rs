@@ -14,7 +14,7 @@ pub(super) fn choose_leaf(view: &View<'_>) -> Option<NodeId> {
         }
         Generation::V2_1_200 | Generation::V2_1_300 => {
             // Only a leaf with a time is a conversation to these clients.
-            named_or_last(view).filter(|leaf| view.node(*leaf).time.is_some())
+            named_or_last(view).filter(|leaf| view.node(*leaf).time().is_some())
         }
     }
 }
@@ -32,15 +32,15 @@ fn newest(view: &View<'_>) -> Option<NodeId> {
     let mut best = None;
     for id in view.ids() {
         let node = view.node(id);
-        if node.flags.is_sidechain || (needs_time && node.time.is_none()) {
+        if node.flags.is_sidechain || (needs_time && node.time().is_none()) {
             continue;
         }
         // A line without a time is never newer, and nothing is newer than it.
         let is_newer = match best {
             None => true,
             Some(best) => {
-                let old = view.node(best).time;
-                node.time.zip(old).is_some_and(|(new, old)| new > old)
+                let old = view.node(best).time();
+                node.time().zip(old).is_some_and(|(new, old)| new > old)
             }
         };
         if is_newer {
@@ -104,7 +104,7 @@ fn newest_below(view: &View<'_>, top: NodeId) -> NodeId {
     below.sort_unstable_by_key(|id| view.node(*id).line);
     let mut best = top;
     for id in below {
-        if view.node(id).time >= view.node(best).time {
+        if view.node(id).time() >= view.node(best).time() {
             best = id;
         }
     }

@@ -1,9 +1,6 @@
 //! Passes over the lines of a conversation: calls without results, thinking
 //! that lost its message, answers without text, and the ending.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-
 use recto_log::Kind;
 
 use super::Generation;
@@ -17,6 +14,8 @@ use crate::BlockFact;
 use crate::NameId;
 use crate::Node;
 use crate::NodeId;
+use crate::hash::IdMap;
+use crate::hash::IdSet;
 
 /// Drops lines that cannot be sent, in the client's order.
 pub(super) fn pass(view: &View<'_>, kept: &[NodeId], dropped: &mut Vec<Dropped>) -> Vec<Sent> {
@@ -133,8 +132,8 @@ fn drop_lines(
 }
 
 /// The ids of all results, those that were made up too.
-fn results(view: &View<'_>, lines: &[Sent]) -> HashSet<NameId> {
-    let mut ids = HashSet::new();
+fn results(view: &View<'_>, lines: &[Sent]) -> IdSet<NameId> {
+    let mut ids = IdSet::default();
     for line in lines {
         match line {
             Sent::Line(line) => {
@@ -217,7 +216,7 @@ fn drop_orphan_thinking(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Ve
         let mut left = blocks.filter(|(_, place)| line.left_out.binary_search(place).is_err());
         left.any(|(block, _)| !is_thinking(block))
     };
-    let mut whole = HashSet::new();
+    let mut whole = IdSet::default();
     for line in lines.iter() {
         let Sent::Line(line) = line else { continue };
         let node = view.node(line.node);
@@ -239,7 +238,7 @@ fn drop_blank_answers(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<
     if view.generation < Generation::V2_1_100 {
         return;
     }
-    let mut count: HashMap<Option<NameId>, u32> = HashMap::new();
+    let mut count: IdMap<Option<NameId>, u32> = IdMap::default();
     for line in lines.iter() {
         if let Sent::Line(line) = line
             && view.node(line.node).kind == Kind::Assistant

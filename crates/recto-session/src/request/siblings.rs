@@ -4,8 +4,6 @@
 //! and each result below its call. The walk from the leaf sees one result and
 //! the calls above it; the others are found again by `message.id`.
 
-use std::collections::HashMap;
-
 use recto_log::Kind;
 
 use super::Generation;
@@ -13,6 +11,7 @@ use super::view::Above;
 use super::view::View;
 use crate::NameId;
 use crate::NodeId;
+use crate::hash::IdMap;
 
 /// Adds the calls and results that the walk did not pass.
 pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeId> {
@@ -27,7 +26,7 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
     }
     let mut is_inside: Vec<bool> = place.iter().map(|at| *at != usize::MAX).collect();
     let mut is_moved = vec![false; count];
-    let mut extra: HashMap<usize, Vec<NodeId>> = HashMap::new();
+    let mut extra: IdMap<usize, Vec<NodeId>> = IdMap::default();
     for message in &family.messages {
         let mut added = Vec::new();
         let mut results = Vec::new();
@@ -79,13 +78,13 @@ struct Message {
 struct Family {
     messages: Vec<Message>,
     /// Lines with results, by the line that they follow.
-    results: HashMap<NodeId, Vec<NodeId>>,
+    results: IdMap<NodeId, Vec<NodeId>>,
 }
 
 impl Family {
     fn new(view: &View<'_>, chain: &[NodeId]) -> Family {
         let mut messages: Vec<Message> = Vec::new();
-        let mut by_name: HashMap<NameId, usize> = HashMap::new();
+        let mut by_name: IdMap<NameId, usize> = IdMap::default();
         for (last, id) in chain.iter().enumerate() {
             let node = view.node(*id);
             let (Kind::Assistant, Some(name)) = (node.kind, node.message) else { continue };
@@ -97,7 +96,7 @@ impl Family {
                 }
             }
         }
-        let mut results: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        let mut results: IdMap<NodeId, Vec<NodeId>> = IdMap::default();
         for id in view.ids() {
             let node = view.node(id);
             match node.kind {
@@ -133,7 +132,7 @@ fn order(view: &View<'_>, id: NodeId) -> (Option<i64>, u64) {
     let node = view.node(id);
     let time = match view.generation {
         Generation::V2_1_300 => None,
-        _ => node.time.map(|time| time.as_millisecond()),
+        _ => node.time().map(|time| time.as_millisecond()),
     };
     (time, node.line)
 }

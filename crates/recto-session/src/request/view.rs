@@ -43,7 +43,8 @@ impl<'s> View<'s> {
         late: Option<Timestamp>,
     ) -> View<'s> {
         View::of(session, generation, |node| {
-            node.line < line || late.is_some_and(|late| node.time.is_some_and(|time| time <= late))
+            node.line < line
+                || late.is_some_and(|late| node.time().is_some_and(|time| time <= late))
         })
     }
 

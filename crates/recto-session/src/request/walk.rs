@@ -57,7 +57,7 @@ impl Fosters {
         let mut lines: Vec<(i64, NodeId)> = view
             .ids()
             .filter(|id| takes_sidechains || !view.node(*id).flags.is_sidechain)
-            .filter_map(|id| Some((view.node(id).time?.as_millisecond(), id)))
+            .filter_map(|id| Some((view.node(id).time()?.as_millisecond(), id)))
             .collect();
         lines.sort_unstable_by_key(|(time, id)| (*time, std::cmp::Reverse(view.node(*id).line)));
         let open = (0..=u32::try_from(lines.len()).unwrap_or(u32::MAX)).collect();
@@ -65,7 +65,7 @@ impl Fosters {
     }
 
     fn find(&mut self, view: &View<'_>, orphan: NodeId, seen: &[bool]) -> Option<NodeId> {
-        let time = view.node(orphan).time?.as_millisecond();
+        let time = view.node(orphan).time()?.as_millisecond();
         let mut place = self.lines.partition_point(|(other, _)| *other <= time);
         loop {
             place = self.last_open(place, seen);

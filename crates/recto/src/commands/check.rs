@@ -127,11 +127,16 @@ struct Report {
 }
 
 impl Report {
-    fn read(log: &Log, keep: usize, agents: impl FnOnce() -> Vec<AgentFile>) -> Report {
+    fn read(
+        log: &Log,
+        keep: usize,
+        buffer: &mut Vec<u8>,
+        agents: impl FnOnce() -> Vec<AgentFile>,
+    ) -> Report {
         let (name, path) = (log.name.clone(), log.path.clone());
         let mut report = Report { name, path, ..Report::default() };
         let mut session = (!log.is_agent).then(Session::new);
-        if let Err(error) = report.read_lines(keep, session.as_mut()) {
+        if let Err(error) = report.read_lines(keep, buffer, session.as_mut()) {
             report.failure = Some(error.to_string());
         }
         report.health = session.and_then(|session| check_health::look_at(&session, agents));
@@ -141,9 +146,10 @@ impl Report {
     fn read_lines(
         &mut self,
         keep: usize,
+        buffer: &mut Vec<u8>,
         mut session: Option<&mut Session>,
     ) -> Result<(), StoreError> {
-        let mut lines = LineReader::new(open_file(&self.path)?);
+        let mut lines = LineReader::with_buffer(open_file(&self.path)?, std::mem::take(buffer));
         while let Some(line) = lines.next_line()? {
             self.lines += 1;
             let (entry, problems) = decode(line);
@@ -160,6 +166,7 @@ impl Report {
                 }
             }
         }
+        *buffer = lines.into_buffer();
         Ok(())
     }
 
@@ -198,12 +205,12 @@ pub(crate) fn cmd_check(
     let keep = if args.all && !output.json { 0 } else { KEPT };
     let mut reports: Vec<Report> = logs
         .par_iter()
-        .map(|log| {
+        .map_init(Vec::new, |buffer, log| {
             let agents = || {
                 let session = log.session.as_ref();
                 session.map_or(Vec::new(), |session| home.agents_of(&inventory, session))
             };
-            let report = Report::read(log, keep, agents);
+            let report = Report::read(log, keep, buffer, agents);
             progress.tell(done.fetch_add(log.bytes, Ordering::Relaxed), all);
             report
         })

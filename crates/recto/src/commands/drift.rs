@@ -86,8 +86,8 @@ fn drift_of(logs: &[(PathBuf, u64)], output: &Output) -> Result<Drift, CommandEr
     let progress = Progress::new("reading", output);
     let drift = logs
         .par_iter()
-        .map(|(path, bytes)| {
-            let drift = drift_of_file(path);
+        .map_init(Vec::new, |buffer, (path, bytes)| {
+            let drift = drift_of_file(path, buffer);
             progress.tell(done.fetch_add(*bytes, Ordering::Relaxed), all);
             // One log of many that cannot be read is no reason to stop.
             drift.or_else(|error| {
@@ -106,12 +106,13 @@ fn drift_of(logs: &[(PathBuf, u64)], output: &Output) -> Result<Drift, CommandEr
     Ok(drift?)
 }
 
-fn drift_of_file(path: &std::path::Path) -> Result<Drift, StoreError> {
-    let mut lines = LineReader::new(open_file(path)?);
+fn drift_of_file(path: &std::path::Path, buffer: &mut Vec<u8>) -> Result<Drift, StoreError> {
+    let mut lines = LineReader::with_buffer(open_file(path)?, std::mem::take(buffer));
     let mut drift = Drift::default();
     while let Some(line) = lines.next_line()? {
         drift.add(&decode(line).0);
     }
+    *buffer = lines.into_buffer();
     Ok(drift)
 }
 

@@ -94,7 +94,7 @@ fn follow(reading: &Reading) -> (TodoList, Vec<Placed>) {
         let changed = take(reading, &mut list, call, result);
         changes.extend(changed.into_iter().map(|change| Placed {
             turn: reading.turn_number(result),
-            time: session.node(result).time,
+            time: session.node(result).time(),
             change,
         }));
     }

@@ -179,8 +179,8 @@ fn json(reading: &Reading, call: &ToolCall) -> ObjectWriter {
         .number("turn", u64::from(turn))
         .string_or_null("call_uuid", uuid(call.call).as_deref())
         .string_or_null("result_uuid", uuid(call.result).as_deref())
-        .string_or_null("called", time(call.called).as_deref())
-        .string_or_null("ended", time(call.ended).as_deref());
+        .string_or_null("called", time(call.called()).as_deref())
+        .string_or_null("ended", time(call.ended()).as_deref());
     let milliseconds = call.milliseconds().and_then(|span| u64::try_from(span).ok());
     let object = match milliseconds {
         Some(span) => object.number("duration_ms", span),
