@@ -94,7 +94,7 @@ impl EntryUuid {
 
     fn usual(text: &[u8]) -> Option<EntryUuid> {
         let bits = parse_uuid(text)?;
-        Some(EntryUuid(Packed::Bits { high: (bits >> 64) as u64, low: bits as u64 }))
+        Some(EntryUuid::from_bits(bits))
     }
 
     /// Whether it is the empty text, which names nothing.
@@ -107,13 +107,13 @@ impl EntryUuid {
 
     /// The uuid with these bits.
     pub fn from_bits(bits: u128) -> EntryUuid {
-        EntryUuid(Packed::Bits(bits))
+        EntryUuid(Packed::Bits { high: (bits >> 64) as u64, low: bits as u64 })
     }
 
     /// The bits of a uuid in its usual spelling.
     pub fn bits(&self) -> Option<u128> {
         match &self.0 {
-            Packed::Bits(bits) => Some(*bits),
+            Packed::Bits { high, low } => Some((u128::from(*high) << 64) | u128::from(*low)),
             Packed::Text(_) => None,
         }
     }
@@ -136,7 +136,7 @@ pub fn uuids_in(bytes: &[u8]) -> impl Iterator<Item = (usize, u128)> {
         {
             return None;
         }
-        let bits = parse_uuid(std::str::from_utf8(text).ok()?)?;
+        let bits = parse_uuid(text)?;
         next = start + UUID_LENGTH;
         Some((start, bits))
     })

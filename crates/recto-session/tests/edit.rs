@@ -121,7 +121,7 @@ fn a_fork_ends_at_its_turn_in_every_client() {
                 continue;
             };
             // Some damaged logs cannot be resumed at all.
-            if source.session.node(leaf).time.is_none() {
+            if source.session.node(leaf).time().is_none() {
                 continue;
             }
             let uuid = source.session.node(leaf).uuid.clone();

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use recto_session::edit::EditError;
 use thiserror::Error;
 
 use crate::publish::PublishError;
@@ -64,6 +65,15 @@ pub enum StoreError {
     /// Something could not be changed, or not be taken back.
     #[error(transparent)]
     Publish(#[from] PublishError),
+    /// An edit cannot be made.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// A client would lose more by an edit than was asked for.
+    #[error("the edit was not made: {}", losses.join("; "))]
+    WouldLose {
+        /// What would be lost, in words.
+        losses: Vec<String>,
+    },
     /// The system refused. The error names the path.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -88,7 +98,14 @@ impl StoreError {
             }
             StoreError::DataInTest => Some("set RECTO_DATA_DIR to a directory of the test's own"),
             StoreError::Publish(error) => error.hint(),
-            StoreError::Secret { .. }
+            StoreError::Edit(EditError::SourceChanged { .. }) => {
+                Some("wait until the client is done with the session, and try again")
+            }
+            StoreError::WouldLose { .. } => {
+                Some("`recto check` says what is wrong with the session, `recto repair` mends it")
+            }
+            StoreError::Edit(_)
+            | StoreError::Secret { .. }
             | StoreError::NotAFile { .. }
             | StoreError::NotADirectory { .. }
             | StoreError::TooLarge { .. } => None,
@@ -113,6 +130,8 @@ impl StoreError {
             StoreError::NotAFile { .. } => "not-a-file",
             StoreError::NotADirectory { .. } => "not-a-directory",
             StoreError::TooLarge { .. } => "too-large",
+            StoreError::Edit(error) => error.kind(),
+            StoreError::WouldLose { .. } => "would-lose",
             StoreError::Io(_) => "io",
         }
     }

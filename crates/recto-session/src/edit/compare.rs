@@ -7,6 +7,7 @@ use recto_log::EntryUuid;
 use crate::Session;
 use crate::edit::Rewrite;
 use crate::health::Amount;
+use crate::health::reach_summary;
 use crate::request::Generation;
 use crate::request::Outcome;
 use crate::request::Reach;
@@ -20,6 +21,10 @@ pub struct Comparison {
     pub before: Amount,
     /// What they send now.
     pub after: Amount,
+    /// How much of what they should bring back they did, in percent of lines.
+    pub percent_before: f64,
+    /// How much they do now.
+    pub percent_after: f64,
     /// What is missing although it should have stayed; an edit with losses is
     /// not published.
     pub losses: Vec<Loss>,
@@ -74,28 +79,44 @@ pub fn compare(
     let mut losses = Vec::new();
     for generation in Generation::ALL {
         let (before, after) = (reach(old, generation), reach(new, generation));
-        if before.outcome != Outcome::Resumed {
-            continue;
-        }
-        let expected: Vec<(u64, EntryUuid)> = sent(old, &before)
-            .filter(|(_, uuid)| !removed.contains(uuid))
-            .map(|(line, uuid)| (line, rewrite.uuid(&uuid)))
-            .collect();
-        if after.outcome != Outcome::Resumed {
-            if !expected.is_empty() {
-                let why = after.outcome.why().unwrap_or_default();
-                losses.push(Loss::NotResumed { generation, why });
-            }
-            continue;
-        }
-        let there: HashSet<EntryUuid> = sent(new, &after).map(|(_, uuid)| uuid).collect();
-        let mut missing = expected.iter().filter(|(_, uuid)| !there.contains(uuid));
-        if let Some((first, _)) = missing.next() {
-            let count = missing.count() + 1;
-            losses.push(Loss::Lines { generation, count, first: *first });
-        }
+        losses.extend(loss(old, new, &before, &after, removed, rewrite));
     }
-    Comparison { before: amount(old), after: amount(new), losses }
+    let newest = |session| reach(session, Generation::latest());
+    let (before, after) = (newest(old), newest(new));
+    Comparison {
+        before: amount(old, &before),
+        after: amount(new, &after),
+        percent_before: reach_summary(old, &before).percent_kept().0,
+        percent_after: reach_summary(new, &after).percent_kept().0,
+        losses,
+    }
+}
+
+/// What clients of one generation would lose.
+fn loss(
+    old: &Session,
+    new: &Session,
+    before: &Reach,
+    after: &Reach,
+    removed: &HashSet<EntryUuid>,
+    rewrite: &Rewrite,
+) -> Option<Loss> {
+    if before.outcome != Outcome::Resumed {
+        return None;
+    }
+    let generation = before.generation;
+    let expected: Vec<(u64, EntryUuid)> = sent(old, before)
+        .filter(|(_, uuid)| !removed.contains(uuid))
+        .map(|(line, uuid)| (line, rewrite.uuid(&uuid)))
+        .collect();
+    if after.outcome != Outcome::Resumed {
+        let why = after.outcome.why().unwrap_or_default();
+        return (!expected.is_empty()).then_some(Loss::NotResumed { generation, why });
+    }
+    let there: HashSet<EntryUuid> = sent(new, after).map(|(_, uuid)| uuid).collect();
+    let mut missing = expected.iter().filter(|(_, uuid)| !there.contains(uuid));
+    let (first, _) = missing.next()?;
+    Some(Loss::Lines { generation, count: missing.count() + 1, first: *first })
 }
 
 /// The spoken lines that go into a request.
@@ -110,8 +131,7 @@ fn sent<'s>(session: &'s Session, reach: &'s Reach) -> impl Iterator<Item = (u64
 }
 
 /// What the newest clients send.
-fn amount(session: &Session) -> Amount {
-    let reach = reach(session, Generation::latest());
+fn amount(session: &Session, reach: &Reach) -> Amount {
     let mut amount = Amount::default();
     for sent in &reach.sent {
         if let Sent::Line(line) = sent {

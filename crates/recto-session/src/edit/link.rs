@@ -155,10 +155,10 @@ impl Draft<'_> {
     /// log, and named by its last line. `prompt` is what the user said last.
     pub fn settle_leaf(&mut self, leaf: NodeId, session_name: &str, prompt: &str) {
         let session = &self.manuscript.session;
-        let own = session.node(leaf).time;
+        let own = session.node(leaf).time();
         let others = session.ids().filter(|id| *id != leaf && self.keeps(*id));
         let others = others.filter(|id| !session.node(*id).flags.is_sidechain);
-        let newest: Option<Timestamp> = others.filter_map(|id| session.node(id).time).max();
+        let newest: Option<Timestamp> = others.filter_map(|id| session.node(id).time()).max();
         // Of equal times old clients take the first line.
         if let Some(newest) = newest
             && own.is_none_or(|own| own <= newest)

@@ -58,6 +58,19 @@ pub enum EditError {
     },
 }
 
+impl EditError {
+    /// A stable name, for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            EditError::NoTurn { .. } => "no-turn",
+            EditError::NoLine { .. } => "no-line",
+            EditError::NoConversation => "no-conversation",
+            EditError::NothingToDo => "nothing-to-do",
+            EditError::SourceChanged { .. } => "source-changed",
+        }
+    }
+}
+
 impl std::fmt::Display for EditError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -150,6 +150,11 @@ pub fn health(
     Health { all, reaches, problems, unlisted }
 }
 
+/// What clients of one generation would bring back.
+pub(crate) fn reach_summary(session: &Session, reach: &Reach) -> ReachSummary {
+    summarize(session, reach, &fate::fates(session, reach))
+}
+
 fn summarize(session: &Session, reach: &Reach, fates: &[Fate]) -> ReachSummary {
     let none = Amount::default();
     let mut summary = ReachSummary {

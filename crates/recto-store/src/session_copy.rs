@@ -1,0 +1,173 @@
+//! Everything that belongs to a session, for a copy of it.
+
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use recto_log::SessionId;
+use recto_session::edit::Draft;
+use recto_session::edit::Rewrite;
+use sha2::Digest as _;
+use sha2::Sha256;
+
+use crate::AgentFile;
+use crate::Home;
+use crate::Inventory;
+use crate::OpenedLog;
+use crate::SessionFile;
+use crate::StoreError;
+use crate::edition::Uuids;
+use crate::edition::write_draft;
+use crate::open_file;
+use crate::publish::Transaction;
+use crate::read_small;
+
+/// What a copy of a session is made of, beside its log.
+#[derive(Debug, Default)]
+pub(crate) struct SessionCopy {
+    /// Logs and notes of subagents, whose ids are replaced, with where they go.
+    logs: Vec<(PathBuf, PathBuf)>,
+    /// Files that are copied as they are.
+    files: Vec<(PathBuf, PathBuf)>,
+    /// Subagents that get another id, because their logs stand beside those of
+    /// all sessions of the project.
+    agents: Vec<(String, String)>,
+}
+
+impl SessionCopy {
+    /// Looks for what belongs to a session, and says where the copies go.
+    pub(crate) fn plan(
+        home: &Home,
+        inventory: &Inventory,
+        session: &SessionFile,
+        new: SessionId,
+        project: &Path,
+    ) -> Result<SessionCopy, StoreError> {
+        let mut copy = SessionCopy::default();
+        let parts = home.parts_of(inventory, session)?;
+        let (old_name, new_name) = (session.id.to_string(), new.to_string());
+        let folder = session.path.with_extension("");
+        let new_folder = project.join(&new_name);
+        for agent in home.agents_of(inventory, session) {
+            if !agent.path.starts_with(&folder) {
+                copy.add_loose_agent(&agent, new, project);
+            }
+        }
+        for path in parts.files {
+            if path == session.path || copy.logs.iter().any(|(from, _)| *from == path) {
+                continue;
+            }
+            let to = if let Ok(inside) = path.strip_prefix(&folder) {
+                new_folder.join(inside)
+            } else {
+                // Lists, tasks and old versions of files have the id in their path.
+                let inside = path.strip_prefix(home.root()).ok().and_then(Path::to_str);
+                let Some(inside) = inside else { return Err(StoreError::NotAFile { path }) };
+                home.root().join(inside.replace(&old_name, &new_name))
+            };
+            // The title is given anew.
+            if path.ends_with("custom-title.json") {
+                continue;
+            }
+            let extension = path.extension().and_then(|name| name.to_str());
+            match extension {
+                Some("jsonl" | "json") => copy.logs.push((path, to)),
+                _ => copy.files.push((path, to)),
+            }
+        }
+        Ok(copy)
+    }
+
+    fn add_loose_agent(&mut self, agent: &AgentFile, new: SessionId, project: &Path) {
+        let old = agent.id.to_string();
+        let name = derived_name(&old, new);
+        let to = project.join(format!("agent-{name}.jsonl"));
+        self.logs.push((agent.path.clone(), to));
+        self.agents.push((old, name));
+    }
+
+    /// Adds what the copy needs to the ids that are replaced.
+    pub(crate) fn rewrite(
+        &self,
+        mut rewrite: Rewrite,
+        uuids: Uuids,
+    ) -> Result<Rewrite, StoreError> {
+        for (old, new) in &self.agents {
+            rewrite = rewrite.with_agent(old, new);
+        }
+        if uuids == Uuids::New {
+            for (path, _) in self.logs.iter().filter(|(path, _)| is_log(path)) {
+                rewrite = rewrite.with_new_uuids(&OpenedLog::read(path)?.manuscript);
+            }
+        }
+        Ok(rewrite)
+    }
+
+    /// How many files there are.
+    pub(crate) fn len(&self) -> usize {
+        self.logs.len() + self.files.len()
+    }
+
+    /// Stages the copies.
+    pub(crate) fn stage(
+        &self,
+        transaction: &mut Transaction<'_>,
+        rewrite: &Rewrite,
+    ) -> Result<(), StoreError> {
+        for (from, to) in &self.logs {
+            make_parents(transaction, to)?;
+            if is_log(from) {
+                let opened = OpenedLog::read(from)?;
+                let draft = Draft::new(&opened.manuscript);
+                transaction.create(to, |out| write_draft(&opened, &draft, rewrite, out))?;
+            } else {
+                let bytes = rewrite.apply(read_small(from)?);
+                transaction.create(to, |out| Ok(out.write_all(&bytes)?))?;
+            }
+        }
+        for (from, to) in &self.files {
+            make_parents(transaction, to)?;
+            transaction.create(to, |out| copy_file(from, out))?;
+        }
+        Ok(())
+    }
+}
+
+fn copy_file(from: &Path, out: &mut dyn Write) -> Result<(), StoreError> {
+    std::io::copy(&mut open_file(from)?, out)?;
+    Ok(())
+}
+
+fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
+
+/// Makes the directories above a file, the outer ones first.
+pub(crate) fn make_parents(
+    transaction: &mut Transaction<'_>,
+    path: &Path,
+) -> Result<(), StoreError> {
+    let missing: Vec<&Path> =
+        path.ancestors().skip(1).take_while(|directory| !directory.is_dir()).collect();
+    for directory in missing.into_iter().rev() {
+        transaction.create_directory(directory)?;
+    }
+    Ok(())
+}
+
+/// A name of the same length that follows from the old one.
+fn derived_name(old: &str, session: SessionId) -> String {
+    let mut name = String::new();
+    let mut hash = Sha256::new();
+    hash.update(session.bits().to_be_bytes());
+    hash.update(old.as_bytes());
+    let mut bytes = hash.finalize();
+    while name.len() < old.len() {
+        for byte in &bytes {
+            name.push_str(&format!("{byte:02x}"));
+        }
+        bytes = Sha256::digest(bytes);
+    }
+    name.truncate(old.len());
+    name
+}
