@@ -3,6 +3,7 @@
 mod bench;
 mod browser;
 mod r#gen;
+mod programs;
 mod repository;
 mod test;
 

@@ -6,7 +6,7 @@
 //! itself is still found where it is installed.
 //!
 //! Tests in a browser run where there is one or one can be installed; `$CHROME`
-//! names another.
+//! names another. Tests of crashes run where `strace` works.
 //!
 //! All steps run, even if one fails. The last line is always
 //! `N passed, M failed, K skipped`; a step that fails for another reason than
@@ -27,6 +27,7 @@ use anyhow::bail;
 use tempfile::TempDir;
 
 use crate::browser;
+use crate::programs;
 use crate::repository::cargo;
 use crate::repository::heading;
 use crate::repository::root;
@@ -47,6 +48,10 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     home.browser = browser::find();
     if home.browser.is_none() {
         tally.skipped += BROWSER_TESTS;
+    }
+    home.strace = programs::find_strace();
+    if home.strace.is_none() {
+        tally.skipped += CRASH_TESTS;
     }
     for step in STEPS {
         heading(step.title);
@@ -171,11 +176,16 @@ fn install(component: &str, word: &str, home: &EmptyHome) -> anyhow::Result<()> 
 /// How many tests are left out where there is no browser.
 const BROWSER_TESTS: u64 = 2;
 
+/// How many tests are left out where there is no strace.
+const CRASH_TESTS: u64 = 2;
+
 /// A home with nothing in it, gone when this is dropped.
 struct EmptyHome {
     folder: TempDir,
     /// The browser for tests of pages.
     browser: Option<PathBuf>,
+    /// The program for tests of crashes.
+    strace: Option<PathBuf>,
     /// Where Rust was found before the home was replaced.
     kept: Vec<(&'static str, PathBuf)>,
 }
@@ -195,7 +205,7 @@ impl EmptyHome {
             let set = env::var_os(name).map(PathBuf::from);
             Some((name, set.or_else(|| Some(real.as_deref()?.join(usual)))?))
         });
-        Ok(EmptyHome { kept: kept.collect(), browser: None, folder })
+        Ok(EmptyHome { kept: kept.collect(), browser: None, strace: None, folder })
     }
 
     /// A command that runs at the root of the repository and sees only this home.
@@ -211,6 +221,9 @@ impl EmptyHome {
         command.env("INSTA_UPDATE", "no");
         if let Some(browser) = &self.browser {
             command.env("RECTO_TEST_BROWSER", browser);
+        }
+        if let Some(strace) = &self.strace {
+            command.env("RECTO_TEST_STRACE", strace);
         }
         command
     }

@@ -72,6 +72,11 @@ impl Home {
         &self.real_root
     }
 
+    /// Whether a record means this home.
+    pub fn is_at(&self, recorded: &Path) -> bool {
+        self.real_root == recorded
+    }
+
     /// The directory of all projects.
     pub fn projects(&self) -> PathBuf {
         self.root.join("projects")

@@ -17,18 +17,23 @@ use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
+use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::plans::PlansArgs;
+use crate::commands::redo::RedoArgs;
+use crate::commands::rename::RenameArgs;
 use crate::commands::request::RequestArgs;
+use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::todos::TodosArgs;
 use crate::commands::tools::ToolsArgs;
 use crate::commands::turns::TurnsArgs;
+use crate::commands::undo::UndoArgs;
 
-/// Find, read and check the sessions of Claude Code.
+/// Find, read, check and edit the sessions of Claude Code.
 ///
 /// Without a command, recto shows an overview of the home: how many sessions
 /// there are, which ones run now, and the newest ones.
@@ -87,6 +92,11 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),
+    Rename(RenameArgs),
+    Rm(RmArgs),
+    Undo(UndoArgs),
+    Redo(RedoArgs),
+    Log(LogArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

@@ -13,17 +13,22 @@ pub(crate) mod file_uses;
 pub(crate) mod files;
 pub(crate) mod history;
 pub(crate) mod home;
+pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
 pub(crate) mod plans;
+pub(crate) mod redo;
+pub(crate) mod rename;
 pub(crate) mod request;
+pub(crate) mod rm;
 pub(crate) mod scratch;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod todos;
 pub(crate) mod tools;
 pub(crate) mod turns;
+pub(crate) mod undo;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -63,6 +68,11 @@ pub(crate) fn run(
         Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
         Some(Command::Request(args)) => request::cmd_request(&home, environment, output, args),
+        Some(Command::Rename(args)) => rename::cmd_rename(&home, environment, output, args),
+        Some(Command::Rm(args)) => rm::cmd_rm(&home, environment, output, args),
+        Some(Command::Undo(args)) => undo::cmd_undo(&home, environment, output, args),
+        Some(Command::Redo(args)) => redo::cmd_redo(&home, environment, output, args),
+        Some(Command::Log(args)) => log::cmd_log(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),

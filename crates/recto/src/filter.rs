@@ -46,14 +46,9 @@ pub(crate) struct Filter {
 
 impl FilterArgs {
     pub(crate) fn read(&self, now: Timestamp) -> Result<Filter, CommandError> {
-        let time = |text: &Option<String>, option: &str| {
-            match text {
+        let time = |text: &Option<String>, option: &str| match text {
             None => Ok(None),
-            Some(text) => parse_time(text, now).map(Some).ok_or_else(|| {
-                CommandError::user("bad-time", format!("{option} does not understand `{text}`"))
-                    .with_hint("use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)")
-            }),
-        }
+            Some(text) => read_time(option, text, now).map(Some),
         };
         // A path is compared as the client writes it: absolute, without links.
         let project =
@@ -99,6 +94,19 @@ impl Filter {
         }) && self.model.as_deref().is_none_or(|model| contains(&digest.model, model))
             && self.branch.as_deref().is_none_or(|branch| digest.branch.as_deref() == Some(branch))
     }
+}
+
+/// Reads the value of an option that is a time.
+pub(crate) fn read_time(
+    option: &str,
+    text: &str,
+    now: Timestamp,
+) -> Result<Timestamp, CommandError> {
+    parse_time(text, now).ok_or_else(|| {
+        CommandError::user("bad-time", format!("{option} does not understand `{text}`")).with_hint(
+            "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
+        )
+    })
 }
 
 /// A date, a time, or a span before now.

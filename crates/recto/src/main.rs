@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod editing;
 mod environment;
 mod error;
 mod file_path;

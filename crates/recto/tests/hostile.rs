@@ -351,6 +351,29 @@ fn commands_about_one_session_are_harmless() {
     check(&test, &["show", "--json"], &["w-prompt", "w-thinking", "w-input", "w-result"]);
 }
 
+#[test]
+fn commands_that_change_files_are_harmless() {
+    let test = TestHome::empty();
+    let session = session_id(1);
+    let all: String = texts().iter().take(50).map(String::as_str).collect();
+    let log = SessionBuilder::new(&session, Client::V2_1_325)
+        .prompt("w-prompt")
+        .custom_title(&format!("w-title{all}"));
+    test.home.add(&log, hours_ago(1));
+    let odd = "w-file\u{1b}[31m\u{202e}\u{7}";
+    test.home.write(&format!("projects/-home-dev-app/{session}/tool-results/{odd}"), "x");
+    check(&test, &["rm", "latest", "--dry-run"], &["w-title", "w-file"]);
+    check(&test, &["rm", "latest", "--dry-run", "--json"], &["w-file"]);
+    check(&test, &["rename", "latest", "w-new\u{202e}\u{200b}"], &["w-new"]);
+    check(&test, &["log"], &["w-new"]);
+    check(&test, &["log", "--json"], &["w-new"]);
+    check(&test, &["rm", "latest", "--yes", "--json"], &["w-file"]);
+    check(&test, &["undo", "--dry-run"], &["w-file"]);
+    check(&test, &["undo", "--json"], &["w-file"]);
+    // The order of things is not that of a person, who does one at a time.
+    check(&test, &["redo", "--dry-run"], &["w-"]);
+}
+
 /// Documents may hold what joins the parts of a picture character.
 #[test]
 fn exported_documents_are_harmless() {

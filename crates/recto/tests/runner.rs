@@ -3,6 +3,8 @@
 //! | module | what it holds the program to |
 //! |---|---|
 //! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos` | what each command prints, in a few snapshots |
+//! | `editing` | what commands that change files do, refuse and take back |
+//! | `crash` | killed at any call to the system, an edit is whole |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
@@ -25,9 +27,11 @@ mod blame;
 mod branches;
 mod browser;
 mod check;
+mod crash;
 mod demo;
 mod documents;
 mod drift;
+mod editing;
 mod files;
 mod home;
 mod hostile;

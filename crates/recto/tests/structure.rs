@@ -10,9 +10,13 @@ use recto_log::Kind;
 use recto_log::ProblemKind;
 use recto_log::Severity;
 use recto_session::health::ProblemClass;
+use recto_testkit::Client;
+use recto_testkit::SessionBuilder;
 
 use crate::session::working;
+use crate::support::DOCS;
 use crate::support::FIX;
+use crate::support::hours_ago;
 use crate::support::repository;
 
 /// Which crates of the workspace a crate may use. The order is that of the
@@ -248,6 +252,8 @@ fn every_kind_of_error_is_documented() {
 fn every_field_of_json_output_is_documented() {
     let test = working();
     test.home.announce(FIX, "busy");
+    let docs = SessionBuilder::new(DOCS, Client::V2_1_325).prompt("Hello").answer("Hello");
+    test.home.add(&docs, hours_ago(1000));
     let damaged = test.home.write("damaged.jsonl", "{torn\n");
     let unknown = test.home.write("unknown.jsonl", "{\"type\":\"hologram\"}\n");
     test.home.write("plans/loose.md", "# A plan\n");
@@ -269,6 +275,11 @@ fn every_field_of_json_output_is_documented() {
         ("recto files", &["files", "--json"]),
         ("recto agents", &["agents", "--json"]),
         ("recto history", &["history", "--json"]),
+        ("recto rename", &["rename", DOCS, "New", "--json"]),
+        ("recto rm", &["rm", DOCS, "--yes", "--json"]),
+        ("recto log", &["log", "--json"]),
+        ("recto undo", &["undo", "--json"]),
+        ("recto log prune", &["log", "prune", "--older-than", "1d", "--json"]),
     ] {
         let section = page.split_once(&format!("\n## {heading}\n")).unwrap().1;
         let section = section.split("\n## ").next().unwrap();

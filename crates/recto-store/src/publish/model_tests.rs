@@ -145,7 +145,7 @@ impl World {
             self.done.iter().enumerate().filter(|(_, done)| done.is_undone == wants_undone);
         let chosen = match (which, direction) {
             (Some(at), _) => candidates.map(|(at, _)| at).find(|found| *found == at),
-            (None, Direction::Undo) => candidates.map(|(at, _)| at).last(),
+            (None, Direction::Undo) => candidates.map(|(at, _)| at).next_back(),
             (None, Direction::Redo) => {
                 candidates.max_by_key(|(_, done)| done.sequence).map(|(at, _)| at)
             }

@@ -1,5 +1,6 @@
 //! Operations: what was changed, when, and by which command.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -101,6 +102,16 @@ impl Operation {
     /// finishes it or takes it back.
     pub fn is_unfinished(&self) -> bool {
         self.pending.is_some()
+    }
+
+    /// The sessions whose files it changed, by the names of these.
+    pub fn sessions(&self) -> BTreeSet<SessionId> {
+        let paths = self.changes.iter().map(|change| change.path.with_extension(""));
+        let parts = paths.flat_map(|path| {
+            let names = path.iter().map(|name| name.to_string_lossy().parse().ok());
+            names.collect::<Vec<Option<SessionId>>>()
+        });
+        parts.flatten().collect()
     }
 
     /// The bytes of all versions that are kept for it, before compression.

@@ -25,6 +25,8 @@ pub enum Prune {
 pub struct Pruned {
     /// The operations, which can no longer be undone.
     pub operations: Vec<OperationId>,
+    /// How many operations are left.
+    pub remaining: u64,
     /// How many bytes are free now.
     pub freed: u64,
     /// How many bytes the backups take that are left.
@@ -51,7 +53,8 @@ impl Journal {
             forgotten += 1;
         }
         let needed = self.needed(&operations[forgotten..]);
-        let mut pruned = Pruned { left: size(&needed), ..Pruned::default() };
+        let remaining = (operations.len() - forgotten) as u64;
+        let mut pruned = Pruned { left: size(&needed), remaining, ..Pruned::default() };
         for operation in &operations[..forgotten] {
             self.records.note_pruned(operation.id)?;
             self.records.remove(operation.id)?;

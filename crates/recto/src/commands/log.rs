@@ -1,0 +1,182 @@
+//! `recto log`: what recto changed, and how to forget it.
+
+use clap::Args;
+use clap::Subcommand;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_store::Home;
+use recto_store::publish::Operation;
+use recto_store::publish::Prune;
+use recto_store::publish::list_operations;
+
+use crate::editing;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::filter::read_time;
+use crate::output::Look;
+use crate::output::Output;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::bytes;
+use crate::text::clock;
+use crate::text::plural;
+
+/// List what recto changed in this home, newest first
+///
+/// Each operation can be undone by its number. Backups are kept until
+/// `recto log prune` removes them.
+///
+/// Examples:
+///   recto log
+///   recto log --limit 5 --json
+///   recto log prune --older-than 30d
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+pub(crate) struct LogArgs {
+    #[command(subcommand)]
+    command: Option<LogCommand>,
+    /// List at most this many
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Subcommand)]
+enum LogCommand {
+    Prune(PruneArgs),
+}
+
+/// Forget old operations of all homes and remove their backups
+///
+/// What is forgotten can no longer be undone.
+///
+/// Examples:
+///   recto log prune --older-than 30d
+///   recto log prune --larger-than 1GB
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+struct PruneArgs {
+    /// Forget what was done before then: a date, a time, or a span such as 30d
+    #[arg(long, value_name = "WHEN", required_unless_present = "larger_than")]
+    older_than: Option<String>,
+    /// Forget the oldest until the backups take no more than this, such as 1GB
+    #[arg(long, value_name = "SIZE", conflicts_with = "older_than")]
+    larger_than: Option<String>,
+}
+
+pub(crate) fn cmd_log(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &LogArgs,
+) -> Result<Outcome, CommandError> {
+    if let Some(LogCommand::Prune(args)) = &args.command {
+        return prune(environment, output, args);
+    }
+    let mut operations = list_operations(&environment.data_directory()?)?;
+    operations.retain(|operation| home.is_at(&operation.home));
+    operations.reverse();
+    operations.truncate(args.limit.unwrap_or(usize::MAX));
+    if output.json {
+        for operation in &operations {
+            output.json_line(editing::operation_json(operation))?;
+        }
+    } else {
+        write_table(&operations, output)?;
+    }
+    Ok(if operations.is_empty() { Outcome::Found } else { Outcome::Done })
+}
+
+fn write_table(operations: &[Operation], output: &mut Output) -> Result<(), CommandError> {
+    if operations.is_empty() {
+        output.remark("recto has changed nothing here");
+        return Ok(());
+    }
+    let mut table =
+        Table::new(&[Column::Right, Column::Left, Column::Left, Column::Right, Column::Flexible]);
+    for operation in operations {
+        let status =
+            if operation.is_unfinished() { "interrupted" } else { operation.status.name() };
+        table.row([
+            operation.id.to_string(),
+            clock(operation.time),
+            status.to_owned(),
+            plural(operation.changes.len() as u64, "file"),
+            editing::command_line(operation),
+        ]);
+    }
+    for (cells, operation) in table.layout(output.width).into_iter().zip(operations) {
+        let look = if operation.is_unfinished() { Look::Warning } else { Look::Plain };
+        output.line(output.paint(look, cells.join("  ").trim_end()).as_str())?;
+    }
+    Ok(())
+}
+
+fn prune(
+    environment: &Environment,
+    output: &mut Output,
+    args: &PruneArgs,
+) -> Result<Outcome, CommandError> {
+    let prune = match (&args.older_than, &args.larger_than) {
+        (Some(text), _) => Prune::Before(read_time("--older-than", text, environment.now())?),
+        (None, Some(text)) => Prune::ToBytes(parse_size(text).ok_or_else(|| {
+            let message = format!("--larger-than does not understand `{text}`");
+            CommandError::user("bad-size", message).with_hint("use a size such as 500MB or 1GB")
+        })?),
+        // Clap asks for one of them.
+        (None, None) => return Ok(Outcome::Done),
+    };
+    let mut journal = editing::open_journal(environment, output)?;
+    let pruned = journal.prune(prune)?;
+    if output.json {
+        let mut operations = ArrayWriter::new();
+        for id in &pruned.operations {
+            operations = operations.json(id.to_string().as_bytes());
+        }
+        let object = ObjectWriter::new()
+            .json("operations", &operations.finish())
+            .number("remaining", pruned.remaining)
+            .number("freed", pruned.freed)
+            .number("left", pruned.left);
+        output.json_line(object)?;
+    } else {
+        output.line(&format!(
+            "forgot {}: {} of backups removed, {} left",
+            plural(pruned.operations.len() as u64, "operation"),
+            bytes(pruned.freed),
+            bytes(pruned.left)
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// A number of bytes with a unit.
+fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..split].parse().ok()?;
+    let factor = match text[split..].trim().to_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" | "k" => 1000,
+        "mb" | "m" => 1_000_000,
+        "gb" | "g" => 1_000_000_000,
+        "tb" | "t" => 1_000_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(parse_size("1GB"), Some(1_000_000_000));
+        assert_eq!(parse_size("500 mb"), Some(500_000_000));
+        assert_eq!(parse_size("12"), Some(12));
+        for bad in ["", "GB", "1 parsec", "-1", "99999999999999999999", "99999999999999TB"] {
+            assert_eq!(parse_size(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `recto redo`: do again what was undone.
+
+use clap::Args;
+use recto_store::Home;
+use recto_store::publish::Changed;
+use recto_store::publish::Direction;
+use recto_store::publish::OperationId;
+
+use crate::commands::undo::Order;
+use crate::commands::undo::reverse;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+
+/// Do again what was undone last, or any other operation that was undone
+///
+/// Examples:
+///   recto redo
+///   recto redo 3 --dry-run
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RedoArgs {
+    /// The operation, by its number in `recto log` [default: the one undone last]
+    #[arg(value_name = "OPERATION")]
+    operation: Option<OperationId>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn cmd_redo(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &RedoArgs,
+) -> Result<Outcome, CommandError> {
+    let order = Order {
+        which: args.operation,
+        direction: Direction::Redo,
+        changed: Changed::Refuse,
+        is_dry: args.dry_run,
+    };
+    reverse(home, environment, output, &order)
+}

@@ -1,0 +1,151 @@
+//! `recto rm`: sessions with all that belongs to them.
+
+use clap::Args;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_store::Digest;
+use recto_store::Home;
+use recto_store::SessionFile;
+use recto_store::publish::FileIdentity;
+use recto_store::publish::Intent;
+
+use crate::editing;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::target;
+use crate::text::bytes;
+use crate::text::fit;
+use crate::text::one_line;
+use crate::text::plural;
+
+/// Remove sessions, with all that belongs to them
+///
+/// The log, the logs of subagents, long results, tasks, lists of things to do,
+/// and files as they were before an edit. All of it is kept in recto's backups,
+/// and `recto undo` brings it back, to the byte. The client's history of prompts,
+/// plans and memory stay.
+///
+/// Examples:
+///   recto rm 3f2a
+///   recto rm 3f2a 0e63 --yes
+///   recto rm latest --dry-run
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RmArgs {
+    /// The sessions
+    #[arg(required = true, value_name = "SESSION")]
+    sessions: Vec<String>,
+    /// Do not ask
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn cmd_rm(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &RmArgs,
+) -> Result<Outcome, CommandError> {
+    let now = environment.now();
+    if !args.dry_run {
+        // What was interrupted is put right before anything is looked at. The
+        // journal is not held while somebody is asked.
+        drop(editing::open_journal(environment, output)?);
+    }
+    let inventory = home.inventory();
+    let mut sessions: Vec<SessionFile> = Vec::new();
+    for text in &args.sessions {
+        let target = target::find(home, &inventory, environment, text)?;
+        let session = editing::session_of(&target)?;
+        home.editing_allowed(session, now)?;
+        if !sessions.iter().any(|other| other.path == session.path) {
+            sessions.push(session.clone());
+        }
+    }
+    let mut files = Vec::new();
+    let mut directories = Vec::new();
+    for session in &sessions {
+        let parts = home.parts_of(&inventory, session)?;
+        for path in parts.files {
+            let identity = FileIdentity::of(&path)?;
+            files.push((path, identity));
+        }
+        directories.extend(parts.directories);
+    }
+    let total: u64 = files.iter().map(|(_, identity)| identity.bytes).sum();
+    let what = format!(
+        "{} ({}, {})",
+        plural(sessions.len() as u64, "session"),
+        plural(files.len() as u64, "file"),
+        bytes(total)
+    );
+    if !output.json && (args.dry_run || !args.yes) {
+        for session in &sessions {
+            let title = Digest::read(&session.path, false).ok().and_then(|digest| digest.title);
+            let title = title.map_or(String::new(), |(title, _)| fit(&one_line(&title), 60));
+            output.line(format!("{}  {title}", session.id).trim_end())?;
+        }
+        for (path, identity) in &files {
+            let path = one_line(&editing::in_home(home, path));
+            output.line(&format!("  {path}  {}", bytes(identity.bytes)))?;
+        }
+        output.flush()?;
+    }
+    if !args.dry_run && !args.yes && !editing::confirm(&format!("remove {what}?"), output)? {
+        output.remark("nothing was removed");
+        return Ok(Outcome::Found);
+    }
+    let operation = if args.dry_run {
+        None
+    } else {
+        let mut journal = editing::open_journal(environment, output)?;
+        let one = match sessions.as_slice() {
+            [one] => Some(one.id),
+            _ => None,
+        };
+        let mut transaction = journal.begin(Intent {
+            home,
+            name: "rm",
+            arguments: args.sessions.clone(),
+            time: now,
+            source: one,
+            result: None,
+            directories: Vec::new(),
+        })?;
+        for (path, identity) in &files {
+            transaction.remove(path, identity)?;
+        }
+        for path in &directories {
+            transaction.remove_directory(path)?;
+        }
+        Some(transaction.commit()?)
+    };
+    if output.json {
+        let mut removed = ArrayWriter::new();
+        for session in &sessions {
+            removed = removed.string(&session.id.to_string());
+        }
+        let mut paths = ArrayWriter::new();
+        for (path, _) in &files {
+            paths = paths.string(&path.to_string_lossy());
+        }
+        let id = operation.as_ref().map(|operation| operation.id.to_string());
+        let object = ObjectWriter::new()
+            .json("sessions", &removed.finish())
+            .json("files", &paths.finish())
+            .number("bytes", total)
+            .json("operation", id.as_deref().unwrap_or("null").as_bytes())
+            .boolean("dry_run", args.dry_run);
+        output.json_line(object)?;
+    } else if let Some(operation) = operation {
+        output.line(&format!("removed {what}; `recto undo {}` brings it back", operation.id))?;
+    } else {
+        output.line(&format!("would remove {what}"))?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,141 @@
+//! `recto undo`: take an operation back. Shared with `recto redo`.
+
+use clap::Args;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_store::Home;
+use recto_store::publish::Change;
+use recto_store::publish::Changed;
+use recto_store::publish::Direction;
+use recto_store::publish::OperationId;
+use recto_store::publish::Reversal;
+
+use crate::editing;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::text::one_line;
+
+/// Take back the last change that recto made, or any other
+///
+/// Every file becomes what it was before, to the byte, with its time. If a file
+/// was changed by another program since (a session was resumed), nothing is done:
+/// --force keeps the present version as a backup and goes on.
+///
+/// Examples:
+///   recto undo
+///   recto undo --dry-run
+///   recto undo 3
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct UndoArgs {
+    /// The operation, by its number in `recto log` [default: the last one]
+    #[arg(value_name = "OPERATION")]
+    operation: Option<OperationId>,
+    /// Undo even what was changed since, and keep the present version as a backup
+    #[arg(long)]
+    force: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn cmd_undo(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &UndoArgs,
+) -> Result<Outcome, CommandError> {
+    let order = Order {
+        which: args.operation,
+        direction: Direction::Undo,
+        changed: if args.force { Changed::Keep } else { Changed::Refuse },
+        is_dry: args.dry_run,
+    };
+    reverse(home, environment, output, &order)
+}
+
+/// What to take back or do again.
+pub(crate) struct Order {
+    pub(crate) which: Option<OperationId>,
+    pub(crate) direction: Direction,
+    pub(crate) changed: Changed,
+    pub(crate) is_dry: bool,
+}
+
+/// Undoes or redoes, and says so.
+pub(crate) fn reverse(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    order: &Order,
+) -> Result<Outcome, CommandError> {
+    let mut journal = editing::open_journal(environment, output)?;
+    let (operation, mut differing) = journal.look(home, order.which, order.direction)?;
+    for session in operation.sessions() {
+        home.client_allows(session)?;
+    }
+    if order.changed == Changed::Refuse && !differing.is_empty() {
+        return Err(recto_store::StoreError::from(differing.swap_remove(0)).into());
+    }
+    let reversal = if order.is_dry {
+        Reversal { operation, kept: Vec::new() }
+    } else {
+        let which = Some(operation.id);
+        match order.direction {
+            Direction::Undo => journal.undo(home, which, order.changed)?,
+            Direction::Redo => journal.redo(home, which)?,
+        }
+    };
+    let operation = &reversal.operation;
+    // As they are done now.
+    let turn = |change: &Change| match order.direction {
+        Direction::Undo => Change {
+            path: change.path.clone(),
+            before: change.after.clone(),
+            after: change.before.clone(),
+        },
+        Direction::Redo => change.clone(),
+    };
+    let mut changes: Vec<Change> = operation.changes.iter().map(turn).collect();
+    if order.direction == Direction::Undo {
+        changes.reverse();
+    }
+    if output.json {
+        let mut kept = ArrayWriter::new();
+        for (path, backup) in &reversal.kept {
+            let object = ObjectWriter::new()
+                .string("path", &path.to_string_lossy())
+                .string("backup", &backup.to_string_lossy());
+            kept = kept.json(&object.finish());
+        }
+        let object = ObjectWriter::new()
+            .number("operation", operation.id.number())
+            .string("name", &operation.name)
+            .string("status", operation.status.name())
+            .boolean("dry_run", order.is_dry)
+            .json("changes", &editing::changes_json(&changes))
+            .json("kept", &kept.finish());
+        output.json_line(object)?;
+        return Ok(Outcome::Done);
+    }
+    let verb = match (order.direction, order.is_dry) {
+        (Direction::Undo, false) => "undid",
+        (Direction::Undo, true) => "would undo",
+        (Direction::Redo, false) => "did again",
+        (Direction::Redo, true) => "would do again",
+    };
+    let line = editing::command_line(operation);
+    output.line(&format!("{verb} operation {}: {line}", operation.id))?;
+    let listed = changes
+        .iter()
+        .map(|change| (change.path.as_path(), change.before.as_ref(), change.after.as_ref()));
+    editing::write_changes(home, listed, output)?;
+    for (path, backup) in &reversal.kept {
+        let path = one_line(&editing::in_home(home, path));
+        let backup = one_line(&backup.to_string_lossy());
+        output.line(&format!("{path} had been changed since; that version is kept in {backup}"))?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,203 @@
+//! The program is killed, or fails, at every system call that changes
+//! something. The session is the old one or the new one, never anything else,
+//! and the next command puts right what was left.
+//!
+//! Needs `strace`; `RECTO_TEST_STRACE` names it, and without it these tests have
+//! nothing to do. `cargo xtask test` finds or installs it, or counts them as
+//! skipped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+
+use crate::support::DOCS;
+use crate::support::FIX;
+use crate::support::TestHome;
+
+/// The calls that change something, and those that open what is changed.
+const CALLS: [&str; 13] = [
+    "openat",
+    "write",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "mkdir",
+    "fchmod",
+    "utimensat",
+    "rmdir",
+];
+
+/// What happens at a call.
+const FATES: [&str; 3] = ["signal=KILL", "error=EIO", "error=ENOSPC"];
+
+fn strace() -> Option<String> {
+    std::env::var("RECTO_TEST_STRACE").ok().filter(|path| !path.is_empty())
+}
+
+/// Contents and times of all files of the home, by name, but for the session
+/// that the next command works on.
+type Tree = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
+
+fn tree(root: &Path) -> Tree {
+    let mut found = Tree::new();
+    let mut waiting = vec![root.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if !path.to_str().unwrap().contains(DOCS) {
+                let time = fs::metadata(&path).unwrap().modified().unwrap();
+                let name = path.strip_prefix(root).unwrap().to_owned();
+                found.insert(name, (fs::read(&path).unwrap(), time));
+            }
+        }
+    }
+    found
+}
+
+/// The same without what was staged, which no client looks at.
+fn published(root: &Path) -> Tree {
+    let mut found = tree(root);
+    found.retain(|path, _| !path.file_name().unwrap().to_string_lossy().starts_with(".recto-"));
+    found
+}
+
+/// A home in which `before` commands have run, to run one more.
+fn prepare(before: &[&[&str]]) -> TestHome {
+    let test = TestHome::with_sessions();
+    let place = format!("projects/-home-dev-app/{FIX}/custom-title.json");
+    test.home.write(&place, r#"{"customTitle":"x"}"#);
+    for arguments in before {
+        let run = test.run(arguments);
+        assert_eq!(run.code, 0, "{}", run.shown());
+    }
+    test
+}
+
+fn traced(test: &TestHome, strace: &str, options: &[String], arguments: &[&str]) -> Command {
+    let mut command = Command::new(strace);
+    command.args(["-f", "-qq", "-o"]).arg(test.work.path().join("trace")).args(options);
+    command.arg(env!("CARGO_BIN_EXE_recto")).args(arguments);
+    test.set_environment(&mut command);
+    command
+}
+
+/// The calls that the command makes, with their places among the calls of their
+/// name. Files of the system and of the loader are left out.
+fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<(&'static str, usize)> {
+    let test = prepare(before);
+    let options = ["-y".to_owned(), "-e".to_owned(), format!("trace={}", CALLS.join(","))];
+    assert!(traced(&test, strace, &options, arguments).output().unwrap().status.success());
+    let trace = fs::read_to_string(test.work.path().join("trace")).unwrap();
+    let own = [test.home.path(), test.user.path()].map(|path| path.to_str().unwrap().to_owned());
+    let mut calls = Vec::new();
+    for call in CALLS {
+        let lines = trace.lines().filter(|line| line.contains(&format!(" {call}(")));
+        for (at, line) in lines.enumerate() {
+            if own.iter().any(|folder| line.contains(folder)) {
+                calls.push((call, at + 1));
+            }
+        }
+    }
+    calls
+}
+
+/// One fate at one call of the command.
+struct Case {
+    call: &'static str,
+    fate: &'static str,
+    when: usize,
+}
+
+impl Case {
+    /// A full disk is met only by what needs room.
+    fn can_be(&self) -> bool {
+        let needs_room = ["openat", "write", "fsync", "rename", "renameat2", "mkdir"];
+        self.fate != "error=ENOSPC" || needs_room.contains(&self.call)
+    }
+}
+
+/// Runs the command with every fate at every call, on two threads.
+fn try_everything(
+    before: &[&[&str]],
+    arguments: &[&str],
+    opposite: &[&str],
+    strace: &str,
+) -> usize {
+    let calls = calls_of(before, arguments, strace).into_iter();
+    let cases: Vec<Case> =
+        calls.flat_map(|(call, when)| FATES.map(|fate| Case { call, fate, when })).collect();
+    let cases: Vec<Case> = cases.into_iter().filter(Case::can_be).collect();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    try_one(before, arguments, opposite, strace, case);
+                }
+            });
+        }
+    });
+    cases.len()
+}
+
+fn try_one(before: &[&[&str]], arguments: &[&str], opposite: &[&str], strace: &str, case: &Case) {
+    let what = format!("{} at call {} of {}, {arguments:?}", case.fate, case.when, case.call);
+    let test = prepare(before);
+    let root = test.home.path();
+    let old = tree(root);
+    let inject = format!("inject={}:{}:when={}", case.call, case.fate, case.when);
+    let output = traced(&test, strace, &["-e".to_owned(), inject], arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.contains("panicked"), "{what}: {said}");
+    // Each file by itself is the old one or the new one.
+    let after = published(root);
+    assert_eq!(after.keys().collect::<Vec<_>>(), old.keys().collect::<Vec<_>>(), "{what}");
+    // The next command finishes it or takes it back.
+    let next = test.run(&["rename", DOCS, "Something else"]);
+    assert_eq!(next.code, 0, "{what}: {}", next.shown());
+    let settled = tree(root);
+    assert!(settled.keys().eq(old.keys()), "{what}: something is left over: {settled:?}");
+    for (path, file) in &after {
+        let is_either = *file == old[path] || *file == settled[path];
+        assert!(is_either, "{what}: {} is torn", path.display());
+    }
+    // A command that says that it worked, or was killed after it had, has worked.
+    let is_new = settled != old;
+    assert!(is_new || !output.status.success(), "{what}: said to be done and is not");
+    if is_new {
+        // It is whole, and can be taken back.
+        let run = test.run(opposite);
+        assert_eq!(run.code, 0, "{what}: {}", run.shown());
+        assert_eq!(tree(root), old, "{what}");
+    } else {
+        let run = test.run(arguments);
+        assert_eq!(run.code, 0, "{what}: {}", run.shown());
+        assert_ne!(tree(root), old, "{what}");
+    }
+}
+
+#[test]
+fn an_edit_is_whole_whatever_happens() {
+    let Some(strace) = strace() else { return };
+    let cases = try_everything(&[], &["rename", FIX, "Another title"], &["undo", "1"], &strace);
+    assert!(cases > 100, "only {cases} cases");
+}
+
+#[test]
+fn an_undo_is_whole_whatever_happens() {
+    let Some(strace) = strace() else { return };
+    let rename = ["rename", FIX, "Another title"];
+    let cases = try_everything(&[&rename], &["undo", "1"], &["redo", "1"], &strace);
+    assert!(cases > 100, "only {cases} cases");
+}
