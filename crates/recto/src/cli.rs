@@ -11,10 +11,12 @@ use crate::commands::agents::AgentsArgs;
 use crate::commands::blame::BlameArgs;
 use crate::commands::branches::BranchesArgs;
 use crate::commands::check::CheckArgs;
+use crate::commands::clone::CloneArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
+use crate::commands::fork::ForkArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
 use crate::commands::log::LogArgs;
@@ -97,6 +99,8 @@ pub(crate) enum Command {
     Undo(UndoArgs),
     Redo(RedoArgs),
     Log(LogArgs),
+    Clone(CloneArgs),
+    Fork(ForkArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

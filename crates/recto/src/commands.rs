@@ -5,12 +5,14 @@ pub(crate) mod blame;
 pub(crate) mod branches;
 pub(crate) mod check;
 pub(crate) mod check_health;
+pub(crate) mod clone;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod drift;
 pub(crate) mod export;
 pub(crate) mod file_uses;
 pub(crate) mod files;
+pub(crate) mod fork;
 pub(crate) mod history;
 pub(crate) mod home;
 pub(crate) mod log;
@@ -73,6 +75,8 @@ pub(crate) fn run(
         Some(Command::Undo(args)) => undo::cmd_undo(&home, environment, output, args),
         Some(Command::Redo(args)) => redo::cmd_redo(&home, environment, output, args),
         Some(Command::Log(args)) => log::cmd_log(&home, environment, output, args),
+        Some(Command::Clone(args)) => clone::cmd_clone(&home, environment, output, args),
+        Some(Command::Fork(args)) => fork::cmd_fork(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),

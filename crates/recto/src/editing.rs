@@ -6,15 +6,20 @@ use std::io::BufRead;
 use std::io::IsTerminal;
 use std::path::Path;
 
+use fs_err as fs;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_store::Home;
 use recto_store::SessionFile;
+use recto_store::StoreError;
 use recto_store::publish::Change;
+use recto_store::publish::FileIdentity;
 use recto_store::publish::Journal;
 use recto_store::publish::Operation;
+use recto_store::publish::PublishError;
 use recto_store::publish::RecoveredAs;
 use recto_store::publish::State;
+use recto_store::publish::list_operations;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -50,6 +55,38 @@ pub(crate) fn open_journal(
         }
     }
     Ok(journal)
+}
+
+/// Refuses a session that a client works on, or may: one that was written a
+/// moment ago, unless it was recto that wrote it.
+pub(crate) fn may_edit(
+    home: &Home,
+    environment: &Environment,
+    session: &SessionFile,
+) -> Result<(), CommandError> {
+    match home.editing_allowed(session, environment.now()) {
+        Err(StoreError::Publish(PublishError::Recent { .. }))
+            if is_as_published(environment, session)? =>
+        {
+            Ok(())
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Whether a log is as an operation left it.
+fn is_as_published(environment: &Environment, session: &SessionFile) -> Result<bool, CommandError> {
+    let path = fs::canonicalize(&session.path)?;
+    let identity = FileIdentity::of(&path)?;
+    let is_it = |change: &Change| {
+        let file = change.after.as_ref().and_then(State::file);
+        change.path == path
+            && file.is_some_and(|file| {
+                file.bytes == identity.bytes && file.modified == identity.modified
+            })
+    };
+    let operations = list_operations(&environment.data_directory()?)?;
+    Ok(operations.iter().flat_map(|operation| &operation.changes).any(is_it))
 }
 
 /// The session of a target; subagents and other files have none.

@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 mod editing;
+mod edition;
 mod environment;
 mod error;
 mod file_path;

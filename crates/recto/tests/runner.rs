@@ -3,6 +3,7 @@
 //! | module | what it holds the program to |
 //! |---|---|
 //! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos` | what each command prints, in a few snapshots |
+//! | `edition` | edits of sessions: copies, forks, what they share |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
 //! | `sdk` | the public Agent SDK lists the same sessions |
@@ -32,6 +33,7 @@ mod demo;
 mod documents;
 mod drift;
 mod editing;
+mod edition;
 mod files;
 mod home;
 mod hostile;

@@ -61,7 +61,7 @@ pub(crate) fn cmd_rename(
     let target = target::find(home, &inventory, environment, &args.session)?;
     let session = editing::session_of(&target)?;
     let now = environment.now();
-    home.editing_allowed(session, now)?;
+    editing::may_edit(home, environment, session)?;
     let mut transaction = journal.begin(Intent {
         home,
         name: "rename",

@@ -62,7 +62,7 @@ pub(crate) fn cmd_rm(
     for text in &args.sessions {
         let target = target::find(home, &inventory, environment, text)?;
         let session = editing::session_of(&target)?;
-        home.editing_allowed(session, now)?;
+        editing::may_edit(home, environment, session)?;
         if !sessions.iter().any(|other| other.path == session.path) {
             sessions.push(session.clone());
         }

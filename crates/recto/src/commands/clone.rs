@@ -1,0 +1,89 @@
+//! `recto clone`: a copy of a session.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fs_err as fs;
+use recto_log::ProjectKey;
+use recto_session::edit::Draft;
+use recto_store::Home;
+use recto_store::NewSession;
+use recto_store::Uuids;
+use recto_store::new_session_id;
+
+use crate::edition;
+use crate::edition::Goal;
+use crate::edition::Job;
+use crate::edition::NewArgs;
+use crate::edition::Source;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+
+/// Copy a session
+///
+/// The copy has an id of its own, and so has every line of it; parents,
+/// compactions, snapshots and subagents are linked anew. Logs of subagents, long
+/// results, tasks and file versions are copied too. What was said stays byte for
+/// byte, so the client sends the same request for both.
+///
+/// With --to the copy is made in another project; its working directory becomes
+/// that directory.
+///
+/// Examples:
+///   recto clone latest
+///   recto clone 3f2a --to ~/work/other --title "Second try"
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct CloneArgs {
+    /// The session
+    session: String,
+    /// The project directory to copy it to
+    #[arg(long, value_name = "DIRECTORY")]
+    to: Option<PathBuf>,
+    /// Let the lines keep their uuids, as the client's own forks do
+    #[arg(long)]
+    keep_uuids: bool,
+    #[command(flatten)]
+    new: NewArgs,
+}
+
+pub(crate) fn cmd_clone(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &CloneArgs,
+) -> Result<Outcome, CommandError> {
+    let source = Source::open(home, environment, &args.session)?;
+    let mut arguments = vec![args.session.clone()];
+    let mut new = NewSession {
+        id: new_session_id(),
+        project: source.project(),
+        title: source.title(args.new.title.as_deref(), "clone"),
+        uuids: if args.keep_uuids { Uuids::Keep } else { Uuids::New },
+        moved: None,
+    };
+    if let Some(to) = &args.to {
+        arguments.extend(["--to".to_owned(), to.display().to_string()]);
+        let directory = fs::canonicalize(to).map_err(|error| {
+            CommandError::user("not-found", error.to_string())
+                .with_hint("--to takes a directory that is there")
+        })?;
+        let directory = directory.to_string_lossy().into_owned();
+        new.project = home.project(&ProjectKey::of_path(&directory));
+        let old = edition::directory_of(&source);
+        new.moved = old.map(|old| (old, directory));
+    }
+    if args.keep_uuids {
+        arguments.push("--keep-uuids".to_owned());
+    }
+    let job = Job {
+        name: "clone",
+        arguments,
+        draft: Draft::new(&source.opened.manuscript),
+        notes: Vec::new(),
+        details: Vec::new(),
+    };
+    edition::finish(home, environment, output, &source, Goal::New(new), args.new.dry_run, job)
+}

@@ -1,0 +1,63 @@
+//! `recto fork`: a session up to some point.
+
+use clap::Args;
+use recto_log::EntryUuid;
+use recto_session::edit::ForkPoint;
+use recto_session::edit::fork;
+use recto_store::Home;
+use recto_store::StoreError;
+
+use crate::edition;
+use crate::edition::Goal;
+use crate::edition::Job;
+use crate::edition::NewArgs;
+use crate::edition::Source;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+
+/// Make a session that ends at some point of another one
+///
+/// The new session holds the conversation that led to the end of a turn, or to a
+/// line, and nothing of what came after or of other branches. Its lines are
+/// chained so that clients of all versions resume at that point.
+///
+/// Examples:
+///   recto fork latest --at 12
+///   recto fork 3f2a --at 9a2e259c-2f58-4aae-944c-a96598d0a94c
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ForkArgs {
+    /// The session
+    session: String,
+    /// The last turn to keep, by its number, or the last line, by its uuid
+    #[arg(long, value_name = "TURN|UUID")]
+    at: String,
+    #[command(flatten)]
+    new: NewArgs,
+}
+
+pub(crate) fn cmd_fork(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &ForkArgs,
+) -> Result<Outcome, CommandError> {
+    let source = Source::open(home, environment, &args.session)?;
+    let point = match args.at.parse::<u32>() {
+        Ok(turn) => ForkPoint::Turn(turn),
+        Err(_) => ForkPoint::Line(EntryUuid::new(&args.at)),
+    };
+    let (mut draft, leaf) = fork(&source.opened.manuscript, &point).map_err(StoreError::from)?;
+    draft.settle_leaf(leaf, &source.session.id.to_string(), &source.prompt_before(leaf));
+    let goal = Goal::beside(&source, &args.new, "fork");
+    let job = Job {
+        name: "fork",
+        arguments: vec![args.session.clone(), "--at".to_owned(), args.at.clone()],
+        draft,
+        notes: Vec::new(),
+        details: Vec::new(),
+    };
+    edition::finish(home, environment, output, &source, goal, args.new.dry_run, job)
+}
