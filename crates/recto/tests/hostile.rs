@@ -106,6 +106,11 @@ fn json_string(text: &str) -> String {
     String::from_utf8(object[5..object.len() - 1].to_vec()).unwrap()
 }
 
+/// The text as entities, which Markdown makes characters of.
+fn entities(text: &str) -> String {
+    text.chars().map(|c| format!("&#{};", u32::from(c))).collect()
+}
+
 /// A turn with the text in every field of the conversation.
 pub(crate) fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
     let field = |word: &str| format!("{word}{text}");
@@ -122,6 +127,8 @@ pub(crate) fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
         .tool(&field("w-tool"), &input("w-input"), &field("w-result"))
         .failed_tool("Bash", &input("w-input2"), &field("w-failure"))
         .model_block(&format!(r#"{{"type":{}}}"#, json_string(&field("w-block"))))
+        .answer(&format!("```rust\nlet x = \"{}\";\n```", field("w-code")))
+        .answer(&format!("```{}\nx\n```\n\nw-entity{}", entities(text), entities(text)))
         .answer(&field("w-answer"))
         .user_text(&(tag("command-name", "w-command") + &tag("command-args", "w-arguments")))
         .user_text(&tag("local-command-stdout", "w-output"))
