@@ -16,6 +16,8 @@ use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::json::Value;
 
+use crate::with_marks;
+
 /// One thing that is shown. Its texts come from the log and are hostile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
@@ -279,8 +281,10 @@ fn system_items(entry: &Entry<'_>) -> Vec<Item> {
         Some(System::CompactBoundary(metadata)) => {
             let trigger = metadata.trigger.map_or(String::new(), |trigger| format!(" ({trigger})"));
             let tokens = match (metadata.tokens_before, metadata.tokens_after) {
-                (Some(before), Some(after)) => format!(", {before} to {after} tokens"),
-                (Some(before), None) => format!(", {before} tokens before"),
+                (Some(before), Some(after)) => {
+                    format!(", {} to {} tokens", with_marks(before), with_marks(after))
+                }
+                (Some(before), None) => format!(", {} tokens before", with_marks(before)),
                 _ => String::new(),
             };
             note(NoteKind::Compaction, format!("conversation compacted{trigger}{tokens}"))

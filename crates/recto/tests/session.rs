@@ -56,7 +56,7 @@ fn a_session_in_numbers() {
     working        8.0s
     turns          2 turns, 2 prompts
     tools          3 calls, 1 failed
-    files          1 changed (+2 -1), 0 read
+    files          1 changed (+2 -1), 0 only read
     tokens         claude-opus-5-5: 5 messages, 40 in, 200 out, 45,000 cached, 600 written to cache
     subagents      1
     --- exit 0
