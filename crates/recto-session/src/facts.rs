@@ -7,7 +7,9 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use memchr::memmem;
 use recto_log::AgentId;
+use recto_log::Block;
 use recto_log::CompactMetadata;
 use recto_log::Entry;
 use recto_log::Kind;
@@ -15,12 +17,14 @@ use recto_log::StructuredPatch;
 use recto_log::System;
 use recto_log::ToolResult;
 use recto_log::json::Value;
+use recto_log::overflow_path;
 
 use crate::BlockFact;
 use crate::NameId;
 use crate::Names;
 use crate::Node;
 use crate::NodeId;
+use crate::hooks::HookFact;
 
 /// Tokens, added up or of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +95,8 @@ pub struct ToolCall {
     pub ended: Option<Timestamp>,
     /// More results or calls with the same id, which clients drop.
     pub repeated: u32,
+    /// Whether the result is in a file, because it was too long for the log.
+    pub has_overflow: bool,
 }
 
 impl ToolCall {
@@ -186,6 +192,8 @@ pub struct Facts {
     pub agents: Vec<AgentRun>,
     /// How long turns took by the client's own word, in milliseconds.
     pub turn_durations: Vec<(NodeId, u64)>,
+    /// What lines tell of hooks.
+    pub(crate) hooks: Vec<HookFact>,
 }
 
 impl Facts {
@@ -197,12 +205,14 @@ impl Facts {
             Kind::System => self.add_system(entry, id),
             _ => {}
         }
+        self.hooks.extend(HookFact::of(entry, id, names));
         for block in &node.blocks {
             match *block {
                 BlockFact::ToolUse { id: call, name } => self.add_call(call, name, id, node),
                 BlockFact::ToolResult { id: call, is_error } => {
                     self.add_result(call, is_error, id, node);
                     self.add_structured(entry, id, call, names);
+                    self.call_at(call).has_overflow |= has_overflow(entry, names.text(call));
                 }
                 _ => {}
             }
@@ -269,6 +279,7 @@ impl Facts {
                 called: None,
                 ended: None,
                 repeated: 0,
+                has_overflow: false,
             });
         }
         &mut self.calls[at]
@@ -350,4 +361,20 @@ impl Facts {
     pub fn message(&self, id: NameId) -> Option<&Message> {
         self.by_message.get(&id).map(|at| &self.messages[*at])
     }
+}
+
+/// Whether the text of a result says that the rest is in a file.
+fn has_overflow(entry: &Entry<'_>, call: &str) -> bool {
+    // Few lines do, and to find that out is cheap.
+    if memmem::find(entry.bytes(), b"<persisted-output>").is_none() {
+        return false;
+    }
+    let Some(message) = entry.message() else { return false };
+    message.content().blocks().any(|block| match block {
+        Block::ToolResult { tool_use_id, content, .. } => {
+            tool_use_id.and_then(Value::as_str).is_some_and(|id| id == call)
+                && overflow_path(&content.text()).is_some()
+        }
+        _ => false,
+    })
 }
