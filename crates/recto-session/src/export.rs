@@ -11,10 +11,13 @@ mod xml;
 
 use std::borrow::Cow;
 
+use recto_log::UserText;
+
 use crate::Item;
 use crate::Origin;
 
 pub use json::item_json;
+pub use json::overflow_json;
 
 /// A format that a session can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -137,6 +140,15 @@ pub fn index_page(format: Format, rows: &[IndexRow]) -> (&'static str, String) {
         page.push_str(&format!("- [{title}]({}) {}\n", row.file, row.time));
     }
     ("index.md", page)
+}
+
+/// Whose prompt it is.
+fn who(kind: UserText, is_queued: bool) -> &'static str {
+    match (kind, is_queued) {
+        (UserText::AgentTask, _) => "Task",
+        (_, true) => "You (queued)",
+        (_, false) => "You",
+    }
 }
 
 /// Text without characters that no document should carry: control characters

@@ -5,7 +5,9 @@
 //! one message can be anywhere in the log, and so can a call and its result.
 
 use jiff::Timestamp;
+use memchr::memmem;
 use recto_log::AgentId;
+use recto_log::Block;
 use recto_log::CompactMetadata;
 use recto_log::Entry;
 use recto_log::Kind;
@@ -13,6 +15,7 @@ use recto_log::StructuredPatch;
 use recto_log::System;
 use recto_log::ToolResult;
 use recto_log::json::Value;
+use recto_log::overflow_path;
 
 use crate::BlockFact;
 use crate::NameId;
@@ -20,6 +23,7 @@ use crate::Names;
 use crate::Node;
 use crate::NodeId;
 use crate::hash::IdMap;
+use crate::hooks::HookFact;
 use crate::node::Moment;
 
 /// Tokens, added up or of one message.
@@ -105,6 +109,8 @@ pub struct ToolCall {
     ended: Moment,
     /// More results or calls with the same id, which clients drop.
     pub repeated: u32,
+    /// Whether the result is in a file, because it was too long for the log.
+    pub has_overflow: bool,
 }
 
 impl ToolCall {
@@ -210,6 +216,8 @@ pub struct Facts {
     pub agents: Vec<AgentRun>,
     /// How long turns took by the client's own word, in milliseconds.
     pub turn_durations: Vec<(NodeId, u64)>,
+    /// What lines tell of hooks.
+    pub(crate) hooks: Vec<HookFact>,
 }
 
 impl Facts {
@@ -232,12 +240,14 @@ impl Facts {
             Kind::System => self.add_system(entry, id),
             _ => {}
         }
+        self.hooks.extend(HookFact::of(entry, id, names));
         for block in &node.blocks {
             match *block {
                 BlockFact::ToolUse { id: call, name } => self.add_call(call, name, id, node),
                 BlockFact::ToolResult { id: call, is_error } => {
                     self.add_result(call, is_error, id, node);
                     self.add_structured(entry, id, call, names);
+                    self.call_at(call).has_overflow |= has_overflow(entry, names.text(call));
                 }
                 _ => {}
             }
@@ -305,6 +315,7 @@ impl Facts {
                 called: Moment::NONE,
                 ended: Moment::NONE,
                 repeated: 0,
+                has_overflow: false,
             });
         }
         &mut self.calls[at]
@@ -386,4 +397,20 @@ impl Facts {
     pub fn message(&self, id: NameId) -> Option<&Message> {
         self.by_message.get(&id).map(|at| &self.messages[*at as usize])
     }
+}
+
+/// Whether the text of a result says that the rest is in a file.
+fn has_overflow(entry: &Entry<'_>, call: &str) -> bool {
+    // Few lines do, and to find that out is cheap.
+    if memmem::find(entry.bytes(), b"<persisted-output>").is_none() {
+        return false;
+    }
+    let Some(message) = entry.message() else { return false };
+    message.content().blocks().any(|block| match block {
+        Block::ToolResult { tool_use_id, content, .. } => {
+            tool_use_id.and_then(Value::as_str).is_some_and(|id| id == call)
+                && overflow_path(&content.text()).is_some()
+        }
+        _ => false,
+    })
 }

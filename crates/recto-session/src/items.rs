@@ -16,6 +16,10 @@ use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::json::Value;
 
+use crate::Overflow;
+use crate::hooks::HookLine;
+use crate::with_marks;
+
 /// One thing that is shown. Its texts come from the log and are hostile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
@@ -27,6 +31,8 @@ pub enum Item {
         pictures: usize,
         /// What it is.
         kind: UserText,
+        /// Whether it was typed while the model worked, and is part of the turn.
+        is_queued: bool,
     },
     /// Text of the model.
     Answer {
@@ -61,6 +67,8 @@ pub enum Item {
         is_error: bool,
         /// What an edit changed.
         diff: Option<Diff>,
+        /// The file with the whole text, where it was too long for the log.
+        overflow: Option<Overflow>,
     },
     /// Something that happened.
     Note {
@@ -90,8 +98,17 @@ pub enum NoteKind {
     Remark,
     /// A text that the client adds for the model.
     Meta,
+    /// A hook failed, or stopped something.
+    Hook,
     /// A line that is no JSON object.
     Damage,
+}
+
+impl Item {
+    /// A prompt that was typed while the model worked.
+    pub(crate) fn queued_prompt(text: String, pictures: usize) -> Item {
+        Item::Prompt { text, pictures, kind: UserText::Human, is_queued: true }
+    }
 }
 
 impl NoteKind {
@@ -106,6 +123,7 @@ impl NoteKind {
             NoteKind::Output => "output",
             NoteKind::Remark => "remark",
             NoteKind::Meta => "meta",
+            NoteKind::Hook => "hook",
             NoteKind::Damage => "damage",
         }
     }
@@ -156,6 +174,7 @@ pub fn items(entry: &Entry<'_>) -> Vec<Item> {
         Kind::Assistant => answer_items(entry),
         Kind::System => system_items(entry),
         Kind::Attachment => attachment_items(entry),
+        Kind::Progress => HookLine::of(entry).map(|hook| hook_note(&hook)).unwrap_or_default(),
         Kind::Opaque => {
             let line = entry.line();
             let text = format!("damaged line, line {}, {} bytes", line.number, line.length);
@@ -179,10 +198,15 @@ fn user_items(entry: &Entry<'_>) -> Vec<Item> {
     let text = content.text();
     match kind {
         UserText::Human | UserText::AgentTask => {
-            vec![Item::Prompt { text: text.into_owned(), pictures: pictures(content), kind }]
+            vec![Item::Prompt {
+                text: text.into_owned(),
+                pictures: pictures(content),
+                kind,
+                is_queued: false,
+            }]
         }
         UserText::Command | UserText::BashInput => {
-            vec![Item::Prompt { text: command_text(&text), pictures: 0, kind }]
+            vec![Item::Prompt { text: command_text(&text), pictures: 0, kind, is_queued: false }]
         }
         UserText::CommandOutput | UserText::BashOutput => {
             let text = output_text(&text);
@@ -230,6 +254,7 @@ fn answer_items(entry: &Entry<'_>) -> Vec<Item> {
                     pictures: 0,
                     is_error: false,
                     diff: None,
+                    overflow: None,
                 });
             }
             Block::Image { .. } | Block::Document { .. } => {
@@ -254,19 +279,24 @@ fn result_items(entry: &Entry<'_>) -> Vec<Item> {
     let mut items = Vec::new();
     for block in content.blocks() {
         match block {
-            Block::ToolResult { tool_use_id, content, is_error } => items.push(Item::Result {
-                id: text_of(tool_use_id),
-                text: content.text().into_owned(),
-                pictures: pictures(content),
-                is_error,
-                diff: if is_error { None } else { diff_of(entry) },
-            }),
+            Block::ToolResult { tool_use_id, content, is_error } => {
+                let text = content.text().into_owned();
+                items.push(Item::Result {
+                    id: text_of(tool_use_id),
+                    pictures: pictures(content),
+                    is_error,
+                    diff: if is_error { None } else { diff_of(entry) },
+                    overflow: Overflow::of_text(&text, entry.overflow_bytes()),
+                    text,
+                });
+            }
             Block::Text { text } => items.push(Item::Result {
                 id: String::new(),
                 text: text_of(Some(text)),
                 pictures: 0,
                 is_error: false,
                 diff: None,
+                overflow: None,
             }),
             _ => {}
         }
@@ -279,8 +309,10 @@ fn system_items(entry: &Entry<'_>) -> Vec<Item> {
         Some(System::CompactBoundary(metadata)) => {
             let trigger = metadata.trigger.map_or(String::new(), |trigger| format!(" ({trigger})"));
             let tokens = match (metadata.tokens_before, metadata.tokens_after) {
-                (Some(before), Some(after)) => format!(", {before} to {after} tokens"),
-                (Some(before), None) => format!(", {before} tokens before"),
+                (Some(before), Some(after)) => {
+                    format!(", {} to {} tokens", with_marks(before), with_marks(after))
+                }
+                (Some(before), None) => format!(", {} tokens before", with_marks(before)),
                 _ => String::new(),
             };
             note(NoteKind::Compaction, format!("conversation compacted{trigger}{tokens}"))
@@ -292,6 +324,7 @@ fn system_items(entry: &Entry<'_>) -> Vec<Item> {
                     text: command_text(&text),
                     pictures: 0,
                     kind: UserText::Command,
+                    is_queued: false,
                 }];
             }
             let text = output_text(&text);
@@ -302,7 +335,15 @@ fn system_items(entry: &Entry<'_>) -> Vec<Item> {
             let text = format!("API error, try {} of {}", number(attempt), number(attempts));
             note(NoteKind::ApiError, text)
         }
-        Some(System::StopHookSummary { .. } | System::TurnDuration { .. } | System::Unknown) => {
+        Some(System::StopHookSummary { .. }) => {
+            let Some(hook) = HookLine::of(entry) else { return Vec::new() };
+            // Clients that note what hooks add write a line for each that blocks, too.
+            if entry.get("hookAdditionalContext").is_some() {
+                return note(NoteKind::Meta, hook.text());
+            }
+            hook_note(&hook)
+        }
+        Some(System::TurnDuration { .. } | System::Unknown) => {
             let name = entry.subtype().unwrap_or_default();
             note(NoteKind::Meta, format!("system: {name}"))
         }
@@ -315,16 +356,25 @@ fn attachment_items(entry: &Entry<'_>) -> Vec<Item> {
     if let Some(prompt) = attachment.queued_prompt() {
         let content = Content::of(Some(prompt));
         let text = content.text().into_owned();
-        return vec![Item::Prompt { text, pictures: pictures(content), kind: UserText::Human }];
+        return vec![Item::queued_prompt(text, pictures(content))];
+    }
+    if let Some(hook) = HookLine::of(entry) {
+        return hook_note(&hook);
     }
     note(NoteKind::Meta, format!("attachment: {}", attachment.name().unwrap_or_default()))
+}
+
+/// What a hook did. That it ran is of interest to few.
+fn hook_note(hook: &HookLine<'_>) -> Vec<Item> {
+    let is_meta = hook.failed == 0 && hook.blocked == 0;
+    note(if is_meta { NoteKind::Meta } else { NoteKind::Hook }, hook.text())
 }
 
 fn text_of(value: Option<Value<'_>>) -> String {
     value.and_then(Value::as_str).map(Cow::into_owned).unwrap_or_default()
 }
 
-fn pictures(content: Content<'_>) -> usize {
+pub(crate) fn pictures(content: Content<'_>) -> usize {
     let media = |block: &Block<'_>| matches!(block, Block::Image { .. } | Block::Document { .. });
     content.blocks().filter(media).count()
 }

@@ -26,6 +26,8 @@ use crate::Names;
 use crate::Node;
 use crate::NodeId;
 use crate::Parent;
+use crate::PromptQueue;
+use crate::Span;
 use crate::hash::IdMap;
 use crate::hash::Places;
 use crate::hash::Seeded;
@@ -76,6 +78,19 @@ pub struct Session {
     pub versions: Vec<String>,
     /// What the log says of requests, compactions and its own lines.
     pub records: Records,
+    queue: PromptQueue,
+    queued: Vec<QueuedLine>,
+}
+
+/// A prompt that only the queue tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuedLine {
+    /// The line that put it into the queue.
+    pub line: u64,
+    /// Where that line is.
+    pub span: Span,
+    /// The line of the chain after which the model got it.
+    pub after: Option<NodeId>,
 }
 
 impl Session {
@@ -94,6 +109,10 @@ impl Session {
             self.versions.push(version.into_owned());
         }
         self.records.note_session(entry);
+        for prompt in self.queue.next(entry) {
+            let after = self.last_node();
+            self.queued.push(QueuedLine { line: prompt.line, span: prompt.span, after });
+        }
         match entry.kind() {
             Kind::Opaque => self.push_opaque(entry),
             kind if kind.in_chain() => self.push_chain(entry),
@@ -360,6 +379,19 @@ impl Session {
     /// What was gathered beside the graph: messages, tool calls, files, subagents.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    fn last_node(&self) -> Option<NodeId> {
+        let last = self.nodes.len().checked_sub(1)?;
+        u32::try_from(last).ok().map(NodeId)
+    }
+
+    /// The prompts that only the queue tells, those that still wait last.
+    pub fn queued_lines(&self) -> Vec<QueuedLine> {
+        let rest = self.queue.rest().into_iter();
+        let after = self.last_node();
+        let rest = rest.map(|prompt| QueuedLine { line: prompt.line, span: prompt.span, after });
+        self.queued.iter().copied().chain(rest).collect()
     }
 
     /// The names that nodes refer to.

@@ -13,8 +13,12 @@ use recto_log::classify_user;
 
 use crate::BlockFact;
 use crate::NodeId;
+use crate::QueuedLine;
 use crate::Session;
 use crate::Tokens;
+use crate::TurnHook;
+use crate::hooks::HookFact;
+use crate::hooks::hooks_of;
 
 /// What began a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,8 +66,12 @@ pub struct Turn {
     /// All its lines, in the order of the log. What stands before the first
     /// prompt of a session belongs to it.
     pub nodes: Vec<NodeId>,
-    /// Prompts that were typed while it went on.
+    /// Prompts that were typed while it went on, and that the chain tells.
     pub queued: Vec<NodeId>,
+    /// Prompts that were typed while it went on, and that only the queue tells.
+    pub queued_lines: Vec<QueuedLine>,
+    /// The hooks that ran.
+    pub hooks: Vec<TurnHook>,
     /// When its first line was written.
     pub started: Option<Timestamp>,
     /// When its last line was written.
@@ -92,6 +100,8 @@ impl Turn {
             prompt,
             nodes: Vec::new(),
             queued: Vec::new(),
+            queued_lines: Vec::new(),
+            hooks: Vec::new(),
             started: None,
             ended: None,
             milliseconds: None,
@@ -155,7 +165,7 @@ pub fn turns(session: &Session) -> Vec<Turn> {
         }
         turns.push(turn);
     }
-    count_messages(session, &mut turns);
+    add_facts(session, &mut turns);
     turns
 }
 
@@ -170,6 +180,11 @@ pub struct TurnCounter {
 }
 
 impl TurnCounter {
+    /// The number of the turn of the line before.
+    pub fn current(&self) -> u32 {
+        self.number.max(1)
+    }
+
     /// The number of the turn that the next line belongs to.
     pub fn next(&mut self, entry: &Entry<'_>) -> u32 {
         if entry.kind() == Kind::User && kind_of_text(classify_user(entry)).is_some() {
@@ -181,7 +196,7 @@ impl TurnCounter {
             self.number = 1;
         }
         // What stands before the first prompt belongs to it.
-        self.number.max(1)
+        self.current()
     }
 }
 
@@ -200,7 +215,7 @@ pub(crate) fn begins_turn(session: &Session, id: NodeId) -> bool {
     kind_of(session, id).is_some()
 }
 
-fn kind_of_text(text: UserText) -> Option<TurnKind> {
+pub(crate) fn kind_of_text(text: UserText) -> Option<TurnKind> {
     match text {
         UserText::Human => Some(TurnKind::Human),
         UserText::AgentTask => Some(TurnKind::Agent),
@@ -280,8 +295,9 @@ fn add_line(session: &Session, turn: &mut Turn, id: NodeId) {
     }
 }
 
-/// Counts each API message once, in the turn of its first line.
-fn count_messages(session: &Session, turns: &mut [Turn]) {
+/// Counts each API message once, in the turn of its first line, and adds what
+/// stands beside the chain.
+fn add_facts(session: &Session, turns: &mut [Turn]) {
     let mut turn_of = vec![None; session.nodes().len()];
     for (place, turn) in turns.iter().enumerate() {
         for id in &turn.nodes {
@@ -296,6 +312,20 @@ fn count_messages(session: &Session, turns: &mut [Turn]) {
             turns[place].messages += 1;
             turns[place].tokens.add(message.tokens);
         }
+    }
+    for line in session.queued_lines() {
+        if let Some(place) = line.after.and_then(|id| turn_of[id.index()]) {
+            turns[place].queued_lines.push(line);
+        }
+    }
+    let mut hooks: Vec<Vec<HookFact>> = vec![Vec::new(); turns.len()];
+    for fact in &session.facts().hooks {
+        if let Some(place) = turn_of[fact.node.index()] {
+            hooks[place].push(*fact);
+        }
+    }
+    for (turn, facts) in turns.iter_mut().zip(hooks) {
+        turn.hooks = hooks_of(&facts);
     }
     for (id, milliseconds) in &session.facts().turn_durations {
         if let Some(place) = turn_of[id.index()] {

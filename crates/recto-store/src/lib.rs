@@ -89,5 +89,6 @@ pub use select::Selector;
 pub use session_index::IndexHint;
 pub use settings::CleanupSetting;
 pub use settings::Scope;
+pub use sidecar::OverflowFile;
 pub use sidecar::Sidecars;
 pub use space::Area;

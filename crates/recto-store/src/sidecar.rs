@@ -1,7 +1,11 @@
 //! What belongs to a session beside its log.
 
+use std::fs::Metadata;
+use std::path::Path;
 use std::path::PathBuf;
 
+use fs_err as fs;
+use recto_log::SessionId;
 use recto_log::ToolUseId;
 
 use crate::Home;
@@ -55,24 +59,52 @@ impl Home {
     /// its beginning.
     ///
     /// Client 2.1.29 names the file after the call; later ones give it a name of
-    /// its own, which `toolUseResult.persistedOutputPath` says. Of that path only
-    /// the last part is used: the log may have come from another machine, and
-    /// what it says must not lead out of the session's folder.
+    /// its own, which the text of the result says. Of that path only the last
+    /// part is used: the log may have come from another machine, and what it
+    /// says must not lead out of the session's folder. Nor must a link: the file
+    /// must really be where its name says.
     pub fn overflow_file(
         &self,
-        session: &SessionFile,
+        log: &Path,
         call: Option<&ToolUseId>,
         persisted_path: Option<&str>,
-    ) -> Option<PathBuf> {
-        let folder = session.path.with_extension("").join("tool-results");
+    ) -> Option<OverflowFile> {
+        let (project, folder) = session_folder(log)?;
+        let project = fs::canonicalize(project).ok().filter(|real| self.contains(real))?;
+        let folder = project.join(folder).join("tool-results");
         let by_path = persisted_path.and_then(|path| path.rsplit(['/', '\\']).next());
         let by_call = call.map(|call| format!("{call}.txt"));
         let names = by_path.map(str::to_owned).into_iter().chain(by_call);
-        names
-            .filter(|name| is_plain_name(name))
-            .map(|name| folder.join(name))
-            .find(|path| path.is_file() && self.contains(path))
+        let paths = names.filter(|name| is_plain_name(name)).map(|name| folder.join(name));
+        paths.into_iter().find_map(|path| {
+            let metadata = fs::symlink_metadata(&path).ok().filter(Metadata::is_file)?;
+            let is_there = fs::canonicalize(&path).is_ok_and(|real| real == path);
+            is_there.then_some(OverflowFile { bytes: metadata.len(), path })
+        })
     }
+}
+
+/// A file with the whole result of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverflowFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The project's directory of a log, and the name of the session's folder in it.
+/// The log of a subagent may be in that folder itself.
+fn session_folder(log: &Path) -> Option<(&Path, &str)> {
+    let directory = log.parent()?;
+    let (project, name) = if directory.file_name()? == "subagents" {
+        let folder = directory.parent()?;
+        (folder.parent()?, folder.file_name()?)
+    } else {
+        (directory, log.file_stem()?)
+    };
+    let name = name.to_str()?;
+    name.parse::<SessionId>().is_ok().then_some((project, name))
 }
 
 /// A name that cannot lead anywhere else.
@@ -84,8 +116,6 @@ fn is_plain_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use fs_err as fs;
-
     use super::*;
 
     #[test]
@@ -116,13 +146,51 @@ mod tests {
         assert_eq!(sidecars.file_history.len(), 1);
         assert!(sidecars.custom_title.is_some());
         let find = |call: &str, path: Option<&str>| {
-            let found = home.overflow_file(&session, Some(&ToolUseId::new(call)), path);
-            found.map(|path| fs::read_to_string(path).unwrap())
+            let found = home.overflow_file(&session.path, Some(&ToolUseId::new(call)), path);
+            found.map(|file| fs::read_to_string(file.path).unwrap())
         };
         assert_eq!(find("toolu_1", None).as_deref(), Some("old"));
         let other = "/home/else/.claude/projects/-x/s/tool-results/b12345678.txt";
         assert_eq!(find("toolu_9", Some(other)).as_deref(), Some("new"));
         assert_eq!(find("../../../../secret", None), None);
         assert_eq!(find("toolu_9", Some("..")), None);
+        // The log of a subagent has its results in the folder of the session.
+        let agent = session.path.with_extension("").join("subagents/agent-a1.jsonl");
+        assert!(home.overflow_file(&agent, Some(&ToolUseId::new("toolu_1")), None).is_some());
+        // Whatever is no session of the home has no folder.
+        for other in ["/etc/passwd", "x.jsonl", "/", "", "projects/-w/notes.jsonl"] {
+            let found = home.overflow_file(Path::new(other), Some(&ToolUseId::new("t")), None);
+            assert_eq!(found, None, "{other}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn overflow_is_not_found_through_links() {
+        use std::os::unix::fs::symlink;
+        let (first, second) =
+            ("3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718", "3f2b0000-9d8e-4f70-a1b2-c3d4e5f60718");
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().join("home/projects/-w");
+        let folder = project.join(first).join("tool-results");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(directory.path().join("outside.txt"), "outside").unwrap();
+        fs::write(directory.path().join("home/settings.json"), "{}").unwrap();
+        fs::write(folder.join("real.txt"), "real").unwrap();
+        symlink(directory.path().join("outside.txt"), folder.join("out.txt")).unwrap();
+        symlink(directory.path().join("home/settings.json"), folder.join("home.txt")).unwrap();
+        symlink("real.txt", folder.join("same.txt")).unwrap();
+        // The folder of the other session is a link to the first one's.
+        symlink(project.join(first), project.join(second)).unwrap();
+        let home = Home::open(directory.path().join("home")).unwrap();
+        let find = |id: &str, name: &str| {
+            let log = project.join(format!("{id}.jsonl"));
+            home.overflow_file(&log, None, Some(name)).is_some()
+        };
+        assert!(find(first, "real.txt"));
+        for name in ["out.txt", "home.txt", "same.txt", "gone.txt"] {
+            assert!(!find(first, name), "{name}");
+        }
+        assert!(!find(second, "real.txt"));
     }
 }

@@ -12,6 +12,7 @@ mod error;
 mod file_path;
 mod filter;
 mod output;
+mod overflow;
 mod prompts;
 mod reading;
 mod sweep;

@@ -32,6 +32,14 @@ pub(crate) enum Look {
     Good,
     Bad,
     Warning,
+    /// Words of a programming language.
+    Keyword,
+    /// Texts in code.
+    Literal,
+    /// Numbers and other constants in code.
+    Constant,
+    /// Names that code gives or calls.
+    Name,
 }
 
 impl Look {
@@ -47,6 +55,11 @@ impl Look {
             Look::Good => colour(AnsiColor::Green),
             Look::Bad => colour(AnsiColor::Red),
             Look::Warning => colour(AnsiColor::Yellow),
+            // Yellow and white are lost on a light background, and black on a dark one.
+            Look::Keyword => colour(AnsiColor::Magenta),
+            Look::Literal => colour(AnsiColor::Green),
+            Look::Constant => colour(AnsiColor::Cyan),
+            Look::Name => colour(AnsiColor::Blue),
         }
     }
 }

@@ -4,15 +4,21 @@ use std::borrow::Cow;
 
 use recto_log::Block;
 use recto_log::Entry;
+use recto_log::RawLine;
 use recto_log::UserText;
+use recto_log::decode;
 use recto_log::json::Value;
+use recto_session::Item;
 use recto_session::NameId;
 use recto_session::NodeId;
+use recto_session::QueuedLine;
+use recto_session::QueuedPrompt;
 use recto_session::Session;
 use recto_session::ToolCall;
 use recto_session::Turn;
 use recto_session::call_about;
 use recto_session::command_text;
+use recto_session::items;
 use recto_session::task_text;
 use recto_session::turns;
 use recto_store::Home;
@@ -75,6 +81,21 @@ impl Reading {
     /// What began a turn, in words.
     pub(crate) fn prompt(&self, turn: &Turn) -> String {
         turn.prompt.map(|id| self.text(id)).unwrap_or_default()
+    }
+
+    /// A prompt that only the queue tells.
+    pub(crate) fn queued(&self, line: &QueuedLine) -> Option<QueuedPrompt> {
+        let bytes = self.loaded.bytes(line.span)?;
+        let raw = RawLine { offset: line.span.offset, number: line.line, ..RawLine::alone(&bytes) };
+        QueuedPrompt::of(&decode(raw).0)
+    }
+
+    /// The file of a result that was too long for the log, as the log tells it.
+    pub(crate) fn overflow(&self, call: &ToolCall) -> Option<Item> {
+        let id = call.result.filter(|_| call.has_overflow)?;
+        let wanted = self.session().name(call.id);
+        let is_it = |item: &Item| matches!(item, Item::Result { id, .. } if id == wanted);
+        self.loaded.with_entry(id, |entry| items(entry).into_iter().find(is_it))?
     }
 
     /// The arguments of a tool call in a few words.

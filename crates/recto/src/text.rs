@@ -1,5 +1,6 @@
 //! Text for terminals: what may be shown, how wide it is, how it lines up.
 
+mod highlight;
 mod human;
 mod markdown;
 mod safe;

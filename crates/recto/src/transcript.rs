@@ -5,20 +5,27 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::UserText;
 use recto_log::json::Value;
 use recto_session::Diff;
+use recto_session::Feed;
 use recto_session::Item;
 use recto_session::NoteKind;
-use recto_session::TurnCounter;
-use recto_session::items;
+use recto_session::Overflow;
+use recto_session::Shown;
 
 use crate::commands::show::ToolDetail;
 use crate::error::CommandError;
 use crate::output::Look;
 use crate::output::Output;
+use crate::overflow::MOST_SHOWN;
+use crate::overflow::OverflowFiles;
+use crate::overflow::each_line;
+use crate::overflow::text_of;
+use crate::text::bytes;
 use crate::text::clock;
 use crate::text::count;
 use crate::text::fit;
@@ -32,6 +39,8 @@ use crate::text::wrap;
 const RESULT_LINES: usize = 4;
 /// How many lines of a change are shown unless all are asked for.
 const DIFF_LINES: usize = 12;
+/// How much of a file is read for the first lines of a result.
+const OVERFLOW_START: u64 = 16 * 1024;
 /// Text on a wide terminal reads badly; on a pipe it is not wrapped at all.
 const WIDEST: usize = 100;
 /// How many calls are remembered to name their results.
@@ -54,33 +63,40 @@ enum Speaker {
 }
 
 /// A transcript that is being written.
-pub(crate) struct Transcript {
+pub(crate) struct Transcript<'a> {
     options: Options,
     width: Option<usize>,
     speaker: Option<Speaker>,
     calls: HashMap<String, String>,
-    turns: TurnCounter,
+    feed: Feed,
+    /// Where results are that were too long for the log.
+    files: OverflowFiles<'a>,
     /// The number that a turn shown alone has.
     only_turn: Option<u32>,
     /// Whether the last thing shown was a tool call or its result.
     after_tool: bool,
 }
 
-impl Transcript {
-    pub(crate) fn new(options: Options, width: Option<usize>) -> Transcript {
+impl<'a> Transcript<'a> {
+    pub(crate) fn new(
+        options: Options,
+        width: Option<usize>,
+        files: OverflowFiles<'a>,
+    ) -> Transcript<'a> {
         Transcript {
             options,
             width: width.map(|width| width.saturating_sub(2).clamp(20, WIDEST)),
             speaker: None,
             calls: HashMap::new(),
-            turns: TurnCounter::default(),
+            feed: Feed::default(),
+            files,
             only_turn: None,
             after_tool: false,
         }
     }
 
     /// All lines are of one turn, which has this number.
-    pub(crate) fn of_turn(mut self, number: u32) -> Transcript {
+    pub(crate) fn of_turn(mut self, number: u32) -> Transcript<'a> {
         self.only_turn = Some(number);
         self
     }
@@ -104,24 +120,44 @@ impl Transcript {
                 output,
             );
         }
-        let counted = self.turns.next(entry);
-        let turn = self.only_turn.unwrap_or(counted);
-        for item in items(entry) {
-            self.item(&item, turn, entry, output)?;
+        for shown in self.feed.next(entry) {
+            self.show(&shown, output)?;
         }
         Ok(())
+    }
+
+    /// Shows what is left when the log has ended.
+    pub(crate) fn end(&mut self, output: &mut Output) -> Result<(), CommandError> {
+        for shown in self.feed.rest() {
+            self.show(&shown, output)?;
+        }
+        Ok(())
+    }
+
+    /// Shows one item.
+    pub(crate) fn show(&mut self, shown: &Shown, output: &mut Output) -> Result<(), CommandError> {
+        let turn = self.only_turn.unwrap_or(shown.turn);
+        self.item(&shown.item, turn, shown.origin.time, output)
     }
 
     fn item(
         &mut self,
         item: &Item,
         turn: u32,
-        entry: &Entry<'_>,
+        time: Option<Timestamp>,
         output: &mut Output,
     ) -> Result<(), CommandError> {
         match item {
-            Item::Prompt { text, pictures, kind } => {
-                self.prompt(text, *pictures, *kind, turn, entry, output)
+            Item::Prompt { text, pictures, kind, is_queued } => {
+                if matches!(kind, UserText::Command | UserText::BashInput) {
+                    self.speak(Speaker::User, output)?;
+                    return self.text(text, Look::Tool, output);
+                }
+                let mark = if *kind == UserText::AgentTask { "Task" } else { "You" };
+                let mut heading = turn.to_string();
+                heading.extend(time.map(|time| format!("  {}", clock(time))));
+                heading.push_str(if *is_queued { "  queued" } else { "" });
+                self.prompt((mark, &heading), text, *pictures, output)
             }
             Item::Answer { text } => {
                 self.speak(Speaker::Model, output)?;
@@ -140,11 +176,14 @@ impl Transcript {
                 self.text(text, Look::Faint, output)
             }
             Item::Call { id, name, about, input } => self.call(id, name, about, input, output),
-            Item::Result { id, text, pictures, is_error, diff } => {
+            Item::Result { id, text, pictures, is_error, diff, overflow } => {
                 if self.options.tools == ToolDetail::None {
                     return Ok(());
                 }
                 self.name_result(id, output)?;
+                if let Some(overflow) = overflow {
+                    return self.overflow(id, text, *is_error, overflow, output);
+                }
                 match diff {
                     Some(diff) => self.diff(diff, output),
                     None if text.is_empty() && *pictures > 0 => self.result_text(
@@ -161,27 +200,16 @@ impl Transcript {
 
     fn prompt(
         &mut self,
+        (mark, heading): (&str, &str),
         text: &str,
         pictures: usize,
-        kind: UserText,
-        turn: u32,
-        entry: &Entry<'_>,
         output: &mut Output,
     ) -> Result<(), CommandError> {
-        if matches!(kind, UserText::Command | UserText::BashInput) {
-            self.speak(Speaker::User, output)?;
-            return self.text(text, Look::Tool, output);
-        }
-        let heading = match entry.timestamp() {
-            Some(time) => format!("{turn}  {}", clock(time)),
-            None => turn.to_string(),
-        };
-        let mark = if kind == UserText::AgentTask { "Task" } else { "You" };
         output.line("")?;
         output.line(&format!(
             "{}  {}",
             output.paint(Look::User, mark),
-            output.paint(Look::Faint, &heading)
+            output.paint(Look::Faint, heading)
         ))?;
         self.speaker = Some(Speaker::User);
         self.after_tool = false;
@@ -284,6 +312,46 @@ impl Transcript {
         self.more(lines.len(), most, output)
     }
 
+    /// A result that is in a file: its first lines, or all of it.
+    fn overflow(
+        &mut self,
+        id: &str,
+        text: &str,
+        is_error: bool,
+        overflow: &Overflow,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        let name = one_line(&overflow.name);
+        let file = self.files.find(id, overflow);
+        // A file that cannot be read is no reason to stop here.
+        let start = file.as_ref().and_then(|file| text_of(&file.path, OVERFLOW_START).ok());
+        let (Some(file), Some(start)) = (file, start) else {
+            self.result_text(text, is_error, output)?;
+            let remark = format!("(the file with the whole output is gone: {name})");
+            return output.line(&format!("    {}", output.paint(Look::Warning, &remark)));
+        };
+        let is_full = self.options.tools == ToolDetail::Full;
+        if !is_full || start.is_empty() {
+            let lines: Vec<&str> = start.lines().take(RESULT_LINES).collect();
+            self.result_text(&lines.join("\n"), is_error, output)?;
+            let more = format!("… {} in all, in {name}", bytes(file.bytes));
+            return output.line(&format!("    {}", output.paint(Look::Faint, &more)));
+        }
+        let look = if is_error { Look::Bad } else { Look::Faint };
+        let mut lead = "  ⎿ ";
+        each_line(&file.path, |line| {
+            let line = safe(line).replace('\t', "    ").replace('\n', " ");
+            output.line(format!("{lead}{}", output.paint(look, &line)).trim_end())?;
+            lead = "    ";
+            Ok(())
+        })?;
+        if file.bytes > MOST_SHOWN {
+            let more = format!("… cut, {} in all, in {name}", bytes(file.bytes));
+            output.line(&format!("    {}", output.paint(Look::Warning, &more)))?;
+        }
+        Ok(())
+    }
+
     fn more(&self, lines: usize, shown: usize, output: &mut Output) -> Result<(), CommandError> {
         if lines <= shown {
             return Ok(());
@@ -307,7 +375,7 @@ impl Transcript {
                 if self.options.meta { self.text(text, Look::Faint, output) } else { Ok(()) }
             }
             NoteKind::Compaction => self.note(&format!("── {text} ──"), Look::Warning, output),
-            NoteKind::Interrupt => self.note(text, Look::Warning, output),
+            NoteKind::Interrupt | NoteKind::Hook => self.note(text, Look::Warning, output),
             NoteKind::Task => self.note(text, Look::Tool, output),
             NoteKind::ApiError => self.note(text, Look::Bad, output),
             NoteKind::Damage => self.note(&format!("({text})"), Look::Bad, output),

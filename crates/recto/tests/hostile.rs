@@ -106,6 +106,24 @@ fn json_string(text: &str) -> String {
     String::from_utf8(object[5..object.len() - 1].to_vec()).unwrap()
 }
 
+/// The text as entities, which Markdown makes characters of.
+fn entities(text: &str) -> String {
+    text.chars().map(|c| format!("&#{};", u32::from(c))).collect()
+}
+
+/// A result whose whole text is in a file with this name.
+pub(crate) fn too_long(name: &str) -> String {
+    format!("<persisted-output>\nOutput too large (9KB). Full output saved to: /h/{name}\n\n1\n2\n")
+}
+
+/// The lines of a prompt that only the queue tells.
+pub(crate) fn queued(text: &str) -> String {
+    let content = json_string(text);
+    format!(
+        "{{\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"content\":{content}}}\n{{\"type\":\"queue-operation\",\"operation\":\"remove\"}}\n"
+    )
+}
+
 /// A turn with the text in every field of the conversation.
 pub(crate) fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
     let field = |word: &str| format!("{word}{text}");
@@ -122,6 +140,10 @@ pub(crate) fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
         .tool(&field("w-tool"), &input("w-input"), &field("w-result"))
         .failed_tool("Bash", &input("w-input2"), &field("w-failure"))
         .model_block(&format!(r#"{{"type":{}}}"#, json_string(&field("w-block"))))
+        .answer(&format!("```rust\nlet x = \"{}\";\n```", field("w-code")))
+        .answer(&format!("```{}\nx\n```\n\nw-entity{}", entities(text), entities(text)))
+        .tool("Bash", &input("w-input3"), &too_long(&field("w-file")))
+        .raw(queued(&field("w-typed")))
         .answer(&field("w-answer"))
         .user_text(&(tag("command-name", "w-command") + &tag("command-args", "w-arguments")))
         .user_text(&tag("local-command-stdout", "w-output"))
@@ -135,6 +157,7 @@ pub(crate) fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
         .meta_text(&field("w-meta"))
         .attachment(&field("w-attachment"), ("x", "y"))
         .attachment("queued_command", ("prompt", &field("w-queued")))
+        .attachment("hook_blocking_error", ("hookName", &field("w-hook")))
         .system("local_command", &field("w-local"))
         .system("informational", &field("w-remark"))
         .system(&field("w-subtype"), "x")
@@ -143,7 +166,7 @@ pub(crate) fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
         .raw(format!("w-garbage{text}\n"))
 }
 
-const SHOWN: [&str; 27] = [
+const SHOWN: [&str; 32] = [
     "w-prompt",
     "w-thinking",
     "w-tool",
@@ -165,6 +188,11 @@ const SHOWN: [&str; 27] = [
     "w-meta",
     "w-attachment",
     "w-queued",
+    "w-hook",
+    "w-file",
+    "w-typed",
+    "w-code",
+    "w-entity",
     "w-local",
     "w-remark",
     "w-subtype",

@@ -2,10 +2,10 @@
 //!
 //! | module | what it holds the program to |
 //! |---|---|
-//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos` | what each command prints, in a few snapshots |
 //! | `edition` | edits of sessions: copies, forks, what they share |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
+//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued` | what each command prints, in a few snapshots |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
@@ -38,8 +38,10 @@ mod files;
 mod home;
 mod hostile;
 mod ls;
+mod overflow;
 mod overview;
 mod plans;
+mod queued;
 mod reference;
 mod request;
 mod scratch;

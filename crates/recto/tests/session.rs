@@ -56,7 +56,7 @@ fn a_session_in_numbers() {
     working        8.0s
     turns          2 turns, 2 prompts
     tools          3 calls, 1 failed
-    files          1 changed (+2 -1), 0 read
+    files          1 changed (+2 -1), 0 only read
     tokens         claude-opus-5-5: 5 messages, 40 in, 200 out, 45,000 cached, 600 written to cache
     subagents      1
     --- exit 0
@@ -76,8 +76,8 @@ fn turns_are_listed() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["turns", "--json"]).shown(), @r#"
-    {"turn":1,"kind":"prompt","prompt":"Repair the parser","uuid":"3f2a1b4c-0000-4000-8000-000000000001","line":2,"started":"2026-11-16T08:00:01.000Z","ended":"2026-11-16T08:00:08.000Z","duration_ms":7000,"messages":4,"tool_calls":3,"failed_tool_calls":1,"api_errors":0,"queued_prompts":0,"interrupted":false,"input_tokens":32,"output_tokens":160,"cache_creation_input_tokens":480,"cache_read_input_tokens":36000,"current":true}
-    {"turn":2,"kind":"prompt","prompt":"Which one?","uuid":"3f2a1b4c-0000-4000-8000-00000000000c","line":13,"started":"2026-11-16T08:00:12.000Z","ended":"2026-11-16T08:00:13.000Z","duration_ms":1000,"messages":1,"tool_calls":0,"failed_tool_calls":0,"api_errors":0,"queued_prompts":0,"interrupted":false,"input_tokens":8,"output_tokens":40,"cache_creation_input_tokens":120,"cache_read_input_tokens":9000,"current":true}
+    {"turn":1,"kind":"prompt","prompt":"Repair the parser","uuid":"3f2a1b4c-0000-4000-8000-000000000001","line":2,"started":"2026-11-16T08:00:01.000Z","ended":"2026-11-16T08:00:08.000Z","duration_ms":7000,"messages":4,"tool_calls":3,"failed_tool_calls":1,"api_errors":0,"queued_prompts":0,"hooks":[],"interrupted":false,"input_tokens":32,"output_tokens":160,"cache_creation_input_tokens":480,"cache_read_input_tokens":36000,"current":true}
+    {"turn":2,"kind":"prompt","prompt":"Which one?","uuid":"3f2a1b4c-0000-4000-8000-00000000000c","line":13,"started":"2026-11-16T08:00:12.000Z","ended":"2026-11-16T08:00:13.000Z","duration_ms":1000,"messages":1,"tool_calls":0,"failed_tool_calls":0,"api_errors":0,"queued_prompts":0,"hooks":[],"interrupted":false,"input_tokens":8,"output_tokens":40,"cache_creation_input_tokens":120,"cache_read_input_tokens":9000,"current":true}
     --- exit 0
     "#);
     assert_snapshot!(test.run(&["show", "--turn", "2"]).shown(), @"
@@ -90,7 +90,7 @@ fn turns_are_listed() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["show", "--turn", "2", "--json"]).shown(), @r#"
-    {"item":"prompt","turn":2,"line":13,"uuid":"3f2a1b4c-0000-4000-8000-00000000000c","time":"2026-11-16T08:00:12.000Z","text":"Which one?","pictures":0}
+    {"item":"prompt","turn":2,"line":13,"uuid":"3f2a1b4c-0000-4000-8000-00000000000c","time":"2026-11-16T08:00:12.000Z","text":"Which one?","pictures":0,"queued":false}
     {"item":"answer","turn":2,"line":14,"uuid":"3f2a1b4c-0000-4000-8000-00000000000d","time":"2026-11-16T08:00:13.000Z","text":"`empty_line`."}
     --- exit 0
     "#);
@@ -112,7 +112,7 @@ fn tool_calls_are_listed_and_added_up() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["tools", "--failed", "--json"]).shown(), @r#"
-    {"id":"toolu_3f2a1b4c0006","name":"Bash","state":"failed","turn":1,"call_uuid":"3f2a1b4c-0000-4000-8000-000000000006","result_uuid":"3f2a1b4c-0000-4000-8000-000000000007","called":"2026-11-16T08:00:06.000Z","ended":"2026-11-16T08:00:07.000Z","duration_ms":1000,"about":"cargo test"}
+    {"id":"toolu_3f2a1b4c0006","name":"Bash","state":"failed","turn":1,"call_uuid":"3f2a1b4c-0000-4000-8000-000000000006","result_uuid":"3f2a1b4c-0000-4000-8000-000000000007","called":"2026-11-16T08:00:06.000Z","ended":"2026-11-16T08:00:07.000Z","duration_ms":1000,"overflow":null,"about":"cargo test"}
     --- exit 0
     "#);
     assert_eq!(test.run(&["tools", "--name", "Edit"]).stdout.lines().count(), 1);

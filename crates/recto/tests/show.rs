@@ -46,7 +46,7 @@ fn a_session_reads_as_a_conversation() {
       ⎿ Total: $0.12
 
       [Request interrupted by user]
-      ── conversation compacted (manual), 150000 tokens before ──
+      ── conversation compacted (manual), 150,000 tokens before ──
       summary of the conversation so far
 
     You  4  2026-11-16 08:00:18
@@ -95,7 +95,7 @@ fn everything_is_shown_when_asked_for() {
 
       <system-reminder>Be brief.</system-reminder>
       [Request interrupted by user]
-      ── conversation compacted (manual), 150000 tokens before ──
+      ── conversation compacted (manual), 150,000 tokens before ──
       summary of the conversation so far
       We repaired the parser.
 

@@ -10,13 +10,13 @@ use pulldown_cmark::Options;
 use pulldown_cmark::Parser;
 use pulldown_cmark::Tag;
 use pulldown_cmark::TagEnd;
-use recto_log::UserText;
 
 use super::Head;
 use super::IndexRow;
 use super::Placed;
 use super::clean;
 use super::push_escaped;
+use super::who;
 use crate::Diff;
 use crate::Item;
 use crate::NoteKind;
@@ -58,8 +58,10 @@ impl Html {
             ));
         }
         match placed.item {
-            Item::Prompt { text, kind, pictures } => {
-                prompt(placed.turn, text, *kind, *pictures, out)
+            Item::Prompt { text, kind, pictures, is_queued } => {
+                // Only the prompt that begins the turn is its anchor.
+                let anchor = (!is_queued).then_some(placed.turn);
+                prompt(anchor, text, who(*kind, *is_queued), *pictures, out)
             }
             Item::Answer { text } => {
                 out.push_str("<div class=\"answer\">");
@@ -72,10 +74,10 @@ impl Html {
             }
             Item::Call { name, about, input, .. } => call(name, about, input, out),
             Item::Result { diff: Some(diff), .. } => push_diff(diff, out),
-            Item::Result { text, is_error: true, .. } => {
-                folded("result failed", "Failed", text, out)
+            Item::Result { is_error: true, .. } => {
+                folded("result failed", "Failed", &placed.item.result_text(), out)
             }
-            Item::Result { text, .. } => folded("result", "Result", text, out),
+            Item::Result { .. } => folded("result", "Result", &placed.item.result_text(), out),
             Item::Note { kind: NoteKind::Summary, text } => {
                 folded("note", "Summary of the conversation so far", text, out);
             }
@@ -129,11 +131,14 @@ pub(super) fn index(rows: &[IndexRow]) -> String {
     out
 }
 
-fn prompt(turn: u32, text: &str, kind: UserText, pictures: usize, out: &mut String) {
-    let who = if kind == UserText::AgentTask { "Task" } else { "You" };
-    out.push_str(&format!(
-        "<h2 id=\"turn-{turn}\"><a href=\"#turn-{turn}\">{turn}</a> {who}</h2>\n<div class=\"prompt\">"
-    ));
+fn prompt(anchor: Option<u32>, text: &str, who: &str, pictures: usize, out: &mut String) {
+    match anchor {
+        Some(turn) => out.push_str(&format!(
+            "<h2 id=\"turn-{turn}\"><a href=\"#turn-{turn}\">{turn}</a> {who}</h2>\n"
+        )),
+        None => out.push_str(&format!("<h2>{who}</h2>\n")),
+    }
+    out.push_str("<div class=\"prompt\">");
     push_escaped(out, text.trim_end());
     out.push_str("</div>\n");
     if pictures > 0 {

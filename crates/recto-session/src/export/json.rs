@@ -7,6 +7,7 @@ use recto_log::json::Value;
 use super::Head;
 use super::Placed;
 use crate::Item;
+use crate::Overflow;
 
 pub(super) struct Json {
     is_first: bool,
@@ -49,20 +50,25 @@ pub fn item_json(placed: Placed<'_>) -> ObjectWriter {
         .string_or_null("uuid", placed.origin.uuid.as_deref())
         .string_or_null("time", time.as_deref());
     match placed.item {
-        Item::Prompt { text, pictures, .. } => {
-            object.string("text", text).number("pictures", *pictures as u64)
-        }
+        Item::Prompt { text, pictures, is_queued, .. } => object
+            .string("text", text)
+            .number("pictures", *pictures as u64)
+            .boolean("queued", *is_queued),
         Item::Answer { text } | Item::Thinking { text } => object.string("text", text),
         Item::Call { id, name, input, .. } => {
             let input = if Value::parse(input).is_ok() { input.as_slice() } else { b"null" };
             object.string("id", id).string("tool", name).json("input", input)
         }
-        Item::Result { id, text, pictures, is_error, diff } => {
+        Item::Result { id, text, pictures, is_error, diff, overflow } => {
             let object = object
                 .string("id", id)
                 .string("text", text)
                 .number("pictures", *pictures as u64)
                 .boolean("is_error", *is_error);
+            let object = match overflow {
+                None => object.json("overflow", b"null"),
+                Some(overflow) => object.json("overflow", &overflow_json(overflow).finish()),
+            };
             match diff {
                 None => object.json("diff", b"null"),
                 Some(diff) => {
@@ -81,6 +87,18 @@ pub fn item_json(placed: Placed<'_>) -> ObjectWriter {
         }
         Item::Note { kind, text } => object.string("kind", kind.name()).string("text", text),
     }
+}
+
+/// The file with the whole text of a result, as an object.
+pub fn overflow_json(overflow: &Overflow) -> ObjectWriter {
+    let object = ObjectWriter::new()
+        .string("name", &overflow.name)
+        .string_or_null("path", overflow.path.as_deref());
+    let object = match overflow.bytes {
+        Some(bytes) => object.number("bytes", bytes),
+        None => object.json("bytes", b"null"),
+    };
+    object.string_or_null("text", overflow.text.as_deref())
 }
 
 fn name_of(item: &Item) -> &'static str {

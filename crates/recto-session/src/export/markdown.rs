@@ -1,11 +1,10 @@
 //! Markdown.
 
-use recto_log::UserText;
-
 use super::Head;
 use super::Placed;
 use super::clean;
 use super::fence;
+use super::who;
 use crate::Item;
 use crate::NoteKind;
 
@@ -22,8 +21,8 @@ impl Markdown {
 
     pub(super) fn add(&mut self, placed: Placed<'_>, out: &mut String) {
         match placed.item {
-            Item::Prompt { text, kind, pictures } => {
-                let who = if *kind == UserText::AgentTask { "Task" } else { "You" };
+            Item::Prompt { text, kind, pictures, is_queued } => {
+                let who = who(*kind, *is_queued);
                 out.push_str(&format!("\n## {}. {who}\n\n", placed.turn));
                 // A quote keeps headings and fences of the prompt inside.
                 for line in clean(text.trim_end()).lines() {
@@ -52,9 +51,10 @@ impl Markdown {
                 let fence = fence(&text);
                 out.push_str(&format!("\n{fence}diff\n{text}\n{fence}\n"));
             }
-            Item::Result { text, is_error, .. } => {
+            Item::Result { is_error, .. } => {
+                let text = placed.item.result_text();
                 let label = if *is_error { "failed" } else { "result" };
-                out.push_str(&folded(label, &clean(text)));
+                out.push_str(&folded(label, &clean(&text)));
             }
             Item::Note { kind: NoteKind::Meta, .. } => {}
             Item::Note { kind: NoteKind::Summary, text } => {

@@ -1,10 +1,9 @@
 //! Plain text.
 
-use recto_log::UserText;
-
 use super::Head;
 use super::Placed;
 use super::clean;
+use super::who;
 use crate::Item;
 use crate::NoteKind;
 
@@ -22,8 +21,8 @@ impl Text {
 
     pub(super) fn add(&mut self, placed: Placed<'_>, out: &mut String) {
         match placed.item {
-            Item::Prompt { text, kind, .. } => {
-                let who = if *kind == UserText::AgentTask { "Task" } else { "You" };
+            Item::Prompt { text, kind, is_queued, .. } => {
+                let who = who(*kind, *is_queued);
                 out.push_str(&format!("\n[{}] {who}:\n", placed.turn));
                 push_block(out, text);
             }
@@ -34,11 +33,11 @@ impl Text {
             Item::Call { name, about, .. } => {
                 out.push_str(&format!("\n> {} {}\n", clean(name), clean(about)));
             }
-            Item::Result { text, is_error, .. } => {
+            Item::Result { is_error, .. } => {
                 if *is_error {
                     out.push_str("(failed)\n");
                 }
-                push_block(out, text);
+                push_block(out, &placed.item.result_text());
             }
             Item::Note { kind: NoteKind::Meta, .. } | Item::Thinking { .. } => {}
             Item::Note { text, .. } => out.push_str(&format!("\n({})\n", clean(text).trim())),

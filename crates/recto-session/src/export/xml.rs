@@ -51,6 +51,7 @@ impl Xml {
                 push_escaped(out, &String::from_utf8_lossy(input));
                 out.push_str("</call>\n");
             }
+            // The text that the model got; the whole output is what it could not take.
             Item::Result { text, is_error, .. } => self.result(text, *is_error, out),
             Item::Note { kind, text } => {
                 out.push_str("<note");

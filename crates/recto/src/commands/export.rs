@@ -6,11 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::ValueEnum;
-use recto_log::Entry;
 use recto_log::LineReader;
 use recto_log::decode;
-use recto_session::Origin;
-use recto_session::TurnCounter;
+use recto_session::Feed;
+use recto_session::Shown;
 use recto_session::export::Document;
 use recto_session::export::Format;
 use recto_session::export::Head;
@@ -18,7 +17,6 @@ use recto_session::export::IndexRow;
 use recto_session::export::Placed;
 use recto_session::export::index_page;
 use recto_session::export::item_json;
-use recto_session::items;
 use recto_store::Digest;
 use recto_store::Home;
 use recto_store::open_file;
@@ -29,6 +27,9 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Output;
 use crate::output::Progress;
+use crate::overflow::MOST_IN_DOCUMENT;
+use crate::overflow::OverflowFiles;
+use crate::overflow::Wanted;
 use crate::target;
 use crate::target::Target;
 use crate::text::bytes;
@@ -109,7 +110,7 @@ pub(crate) fn cmd_export(
     let found = target::find(home, &inventory, environment, &args.session)?;
     match &args.out {
         Some(path) => {
-            let (read, written) = export_to_file(&found, format, path, args.force)?;
+            let (read, written) = export_to_file(home, &found, format, path, args.force)?;
             output.remark(&format!(
                 "wrote {}: {} from a log of {} ({} %)",
                 path.display(),
@@ -122,7 +123,7 @@ pub(crate) fn cmd_export(
             // On a terminal the document is text like any other: made safe.
             let is_terminal = output.is_terminal;
             output.page();
-            export(&found, format, &mut |text| {
+            export(home, &found, format, &mut |text| {
                 if is_terminal {
                     output.bytes(crate::text::safe(text).as_bytes())
                 } else {
@@ -136,6 +137,7 @@ pub(crate) fn cmd_export(
 
 /// Writes the document piece by piece. Returns the size of the log.
 fn export(
+    home: &Home,
     found: &Target,
     format: Format,
     write: &mut dyn FnMut(&str) -> Result<(), CommandError>,
@@ -146,7 +148,21 @@ fn export(
     let mut text = String::new();
     let mut document = Document::begin(format, &head(found, &digest), &mut text);
     let mut lines = LineReader::new(file);
-    let mut counter = TurnCounter::default();
+    let mut feed = Feed::default();
+    let files = OverflowFiles::new(home, &found.path);
+    // What the model could not take is nothing for feeding a model.
+    let wanted = match format {
+        Format::Xml => Wanted::Nothing,
+        Format::Markdown | Format::Html | Format::Json | Format::Text => {
+            Wanted::Bytes(MOST_IN_DOCUMENT)
+        }
+    };
+    let add = |shown: Vec<Shown>, document: &mut Document, text: &mut String| {
+        for Shown { turn, origin, mut item } in shown {
+            files.complete(&mut item, wanted);
+            document.add(Placed { turn, origin: &origin, item: &item }, text);
+        }
+    };
     // The other formats are cleaned as they are written; JSON keeps its values.
     let mut write_piece = |text: &str| match format {
         Format::Json => write(&json_for_terminal(text.as_bytes())),
@@ -156,42 +172,48 @@ fn export(
     while let Some(line) = lines.next_line()? {
         end = line.end();
         let (entry, _) = decode(line);
-        let (origin, turn) = (Origin::of(&entry), counter.next(&entry));
-        for item in items(&entry) {
-            document.add(Placed { turn, origin: &origin, item: &item }, &mut text);
-        }
+        add(feed.next(&entry), &mut document, &mut text);
         if text.len() >= PIECE {
             write_piece(&text)?;
             text.clear();
         }
     }
+    add(feed.rest(), &mut document, &mut text);
     document.end(&mut text);
     write_piece(&text)?;
     Ok(end)
 }
 
 /// Writes the items of a log as JSON lines.
-pub(crate) fn write_items(found: &Target, output: &mut Output) -> Result<Outcome, CommandError> {
+pub(crate) fn write_items(
+    found: &Target,
+    files: OverflowFiles<'_>,
+    wanted: Wanted,
+    output: &mut Output,
+) -> Result<Outcome, CommandError> {
     let mut lines = LineReader::new(open_file(&found.path)?);
-    let mut counter = TurnCounter::default();
+    let mut feed = Feed::default();
     while let Some(line) = lines.next_line()? {
-        let (entry, _) = decode(line);
-        write_entry(&entry, counter.next(&entry), output)?;
+        for shown in feed.next(&decode(line).0) {
+            write_item(shown, files, wanted, output)?;
+        }
+    }
+    for shown in feed.rest() {
+        write_item(shown, files, wanted, output)?;
     }
     Ok(Outcome::Done)
 }
 
-/// Writes the items of one line.
-pub(crate) fn write_entry(
-    entry: &Entry<'_>,
-    turn: u32,
+/// Writes one item as a line of JSON.
+pub(crate) fn write_item(
+    shown: Shown,
+    files: OverflowFiles<'_>,
+    wanted: Wanted,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let origin = Origin::of(entry);
-    for item in items(entry) {
-        output.json_line(item_json(Placed { turn, origin: &origin, item: &item }))?;
-    }
-    Ok(())
+    let Shown { turn, origin, mut item } = shown;
+    files.complete(&mut item, wanted);
+    output.json_line(item_json(Placed { turn, origin: &origin, item: &item }))
 }
 
 fn head(found: &Target, digest: &Digest) -> Head {
@@ -214,6 +236,7 @@ fn head(found: &Target, digest: &Digest) -> Head {
 /// Writes beside the place and moves there at the end, so that a half-written
 /// document is never found under its name.
 fn export_to_file(
+    home: &Home,
     found: &Target,
     format: Format,
     path: &Path,
@@ -232,7 +255,7 @@ fn export_to_file(
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
     let mut written = 0;
-    let read = export(found, format, &mut |text| {
+    let read = export(home, found, format, &mut |text| {
         written += text.len() as u64;
         Ok(file.write_all(text.as_bytes())?)
     })?;
@@ -261,7 +284,7 @@ fn export_all(
             is_agent: false,
         };
         let name = format!("{}.{}", row.session.id, format.extension());
-        let (read, written) = export_to_file(&found, format, &directory.join(&name), force)?;
+        let (read, written) = export_to_file(home, &found, format, &directory.join(&name), force)?;
         all_read += read;
         all_written += written;
         let time = crate::text::clock(row.session.modified);

@@ -1,12 +1,10 @@
 //! `recto files`: files that a session read and changed. See `file_uses` for
 //! the sessions that used one file.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
 use recto_log::json::ObjectWriter;
-use recto_session::FileAction;
-use recto_session::FileTouch;
+use recto_session::FileUse;
+use recto_session::file_uses;
 use recto_store::Home;
 
 use crate::commands::file_uses;
@@ -47,43 +45,6 @@ pub(crate) struct FilesArgs {
     changed: bool,
 }
 
-/// All uses of one file.
-#[derive(Default)]
-struct Sum {
-    reads: u64,
-    edits: u64,
-    is_new: bool,
-    added: u64,
-    removed: u64,
-    turns: Vec<u32>,
-}
-
-impl Sum {
-    fn add(&mut self, touch: &FileTouch, turn: u32) {
-        match touch.action {
-            FileAction::Read => self.reads += 1,
-            FileAction::Created => {
-                self.is_new = true;
-                self.edits += 1;
-            }
-            FileAction::Written | FileAction::Edited => self.edits += 1,
-        }
-        self.added += touch.added;
-        self.removed += touch.removed;
-        if self.turns.last() != Some(&turn) {
-            self.turns.push(turn);
-        }
-    }
-
-    fn action(&self) -> &'static str {
-        match (self.is_new, self.edits) {
-            (true, _) => "created",
-            (false, 0) => "read",
-            (false, _) => "changed",
-        }
-    }
-}
-
 pub(crate) fn cmd_files(
     home: &Home,
     environment: &Environment,
@@ -100,15 +61,12 @@ pub(crate) fn cmd_files(
         let hint = "of a file that is not here, give more of the path, such as `src/main.rs`";
         if is_name { error.with_hint(hint) } else { error }
     })?;
-    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
-    for touch in &reading.session().facts().files {
-        let sum = sums.entry(reading.session().name(touch.path)).or_default();
-        sum.add(touch, reading.turn_number(touch.node));
-    }
-    let mut rows: Vec<(&str, Sum)> =
-        sums.into_iter().filter(|(_, sum)| !args.changed || sum.edits > 0).collect();
+    let mut rows: Vec<(&str, FileUse)> = file_uses(reading.session())
+        .into_iter()
+        .filter(|(_, file)| !args.changed || file.edits > 0)
+        .collect();
     rows.sort_by(|a, b| {
-        let changed = |sum: &Sum| sum.added + sum.removed;
+        let changed = |file: &FileUse| file.added + file.removed;
         b.1.edits
             .min(1)
             .cmp(&a.1.edits.min(1))
@@ -116,27 +74,36 @@ pub(crate) fn cmd_files(
             .then(a.0.cmp(b.0))
     });
     if output.json {
-        for (path, sum) in &rows {
-            let turns: Vec<String> = sum.turns.iter().map(u32::to_string).collect();
+        for (path, file) in &rows {
+            let turns: Vec<String> = turns_of(&reading, file).iter().map(u32::to_string).collect();
             output.json_line(
                 ObjectWriter::new()
                     .string("path", path)
-                    .string("action", sum.action())
-                    .number("reads", sum.reads)
-                    .number("edits", sum.edits)
-                    .number("lines_added", sum.added)
-                    .number("lines_removed", sum.removed)
+                    .string("action", file.fate().name())
+                    .number("reads", file.reads)
+                    .number("edits", file.edits)
+                    .number("lines_added", file.added)
+                    .number("lines_removed", file.removed)
                     .json("turns", format!("[{}]", turns.join(",")).as_bytes()),
             )?;
         }
     } else {
-        write_table(&rows, environment, output)?;
+        write_table(&reading, &rows, environment, output)?;
     }
     Ok(if rows.is_empty() { Outcome::Found } else { Outcome::Done })
 }
 
+/// The turns that used a file.
+fn turns_of(reading: &Reading, file: &FileUse) -> Vec<u32> {
+    let mut turns: Vec<u32> =
+        file.touches.iter().map(|touch| reading.turn_number(touch.node)).collect();
+    turns.dedup();
+    turns
+}
+
 fn write_table(
-    rows: &[(&str, Sum)],
+    reading: &Reading,
+    rows: &[(&str, FileUse)],
     environment: &Environment,
     output: &mut Output,
 ) -> Result<(), CommandError> {
@@ -150,22 +117,23 @@ fn write_table(
         Column::Flexible,
         Column::Flexible,
     ]);
-    for (path, sum) in rows {
+    for (path, file) in rows {
+        let turns = turns_of(reading, file);
         let lines = |sign: &str, number: u64| {
             if number == 0 { String::new() } else { format!("{sign}{}", count(number)) }
         };
-        let turns: Vec<String> = sum.turns.iter().take(8).map(u32::to_string).collect();
-        let more = if sum.turns.len() > 8 { ", …" } else { "" };
+        let more = if turns.len() > 8 { ", …" } else { "" };
+        let turns: Vec<String> = turns.iter().take(8).map(u32::to_string).collect();
         table.row([
-            sum.action().to_owned(),
-            lines("+", sum.added),
-            lines("-", sum.removed),
+            file.fate().name().to_owned(),
+            lines("+", file.added),
+            lines("-", file.removed),
             one_line(&path_from_home(path, environment.user_home.as_deref())),
             format!("turn {}{more}", turns.join(", ")),
         ]);
     }
-    for ((_, sum), cells) in rows.iter().zip(table.layout(output.width)) {
-        let look = if sum.edits > 0 { Look::Plain } else { Look::Faint };
+    for ((_, file), cells) in rows.iter().zip(table.layout(output.width)) {
+        let look = if file.edits > 0 { Look::Plain } else { Look::Faint };
         output.line(&output.paint(look, cells.join("  ").trim_end()))?;
     }
     Ok(())

@@ -14,6 +14,9 @@ use clap::ValueEnum;
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::Item;
+use recto_session::NodeId;
+use recto_session::Origin;
+use recto_session::Shown;
 use recto_session::items;
 use recto_store::Digest;
 use recto_store::FileKind;
@@ -28,6 +31,9 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
+use crate::overflow::MOST_SHOWN;
+use crate::overflow::OverflowFiles;
+use crate::overflow::Wanted;
 use crate::reading::Reading;
 use crate::target;
 use crate::target::Target;
@@ -111,19 +117,44 @@ pub(crate) fn cmd_show(
         return show_raw(&found, output);
     }
     if let Some(turn) = args.turn {
-        return show_turn(Reading::of(found, inventory)?, output, args, turn);
+        return show_turn(home, Reading::of(found, inventory)?, output, args, turn);
     }
     if output.json {
-        return export::write_items(&found, output);
+        let files = OverflowFiles::new(home, &found.path);
+        return export::write_items(&found, files, wanted(args), output);
     }
+    let asked = Asked { home, environment, args };
     if args.follow {
-        return follow(&found, environment, output, args);
+        return follow(&found, asked, output);
     }
     output.page();
     let agents =
         if args.agents { Agents::of(home, &inventory, &found)? } else { Agents::default() };
-    show_log(&found, &agents, environment, output, args)?;
+    show_log(&found, &agents, asked, output)?;
     Ok(Outcome::Done)
+}
+
+/// What was asked for, and where.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    home: &'a Home,
+    environment: &'a Environment,
+    args: &'a ShowArgs,
+}
+
+impl<'a> Asked<'a> {
+    fn transcript(self, found: &'a Target, output: &Output) -> Transcript<'a> {
+        let files = OverflowFiles::new(self.home, &found.path);
+        Transcript::new(options(self.args), self.args.width.or(output.width), files)
+    }
+}
+
+/// How much of long results goes into JSON.
+fn wanted(args: &ShowArgs) -> Wanted {
+    match args.tools {
+        ToolDetail::Full => Wanted::Bytes(MOST_SHOWN),
+        ToolDetail::Brief | ToolDetail::None => Wanted::Nothing,
+    }
 }
 
 /// The logs of subagents, by the call that started them.
@@ -163,13 +194,12 @@ impl Agents {
 fn show_log(
     found: &Target,
     agents: &Agents,
-    environment: &Environment,
+    asked: Asked<'_>,
     output: &mut Output,
-    args: &ShowArgs,
 ) -> Result<(), CommandError> {
     let digest = Digest::read(&found.path, found.is_agent)?;
-    write_head(found, &digest, environment, output)?;
-    let mut transcript = Transcript::new(options(args), args.width.or(output.width));
+    write_head(found, &digest, asked.environment, output)?;
+    let mut transcript = asked.transcript(found, output);
     let mut lines = LineReader::new(open_file(&found.path)?);
     while let Some(line) = lines.next_line()? {
         let (entry, _) = decode(line);
@@ -181,17 +211,18 @@ fn show_log(
         for item in items(&entry) {
             let Item::Result { id, .. } = item else { continue };
             for agent in agents.by_call.get(&id).into_iter().flatten() {
-                set_in(agent, agents, environment, output, args)?;
+                set_in(agent, agents, asked, output)?;
             }
         }
     }
+    transcript.end(output)?;
     if transcript.is_empty() {
         output.line("")?;
         output.line(&output.paint(Look::Faint, "(no conversation in this log)"))?;
     }
     if !found.is_agent {
         for agent in &agents.others {
-            set_in(agent, agents, environment, output, args)?;
+            set_in(agent, agents, asked, output)?;
         }
     }
     Ok(())
@@ -201,28 +232,22 @@ fn show_log(
 fn set_in(
     agent: &Target,
     agents: &Agents,
-    environment: &Environment,
+    asked: Asked<'_>,
     output: &mut Output,
-    args: &ShowArgs,
 ) -> Result<(), CommandError> {
     if !agents.shown.borrow_mut().insert(agent.path.clone()) {
         return Ok(());
     }
     output.line("")?;
-    output.set_in("  │ ", |output| show_log(agent, agents, environment, output, args))
+    output.set_in("  │ ", |output| show_log(agent, agents, asked, output))
 }
 
 /// Shows a log, and then what is written to it, until the user stops.
-fn follow(
-    found: &Target,
-    environment: &Environment,
-    output: &mut Output,
-    args: &ShowArgs,
-) -> Result<Outcome, CommandError> {
+fn follow(found: &Target, asked: Asked<'_>, output: &mut Output) -> Result<Outcome, CommandError> {
     const PAUSE: Duration = Duration::from_millis(200);
     let digest = Digest::read(&found.path, found.is_agent)?;
-    write_head(found, &digest, environment, output)?;
-    let mut transcript = Transcript::new(options(args), args.width.or(output.width));
+    write_head(found, &digest, asked.environment, output)?;
+    let mut transcript = asked.transcript(found, output);
     let (mut offset, mut number) = (0, 1);
     loop {
         let mut file = open_file(&found.path)?;
@@ -247,27 +272,41 @@ fn follow(
 
 /// One turn, wherever its lines are in the log.
 fn show_turn(
+    home: &Home,
     reading: Reading,
     output: &mut Output,
     args: &ShowArgs,
-    wanted: u32,
+    number: u32,
 ) -> Result<Outcome, CommandError> {
-    let Some(turn) = reading.turns.iter().find(|turn| turn.number == wanted) else {
-        let message = format!("there is no turn {wanted}");
+    let Some(turn) = reading.turns.iter().find(|turn| turn.number == number) else {
+        let message = format!("there is no turn {number}");
         let hint = format!("the session has {}", plural(reading.turns.len() as u64, "turn"));
         return Err(CommandError::user("not-found", message).with_hint(hint));
     };
     if !output.json {
         output.page();
     }
-    let mut transcript =
-        Transcript::new(options(args), args.width.or(output.width)).of_turn(wanted);
+    let files = OverflowFiles::new(home, &reading.target.path);
+    let width = args.width.or(output.width);
+    let mut transcript = Transcript::new(options(args), width, files).of_turn(number);
+    let mut write = |shown: Shown, output: &mut Output| match output.json {
+        true => export::write_item(shown, files, wanted(args), output),
+        false => transcript.show(&shown, output),
+    };
+    // What the queue tells stands after the line after which the model got it.
+    let queued = |after: Option<NodeId>| {
+        let lines = turn.queued_lines.iter().filter(move |line| line.after == after);
+        lines.filter_map(|line| reading.queued(line))
+    };
     for id in &turn.nodes {
-        let shown = reading.loaded.with_entry(*id, |entry| match output.json {
-            true => export::write_entry(entry, wanted, output),
-            false => transcript.entry(entry, output),
-        });
-        shown.unwrap_or(Ok(()))?;
+        let items = reading.loaded.with_entry(*id, |entry| (Origin::of(entry), items(entry)));
+        let Some((origin, items)) = items else { continue };
+        for item in items {
+            write(Shown { turn: number, origin: origin.clone(), item }, output)?;
+        }
+        for prompt in queued(Some(*id)) {
+            write(Shown::queued(prompt, number), output)?;
+        }
     }
     Ok(Outcome::Done)
 }

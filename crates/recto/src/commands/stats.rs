@@ -7,10 +7,11 @@ use recto_log::UserText;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_session::BlockFact;
-use recto_session::FileAction;
+use recto_session::FileFate;
 use recto_session::NodeId;
 use recto_session::Tokens;
 use recto_session::TurnKind;
+use recto_session::file_uses;
 use recto_store::Digest;
 use recto_store::FileKind;
 use recto_store::Home;
@@ -84,16 +85,8 @@ impl Stats {
             sum.0 += 1;
             sum.1.add(message.tokens);
         }
-        let mut changed: Vec<_> = Vec::new();
-        let mut read: Vec<_> = Vec::new();
-        for touch in &facts.files {
-            let list = if touch.action == FileAction::Read { &mut read } else { &mut changed };
-            list.push(touch.path);
-        }
-        for list in [&mut changed, &mut read] {
-            list.sort_unstable();
-            list.dedup();
-        }
+        let files = file_uses(session);
+        let files_read = files.values().filter(|file| file.fate() == FileFate::Read).count();
         let agents = match &reading.target.session {
             Some(file) => {
                 let agents = home.agent_tree(&reading.inventory, file, session);
@@ -114,8 +107,8 @@ impl Stats {
             calls: facts.calls.len() as u64,
             failed_calls: facts.calls.iter().filter(|call| call.is_error).count() as u64,
             open_calls: facts.calls.iter().filter(|call| call.result.is_none()).count() as u64,
-            files_changed: changed.len() as u64,
-            files_read: read.len() as u64,
+            files_changed: (files.len() - files_read) as u64,
+            files_read: files_read as u64,
             lines_added: facts.files.iter().map(|touch| touch.added).sum(),
             lines_removed: facts.files.iter().map(|touch| touch.removed).sum(),
             compactions: facts.compactions.len() as u64,
@@ -187,7 +180,7 @@ fn write_text(reading: &Reading, stats: &Stats, output: &mut Output) -> Result<(
     rows.push((
         "files",
         format!(
-            "{} changed (+{} -{}), {} read",
+            "{} changed (+{} -{}), {} only read",
             count(stats.files_changed),
             count(stats.lines_added),
             count(stats.lines_removed),

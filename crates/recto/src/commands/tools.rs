@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use clap::Args;
 use clap::ValueEnum;
 use recto_log::json::ObjectWriter;
+use recto_session::Item;
 use recto_session::ToolCall;
+use recto_session::export::overflow_json;
 use recto_store::Home;
 
 use crate::environment::Environment;
@@ -13,6 +15,8 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
+use crate::overflow::OverflowFiles;
+use crate::overflow::Wanted;
 use crate::reading::Reading;
 use crate::text::Column;
 use crate::text::Table;
@@ -79,15 +83,20 @@ pub(crate) fn cmd_tools(
         .collect();
     match args.by {
         Some(By::Name) => by_name(&reading, &calls, output)?,
-        None => list(&reading, &calls, output)?,
+        None => list(home, &reading, &calls, output)?,
     }
     Ok(if calls.is_empty() { Outcome::Found } else { Outcome::Done })
 }
 
-fn list(reading: &Reading, calls: &[&ToolCall], output: &mut Output) -> Result<(), CommandError> {
+fn list(
+    home: &Home,
+    reading: &Reading,
+    calls: &[&ToolCall],
+    output: &mut Output,
+) -> Result<(), CommandError> {
     if output.json {
         for call in calls {
-            output.json_line(json(reading, call))?;
+            output.json_line(json(home, reading, call))?;
         }
         return Ok(());
     }
@@ -167,7 +176,7 @@ fn by_name(
     Ok(())
 }
 
-fn json(reading: &Reading, call: &ToolCall) -> ObjectWriter {
+fn json(home: &Home, reading: &Reading, call: &ToolCall) -> ObjectWriter {
     let node = |id: Option<recto_session::NodeId>| id.map(|id| reading.session().node(id));
     let uuid = |id| node(id).map(|node| node.uuid.to_string());
     let time = |time: Option<jiff::Timestamp>| time.map(|time| format!("{time:.3}"));
@@ -185,6 +194,16 @@ fn json(reading: &Reading, call: &ToolCall) -> ObjectWriter {
     let object = match milliseconds {
         Some(span) => object.number("duration_ms", span),
         None => object.json("duration_ms", b"null"),
+    };
+    let mut result = reading.overflow(call);
+    if let Some(result) = &mut result {
+        OverflowFiles::new(home, &reading.target.path).complete(result, Wanted::Nothing);
+    }
+    let object = match result {
+        Some(Item::Result { overflow: Some(overflow), .. }) => {
+            object.json("overflow", &overflow_json(&overflow).finish())
+        }
+        _ => object.json("overflow", b"null"),
     };
     object.string("about", &reading.call_about(call))
 }

@@ -1,6 +1,7 @@
 //! `recto turns`: the turns of a session.
 
 use clap::Args;
+use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_session::Turn;
 use recto_session::on_current_branch;
@@ -83,6 +84,13 @@ fn write_table<'a>(
         if about.is_empty() {
             about = format!("({})", turn.kind.name());
         }
+        let blocked: u32 = turn.hooks.iter().map(|hook| hook.blocked).sum();
+        if blocked > 0 {
+            about = format!("[blocked by a hook] {about}");
+        }
+        if queued_prompts(turn) > 0 {
+            about = format!("[{} queued] {about}", count(queued_prompts(turn)));
+        }
         if turn.is_interrupted {
             about = format!("[interrupted] {about}");
         }
@@ -136,10 +144,28 @@ fn json(reading: &Reading, turn: &Turn) -> ObjectWriter {
         .number("tool_calls", u64::from(turn.calls))
         .number("failed_tool_calls", u64::from(turn.failed_calls))
         .number("api_errors", u64::from(turn.api_errors))
-        .number("queued_prompts", turn.queued.len() as u64)
+        .number("queued_prompts", queued_prompts(turn))
+        .json("hooks", &hooks_json(reading, turn))
         .boolean("interrupted", turn.is_interrupted)
         .number("input_tokens", turn.tokens.input)
         .number("output_tokens", turn.tokens.output)
         .number("cache_creation_input_tokens", turn.tokens.cache_creation)
         .number("cache_read_input_tokens", turn.tokens.cache_read)
+}
+
+/// Prompts that were typed while a turn went on.
+fn queued_prompts(turn: &Turn) -> u64 {
+    (turn.queued.len() + turn.queued_lines.len()) as u64
+}
+
+fn hooks_json(reading: &Reading, turn: &Turn) -> Vec<u8> {
+    let hooks = turn.hooks.iter().fold(ArrayWriter::new(), |hooks, hook| {
+        let object = ObjectWriter::new()
+            .string("name", reading.name(Some(hook.name)))
+            .number("runs", u64::from(hook.runs))
+            .number("failed", u64::from(hook.failed))
+            .number("blocked", u64::from(hook.blocked));
+        hooks.json(&object.finish())
+    });
+    hooks.finish()
 }

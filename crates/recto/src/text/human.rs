@@ -26,15 +26,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 
 /// A number with marks at the thousands.
 pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut marked = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            marked.push(',');
-        }
-        marked.push(digit);
-    }
-    marked
+    recto_session::with_marks(number)
 }
 
 /// `1 session`, `2 sessions`.

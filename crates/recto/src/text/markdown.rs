@@ -1,7 +1,8 @@
 //! Markdown of answers, for a terminal with colours.
 //!
 //! On a pipe the text stays as the model wrote it; only where a person looks
-//! are headings, code, lists and emphasis shown as what they are.
+//! are headings, code, lists and emphasis shown as what they are. Code whose
+//! fence names a known language is coloured by `highlight`.
 
 use pulldown_cmark::CodeBlockKind;
 use pulldown_cmark::Event;
@@ -11,12 +12,18 @@ use pulldown_cmark::Tag;
 use pulldown_cmark::TagEnd;
 use unicode_width::UnicodeWidthStr;
 
+use super::highlight::highlight;
+use super::safe::one_line;
+use super::safe::safe;
 use crate::output::Look;
 
 /// A piece of a line, and how it looks.
 pub(crate) type Span = (String, Look);
 
 /// Renders Markdown that has been made safe into lines of at most `width`.
+///
+/// An entity such as `&#27;` becomes a character only here, so what comes out
+/// is made safe again.
 pub(crate) fn markdown(text: &str, width: usize) -> Vec<Vec<Span>> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -31,6 +38,13 @@ pub(crate) fn markdown(text: &str, width: usize) -> Vec<Vec<Span>> {
     page.lines
 }
 
+/// A block of code, whose text comes in pieces.
+#[derive(Default)]
+struct Code {
+    language: String,
+    text: String,
+}
+
 struct Page {
     width: usize,
     lines: Vec<Vec<Span>>,
@@ -43,7 +57,8 @@ struct Page {
     /// The numbers of the lists that are open; none for a list without.
     lists: Vec<Option<u64>>,
     looks: Vec<Look>,
-    in_code: bool,
+    /// The block of code that is being gathered.
+    code: Option<Code>,
     link: Option<String>,
 }
 
@@ -57,7 +72,7 @@ impl Page {
             mark: None,
             lists: Vec::new(),
             looks: Vec::new(),
-            in_code: false,
+            code: None,
             link: None,
         }
     }
@@ -66,8 +81,10 @@ impl Page {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) if self.in_code => self.code(&text),
-            Event::Text(text) => self.push(&text, self.look()),
+            Event::Text(text) => match &mut self.code {
+                Some(code) => code.text.push_str(&text),
+                None => self.push(&text, self.look()),
+            },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.push(&text, Look::Tool);
             }
@@ -92,12 +109,14 @@ impl Page {
             Tag::BlockQuote(_) => self.indents.push("│ ".into()),
             Tag::CodeBlock(kind) => {
                 self.end_line();
-                self.in_code = true;
-                if let CodeBlockKind::Fenced(language) = kind
-                    && !language.is_empty()
-                {
+                let language = match kind {
+                    CodeBlockKind::Fenced(language) => one_line(&language),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                if !language.is_empty() {
                     self.lines.push(vec![(format!("  {language}"), Look::Faint)]);
                 }
+                self.code = Some(Code { language, text: String::new() });
             }
             Tag::List(first) => {
                 self.end_line();
@@ -141,7 +160,8 @@ impl Page {
                 self.indents.pop();
             }
             TagEnd::CodeBlock => {
-                self.in_code = false;
+                let code = self.code.take().unwrap_or_default();
+                self.push_code(&code);
                 self.blank();
             }
             TagEnd::List(_) => {
@@ -173,14 +193,18 @@ impl Page {
     }
 
     fn push(&mut self, text: &str, look: Look) {
-        self.current.push((text.to_owned(), look));
+        self.current.push((safe(text), look));
     }
 
-    fn code(&mut self, text: &str) {
-        let indent = self.indents.concat();
-        for line in text.lines() {
-            let line = format!("{indent}  {}", line.replace('\t', "    "));
-            self.lines.push(vec![(line, Look::Tool)]);
+    fn push_code(&mut self, code: &Code) {
+        let text = safe(&code.text);
+        let indent = format!("{}  ", self.indents.concat());
+        let plain = || text.lines().map(|line| vec![(line.to_owned(), Look::Tool)]).collect();
+        let lines = highlight(&text, &code.language).unwrap_or_else(plain);
+        for line in lines {
+            let spans = line.into_iter().map(|(text, look)| (text.replace('\t', "    "), look));
+            let lead = std::iter::once((indent.clone(), Look::Faint));
+            self.lines.push(lead.chain(spans).collect());
         }
     }
 
@@ -284,6 +308,35 @@ mod tests {
                 ("now", Look::Strong)
             ]
         );
+    }
+
+    #[test]
+    fn code_is_coloured_where_its_language_is_known() {
+        let looks = |text: &str| -> Vec<(String, Look)> {
+            let spans = markdown(text, 40).into_iter().flatten();
+            spans.map(|(text, look)| (text.trim().to_owned(), look)).collect()
+        };
+        let known = looks("> ```rust\n> let x = 1;\n> ```");
+        assert!(known.contains(&("let".into(), Look::Keyword)), "{known:?}");
+        for other in ["```\nlet x = 1;\n```", "```what\nlet x = 1;\n```", "    let x = 1;"] {
+            let plain = looks(other);
+            assert!(plain.contains(&("let x = 1;".into(), Look::Tool)), "{plain:?}");
+        }
+        // A fence that is never closed holds code all the same.
+        let open = looks("```rust\nlet x = 1;");
+        assert!(open.contains(&("let".into(), Look::Keyword)), "{open:?}");
+    }
+
+    #[test]
+    fn entities_do_not_bring_control_characters_back() {
+        let escape = "&#27;[31m&#x9b;2J&#x202e;&#7;";
+        let text = format!(
+            "{escape}\n\n# {escape}\n\n`{escape}` <b>{escape}</b> [{escape}](http://x{escape})\n\n```{escape}\n{escape}\n```\n\n|{escape}|\n|-|\n|{escape}|\n\n[^{escape}]"
+        );
+        let shown = shown(&text, 60).join("\n");
+        let found = shown.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+        assert_eq!(found, None, "{shown:?}");
+        assert!(shown.contains("\u{fffd}"), "{shown:?}");
     }
 
     #[test]
