@@ -94,7 +94,7 @@ fn traced(test: &TestHome, strace: &str, options: &[String], arguments: &[&str])
 
 /// The calls that the command makes, with their places among the calls of their
 /// name. Files of the system and of the loader are left out.
-fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<(&'static str, usize)> {
+fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<Call> {
     let test = prepare(before);
     let options = ["-y".to_owned(), "-e".to_owned(), format!("trace={}", CALLS.join(","))];
     assert!(traced(&test, strace, &options, arguments).output().unwrap().status.success());
@@ -105,26 +105,26 @@ fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<(&'stat
         let lines = trace.lines().filter(|line| line.contains(&format!(" {call}(")));
         for (at, line) in lines.enumerate() {
             if own.iter().any(|folder| line.contains(folder)) {
-                calls.push((call, at + 1));
+                let name = call;
+                // A full disk is met only by what needs room.
+                let needs_room = match name {
+                    "openat" => line.contains("O_CREAT"),
+                    "write" | "fsync" | "rename" | "renameat2" | "mkdir" => true,
+                    _ => false,
+                };
+                calls.push(Call { name, when: at + 1, needs_room });
             }
         }
     }
     calls
 }
 
-/// One fate at one call of the command.
-struct Case {
-    call: &'static str,
-    fate: &'static str,
+/// One call to the system.
+struct Call {
+    name: &'static str,
+    /// Its place among the calls of this name.
     when: usize,
-}
-
-impl Case {
-    /// A full disk is met only by what needs room.
-    fn can_be(&self) -> bool {
-        let needs_room = ["openat", "write", "fsync", "rename", "renameat2", "mkdir"];
-        self.fate != "error=ENOSPC" || needs_room.contains(&self.call)
-    }
+    needs_room: bool,
 }
 
 /// Runs the command with every fate at every call, on two threads.
@@ -134,16 +134,18 @@ fn try_everything(
     opposite: &[&str],
     strace: &str,
 ) -> usize {
-    let calls = calls_of(before, arguments, strace).into_iter();
-    let cases: Vec<Case> =
-        calls.flat_map(|(call, when)| FATES.map(|fate| Case { call, fate, when })).collect();
-    let cases: Vec<Case> = cases.into_iter().filter(Case::can_be).collect();
+    let calls = calls_of(before, arguments, strace);
+    let cases: Vec<(&Call, &str)> = calls
+        .iter()
+        .flat_map(|call| FATES.map(|fate| (call, fate)))
+        .filter(|(call, fate)| *fate != "error=ENOSPC" || call.needs_room)
+        .collect();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    try_one(before, arguments, opposite, strace, case);
+                while let Some((call, fate)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    try_one(before, arguments, opposite, strace, call, fate);
                 }
             });
         }
@@ -151,12 +153,19 @@ fn try_everything(
     cases.len()
 }
 
-fn try_one(before: &[&[&str]], arguments: &[&str], opposite: &[&str], strace: &str, case: &Case) {
-    let what = format!("{} at call {} of {}, {arguments:?}", case.fate, case.when, case.call);
+fn try_one(
+    before: &[&[&str]],
+    arguments: &[&str],
+    opposite: &[&str],
+    strace: &str,
+    call: &Call,
+    fate: &str,
+) {
+    let what = format!("{fate} at call {} of {}, {arguments:?}", call.when, call.name);
     let test = prepare(before);
     let root = test.home.path();
     let old = tree(root);
-    let inject = format!("inject={}:{}:when={}", case.call, case.fate, case.when);
+    let inject = format!("inject={}:{fate}:when={}", call.name, call.when);
     let output = traced(&test, strace, &["-e".to_owned(), inject], arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!said.contains("panicked"), "{what}: {said}");
@@ -167,7 +176,7 @@ fn try_one(before: &[&[&str]], arguments: &[&str], opposite: &[&str], strace: &s
     let next = test.run(&["rename", DOCS, "Something else"]);
     assert_eq!(next.code, 0, "{what}: {}", next.shown());
     let settled = tree(root);
-    assert!(settled.keys().eq(old.keys()), "{what}: something is left over: {settled:?}");
+    assert!(settled.keys().eq(old.keys()), "{what}: left over: {:?}", settled.keys());
     for (path, file) in &after {
         let is_either = *file == old[path] || *file == settled[path];
         assert!(is_either, "{what}: {} is torn", path.display());
@@ -179,11 +188,11 @@ fn try_one(before: &[&[&str]], arguments: &[&str], opposite: &[&str], strace: &s
         // It is whole, and can be taken back.
         let run = test.run(opposite);
         assert_eq!(run.code, 0, "{what}: {}", run.shown());
-        assert_eq!(tree(root), old, "{what}");
+        assert!(tree(root) == old, "{what}: it is not as it was before");
     } else {
         let run = test.run(arguments);
         assert_eq!(run.code, 0, "{what}: {}", run.shown());
-        assert_ne!(tree(root), old, "{what}");
+        assert!(tree(root) != old, "{what}: it did nothing the second time");
     }
 }
 
