@@ -17,7 +17,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod cases;
-mod compare;
 mod edit;
 mod generated;
 mod graphs;

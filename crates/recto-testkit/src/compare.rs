@@ -1,5 +1,7 @@
-//! Rebuilt messages against recorded ones, after the normalisations that
-//! `docs/concepts/request.md` lists.
+//! Rebuilt messages against those that a client sent, after the normalisations
+//! that `docs/concepts/request.md` lists.
+//!
+//! What was sent may have any shape: what is odd is a difference, not a panic.
 
 use serde_json::Value;
 use serde_json::json;
@@ -34,8 +36,19 @@ const FRESH_SYSTEM: [&str; 7] = [
     "# Environment",
 ];
 
-/// What is different, if anything is.
-pub(crate) fn difference(recorded: &Value, rebuilt: &Value) -> Option<String> {
+/// What is different, if anything is: the `messages` that a client sent, and
+/// those that were rebuilt.
+///
+/// ```
+/// use recto_testkit::difference;
+/// use serde_json::json;
+///
+/// let sent = json!([{"role": "user", "content": "Hello"}]);
+/// let rebuilt = json!([{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]);
+/// assert_eq!(difference(&sent, &rebuilt), None);
+/// assert!(difference(&sent, &json!([])).is_some());
+/// ```
+pub fn difference(recorded: &Value, rebuilt: &Value) -> Option<String> {
     let got = normal(rebuilt);
     let want = without_fresh(normal(recorded), &got);
     for at in 0..want.len().max(got.len()) {
@@ -57,22 +70,21 @@ fn brief(value: &Value) -> String {
 /// N1: no `cache_control`. N2: a string is one text block. N3: the text that
 /// explains plan mode has a name.
 fn normal(messages: &Value) -> Vec<Value> {
-    let mut messages = messages.as_array().unwrap().clone();
+    let mut messages = messages.as_array().cloned().unwrap_or_default();
     for message in &mut messages {
-        let content = message["content"].take();
-        let mut content = match content {
-            Value::String(text) => vec![json!({"type": "text", "text": text})],
-            Value::Array(blocks) => blocks,
-            other => panic!("content is {other}"),
-        };
-        for block in &mut content {
-            block.as_object_mut().unwrap().remove("cache_control");
+        let Some(content) = message.get_mut("content") else { continue };
+        if let Value::String(text) = content {
+            *content = json!([{"type": "text", "text": text}]);
+        }
+        for block in content.as_array_mut().into_iter().flatten() {
+            if let Some(block) = block.as_object_mut() {
+                block.remove("cache_control");
+            }
             if block["type"] == "text" {
-                let text = name_plan_mode(block["text"].as_str().unwrap());
+                let text = name_plan_mode(text_of(block));
                 block["text"] = text.into();
             }
         }
-        message["content"] = content.into();
     }
     messages
 }
@@ -81,12 +93,13 @@ fn name_plan_mode(text: &str) -> String {
     let Some(start) = text.find("Plan mode is active. ") else { return text.into() };
     let last_words = "tie any loose ends before implementation begins.";
     let end = match text[start..].find(last_words) {
-        Some(at) => start + at + last_words.len(),
-        None => {
-            let placeholder = text[start..].rfind("[client plan mode text ").unwrap();
-            start + placeholder + text[start + placeholder..].find(']').unwrap() + 1
-        }
+        Some(at) => Some(start + at + last_words.len()),
+        None => text[start..].rfind("[client plan mode text ").and_then(|placeholder| {
+            let placeholder = start + placeholder;
+            Some(placeholder + text[placeholder..].find(']')? + 1)
+        }),
     };
+    let Some(end) = end else { return text.into() };
     // The line end that joins it with the next text is not part of it.
     let end = end + usize::from(text[end..].starts_with("\n\n"));
     [&text[..start], PLAN_MODE, &text[end..]].concat()
@@ -96,27 +109,28 @@ fn name_plan_mode(text: &str) -> String {
 /// the last turn, unless that was rebuilt too.
 fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
     if let Some(first) = messages.first_mut().filter(|first| first["role"] == "user") {
-        let blocks = first["content"].as_array_mut().unwrap();
+        let blocks = blocks_mut(first);
         blocks.retain(|block| !text_of(block).starts_with(FIRST));
         if blocks.is_empty() {
             messages.remove(0);
         }
     }
     let is_rebuilt = |block: &Value| {
-        let mut blocks = rebuilt.iter().flat_map(|message| message["content"].as_array().unwrap());
+        let mut blocks = rebuilt.iter().flat_map(|message| blocks(message));
         blocks.any(|other| same(block, other))
     };
     let is_fresh = |block: &Value, known: &[&str]| {
         known.iter().any(|start| text_of(block).starts_with(start)) && !is_rebuilt(block)
     };
-    let last = messages.iter().rposition(|message| message["role"] == "user").unwrap();
-    let blocks = messages[last]["content"].as_array_mut().unwrap();
-    blocks.retain(|block| !is_fresh(block, &FRESH_USER));
+    let Some(last) = messages.iter().rposition(|message| message["role"] == "user") else {
+        return messages;
+    };
+    blocks_mut(&mut messages[last]).retain(|block| !is_fresh(block, &FRESH_USER));
     let tail = messages.split_off(last + 1);
     for mut message in tail {
-        assert_eq!(message["role"], "system");
-        let blocks = message["content"].as_array_mut().unwrap();
-        if blocks.first().is_some_and(|block| is_fresh(block, &FRESH_SYSTEM)) {
+        let is_first_fresh =
+            blocks(&message).first().is_some_and(|block| is_fresh(block, &FRESH_SYSTEM));
+        if message["role"] == "system" && is_first_fresh {
             if message.get("output_config").is_none() {
                 continue;
             }
@@ -125,6 +139,22 @@ fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
         messages.push(message);
     }
     messages
+}
+
+fn blocks(message: &Value) -> &[Value] {
+    message["content"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The blocks of a message; content of another shape counts as none.
+fn blocks_mut(message: &mut Value) -> &mut Vec<Value> {
+    let content = &mut message["content"];
+    if !content.is_array() {
+        *content = json!([]);
+    }
+    match content {
+        Value::Array(blocks) => blocks,
+        _ => unreachable!("it was just made an array"),
+    }
 }
 
 fn text_of(block: &Value) -> &str {
@@ -158,7 +188,8 @@ fn same_text(want: &str, got: &str) -> bool {
     if got.strip_prefix(placeholder).is_some_and(|got| same_text(rest, got)) {
         return true;
     }
-    let hash = placeholder.trim_end_matches(']').rsplit(' ').next().unwrap();
+    let words = placeholder.trim_end_matches(']');
+    let hash = words.rsplit_once(' ').map_or(words, |(_, hash)| hash);
     let ends = got.char_indices().map(|(at, _)| at).chain([got.len()]);
     ends.filter(|end| got[*end..].is_empty() || got[*end..].starts_with('\n'))
         .any(|end| sha256(&got[..end]).starts_with(hash) && same_text(rest, &got[end..]))
@@ -168,16 +199,36 @@ fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The comparison itself: what differs is seen, what is normalised is not.
-#[test]
-fn differences_are_seen() {
-    let messages =
-        |text: &str| json!([{"role": "user", "content": [{"type": "text", "text": text}]}]);
-    assert_eq!(difference(&messages("a"), &messages("a")), None);
-    assert_eq!(difference(&json!([{"role": "user", "content": "a"}]), &messages("a")), None);
-    assert!(difference(&messages("a"), &messages("a\n")).is_some());
-    assert!(difference(&messages("a"), &json!([])).is_some());
-    let placeholder = format!("Note: [client text {}]\nx", &sha256("long words")[..6]);
-    assert_eq!(difference(&messages(&placeholder), &messages("Note: long words\nx")), None);
-    assert!(difference(&messages(&placeholder), &messages("Note: other words\nx")).is_some());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_seen() {
+        let messages =
+            |text: &str| json!([{"role": "user", "content": [{"type": "text", "text": text}]}]);
+        assert_eq!(difference(&messages("a"), &messages("a")), None);
+        assert_eq!(difference(&json!([{"role": "user", "content": "a"}]), &messages("a")), None);
+        assert!(difference(&messages("a"), &messages("a\n")).is_some());
+        assert!(difference(&messages("a"), &json!([])).is_some());
+        let placeholder = format!("Note: [client text {}]\nx", &sha256("long words")[..6]);
+        assert_eq!(difference(&messages(&placeholder), &messages("Note: long words\nx")), None);
+        assert!(difference(&messages(&placeholder), &messages("Note: other words\nx")).is_some());
+    }
+
+    #[test]
+    fn odd_shapes_differ_and_do_not_panic() {
+        let usual = json!([{"role": "user", "content": "a"}]);
+        for odd in [
+            json!(null),
+            json!(1),
+            json!([1]),
+            json!([{"role": "user"}]),
+            json!([{"role": "user", "content": [1]}]),
+            json!([{"role": "assistant", "content": 1}]),
+        ] {
+            assert!(difference(&odd, &usual).is_some(), "{odd}");
+            assert!(difference(&usual, &odd).is_some(), "{odd}");
+        }
+    }
 }
