@@ -14,26 +14,25 @@ const PLAN_MODE: &str = "[client text: plan mode]";
 const FIRST: &str =
     "<system-reminder>\nAs you answer the user's questions, you can use the following context:";
 
-/// What a resuming client announces in the last turn, told to the user.
-const FRESH_USER: [&str; 7] = [
-    "<system-reminder>\nThe following skills are available",
-    "<system-reminder>\nThe TodoWrite tool hasn't been used recently",
-    "<system-reminder>\nInstruction files were re-read",
-    "<system-reminder>\n<total_tokens>",
-    "<system-reminder>\nAttribution for git commits",
-    "<system-reminder>\n[client todo reminder",
-    "<system-reminder>\n[client attribution text",
-];
-
-/// The same, in a message of the system.
-const FRESH_SYSTEM: [&str; 7] = [
-    "The task tools haven't been used recently",
-    "[client todo reminder",
-    "## Exited Plan Mode",
-    "The following agent types are no longer available",
-    "Available agent types for the Agent tool",
-    "The following deferred tools are no longer available",
+/// What a resuming client announces in the last turn: in a message of the
+/// system, or in reminders to the user if the model takes no such messages.
+const FRESH: [&str; 16] = [
     "# Environment",
+    "## Exited Plan Mode",
+    "<total_tokens>",
+    "Attribution for git commits",
+    "Available agent types for the Agent tool",
+    "Instruction files were re-read",
+    "The TodoWrite tool hasn't been used recently",
+    "The following agent types are no longer available",
+    "The following deferred tools are no longer available",
+    "The following deferred tools are now available",
+    "The following skills are available",
+    "The task tools haven't been used recently",
+    "Today's date is",
+    "You are powered by the model",
+    "[client attribution text",
+    "[client todo reminder",
 ];
 
 /// What is different, if anything is: the `messages` that a client sent, and
@@ -116,20 +115,28 @@ fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
         }
     }
     let is_rebuilt = |block: &Value| {
-        let mut blocks = rebuilt.iter().flat_map(|message| blocks(message));
+        let mut blocks = rebuilt.iter().flat_map(blocks);
         blocks.any(|other| same(block, other))
     };
-    let is_fresh = |block: &Value, known: &[&str]| {
-        known.iter().any(|start| text_of(block).starts_with(start)) && !is_rebuilt(block)
+    let is_fresh = |block: &Value, before: &str| {
+        let text = text_of(block).strip_prefix(before);
+        let is_known = text.is_some_and(|text| FRESH.iter().any(|start| text.starts_with(start)));
+        is_known && !is_rebuilt(block)
     };
     let Some(last) = messages.iter().rposition(|message| message["role"] == "user") else {
         return messages;
     };
-    blocks_mut(&mut messages[last]).retain(|block| !is_fresh(block, &FRESH_USER));
+    blocks_mut(&mut messages[last]).retain(|block| !is_fresh(block, "<system-reminder>\n"));
     let tail = messages.split_off(last + 1);
     for mut message in tail {
-        let is_first_fresh =
-            blocks(&message).first().is_some_and(|block| is_fresh(block, &FRESH_SYSTEM));
+        if message["role"] == "system" {
+            for block in blocks_mut(&mut message) {
+                if let Some(text) = rebuilt_part(text_of(block), rebuilt) {
+                    block["text"] = text.into();
+                }
+            }
+        }
+        let is_first_fresh = blocks(&message).first().is_some_and(|block| is_fresh(block, ""));
         if message["role"] == "system" && is_first_fresh {
             if message.get("output_config").is_none() {
                 continue;
@@ -139,6 +146,16 @@ fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
         messages.push(message);
     }
     messages
+}
+
+/// The part of a text that was rebuilt, if all after it is announced afresh.
+fn rebuilt_part(text: &str, rebuilt: &[Value]) -> Option<String> {
+    let mut known = rebuilt.iter().flat_map(blocks).map(text_of).filter(|known| !known.is_empty());
+    let known = known.find(|known| {
+        let rest = text.strip_prefix(known).and_then(|rest| rest.strip_prefix("\n\n"));
+        rest.is_some_and(|rest| FRESH.iter().any(|start| rest.starts_with(start)))
+    });
+    known.map(str::to_owned)
 }
 
 fn blocks(message: &Value) -> &[Value] {
@@ -214,6 +231,22 @@ mod tests {
         let placeholder = format!("Note: [client text {}]\nx", &sha256("long words")[..6]);
         assert_eq!(difference(&messages(&placeholder), &messages("Note: long words\nx")), None);
         assert!(difference(&messages(&placeholder), &messages("Note: other words\nx")).is_some());
+    }
+
+    #[test]
+    fn what_is_announced_afresh_in_the_last_turn_is_not_compared() {
+        let system = |text: &str| json!([{"role": "user", "content": "a"}, {"role": "system", "content": text}]);
+        assert_eq!(difference(&system("b\n\n# Environment\nc"), &system("b")), None);
+        assert!(difference(&system("b\n\nelse"), &system("b")).is_some());
+        assert_eq!(
+            difference(&system("# Environment"), &json!([{"role": "user", "content": "a"}])),
+            None
+        );
+        let user = |blocks: &[&str]| json!([{"role": "user", "content": blocks.iter().map(|text| json!({"type": "text", "text": text})).collect::<Vec<_>>()}]);
+        let fresh = "<system-reminder>\nToday's date is 1 May.\n</system-reminder>";
+        assert_eq!(difference(&user(&[fresh, "a"]), &user(&["a"])), None);
+        assert!(difference(&user(&["<system-reminder>\nelse", "a"]), &user(&["a"])).is_some());
+        assert!(difference(&user(&["Today's date is 1 May.", "a"]), &user(&["a"])).is_some());
     }
 
     #[test]

@@ -277,7 +277,7 @@ fn environment(port: u16) -> Vec<String> {
         format!("HOME={HOME}"),
         "USER=dev".into(),
         "LOGNAME=dev".into(),
-        "SHELL=/bin/sh".into(),
+        "SHELL=/bin/bash".into(),
         "LANG=C.UTF-8".into(),
         "TERM=dumb".into(),
         "PATH=/opt/bin:/opt/node/bin:/usr/local/bin:/usr/bin:/bin".into(),

@@ -39,7 +39,7 @@ for name in ld.so.cache ld.so.conf ld.so.conf.d alternatives; do
         cp -R -P "/etc/$name" "$root/etc/"
     fi
 done
-echo 'dev:x:1000:1000::/home/dev:/bin/sh' >"$root/etc/passwd"
+echo 'dev:x:1000:1000::/home/dev:/bin/bash' >"$root/etc/passwd"
 echo 'dev:x:1000:' >"$root/etc/group"
 echo '127.0.0.1 localhost devbox' >"$root/etc/hosts"
 printf 'passwd: files\ngroup: files\nhosts: files\n' >"$root/etc/nsswitch.conf"
