@@ -51,11 +51,18 @@ fn resume_one(args: &[String]) -> anyhow::Result<ExitCode> {
         }
     }
     client::check_tools()?;
+    let home = home.with_context(|| format!("--home is missing\n{USAGE}"))?;
+    let session = session.with_context(|| format!("--session is missing\n{USAGE}"))?;
+    let cwd = match cwd {
+        Some(cwd) => cwd.to_owned(),
+        None => resume::working_directory(&home, session)?,
+    };
     let outcome = resume::resume(&resume::Resume {
         version: version.with_context(|| format!("--client is missing\n{USAGE}"))?,
-        home: &home.with_context(|| format!("--home is missing\n{USAGE}"))?,
-        session: session.with_context(|| format!("--session is missing\n{USAGE}"))?,
-        cwd,
+        home: &home,
+        session,
+        cwd: &cwd,
+        limit: resume::LIMIT,
         environment: Vec::new(),
     })?;
     repository::say(&format!("{:#}", outcome.json()));

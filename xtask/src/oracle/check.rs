@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use recto_log::Lines;
@@ -25,16 +26,22 @@ use serde_json::Value;
 
 use super::cases::Case;
 use super::cases::Prepared;
+use super::resume::LIMIT;
 use super::resume::Outcome;
 use super::resume::PROMPT;
 use super::resume::Resume;
 use super::resume::find_log;
 use super::resume::project_of;
 use super::resume::resume;
+use super::resume::working_directory;
 use super::strict;
 
 /// How many clients run at the same time. Each is a large program.
 const AT_ONCE: usize = 2;
+
+/// How long to wait for a client that should hang. Others are done in two or
+/// three seconds.
+const HANGING: Duration = Duration::from_secs(20);
 
 /// A case in one client.
 #[derive(Clone, Debug)]
@@ -116,17 +123,22 @@ fn row(case: &Case, client: &str, recto: &Path) -> Row {
 fn ask(case: &Case, client: &str, recto: &Path, row: &mut Row) -> anyhow::Result<Verdict> {
     let prepared = case.prepare(recto)?;
     row.reach.clone_from(&prepared.reach);
+    let cwd = match case.cwd() {
+        Some(cwd) => cwd.to_owned(),
+        None => working_directory(prepared.home.path(), &prepared.session)?,
+    };
+    let prediction = predict(&prepared, &cwd, client)?;
     let outcome = resume(&Resume {
         version: client,
         home: prepared.home.path(),
         session: &prepared.session,
-        cwd: case.cwd(),
+        cwd: &cwd,
+        limit: if prediction.outcome == "hangs" { HANGING } else { LIMIT },
         environment: case.environment(),
     })?;
     row.did = outcome.name();
     row.messages = outcome.messages.as_ref().and_then(Value::as_array).map_or(0, Vec::len);
     row.refused.clone_from(&outcome.refused);
-    let prediction = predict(&prepared, &outcome.cwd, client)?;
     Ok(verdict(&outcome, &prediction))
 }
 

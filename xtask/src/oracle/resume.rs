@@ -30,7 +30,8 @@ use super::client;
 pub(crate) const PROMPT: &str = "NEXT";
 const HOME: &str = "/home/dev";
 const USUAL_CWD: &str = "/home/dev/app";
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client may take.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 const SANDBOX: &str = include_str!("sandbox.sh");
 /// Made up; clients only look at its shape.
 const KEY: &str = "sk-ant-api03-recto-oracle-this-is-not-a-key-AAAAAAAAAAAAAAAA";
@@ -45,8 +46,10 @@ pub(crate) struct Resume<'a> {
     /// The home, as `recto --home` takes it.
     pub(crate) home: &'a Path,
     pub(crate) session: &'a str,
-    /// Where the client is started; by default where the session was.
-    pub(crate) cwd: Option<&'a str>,
+    /// Where the client is started.
+    pub(crate) cwd: &'a str,
+    /// After which time it is ended.
+    pub(crate) limit: Duration,
     pub(crate) environment: Vec<(String, String)>,
 }
 
@@ -64,14 +67,12 @@ pub(crate) struct Outcome {
     pub(crate) appended: Vec<String>,
     /// Whether the log still begins with what was there before.
     pub(crate) prefix_kept: bool,
-    /// Where the client was started.
-    pub(crate) cwd: String,
 }
 
 impl Outcome {
     pub(crate) fn json(&self) -> Value {
         json!({
-            "rc": self.rc, "stderr": self.stderr, "refused": self.refused, "cwd": self.cwd,
+            "rc": self.rc, "stderr": self.stderr, "refused": self.refused,
             "prefix_kept": self.prefix_kept, "appended": self.appended, "messages": self.messages,
         })
     }
@@ -100,10 +101,9 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
     fs::create_dir(work.path().join("root"))?;
     let log = find_log(&copy, what.session)?;
     let before = fs::read(&log)?;
-    let cwd = what.cwd.map_or_else(|| working_directory(&log, &before), str::to_owned);
-
     let request = json!({
-        "work": work.path(), "client": folder, "session": what.session, "cwd": cwd,
+        "work": work.path(), "client": folder, "session": what.session, "cwd": what.cwd,
+        "seconds": what.limit.as_secs(),
         "environment": what.environment.iter().map(|(name, value)| format!("{name}={value}"))
             .collect::<Vec<_>>(),
     });
@@ -125,7 +125,10 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
     let after = fs::read(&log).unwrap_or_default();
     let prefix_kept = after.starts_with(&before);
     let appended = after.get(before.len()..).filter(|_| prefix_kept).unwrap_or_default();
-    let request = main_request(&seen["requests"]);
+    // A client that gives up may have asked the model something else before.
+    let has_given_up =
+        |request: &&Value| seen["rc"] != 0 && !seen["rc"].is_null() && request["refusal"].is_null();
+    let request = main_request(&seen["requests"]).filter(|request| !has_given_up(request));
     Ok(Outcome {
         rc: seen["rc"].as_i64().and_then(|rc| rc.try_into().ok()),
         stderr: seen["stderr"].as_str().unwrap_or_default().to_owned(),
@@ -133,7 +136,6 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
         refused: request.and_then(|request| request["refusal"].as_str()).map(str::to_owned),
         appended: String::from_utf8_lossy(appended).lines().map(str::to_owned).collect(),
         prefix_kept,
-        cwd,
     })
 }
 
@@ -168,18 +170,20 @@ pub(crate) fn find_log(home: &Path, session: &str) -> anyhow::Result<PathBuf> {
     bail!("there is no session `{session}` in {}", home.display())
 }
 
-/// Where a client has to be started to find a log: the directory that the lines
-/// name and that the log is filed under, else the first that they name.
-fn working_directory(log: &Path, bytes: &[u8]) -> String {
-    let project = project_of(log);
+/// Where a client has to be started to find a session: the directory that its
+/// lines name and that its log is filed under, else the first that they name.
+pub(crate) fn working_directory(home: &Path, session: &str) -> anyhow::Result<String> {
+    let log = find_log(home, session)?;
+    let project = project_of(&log);
+    let bytes = fs::read(log)?;
     let lines = bytes.split(|byte| *byte == b'\n');
     let mut named = lines.filter_map(|line| {
         let line: Value = serde_json::from_slice(line).ok()?;
         Some(line.get("cwd")?.as_str()?.to_owned())
     });
-    let Some(first) = named.next() else { return USUAL_CWD.into() };
+    let Some(first) = named.next() else { return Ok(USUAL_CWD.into()) };
     let is_home = |cwd: &String| ProjectKey::of_path(cwd).to_string() == project;
-    if is_home(&first) { first } else { named.find(is_home).unwrap_or(first) }
+    Ok(if is_home(&first) { first } else { named.find(is_home).unwrap_or(first) })
 }
 
 /// The directory that a log is filed under.
@@ -234,7 +238,8 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
         .stdout(File::create(&stdout)?)
         .stderr(File::create(&stderr)?)
         .spawn()?;
-    let end = Instant::now() + TIMEOUT;
+    let limit = request["seconds"].as_u64().map_or(LIMIT, Duration::from_secs);
+    let end = Instant::now() + limit;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break Some(status);
