@@ -170,7 +170,7 @@ echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.
         fs::write(&recto, COPIER).unwrap();
         fs::set_permissions(&recto, fs::Permissions::from_mode(0o755)).unwrap();
         let edits = [Edit { source: "2.1.29/S2/resume.json", words: &["copy", "{session}"] }];
-        let cases = cases(&edits, "copy").unwrap();
+        let cases = cases(&edits, "copy {session}").unwrap();
         assert_eq!(cases.len(), 1);
         assert_eq!(cases[0].name(), "copy {session}: 2.1.29/S2/resume.json");
         let prepared = cases[0].prepare(&recto).unwrap();
