@@ -3,6 +3,7 @@
 mod bench;
 mod browser;
 mod r#gen;
+mod oracle;
 mod programs;
 mod repository;
 mod test;
@@ -13,7 +14,8 @@ const USAGE: &str = "usage: cargo xtask <task>
 
   test    format, lints, tests and documentation, away from the real home
   bench   how fast recto is, against cat and others
-  gen     a made-up Claude home of any size";
+  gen     a made-up Claude home of any size
+  oracle  what the real client does with a session, off the network";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         Some(("test", [])) => test::run(),
         Some(("bench", rest)) => bench::run(rest),
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
+        Some(("oracle", rest)) => oracle::run(rest),
         _ => {
             repository::say(USAGE);
             return ExitCode::from(2);

@@ -9,6 +9,8 @@ use recto_log::decode;
 use recto_session::Session;
 use recto_session::Span;
 use recto_session::request::Place;
+use recto_testkit::Recording;
+use recto_testkit::recordings;
 use serde_json::Value;
 
 /// What a client did with a log.
@@ -29,62 +31,25 @@ pub(crate) fn corpora() -> Vec<PathBuf> {
 
 /// All recorded resumes in a folder.
 pub(crate) fn cases(corpus: &Path) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for version in folders(corpus) {
-        let name = file_name(&version);
-        if !name.starts_with(|first: char| first.is_ascii_digit()) {
-            continue;
-        }
-        for scenario in folders(&version) {
-            for file in files(&scenario, "json") {
-                if file_name(&file).starts_with("resume") {
-                    cases.push(resume(&name, &scenario, &file));
-                }
-            }
-        }
-    }
-    for version in folders(&corpus.join("edit")) {
-        for file in files(&version, "json") {
-            if file_name(&file).ends_with(".expect.json") {
-                cases.push(edit(&file_name(&version), &file));
-            }
-        }
-    }
-    cases
+    recordings(corpus).into_iter().map(case).collect()
 }
 
-fn resume(version: &str, scenario: &Path, file: &Path) -> Case {
-    let expected: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
-    let log = format!("{}.jsonl", expected["of"].as_str().unwrap());
-    let mut logs = folders(&scenario.join("home/.claude/projects"))
-        .into_iter()
-        .map(|project| project.join(&log))
-        .filter(|path| path.exists());
-    Case {
-        name: format!("{version}/{}/{}", file_name(scenario), file_name(file)),
-        version: version.into(),
-        log: fs::read(logs.next().unwrap()).unwrap(),
-        place: Place::Own,
-        expected,
-    }
-}
-
-fn edit(version: &str, file: &Path) -> Case {
-    let expected: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
-    let name = file_name(file).replace(".expect.json", "");
-    let place = Path::new(expected["file"].as_str().unwrap()).to_owned();
-    let is_uuid = file_name(&place).trim_end_matches(".jsonl").parse::<recto_log::SessionId>();
-    let place = match place.parent().map(file_name) {
+fn case(recording: Recording) -> Case {
+    let project = recording.place.parent().map(file_name);
+    let is_uuid =
+        file_name(&recording.place).trim_end_matches(".jsonl").parse::<recto_log::SessionId>();
+    let place = match project {
         _ if is_uuid.is_err() => Place::NotNamedByUuid,
-        Some(project) if project == "-home-dev-app" => Place::Own,
+        // Edited logs are those of one working directory.
+        Some(project) if recording.home.is_some() || project == "-home-dev-app" => Place::Own,
         _ => Place::OtherProject,
     };
     Case {
-        log: fs::read(file.with_file_name(format!("{name}.jsonl"))).unwrap(),
-        name: format!("edit/{version}/{name}"),
-        version: version.into(),
+        name: recording.name,
+        version: recording.version,
+        log: fs::read(recording.log).unwrap(),
         place,
-        expected,
+        expected: recording.expected,
     }
 }
 
@@ -118,9 +83,4 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     entries(folder).into_iter().filter(|path| path.is_dir()).collect()
-}
-
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let is = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
-    entries(folder).into_iter().filter(is).collect()
 }

@@ -6,6 +6,7 @@ use recto_session::request::Generation;
 use recto_session::request::RequestOptions;
 use recto_session::request::reach_at;
 use recto_session::request::request;
+use recto_testkit::difference;
 use serde_json::Value;
 
 use crate::cases::Case;
@@ -13,7 +14,6 @@ use crate::cases::cases;
 use crate::cases::corpora;
 use crate::cases::fetch;
 use crate::cases::session;
-use crate::compare::difference;
 
 #[test]
 fn every_recorded_resume_is_rebuilt() {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `generated` | turns, tool pairs and messages are the generator's |
 //! | `resume` | every recorded resume: the rebuilt request equals the one that was sent |
+//! | `older` | older logs in newer clients, which no recording holds |
 //! | `sdk` | the Agent SDK, a second reader, sees the same conversation |
 //! | `hashes` | every message hash that a client noted is found again |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
@@ -17,12 +18,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod cases;
-mod compare;
 mod edit;
 mod generated;
 mod graphs;
 mod hashes;
 mod health;
+mod older;
 mod resume;
 mod sdk;
 

@@ -6,14 +6,21 @@
 //! | [`SessionBuilder`] | one log, line by line, as a client of a given version writes it |
 //! | [`FakeHome`] | a home in a temporary directory, to put logs and other files into |
 //! | [`SnapshotFilter`] | output in which the paths of this run are replaced |
+//! | [`recordings`] | what recorded clients did with the logs of a corpus |
+//! | [`difference`] | how messages that were sent differ from rebuilt ones |
 //!
 //! What is here may panic: a test that cannot write its data has failed.
 
+mod compare;
+mod corpus;
 mod fake_home;
 pub mod generate;
 mod session_builder;
 mod snapshot_filter;
 
+pub use compare::difference;
+pub use corpus::Recording;
+pub use corpus::recordings;
 pub use fake_home::FakeHome;
 pub use session_builder::Client;
 pub use session_builder::SessionBuilder;

@@ -11,11 +11,15 @@ use super::client_text::AMBIENT;
 use super::client_text::CONCURRENCY;
 use super::client_text::DEFERRED_TOOLS;
 use super::client_text::EDITED;
+use super::client_text::EDITED_NEWEST;
 use super::client_text::NOTIFICATION;
 use super::client_text::PLAN_MODE;
 use super::client_text::QUEUED;
+use super::client_text::QUEUED_NEWEST;
 use super::client_text::TASK_REMINDER;
+use super::client_text::TRUNCATED;
 use super::client_text::wrap;
+use super::render::Rules;
 
 /// A text for the model.
 pub(super) struct Told {
@@ -26,13 +30,15 @@ pub(super) struct Told {
 }
 
 /// The texts that are sent for an attachment; none before 2.1.0.
-pub(super) fn texts(entry: &Entry<'_>, generation: Generation) -> Vec<Told> {
+pub(super) fn texts(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
+    let generation = rules.generation;
     match generation {
         Generation::V2_0_0 | Generation::V2_0_76 => return Vec::new(),
         // The first attachment that clients sent again on resume.
         Generation::V2_1_0 => {
             let skills = entry.subtype().is_some_and(|name| name == "skill_listing");
-            let text = entry.get("attachment").filter(|_| skills).and_then(text);
+            let text = entry.get("attachment").filter(|_| skills);
+            let text = text.and_then(|attachment| text_of(attachment, rules));
             let told = text.map(|text| Told { is_for_system: false, text: wrap(&text) });
             return told.into_iter().collect();
         }
@@ -45,12 +51,13 @@ pub(super) fn texts(entry: &Entry<'_>, generation: Generation) -> Vec<Told> {
         let texts = rendered.elements().filter_map(|text| text.get("content")?.as_str());
         return texts.map(|text| Told { is_for_system, text: text.into_owned() }).collect();
     }
-    let text = entry.get("attachment").and_then(text);
+    let text = entry.get("attachment").and_then(|attachment| text_of(attachment, rules));
     text.map(|text| Told { is_for_system: true, text: wrap(&text) }).into_iter().collect()
 }
 
 /// The text for an attachment whose text the log does not keep.
-fn text(attachment: Value<'_>) -> Option<String> {
+fn text_of(attachment: Value<'_>, rules: &Rules) -> Option<String> {
+    let is_newest = rules.generation == Generation::V2_1_300;
     let get = |name| attachment.str(name).unwrap_or_default();
     let is = |name| attachment.get(name).is_some_and(is_truthy);
     Some(match attachment.str("type")?.as_ref() {
@@ -66,6 +73,8 @@ fn text(attachment: Value<'_>) -> Option<String> {
             }
             [DEFERRED_TOOLS, &added.join("\n")].concat()
         }
+        // Newer models are not reminded any more.
+        "task_reminder" if is_newest && rules.has_system_turns => return None,
         "task_reminder" => TASK_REMINDER.into(),
         "hook_success" => {
             let is_told = matches!(get("hookEvent").as_ref(), "SessionStart" | "UserPromptSubmit");
@@ -85,12 +94,18 @@ fn text(attachment: Value<'_>) -> Option<String> {
                 error.str("blockingError").unwrap_or_default()
             )
         }
-        "edited_text_file" => format!("Note: {}{EDITED}{}", get("filename"), get("snippet")),
+        "edited_text_file" => {
+            let edited = if is_newest { EDITED_NEWEST } else { EDITED };
+            format!("Note: {}{edited}{}", get("filename"), get("snippet"))
+        }
         "file" => file(attachment)?,
         "queued_command" if get("commandMode") == "task-notification" => {
             format!("{NOTIFICATION}\n{}", get("prompt"))
         }
-        "queued_command" => [QUEUED[0], &get("prompt"), QUEUED[1]].concat(),
+        "queued_command" => {
+            let after = if is_newest { QUEUED_NEWEST } else { QUEUED[1] };
+            [QUEUED[0], &get("prompt"), after].concat()
+        }
         "plan_mode" => PLAN_MODE.into(),
         "plan_mode_exit" => {
             let mut text = String::from(
@@ -105,6 +120,22 @@ fn text(attachment: Value<'_>) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What is told of a result that does not hold the whole of a file.
+pub(super) fn truncation(entry: &Entry<'_>) -> Option<Told> {
+    let file = entry.get("toolUseResult")?.get("file")?;
+    if file.get("truncatedByTokenCap").and_then(Value::as_bool) != Some(true) {
+        return None;
+    }
+    let number = |name| file.get(name).and_then(Value::as_u64);
+    let text = format!(
+        "[Truncated: PARTIAL view — {}: showing {} of {} lines. {TRUNCATED}]",
+        file.str("filePath")?,
+        number("numLines")?,
+        number("totalLines")?
+    );
+    Some(Told { is_for_system: true, text: wrap(&text) })
 }
 
 fn agent_listing(attachment: Value<'_>) -> String {

@@ -29,11 +29,17 @@ pub(super) const TASK_REMINDER: &str = "The task tools haven't been used recentl
 pub(super) const DEFERRED_TOOLS: &str = "The following deferred tools are now available via ToolSearch. Their schemas are NOT loaded — calling them directly will fail with InputValidationError. Use ToolSearch with query \"select:<name>[,<name>...]\" to load tool schemas before calling them:\n";
 /// A file was changed behind the model's back.
 pub(super) const EDITED: &str = " was modified, either by the user or by a linter. This change was intentional, so make sure to take it into account as you proceed (ie. don't revert it unless the user asks you to). Don't tell the user this, since they are already aware. Here are the relevant changes (shown with line numbers):\n";
+/// The same in the words of the newest clients.
+pub(super) const EDITED_NEWEST: &str = " changed on disk since you last read it. That's usually deliberate, so take it as the current state rather than reverting it; if the change looks wrong, say so rather than undoing it yourself — otherwise no need to call it out. Here are the relevant changes (shown with line numbers):\n";
+/// A file was not read to its end.
+pub(super) const TRUNCATED: &str = "Call Read with offset/limit to page through. Do NOT answer from this page alone if the answer may be further in the file.";
 /// A prompt was typed while the model worked.
 pub(super) const QUEUED: [&str; 2] = [
     "The user sent a new message while you were working:\n",
     "\n\nIMPORTANT: After completing your current task, you MUST address the user's message above. Do not ignore it.",
 ];
+/// What the newest clients say after that prompt.
+pub(super) const QUEUED_NEWEST: &str = "\n\nThis is how Claude Code surfaces messages the user sends mid-turn — within the running turn, often alongside the next tool result, rather than as a separate conversation turn. Address the message above as you continue this turn.";
 /// What stands before a note about a task in the background.
 pub(super) const NOTIFICATION: &str = "[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event, NOT a message from the user.\nDo NOT interpret this as user acknowledgement, confirmation, or response to any pending question.\n";
 /// What newer clients add to that.

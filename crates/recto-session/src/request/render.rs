@@ -15,6 +15,7 @@ use super::Generation;
 use super::Sent;
 use super::SentLine;
 use super::attachment;
+use super::attachment::Told;
 use super::client_text::CONTINUE;
 use super::client_text::NO_RESPONSE;
 use super::client_text::NOTIFICATION;
@@ -92,12 +93,21 @@ pub(super) enum Item {
     Answer { id: AnswerId, pieces: Vec<Piece> },
 }
 
+/// Whose words are told in passing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    User,
+    Client,
+}
+
 /// All that is said, and the lines that say nothing.
 #[derive(Default)]
 pub(super) struct Rendered {
     pub(super) items: Vec<Item>,
     pub(super) not_sent: Vec<Dropped>,
     pub(super) unreadable: Vec<u64>,
+    /// Results whose truncation the log tells of itself.
+    noticed: Vec<String>,
 }
 
 /// Reads the lines that are sent.
@@ -107,7 +117,8 @@ pub(super) fn render(
     sent: &[Sent],
     fetch: &mut Fetch<'_>,
 ) -> Rendered {
-    let mut rendered = Rendered::default();
+    let mut rendered =
+        Rendered { noticed: noticed(session, rules, sent, fetch), ..Rendered::default() };
     for sent in sent {
         match sent {
             Sent::Line(line) => rendered.line(session, rules, line, fetch),
@@ -115,6 +126,26 @@ pub(super) fn render(
         }
     }
     rendered
+}
+
+/// The results of which a notice in the log says that they are cut.
+fn noticed(session: &Session, rules: &Rules, sent: &[Sent], fetch: &mut Fetch<'_>) -> Vec<String> {
+    if rules.generation < Generation::V2_1_300 {
+        return Vec::new();
+    }
+    let notices = sent.iter().filter_map(|sent| {
+        let Sent::Line(line) = sent else { return None };
+        let node = session.node(line.node);
+        let is_notice = |name| session.name(name) == "read_truncation_notice";
+        node.subtype.is_some_and(is_notice).then_some(node)
+    });
+    let bytes: Vec<Vec<u8>> =
+        notices.filter_map(|node| fetch(node.span())).map(valid_text).collect();
+    let id = |bytes: &Vec<u8>| {
+        let (entry, _) = decode(RawLine::alone(bytes));
+        Some(entry.get("attachment")?.str("toolUseID")?.into_owned())
+    };
+    bytes.iter().filter_map(id).collect()
 }
 
 fn made_up(session: &Session, addition: &Addition) -> Item {
@@ -170,6 +201,9 @@ impl Rendered {
             Kind::User => {
                 let pieces = user_pieces(entry, rules);
                 self.items.push(Item::User { pieces, joins: line.joins_previous });
+                if rules.generation == Generation::V2_1_300 {
+                    self.truncation(entry, rules);
+                }
             }
             Kind::Assistant => {
                 let id = message.map_or(AnswerId::Unnamed, AnswerId::Named);
@@ -193,9 +227,24 @@ impl Rendered {
         let human_turn = entry.get("attachment").and_then(|value| value.get("humanTurn"));
         let is_human = rules.generation == Generation::V2_1_300
             && human_turn.and_then(Value::as_bool) == Some(true);
+        let whose = if is_human { Whose::User } else { Whose::Client };
+        self.tell(rules, attachment::texts(entry, rules), whose);
+    }
+
+    /// The note that a file was not read to its end, which newer clients make
+    /// up for older logs.
+    fn truncation(&mut self, entry: &Entry<'_>, rules: &Rules) {
+        let Content::Blocks(blocks) = content_of(entry) else { return };
+        let mut ids = blocks.elements().filter_map(|block| block.str("tool_use_id"));
+        let is_noticed = ids.any(|id| self.noticed.iter().any(|known| *known == id));
+        let told = attachment::truncation(entry).filter(|_| !is_noticed);
+        self.tell(rules, told.into_iter().collect(), Whose::Client);
+    }
+
+    fn tell(&mut self, rules: &Rules, told: Vec<Told>, whose: Whose) {
         let mut pieces = Vec::new();
-        for told in attachment::texts(entry, rules.generation) {
-            if rules.has_system_turns && is_human {
+        for told in told {
+            if rules.has_system_turns && whose == Whose::User {
                 pieces.push(Piece::text(unwrap(&told.text)));
             } else if rules.has_system_turns && told.is_for_system {
                 self.items.push(Item::System(unwrap(&told.text).to_owned()));
@@ -204,7 +253,7 @@ impl Rendered {
             }
         }
         if !pieces.is_empty() {
-            self.items.push(Item::Reminder { pieces, folds: !is_human });
+            self.items.push(Item::Reminder { pieces, folds: whose == Whose::Client });
         }
     }
 }
@@ -251,18 +300,32 @@ fn answer_pieces(entry: &Entry<'_>, rules: &Rules, left_out: &[u32]) -> Vec<Piec
     let mut pieces = pieces_of(content_of(entry));
     let mut place = 0u32..;
     pieces.retain(|_| place.next().is_none_or(|place| left_out.binary_search(&place).is_err()));
-    if rules.generation == Generation::V2_1_0 {
-        for piece in &mut pieces {
-            // The plan is not sent back.
-            let is_plan = |piece: &Piece| piece.get("name").is_some_and(is_exit_plan_mode);
-            if matches!(piece.kind, PieceKind::ToolUse { .. }) && is_plan(piece) {
-                piece.set("input", b"{}");
-            }
+    for piece in &mut pieces {
+        if !matches!(piece.kind, PieceKind::ToolUse { .. }) {
+            continue;
+        }
+        let name = piece.get("name").and_then(Value::as_str).unwrap_or_default().into_owned();
+        // The plan is not sent back.
+        if rules.generation == Generation::V2_1_0 && name == "ExitPlanMode" {
+            piece.set("input", b"{}");
+        }
+        if let Some(name) = name_of_today(rules.generation, &name) {
+            piece.set("name", format!("\"{name}\"").as_bytes());
         }
     }
     pieces
 }
 
-fn is_exit_plan_mode(name: Value<'_>) -> bool {
-    name.as_str().is_some_and(|name| name == "ExitPlanMode")
+/// The name that a tool has by now. Clients that load tools when they are asked
+/// for know the old names only of those that they always have.
+fn name_of_today(generation: Generation, name: &str) -> Option<&'static str> {
+    let is_between = matches!(generation, Generation::V2_1_100 | Generation::V2_1_200);
+    match name {
+        "Task" if generation >= Generation::V2_1_100 => Some("Agent"),
+        "KillShell" if is_between => Some("TaskStop"),
+        "AgentOutputTool" | "BashOutputTool" if is_between => Some("TaskOutput"),
+        "KillBash" if generation == Generation::V2_1_200 => Some("TaskStop"),
+        "BashOutput" if generation == Generation::V2_1_200 => Some("TaskOutput"),
+        _ => None,
+    }
 }

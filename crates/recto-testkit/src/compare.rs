@@ -1,0 +1,267 @@
+//! Rebuilt messages against those that a client sent, after the normalisations
+//! that `docs/concepts/request.md` lists.
+//!
+//! What was sent may have any shape: what is odd is a difference, not a panic.
+
+use serde_json::Value;
+use serde_json::json;
+use sha2::Digest;
+use sha2::Sha256;
+
+const PLAN_MODE: &str = "[client text: plan mode]";
+
+/// What the client says before everything else: date, instructions.
+const FIRST: &str =
+    "<system-reminder>\nAs you answer the user's questions, you can use the following context:";
+
+/// What a resuming client announces in the last turn: in a message of the
+/// system, or in reminders to the user if the model takes no such messages.
+const FRESH: [&str; 16] = [
+    "# Environment",
+    "## Exited Plan Mode",
+    "<total_tokens>",
+    "Attribution for git commits",
+    "Available agent types for the Agent tool",
+    "Instruction files were re-read",
+    "The TodoWrite tool hasn't been used recently",
+    "The following agent types are no longer available",
+    "The following deferred tools are no longer available",
+    "The following deferred tools are now available",
+    "The following skills are available",
+    "The task tools haven't been used recently",
+    "Today's date is",
+    "You are powered by the model",
+    "[client attribution text",
+    "[client todo reminder",
+];
+
+/// What is different, if anything is: the `messages` that a client sent, and
+/// those that were rebuilt.
+///
+/// ```
+/// use recto_testkit::difference;
+/// use serde_json::json;
+///
+/// let sent = json!([{"role": "user", "content": "Hello"}]);
+/// let rebuilt = json!([{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]);
+/// assert_eq!(difference(&sent, &rebuilt), None);
+/// assert!(difference(&sent, &json!([])).is_some());
+/// ```
+pub fn difference(recorded: &Value, rebuilt: &Value) -> Option<String> {
+    let got = normal(rebuilt);
+    let want = without_fresh(normal(recorded), &got);
+    for at in 0..want.len().max(got.len()) {
+        let (want, got) = (want.get(at), got.get(at));
+        let is_same = want.zip(got).is_some_and(|(want, got)| same(want, got));
+        if !is_same {
+            let text = |value: Option<&Value>| value.map_or("nothing".into(), brief);
+            return Some(format!("[{at}]\n  want {}\n  got  {}", text(want), text(got)));
+        }
+    }
+    None
+}
+
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() < 1500 { text } else { text.chars().take(1500).collect::<String>() + "…" }
+}
+
+/// N1: no `cache_control`. N2: a string is one text block. N3: the text that
+/// explains plan mode has a name.
+fn normal(messages: &Value) -> Vec<Value> {
+    let mut messages = messages.as_array().cloned().unwrap_or_default();
+    for message in &mut messages {
+        let Some(content) = message.get_mut("content") else { continue };
+        if let Value::String(text) = content {
+            *content = json!([{"type": "text", "text": text}]);
+        }
+        for block in content.as_array_mut().into_iter().flatten() {
+            if let Some(block) = block.as_object_mut() {
+                block.remove("cache_control");
+            }
+            if block["type"] == "text" {
+                let text = name_plan_mode(text_of(block));
+                block["text"] = text.into();
+            }
+        }
+    }
+    messages
+}
+
+fn name_plan_mode(text: &str) -> String {
+    let Some(start) = text.find("Plan mode is active. ") else { return text.into() };
+    let last_words = "tie any loose ends before implementation begins.";
+    let end = match text[start..].find(last_words) {
+        Some(at) => Some(start + at + last_words.len()),
+        None => text[start..].rfind("[client plan mode text ").and_then(|placeholder| {
+            let placeholder = start + placeholder;
+            Some(placeholder + text[placeholder..].find(']')? + 1)
+        }),
+    };
+    let Some(end) = end else { return text.into() };
+    // The line end that joins it with the next text is not part of it.
+    let end = end + usize::from(text[end..].starts_with("\n\n"));
+    [&text[..start], PLAN_MODE, &text[end..]].concat()
+}
+
+/// N4: without what the client says first. N5: without what it announces in
+/// the last turn, unless that was rebuilt too.
+fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
+    if let Some(first) = messages.first_mut().filter(|first| first["role"] == "user") {
+        let blocks = blocks_mut(first);
+        blocks.retain(|block| !text_of(block).starts_with(FIRST));
+        if blocks.is_empty() {
+            messages.remove(0);
+        }
+    }
+    let is_rebuilt = |block: &Value| {
+        let mut blocks = rebuilt.iter().flat_map(blocks);
+        blocks.any(|other| same(block, other))
+    };
+    let is_fresh = |block: &Value, before: &str| {
+        let text = text_of(block).strip_prefix(before);
+        let is_known = text.is_some_and(|text| FRESH.iter().any(|start| text.starts_with(start)));
+        is_known && !is_rebuilt(block)
+    };
+    let Some(last) = messages.iter().rposition(|message| message["role"] == "user") else {
+        return messages;
+    };
+    blocks_mut(&mut messages[last]).retain(|block| !is_fresh(block, "<system-reminder>\n"));
+    let tail = messages.split_off(last + 1);
+    for mut message in tail {
+        if message["role"] == "system" {
+            for block in blocks_mut(&mut message) {
+                if let Some(text) = rebuilt_part(text_of(block), rebuilt) {
+                    block["text"] = text.into();
+                }
+            }
+        }
+        let is_first_fresh = blocks(&message).first().is_some_and(|block| is_fresh(block, ""));
+        if message["role"] == "system" && is_first_fresh {
+            if message.get("output_config").is_none() {
+                continue;
+            }
+            message["content"] = json!([]);
+        }
+        messages.push(message);
+    }
+    messages
+}
+
+/// The part of a text that was rebuilt, if all after it is announced afresh.
+fn rebuilt_part(text: &str, rebuilt: &[Value]) -> Option<String> {
+    let mut known = rebuilt.iter().flat_map(blocks).map(text_of).filter(|known| !known.is_empty());
+    let known = known.find(|known| {
+        let rest = text.strip_prefix(known).and_then(|rest| rest.strip_prefix("\n\n"));
+        rest.is_some_and(|rest| FRESH.iter().any(|start| rest.starts_with(start)))
+    });
+    known.map(str::to_owned)
+}
+
+fn blocks(message: &Value) -> &[Value] {
+    message["content"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The blocks of a message; content of another shape counts as none.
+fn blocks_mut(message: &mut Value) -> &mut Vec<Value> {
+    let content = &mut message["content"];
+    if !content.is_array() {
+        *content = json!([]);
+    }
+    match content {
+        Value::Array(blocks) => blocks,
+        _ => unreachable!("it was just made an array"),
+    }
+}
+
+fn text_of(block: &Value) -> &str {
+    block["text"].as_str().unwrap_or_default()
+}
+
+/// Whether two values are the same, but for texts of the client that fixtures
+/// give by their hash (N6).
+fn same(want: &Value, got: &Value) -> bool {
+    match (want, got) {
+        (Value::String(want), Value::String(got)) => same_text(want, got),
+        (Value::Array(want), Value::Array(got)) => {
+            want.len() == got.len() && want.iter().zip(got).all(|(want, got)| same(want, got))
+        }
+        (Value::Object(want), Value::Object(got)) => {
+            want.len() == got.len()
+                && want.iter().all(|(key, want)| got.get(key).is_some_and(|got| same(want, got)))
+        }
+        _ => want == got,
+    }
+}
+
+fn same_text(want: &str, got: &str) -> bool {
+    if want == got {
+        return true;
+    }
+    let Some(start) = want.find("[client ") else { return false };
+    let Some(end) = want[start..].find(']').map(|end| start + end + 1) else { return false };
+    let Some(got) = got.strip_prefix(&want[..start]) else { return false };
+    let (placeholder, rest) = (&want[start..end], &want[end..]);
+    if got.strip_prefix(placeholder).is_some_and(|got| same_text(rest, got)) {
+        return true;
+    }
+    let words = placeholder.trim_end_matches(']');
+    let hash = words.rsplit_once(' ').map_or(words, |(_, hash)| hash);
+    let ends = got.char_indices().map(|(at, _)| at).chain([got.len()]);
+    ends.filter(|end| got[*end..].is_empty() || got[*end..].starts_with('\n'))
+        .any(|end| sha256(&got[..end]).starts_with(hash) && same_text(rest, &got[end..]))
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_seen() {
+        let messages =
+            |text: &str| json!([{"role": "user", "content": [{"type": "text", "text": text}]}]);
+        assert_eq!(difference(&messages("a"), &messages("a")), None);
+        assert_eq!(difference(&json!([{"role": "user", "content": "a"}]), &messages("a")), None);
+        assert!(difference(&messages("a"), &messages("a\n")).is_some());
+        assert!(difference(&messages("a"), &json!([])).is_some());
+        let placeholder = format!("Note: [client text {}]\nx", &sha256("long words")[..6]);
+        assert_eq!(difference(&messages(&placeholder), &messages("Note: long words\nx")), None);
+        assert!(difference(&messages(&placeholder), &messages("Note: other words\nx")).is_some());
+    }
+
+    #[test]
+    fn what_is_announced_afresh_in_the_last_turn_is_not_compared() {
+        let system = |text: &str| json!([{"role": "user", "content": "a"}, {"role": "system", "content": text}]);
+        assert_eq!(difference(&system("b\n\n# Environment\nc"), &system("b")), None);
+        assert!(difference(&system("b\n\nelse"), &system("b")).is_some());
+        assert_eq!(
+            difference(&system("# Environment"), &json!([{"role": "user", "content": "a"}])),
+            None
+        );
+        let user = |blocks: &[&str]| json!([{"role": "user", "content": blocks.iter().map(|text| json!({"type": "text", "text": text})).collect::<Vec<_>>()}]);
+        let fresh = "<system-reminder>\nToday's date is 1 May.\n</system-reminder>";
+        assert_eq!(difference(&user(&[fresh, "a"]), &user(&["a"])), None);
+        assert!(difference(&user(&["<system-reminder>\nelse", "a"]), &user(&["a"])).is_some());
+        assert!(difference(&user(&["Today's date is 1 May.", "a"]), &user(&["a"])).is_some());
+    }
+
+    #[test]
+    fn odd_shapes_differ_and_do_not_panic() {
+        let usual = json!([{"role": "user", "content": "a"}]);
+        for odd in [
+            json!(null),
+            json!(1),
+            json!([1]),
+            json!([{"role": "user"}]),
+            json!([{"role": "user", "content": [1]}]),
+            json!([{"role": "assistant", "content": 1}]),
+        ] {
+            assert!(difference(&odd, &usual).is_some(), "{odd}");
+            assert!(difference(&usual, &odd).is_some(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `cargo xtask oracle`: asks the real client, off the network.
+//!
+//! Owns: the command line. `docs/concepts/oracle.md` says what is proven.
+
+mod api;
+mod cases;
+mod check;
+mod client;
+mod report;
+mod resume;
+mod strict;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use anyhow::bail;
+
+use crate::repository;
+
+const USAGE: &str = "usage:
+  cargo xtask oracle resume --client VERSION --home DIR --session ID [--cwd PATH]
+  cargo xtask oracle check [--client V,V...] [--filter NAME] [--recto PROGRAM] [--write]";
+
+/// The clients that are asked when none is named: one each of what is old, what
+/// is in the middle, and what is new.
+const CLIENTS: [&str; 3] = ["2.0.50", "2.1.29", "2.1.325"];
+
+/// Runs the command with the words after `oracle`.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
+    match args.split_first().map(|(task, rest)| (task.as_str(), rest)) {
+        Some(("resume", rest)) => resume_one(rest),
+        Some(("check", rest)) => check_all(rest),
+        Some(("inside", [request])) => resume::inside(request).map(|()| ExitCode::SUCCESS),
+        _ => bail!("{USAGE}"),
+    }
+}
+
+fn resume_one(args: &[String]) -> anyhow::Result<ExitCode> {
+    let (mut version, mut home, mut session, mut cwd) = (None, None, None, None);
+    let mut words = args.iter();
+    while let Some(option) = words.next() {
+        let value = words.next().with_context(|| format!("{option} needs a value\n{USAGE}"))?;
+        match option.as_str() {
+            "--client" => version = Some(value.as_str()),
+            "--home" => home = Some(PathBuf::from(value)),
+            "--session" => session = Some(value.as_str()),
+            "--cwd" => cwd = Some(value.as_str()),
+            _ => bail!("unknown option `{option}`\n{USAGE}"),
+        }
+    }
+    client::check_tools()?;
+    let home = home.with_context(|| format!("--home is missing\n{USAGE}"))?;
+    let session = session.with_context(|| format!("--session is missing\n{USAGE}"))?;
+    let cwd = match cwd {
+        Some(cwd) => cwd.to_owned(),
+        None => resume::working_directory(&home, session)?,
+    };
+    let outcome = resume::resume(&resume::Resume {
+        version: version.with_context(|| format!("--client is missing\n{USAGE}"))?,
+        home: &home,
+        session,
+        cwd: &cwd,
+        limit: resume::LIMIT,
+        environment: Vec::new(),
+    })?;
+    repository::say(&format!("{:#}", outcome.json()));
+    let is_taken = outcome.messages.is_some() && outcome.refused.is_none();
+    Ok(if is_taken { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn check_all(args: &[String]) -> anyhow::Result<ExitCode> {
+    let mut clients: Vec<String> = CLIENTS.map(str::to_owned).to_vec();
+    let (mut filter, mut recto, mut is_written) = (None, None, false);
+    let mut words = args.iter();
+    while let Some(option) = words.next() {
+        if option == "--write" {
+            is_written = true;
+            continue;
+        }
+        let value = words.next().with_context(|| format!("{option} needs a value\n{USAGE}"))?;
+        match option.as_str() {
+            "--client" => clients = value.split(',').map(str::to_owned).collect(),
+            "--filter" => filter = Some(value.as_str()),
+            "--recto" => recto = Some(PathBuf::from(value)),
+            _ => bail!("unknown option `{option}`\n{USAGE}"),
+        }
+    }
+    if is_written && filter.is_some() {
+        bail!("--write is for the whole table, not for a part of it\n{USAGE}");
+    }
+    client::check_tools()?;
+    for version in &clients {
+        client::installed(version)?;
+    }
+    let cases = cases::cases(cases::EDITS, filter.unwrap_or_default())?;
+    if cases.is_empty() {
+        bail!("no case is named like `{}`", filter.unwrap_or_default());
+    }
+    let recto = match recto {
+        Some(recto) => recto,
+        None if cases.iter().any(|case| case.words.is_some()) => build_recto()?,
+        None => PathBuf::new(),
+    };
+    let rows = check::run(&cases, &clients, &recto, |row| repository::say(&report::line(row)));
+    repository::say(&format!("\n{}", report::summary(&rows)));
+    if is_written {
+        let page = repository::root().join("bench/ORACLE.md");
+        std::fs::write(&page, report::page(&rows))
+            .with_context(|| format!("cannot write {}", page.display()))?;
+    }
+    let is_equal = rows.iter().all(|row| row.verdict == check::Verdict::Equal);
+    Ok(if is_equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn build_recto() -> anyhow::Result<PathBuf> {
+    let status = Command::new(repository::cargo())
+        .args(["build", "--package", "recto"])
+        .current_dir(repository::root())
+        .status()
+        .context("cannot run cargo")?;
+    if !status.success() {
+        bail!("recto could not be built");
+    }
+    Ok(repository::target().join("debug/recto"))
+}

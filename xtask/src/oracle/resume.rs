@@ -1,0 +1,296 @@
+//! One resume by a real client: in a copy of a home, off the network.
+//!
+//! Owns: the copy, the namespaces, what came of it. Does not own: what should
+//! have come of it; see `check.rs`.
+//!
+//! A resume takes two processes. The first copies the home and starts the second
+//! in new namespaces, where it is the API and starts the client.
+
+use std::fs;
+use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use anyhow::bail;
+use recto_log::ProjectKey;
+use serde_json::Value;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::api::FakeApi;
+use super::client;
+
+/// What the client is told.
+pub(crate) const PROMPT: &str = "NEXT";
+const HOME: &str = "/home/dev";
+const USUAL_CWD: &str = "/home/dev/app";
+/// How long a client may take.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+const SANDBOX: &str = include_str!("sandbox.sh");
+/// Made up; clients only look at its shape.
+const KEY: &str = "sk-ant-api03-recto-oracle-this-is-not-a-key-AAAAAAAAAAAAAAAA";
+
+/// What of a home belongs to sessions. Settings and secrets stay where they are.
+const COPIED: [&str; 6] = ["projects", "todos", "tasks", "plans", "file-history", "history.jsonl"];
+
+/// A session to go on with.
+#[derive(Clone, Debug)]
+pub(crate) struct Resume<'a> {
+    pub(crate) version: &'a str,
+    /// The home, as `recto --home` takes it.
+    pub(crate) home: &'a Path,
+    pub(crate) session: &'a str,
+    /// Where the client is started.
+    pub(crate) cwd: &'a str,
+    /// After which time it is ended.
+    pub(crate) limit: Duration,
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+/// What came of a resume.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    /// The exit code; none if the client was ended after the time limit.
+    pub(crate) rc: Option<i32>,
+    pub(crate) stderr: String,
+    /// What was sent with the prompt, if it was sent.
+    pub(crate) messages: Option<Value>,
+    /// Why the API did not take that.
+    pub(crate) refused: Option<String>,
+    /// The lines that the client added to the log.
+    pub(crate) appended: Vec<String>,
+    /// Whether the log still begins with what was there before.
+    pub(crate) prefix_kept: bool,
+}
+
+impl Outcome {
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "rc": self.rc, "stderr": self.stderr, "refused": self.refused,
+            "prefix_kept": self.prefix_kept, "appended": self.appended, "messages": self.messages,
+        })
+    }
+
+    /// What the client did, in the words of `recto request`.
+    pub(crate) fn name(&self) -> &'static str {
+        match (&self.messages, self.rc) {
+            (Some(_), _) => "resumed",
+            (None, Some(_)) => "refused",
+            (None, None) => "hangs",
+        }
+    }
+}
+
+/// Resumes a session with a real client.
+pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
+    let folder = client::installed(what.version)?;
+    let work = TempDir::with_prefix("recto-oracle-")?;
+    let home = work.path().join("home");
+    let copy = home.join(".claude");
+    for name in COPIED {
+        copy_tree(&what.home.join(name), &copy.join(name))?;
+    }
+    let config = json!({"hasCompletedOnboarding": true, "autoUpdates": false});
+    fs::write(home.join(".claude.json"), config.to_string())?;
+    fs::create_dir(work.path().join("root"))?;
+    let log = find_log(&copy, what.session)?;
+    let before = fs::read(&log)?;
+    let request = json!({
+        "work": work.path(), "client": folder, "session": what.session, "cwd": what.cwd,
+        "seconds": what.limit.as_secs(),
+        "environment": what.environment.iter().map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>(),
+    });
+    let output = Command::new("unshare")
+        .args(client::namespaces())
+        .arg(std::env::current_exe()?)
+        .args(["oracle", "inside", &request.to_string()])
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot run unshare")?;
+    if !output.status.success() {
+        bail!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let seen: Value = serde_json::from_slice(&output.stdout).context("inside the namespaces")?;
+    let after = fs::read(&log).unwrap_or_default();
+    let prefix_kept = after.starts_with(&before);
+    let appended = after.get(before.len()..).filter(|_| prefix_kept).unwrap_or_default();
+    // A client that gives up may have asked the model something else before.
+    let has_given_up =
+        |request: &&Value| seen["rc"] != 0 && !seen["rc"].is_null() && request["refusal"].is_null();
+    let request = main_request(&seen["requests"]).filter(|request| !has_given_up(request));
+    Ok(Outcome {
+        rc: seen["rc"].as_i64().and_then(|rc| rc.try_into().ok()),
+        stderr: seen["stderr"].as_str().unwrap_or_default().to_owned(),
+        messages: request.map(|request| request["body"]["messages"].clone()),
+        refused: request.and_then(|request| request["refusal"].as_str()).map(str::to_owned),
+        appended: String::from_utf8_lossy(appended).lines().map(str::to_owned).collect(),
+        prefix_kept,
+    })
+}
+
+/// Copies a file or a tree; what is not there is not copied. Links are left out.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(from) else { return Ok(()) };
+    let failed = || format!("cannot copy {}", from.display());
+    if metadata.is_dir() {
+        fs::create_dir_all(to).with_context(failed)?;
+        for entry in fs::read_dir(from).with_context(failed)? {
+            let entry = entry.with_context(failed)?;
+            copy_tree(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    } else if metadata.is_file() {
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).with_context(failed)?;
+        }
+        fs::copy(from, to).with_context(failed)?;
+    }
+    Ok(())
+}
+
+/// The log of a session in a home.
+pub(crate) fn find_log(home: &Path, session: &str) -> anyhow::Result<PathBuf> {
+    let name = format!("{session}.jsonl");
+    for project in fs::read_dir(home.join("projects")).context("there are no projects")? {
+        let log = project?.path().join(&name);
+        if log.is_file() {
+            return Ok(log);
+        }
+    }
+    bail!("there is no session `{session}` in {}", home.display())
+}
+
+/// Where a client has to be started to find a session: the directory that its
+/// lines name and that its log is filed under, else the first that they name.
+pub(crate) fn working_directory(home: &Path, session: &str) -> anyhow::Result<String> {
+    let log = find_log(home, session)?;
+    let project = project_of(&log);
+    let bytes = fs::read(log)?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let mut named = lines.filter_map(|line| {
+        let line: Value = serde_json::from_slice(line).ok()?;
+        Some(line.get("cwd")?.as_str()?.to_owned())
+    });
+    let Some(first) = named.next() else { return Ok(USUAL_CWD.into()) };
+    let is_home = |cwd: &String| ProjectKey::of_path(cwd).to_string() == project;
+    Ok(if is_home(&first) { first } else { named.find(is_home).unwrap_or(first) })
+}
+
+/// The directory that a log is filed under.
+pub(crate) fn project_of(log: &Path) -> String {
+    let name = log.parent().and_then(Path::file_name);
+    name.map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The first request with tools whose newest turn holds the prompt.
+fn main_request(requests: &Value) -> Option<&Value> {
+    requests.as_array()?.iter().find(|request| {
+        let body = &request["body"];
+        let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        let newest = messages.iter().rev().take_while(|message| message["role"] != "assistant");
+        has_tools && newest.into_iter().any(|message| says(&message["content"], PROMPT))
+    })
+}
+
+fn says(content: &Value, words: &str) -> bool {
+    match content {
+        Value::String(text) => text.contains(words),
+        Value::Array(blocks) => blocks.iter().any(|block| says(&block["text"], words)),
+        _ => false,
+    }
+}
+
+/// The second process, which is alone with the client.
+pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
+    let request: Value = serde_json::from_str(request)?;
+    let text = |name: &str| request[name].as_str().unwrap_or_default();
+    let up = Command::new("ip").args(["link", "set", "lo", "up"]).output()?;
+    if !up.status.success() {
+        bail!("cannot bring loopback up: {}", String::from_utf8_lossy(&up.stderr));
+    }
+    // The name of this machine is not the client's business.
+    Command::new("hostname").arg("devbox").status().ok();
+    let api = FakeApi::start()?;
+    let work = Path::new(text("work"));
+    let (stdout, stderr) = (work.join("stdout"), work.join("stderr"));
+    let mut child = Command::new("sh")
+        .args(["-c", SANDBOX, "sandbox"])
+        .args([work.join("root"), work.join("home"), text("client").into()])
+        .args([node_folder(), text("cwd").into()])
+        .args(["env", "-i"])
+        .args(environment(api.port))
+        .args(request["environment"].as_array().into_iter().flatten().filter_map(Value::as_str))
+        .arg(client::program(Path::new("/opt/client")))
+        .args(["-p", "--resume", text("session")])
+        .args(["--output-format", "stream-json", "--verbose", PROMPT])
+        .stdin(Stdio::null())
+        .stdout(File::create(&stdout)?)
+        .stderr(File::create(&stderr)?)
+        .spawn()?;
+    let limit = request["seconds"].as_u64().map_or(LIMIT, Duration::from_secs);
+    let end = Instant::now() + limit;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if Instant::now() > end {
+            child.kill()?;
+            break None;
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    let mut said = String::from_utf8_lossy(&fs::read(stderr)?).trim().to_owned();
+    if said.is_empty() && status.is_none_or(|status| !status.success()) {
+        // Some versions tell what is wrong in their last event only.
+        let events = fs::read(stdout)?;
+        let events = String::from_utf8_lossy(&events);
+        said = events.trim().lines().next_back().unwrap_or_default().to_owned();
+    }
+    let requests: Vec<Value> = api
+        .asked()
+        .into_iter()
+        .map(|asked| json!({"body": asked.body, "refusal": asked.refusal}))
+        .collect();
+    let rc = status.map(|status| status.code().unwrap_or(-1));
+    crate::repository::say(&json!({"rc": rc, "stderr": said, "requests": requests}).to_string());
+    Ok(())
+}
+
+/// The directory above `bin/node`, unless the system's directories hold it.
+fn node_folder() -> PathBuf {
+    let node = client::find("node").and_then(|node| node.canonicalize().ok());
+    let folder = node.as_deref().and_then(Path::parent).and_then(Path::parent);
+    match folder {
+        Some(folder) if !folder.starts_with("/usr") => folder.into(),
+        _ => "-".into(),
+    }
+}
+
+fn environment(port: u16) -> Vec<String> {
+    vec![
+        format!("HOME={HOME}"),
+        "USER=dev".into(),
+        "LOGNAME=dev".into(),
+        "SHELL=/bin/bash".into(),
+        "LANG=C.UTF-8".into(),
+        "TERM=dumb".into(),
+        "PATH=/opt/bin:/opt/node/bin:/usr/local/bin:/usr/bin:/bin".into(),
+        format!("ANTHROPIC_BASE_URL=http://127.0.0.1:{port}"),
+        format!("ANTHROPIC_API_KEY={KEY}"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1".into(),
+        "DISABLE_TELEMETRY=1".into(),
+        "DISABLE_ERROR_REPORTING=1".into(),
+        "DISABLE_AUTOUPDATER=1".into(),
+    ]
+}
