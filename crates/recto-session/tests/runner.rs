@@ -6,6 +6,7 @@
 //! | `resume` | every recorded resume: the rebuilt request equals the one that was sent |
 //! | `sdk` | the Agent SDK, a second reader, sees the same conversation |
 //! | `hashes` | every message hash that a client noted is found again |
+//! | `branches` | the branch that is told for a client ends at its leaf |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
@@ -15,6 +16,7 @@
 // Clippy takes the helpers of a test binary for ordinary code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
+mod branches;
 mod cases;
 mod compare;
 mod generated;
