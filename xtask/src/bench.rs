@@ -173,14 +173,29 @@ fn install_ccusage(folder: &Path) -> Option<PathBuf> {
 fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
     let megabytes = plan.megabytes;
     let mut groups = Vec::new();
-    for (name, home) in [("old clients", &homes.old), ("new client", &homes.new)] {
+    let both = [
+        ("old clients", &homes.old, &homes.touched_by_old),
+        ("new client", &homes.new, &homes.touched_by_new),
+    ];
+    for (name, home, touched) in both {
         let mut group = Group::new(format!("{megabytes} MB of logs, {name}"), home);
         group.cases.push(over_logs("cat", home, &["cat"]));
         group.cases.push(over_logs("wc -l", home, &["wc", "-l"]));
-        for words in
-            [&[][..], &["ls"], &["ls", "--json"], &["home"], &["check", "--all"], &["drift"]]
-        {
+        for words in [&[][..], &["ls"], &["ls", "--json"], &["home"]] {
             group.cases.push(recto(words, home));
+        }
+        let bytes = homes::log_bytes(&home.join("projects"));
+        for words in [&["check", "--all"][..], &["drift"]] {
+            group.cases.push(recto(words, home).over_bytes(bytes));
+        }
+        group.cases.push(recto(&["history"], home));
+        if let Some(touched) = touched {
+            for (word, path) in [("files", &touched.path), ("blame", &touched.copy)] {
+                let mut case = recto(&[word], home);
+                case.words.push(path.into());
+                case.label.push_str(" PATH");
+                group.cases.push(case);
+            }
         }
         if let Some(program) = ccusage {
             let words: [OsString; 4] =
@@ -189,7 +204,12 @@ fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
         }
         groups.push(group);
     }
-    groups.push(one_file("the largest session", &homes.old, &homes.largest, "show"));
+    let mut largest = one_file("the largest session", &homes.old, &homes.largest, "show");
+    let mut first = recto(&["show"], &homes.old);
+    first.words.push(homes.largest.clone().into());
+    first.label.push_str(" FILE, until line 50");
+    largest.cases.push(first.until_line(50));
+    groups.push(largest);
     groups.push(one_file("one very long file", &homes.long, &homes.long_file, "check"));
 
     let title = format!("{} small sessions", plan.small_sessions);

@@ -17,6 +17,7 @@ use crate::RequestId;
 use crate::System;
 use crate::ToolResult;
 use crate::json::Object;
+use crate::json::SyntaxError;
 use crate::json::Value;
 use crate::json::byte_kinds;
 use crate::json::skip_space;
@@ -99,6 +100,8 @@ fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> 
             }
             let kind = if memchr(0, text).is_some() {
                 ProblemKind::NulBytes
+            } else if second_object(text, error).is_some() {
+                ProblemKind::GluedLine
             } else if line.terminated {
                 ProblemKind::NotJson
             } else {
@@ -142,7 +145,21 @@ fn decode_line<'a>(line: RawLine<'a>, problems: &mut Problems<'a>) -> Entry<'a> 
     entry
 }
 
+/// Where another object begins after one that is whole.
+fn second_object(text: &[u8], error: SyntaxError) -> Option<usize> {
+    let is_whole = error.is_after_the_end();
+    (is_whole && text.get(error.at) == Some(&b'{')).then_some(error.at)
+}
+
 impl<'a> Entry<'a> {
+    /// Whether two objects stand on the line, of which some clients read the first.
+    pub fn is_glued(&self) -> bool {
+        let bytes = self.bytes();
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        self.opaque == Some(OpaqueReason::NotJson)
+            && Object::parse(text).is_err_and(|error| second_object(text, error).is_some())
+    }
+
     /// What the line is.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -317,7 +334,10 @@ mod tests {
         check(b"", &[]);
         check(b" \t\r", &[]);
         check(b"{not json", &["not-json"]);
-        check(br#"{"type":"mode"}{"type":"mode"}"#, &["not-json"]);
+        check(br#"{"type":"mode"}{"type":"mode"}"#, &["glued-line"]);
+        check(br#"{"type":"mode"} {"type":"#, &["glued-line"]);
+        check(br#"{"type":"mode"}]"#, &["not-json"]);
+        check(br#"{"a":{}{}}"#, &["not-json"]);
         check(b"null", &["not-object"]);
         check(b"[]", &["not-object"]);
         check(b"42\r", &["not-object"]);

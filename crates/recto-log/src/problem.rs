@@ -31,6 +31,8 @@ pub enum Severity {
 pub enum ProblemKind {
     /// The line is no JSON; a write was torn, or two were mixed.
     NotJson,
+    /// Two objects stand on one line: the line end between two writes is gone.
+    GluedLine,
     /// The last line is no JSON and has no line end: a write is not finished.
     TornLine,
     /// The line is JSON but no object. Some clients refuse a whole session for it.
@@ -57,8 +59,9 @@ pub enum ProblemKind {
 
 impl ProblemKind {
     /// All kinds, in the order of the documentation.
-    pub const ALL: [ProblemKind; 12] = [
+    pub const ALL: [ProblemKind; 13] = [
         ProblemKind::NotJson,
+        ProblemKind::GluedLine,
         ProblemKind::TornLine,
         ProblemKind::NotObject,
         ProblemKind::NulBytes,
@@ -76,6 +79,7 @@ impl ProblemKind {
     pub fn name(self) -> &'static str {
         match self {
             ProblemKind::NotJson => "not-json",
+            ProblemKind::GluedLine => "glued-line",
             ProblemKind::TornLine => "torn-line",
             ProblemKind::NotObject => "not-object",
             ProblemKind::NulBytes => "nul-bytes",
@@ -94,6 +98,9 @@ impl ProblemKind {
     pub fn about(self) -> &'static str {
         match self {
             ProblemKind::NotJson => "the line is no JSON: a write was torn or two were mixed",
+            ProblemKind::GluedLine => {
+                "two objects on one line: clients since 2.1.200 read the first, older ones none"
+            }
             ProblemKind::TornLine => "the last line is not finished",
             ProblemKind::NotObject => {
                 "the line is JSON but no object: clients 2.1.29 and 2.1.200 stumble over it"
@@ -114,6 +121,7 @@ impl ProblemKind {
     pub fn severity(self) -> Severity {
         match self {
             ProblemKind::NotJson
+            | ProblemKind::GluedLine
             | ProblemKind::TornLine
             | ProblemKind::NotObject
             | ProblemKind::NulBytes

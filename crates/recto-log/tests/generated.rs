@@ -84,7 +84,8 @@ fn expected_damage(truth: &Truth) -> BTreeMap<ProblemKind, u64> {
     let mut damage = BTreeMap::new();
     for (name, count) in &truth.lines.malformed_by_kind {
         let kind = match name.as_str() {
-            "truncated" | "glued" => ProblemKind::NotJson,
+            "truncated" => ProblemKind::NotJson,
+            "glued" => ProblemKind::GluedLine,
             "nul_run" => ProblemKind::NulBytes,
             "invalid_utf8" => ProblemKind::InvalidUtf8,
             "truncated_eof" => ProblemKind::TornLine,

@@ -74,3 +74,46 @@ fn a_cycle_is_found_once() {
     let classes: Vec<&str> = problems.iter().map(|problem| problem.0).collect();
     assert_eq!(classes, ["cycle"]);
 }
+
+#[test]
+fn two_objects_on_a_line_are_told() {
+    let line = |uuid: &str| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"{uuid}\",\"parentUuid\":null,\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{{\"content\":\"x\"}}}}"
+        )
+    };
+    let session = session(&format!("{}\n{}{}\n", line("p1"), line("p2"), line("p3")));
+    let (_, problems) = found(&session);
+    let text = "two objects on one line: clients before 2.1.200 lose both, newer ones the second";
+    assert_eq!(problems, [("damaged-line", 2, text.to_owned())]);
+}
+
+/// How a conversation of the given lines is made to end.
+fn ending(generation: Generation, lines: &[&str]) -> Vec<crate::request::Sent> {
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let parent = if at == 0 { "null".into() } else { format!("\"l{}\"", at - 1) };
+        text += &format!(
+            "{{{line},\"uuid\":\"l{at}\",\"parentUuid\":{parent},\"timestamp\":\"2026-01-01T00:00:0{at}.000Z\"}}\n"
+        );
+    }
+    let sent = reach(&session(&text), generation).sent.into_iter();
+    sent.filter(|sent| matches!(sent, crate::request::Sent::Added(_))).collect()
+}
+
+#[test]
+fn what_a_failed_call_was_to_answer_is_open() {
+    const PROMPT: &str = r#""type":"user","message":{"content":"go"}"#;
+    const LISTING: &str =
+        r#""type":"attachment","attachment":{"type":"skill_listing","content":"x"}"#;
+    const ANSWER: &str = r#""type":"assistant","message":{"id":"m","model":"x","content":[{"type":"text","text":"ok"}]}"#;
+    const FAILURE: &str = r#""type":"assistant","isApiErrorMessage":true,"message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"no"}]}"#;
+    let added = |generation, lines: &[&str]| ending(generation, lines).len();
+    let (fourth, fifth) = (Generation::V2_1_100, Generation::V2_1_200);
+    // The prompt to continue, and an answer to it.
+    assert_eq!(added(fifth, &[PROMPT, LISTING, FAILURE]), 2);
+    assert_eq!(added(fifth, &[PROMPT, LISTING, ANSWER, FAILURE]), 0);
+    assert_eq!(added(fifth, &[PROMPT, ANSWER, LISTING]), 0);
+    assert_eq!(added(fourth, &[PROMPT, ANSWER, LISTING]), 2);
+    assert_eq!(added(fourth, &[PROMPT, LISTING, ANSWER]), 0);
+}

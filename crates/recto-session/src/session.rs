@@ -68,6 +68,8 @@ pub struct Session {
     pub lines: u64,
     /// Lines that are no JSON object, with their number.
     pub damaged: Vec<u64>,
+    /// Of these, the lines with two objects, of which some clients read the first.
+    pub glued: Vec<u64>,
     /// The first line that is `null`: some clients stop, or refuse, there.
     pub first_null_line: Option<u64>,
     /// Lines of the chain without a uuid, which no client can reach.
@@ -123,6 +125,9 @@ impl Session {
     fn push_opaque(&mut self, entry: &Entry<'_>) {
         let number = entry.line().number;
         self.damaged.push(number);
+        if entry.is_glued() {
+            self.glued.push(number);
+        }
         let is_null = entry.opaque_reason() == Some(OpaqueReason::NotObject)
             && entry.bytes().trim_ascii() == b"null";
         if is_null && self.first_null_line.is_none() {

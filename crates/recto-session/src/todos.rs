@@ -6,6 +6,8 @@
 
 use recto_log::json::Value;
 
+use crate::hash::IdMap;
+
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todo {
@@ -32,6 +34,8 @@ pub struct TodoChange {
 #[derive(Debug, Clone, Default)]
 pub struct TodoList {
     todos: Vec<Todo>,
+    /// Where the task of each number stands.
+    places: IdMap<String, usize>,
 }
 
 /// The tools that keep the list.
@@ -96,38 +100,57 @@ impl TodoList {
 
     /// Puts a new list in the place of what `TodoWrite` wrote before.
     fn replace(&mut self, new: Vec<Todo>) -> Vec<TodoChange> {
-        let (tasks, mut old): (Vec<Todo>, Vec<Todo>) =
+        let (tasks, old): (Vec<Todo>, Vec<Todo>) =
             std::mem::take(&mut self.todos).into_iter().partition(|todo| todo.id.is_some());
+        // Where each text stood; of equal ones the first is taken first.
+        let mut places: IdMap<String, Vec<usize>> = IdMap::default();
+        for (at, todo) in old.iter().enumerate().rev() {
+            places.entry(todo.text.clone()).or_default().push(at);
+        }
+        let mut old: Vec<Option<Todo>> = old.into_iter().map(Some).collect();
         let mut changes = Vec::new();
         for todo in &new {
-            let before = old.iter().position(|old| old.text == todo.text).map(|at| old.remove(at));
+            let before = places.get_mut(&todo.text).and_then(Vec::pop);
+            let before = before.and_then(|at| old[at].take());
             if before.as_ref() != Some(todo) {
                 let before = before.map(|before| before.status);
                 changes.push(TodoChange { todo: todo.clone(), before, is_removed: false });
             }
         }
-        let gone = old.into_iter().map(|todo| TodoChange {
+        let gone = old.into_iter().flatten().map(|todo| TodoChange {
             before: Some(todo.status.clone()),
             todo,
             is_removed: true,
         });
         changes.extend(gone);
         self.todos = tasks.into_iter().chain(new).collect();
+        self.find_places();
         changes
     }
 
     /// Puts one task on the list, or in the place of the one with its number.
     fn set(&mut self, todo: Todo) -> Vec<TodoChange> {
-        let known = self.todos.iter_mut().find(|known| known.id.is_some() && known.id == todo.id);
+        let place = todo.id.as_ref().and_then(|id| self.places.get(id).copied());
+        let known = place.and_then(|at| self.todos.get_mut(at));
         let before = match known {
             Some(known) if *known == todo => return Vec::new(),
             Some(known) => Some(std::mem::replace(known, todo.clone()).status),
             None => {
+                if let Some(id) = &todo.id {
+                    self.places.insert(id.clone(), self.todos.len());
+                }
                 self.todos.push(todo.clone());
                 None
             }
         };
         vec![TodoChange { todo, before, is_removed: false }]
+    }
+
+    /// Finds out anew where the task of each number stands.
+    fn find_places(&mut self) {
+        let ids = self.todos.iter().enumerate();
+        let ids = ids.rev().filter_map(|(at, todo)| Some((todo.id.clone()?, at)));
+        self.places = ids.collect();
     }
 
     fn update(
@@ -136,11 +159,12 @@ impl TodoList {
         status: Option<String>,
         text: Option<String>,
     ) -> Vec<TodoChange> {
-        let at = self.todos.iter().position(|todo| todo.id.as_ref() == Some(&id));
+        let at = self.places.get(&id).copied();
         let known = at.map(|at| self.todos[at].clone());
         if status.as_deref() == Some("deleted") {
             let Some(at) = at else { return Vec::new() };
             let todo = self.todos.remove(at);
+            self.find_places();
             let before = Some(todo.status.clone());
             return vec![TodoChange { todo, before, is_removed: true }];
         }

@@ -7,6 +7,7 @@
 //! | `older` | older logs in newer clients, which no recording holds |
 //! | `sdk` | the Agent SDK, a second reader, sees the same conversation |
 //! | `hashes` | every message hash that a client noted is found again |
+//! | `branches` | the branch that is told for a client ends at its leaf |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `edit` | edits of recorded sessions are taken by every client as meant |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
@@ -17,6 +18,7 @@
 // Clippy takes the helpers of a test binary for ordinary code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
+mod branches;
 mod cases;
 mod edit;
 mod generated;

@@ -27,6 +27,18 @@ pub(super) struct Homes {
     pub(super) long_file: PathBuf,
     /// The largest session of `old`.
     pub(super) largest: PathBuf,
+    /// Files that sessions of `old` and `new` worked on.
+    pub(super) touched_by_old: Option<Touched>,
+    pub(super) touched_by_new: Option<Touched>,
+}
+
+/// A file that sessions worked on.
+pub(super) struct Touched {
+    /// Where the logs say it is.
+    pub(super) path: PathBuf,
+    /// A file with its name that is really there. Who wrote it is looked for in
+    /// every log that holds the name.
+    pub(super) copy: PathBuf,
 }
 
 impl Homes {
@@ -45,8 +57,35 @@ impl Homes {
             join(&old.join("projects"), &project.join(name), megabytes * 700_000)
         })?;
         let long_file = long.join("projects/-home-dev-app").join(name);
-        Ok(Homes { old, new, small, long, long_file, largest })
+        let touched_by_old = touched(folder, &old)?;
+        let touched_by_new = touched(folder, &new)?;
+        Ok(Homes { old, new, small, long, long_file, largest, touched_by_old, touched_by_new })
     }
+}
+
+/// The first file that the largest log says was edited or read.
+fn touched(folder: &Path, home: &Path) -> anyhow::Result<Option<Touched>> {
+    let Some((_, log)) = largest_log(&home.join("projects"))? else { return Ok(None) };
+    let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
+    let path = text.split_once("\"filePath\":\"").and_then(|(_, rest)| rest.split_once('"'));
+    let Some(path) = path.map(|(path, _)| PathBuf::from(path)) else { return Ok(None) };
+    let copy = folder.join("work").join(path.file_name().context("a path without a name")?);
+    fs::create_dir_all(folder.join("work"))?;
+    fs::write(&copy, "one\ntwo\nthree\n")?;
+    Ok(Some(Touched { path, copy }))
+}
+
+/// The bytes of all logs of a home.
+pub(super) fn log_bytes(folder: &Path) -> u64 {
+    let items = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = items.map(|item| match item.file_type() {
+        Ok(kind) if kind.is_dir() => log_bytes(&item.path()),
+        Ok(_) if item.path().extension().is_some_and(|extension| extension == "jsonl") => {
+            item.metadata().map_or(0, |metadata| metadata.len())
+        }
+        _ => 0,
+    });
+    bytes.sum()
 }
 
 /// The client's home in `folder/name`, made if it is not complete yet.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::fs::File;
 use std::io;
+use std::io::BufRead as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,6 +30,10 @@ pub(super) struct Case {
     pub(super) label: String,
     pub(super) words: Vec<OsString>,
     piped: bool,
+    /// How many lines are read before the reader goes away; all, if none.
+    first_lines: Option<usize>,
+    /// How many bytes of logs the command reads, to say how fast.
+    pub(super) bytes: Option<u64>,
     /// The largest exit code that is an answer and no failure.
     worst_answer: i32,
     samples: Vec<Sample>,
@@ -62,6 +67,8 @@ impl Case {
             label: label.into(),
             words: words.into(),
             piped: false,
+            first_lines: None,
+            bytes: None,
             worst_answer: 0,
             samples: Vec::new(),
             failure: None,
@@ -71,6 +78,18 @@ impl Case {
     /// The output is read by somebody, instead of going nowhere.
     pub(super) fn through_a_pipe(mut self) -> Case {
         self.piped = true;
+        self
+    }
+
+    /// The reader takes some lines and goes away: a first screen.
+    pub(super) fn until_line(mut self, lines: usize) -> Case {
+        self.first_lines = Some(lines);
+        self.through_a_pipe()
+    }
+
+    /// The command goes through so many bytes.
+    pub(super) fn over_bytes(mut self, bytes: u64) -> Case {
+        self.bytes = Some(bytes);
         self
     }
 
@@ -104,6 +123,20 @@ impl Case {
         Ok(self.run(home, folder, output)?.0)
     }
 
+    /// Reads what a command prints, and says how much that was.
+    fn read(&self, mut output: impl io::Read) -> io::Result<u64> {
+        let Some(lines) = self.first_lines else {
+            return io::copy(&mut output, &mut io::sink());
+        };
+        let mut output = io::BufReader::new(output);
+        let (mut line, mut printed) = (Vec::new(), 0);
+        for _ in 0..lines {
+            line.clear();
+            printed += output.read_until(b'\n', &mut line)? as u64;
+        }
+        Ok(printed)
+    }
+
     /// Runs the command; gives what it took and how much it wrote into a pipe.
     fn run(&self, home: &Path, folder: &Path, output: Stdio) -> anyhow::Result<(Sample, u64)> {
         let errors = folder.join("errors.txt");
@@ -112,11 +145,13 @@ impl Case {
         let start = Instant::now();
         let mut child = command.spawn().context("cannot be started")?;
         let printed = match child.stdout.take() {
-            Some(mut output) => io::copy(&mut output, &mut io::sink())?,
+            Some(output) => self.read(output)?,
             None => 0,
         };
+        let read = start.elapsed();
         let used = child.wait4()?;
-        let wall = start.elapsed();
+        // A first screen is there when it has been read.
+        let wall = if self.first_lines.is_some() { read } else { start.elapsed() };
         if used.status.code().is_none_or(|code| code > self.worst_answer) {
             let said = String::from_utf8_lossy(&fs::read(&errors)?).into_owned();
             bail!("{}: {}", used.status, said.lines().next().unwrap_or("no word"));

@@ -37,15 +37,28 @@ pub(super) fn render(
 
 fn render_group(text: &mut String, group: &Group) {
     let _ = writeln!(text, "\n## {}\n", group.title);
-    text.push_str("| command | CPU s | × | wall s | peak MB |\n|---|---:|---:|---:|---:|\n");
+    let has_speeds = group.cases.iter().any(|case| case.bytes.is_some());
+    let (name, rule) = if has_speeds { (" GB/s |", "---:|") } else { ("", "") };
+    let _ = writeln!(text, "| command | CPU s | × | wall s | peak MB |{name}");
+    let _ = writeln!(text, "|---|---:|---:|---:|---:|{rule}");
     let base = group.cases.first().and_then(Case::median);
     for case in &group.cases {
         let row = match (&case.failure, case.median()) {
             (None, Some(median)) => figures(median, base),
             (failure, _) => format!("failed: {} | | |", failure.as_deref().unwrap_or("not run")),
         };
-        let _ = writeln!(text, "| `{}` | {row} |", case.label);
+        let speed = match has_speeds {
+            true => format!(" {} |", speed(case).unwrap_or_default()),
+            false => String::new(),
+        };
+        let _ = writeln!(text, "| `{}` | {row} |{speed}", case.label);
     }
+}
+
+/// How much of the logs a command goes through in a second of the clock.
+fn speed(case: &Case) -> Option<String> {
+    let wall = case.median()?.wall.as_secs_f64();
+    Some(format!("{:.2}", case.bytes? as f64 / 1e9 / wall)).filter(|_| wall > 0.0)
 }
 
 fn figures(median: Sample, base: Option<Sample>) -> String {

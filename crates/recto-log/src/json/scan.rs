@@ -14,6 +14,16 @@ pub struct SyntaxError {
     pub expected: &'static str,
 }
 
+/// What is expected after a whole value.
+pub(super) const THE_END: &str = "the end";
+
+impl SyntaxError {
+    /// Whether a whole value stands before what cannot be there.
+    pub(crate) fn is_after_the_end(&self) -> bool {
+        self.expected == THE_END
+    }
+}
+
 impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "expected {} at byte {}", self.expected, self.at)

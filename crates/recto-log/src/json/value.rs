@@ -6,6 +6,7 @@ use std::fmt;
 use super::SyntaxError;
 use super::number;
 use super::scan::KeyEnd;
+use super::scan::THE_END;
 use super::scan::read_key;
 use super::scan::skip_clean_string;
 use super::scan::skip_clean_value;
@@ -34,7 +35,7 @@ impl<'a> Value<'a> {
         let end = skip_value(bytes, start)?;
         let rest = skip_space(bytes, end);
         if rest < bytes.len() {
-            return Err(SyntaxError { at: rest, expected: "the end" });
+            return Err(SyntaxError { at: rest, expected: THE_END });
         }
         Ok(Value(&bytes[start..end]))
     }
@@ -354,7 +355,7 @@ impl<'a> Object<'a> {
         }
         let rest = skip_space(bytes, at + 1);
         if rest < bytes.len() {
-            return Err(SyntaxError { at: rest, expected: "the end" });
+            return Err(SyntaxError { at: rest, expected: THE_END });
         }
         Ok(object)
     }

@@ -314,6 +314,10 @@ fn lines(session: &Session, list: &mut List) {
         let (class, text) = if is_null {
             let text = "clients 2.1.0 to 2.1.199 read nothing after this line, clients 2.1.200 to 2.1.299 refuse the session";
             (ProblemClass::NullLine, text)
+        } else if session.glued.binary_search(&line).is_ok() {
+            let text =
+                "two objects on one line: clients before 2.1.200 lose both, newer ones the second";
+            (ProblemClass::DamagedLine, text)
         } else {
             (ProblemClass::DamagedLine, "the line is lost")
         };

@@ -64,13 +64,26 @@ pub(super) fn repair_end(view: &View<'_>, leaf: NodeId, lines: &mut Vec<Sent>) {
         }
         return;
     }
-    let last_of =
-        |is: &dyn Fn(Kind) -> bool| lines.iter().rposition(|line| is(kind_of(view, line)));
+    let gathers_results = view.generation == Generation::V2_1_300;
+    // A call that failed leaves open what it was to answer.
+    let is_failure = |line: &Sent| match line {
+        Sent::Line(line) => !gathers_results && view.node(line.node).flags.is_api_error,
+        Sent::Added(_) => false,
+    };
+    let last_of = |is: &dyn Fn(Kind) -> bool| {
+        lines.iter().rposition(|line| is(kind_of(view, line)) && !is_failure(line))
+    };
+    let last = last_of(&|kind| !matches!(kind, Kind::System | Kind::Progress));
+    let ends_with_attachment = last.is_some_and(|at| kind_of(view, &lines[at]) == Kind::Attachment);
+    if ends_with_attachment && view.generation == Generation::V2_1_100 {
+        lines.push(Sent::Added(Addition::Continue));
+        lines.push(Sent::Added(Addition::NoResponse));
+        return;
+    }
     let spoken = last_of(&|kind| matches!(kind, Kind::User | Kind::Assistant));
     let Some(spoken) = spoken.filter(|at| kind_of(view, &lines[*at]) == Kind::User) else {
         return;
     };
-    let gathers_results = view.generation == Generation::V2_1_300;
     let is_leaf = |line: &Sent| matches!(line, Sent::Line(line) if line.node == leaf);
     if gathers_results
         && view.node(leaf).kind == Kind::Assistant
@@ -80,10 +93,8 @@ pub(super) fn repair_end(view: &View<'_>, leaf: NodeId, lines: &mut Vec<Sent>) {
         // Only results that were found again stand after the answer.
         return;
     }
-    let last = last_of(&|kind| !matches!(kind, Kind::System | Kind::Progress));
-    let is_cut_off = last.is_some_and(|at| {
-        kind_of(view, &lines[at]) == Kind::Attachment || ends_with_result(view, lines, at)
-    });
+    let is_cut_off =
+        ends_with_attachment || last.is_some_and(|at| ends_with_result(view, lines, at));
     if !gathers_results && is_cut_off {
         lines.push(Sent::Added(Addition::Continue));
     }
