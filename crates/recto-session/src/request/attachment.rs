@@ -34,10 +34,14 @@ pub(super) fn texts(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
     let generation = rules.generation;
     match generation {
         Generation::V2_0_0 | Generation::V2_0_76 => return Vec::new(),
-        // The first attachment that clients sent again on resume.
+        // What these clients know of newer logs.
         Generation::V2_1_0 => {
-            let skills = entry.subtype().is_some_and(|name| name == "skill_listing");
-            let text = entry.get("attachment").filter(|_| skills);
+            let is_known = |name: &str| {
+                let known = ["hook_success", "plan_mode", "queued_command", "skill_listing"];
+                known.contains(&name)
+            };
+            let is_sent = entry.subtype().is_some_and(|name| is_known(&name));
+            let text = entry.get("attachment").filter(|_| is_sent);
             let text = text.and_then(|attachment| text_of(attachment, rules));
             let told = text.map(|text| Told { is_for_system: false, text: wrap(&text) });
             return told.into_iter().collect();
