@@ -273,7 +273,6 @@ fn every_field_of_json_output_is_documented() {
         ("recto branches", &["branches", "--json"]),
         ("recto tools", &["tools", "--json"]),
         ("recto files", &["files", "--json"]),
-        ("recto files PATH", &["files", "--json", "parse.rs"]),
         ("recto agents", &["agents", "--json"]),
         ("recto history", &["history", "--json"]),
         ("recto rename", &["rename", DOCS, "New", "--json"]),
