@@ -1,12 +1,14 @@
 //! From a draft to a published session: written, read again, compared, and only
 //! then given its name.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
 use recto_log::EntryBuilder;
+use recto_log::EntryUuid;
 use recto_log::LineReader;
 use recto_log::SessionId;
 use recto_log::decode;
@@ -142,6 +144,9 @@ pub struct Edit<'a> {
     pub draft: Draft<'a>,
     /// Where it goes.
     pub destination: Destination,
+    /// The lines that need not be sent any more: those that are not in the new
+    /// log, unless the plan knows better.
+    pub removed: HashSet<EntryUuid>,
     rewrite: Rewrite,
     copy: SessionCopy,
 }
@@ -151,6 +156,7 @@ impl<'a> Edit<'a> {
     pub fn in_place(opened: &'a OpenedLog, draft: Draft<'a>, path: &Path) -> Edit<'a> {
         Edit {
             opened,
+            removed: draft.removed(),
             draft,
             destination: Destination::InPlace { path: path.to_owned() },
             rewrite: Rewrite::none(),
@@ -178,7 +184,8 @@ impl<'a> Edit<'a> {
             rewrite = rewrite.with_directory(old, new);
         }
         let destination = Destination::New { source: source.id, session: id, project, title };
-        Ok(Edit { opened, draft, destination, rewrite, copy })
+        let removed = draft.removed();
+        Ok(Edit { opened, draft, destination, removed, rewrite, copy })
     }
 
     /// How many files belong to the session beside its log, and are copied.
@@ -227,7 +234,7 @@ impl<'a> Edit<'a> {
         self.opened.check()?;
         let result = OpenedLog::read(staged.path())?;
         let (old, new) = (self.opened.session(), result.session());
-        let comparison = compare(old, new, &draft.removed(), &self.rewrite);
+        let comparison = compare(old, new, &self.removed, &self.rewrite);
         refuse_losses(&comparison)?;
         if result.problems > self.opened.problems {
             let new = result.problems - self.opened.problems;
