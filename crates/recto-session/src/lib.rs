@@ -8,6 +8,7 @@
 
 #![warn(missing_docs)]
 
+mod anonymize;
 mod blame;
 mod branches;
 pub mod export;
@@ -18,11 +19,13 @@ mod items;
 mod line_diff;
 mod node;
 mod record;
+pub mod redact;
 pub mod request;
 mod session;
 mod todos;
 mod turns;
 
+pub use anonymize::Anonymizer;
 pub use blame::Blame;
 pub use blame::FileChange;
 pub use blame::Hunk;

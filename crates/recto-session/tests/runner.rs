@@ -7,6 +7,8 @@
 //! | `sdk` | the Agent SDK, a second reader, sees the same conversation |
 //! | `hashes` | every message hash that a client noted is found again |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
+//! | `redact` | secrets of the public rules are found, and little else |
+//! | `anonymous` | logs without content have the same shape |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -15,13 +17,16 @@
 // Clippy takes the helpers of a test binary for ordinary code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
+mod anonymous;
 mod cases;
 mod compare;
 mod generated;
 mod graphs;
 mod hashes;
 mod health;
+mod redact;
 mod resume;
+mod samples;
 mod sdk;
 
 /// A file that is not listed above would be left out without a word.

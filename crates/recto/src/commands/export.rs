@@ -19,6 +19,11 @@ use recto_session::export::Placed;
 use recto_session::export::index_page;
 use recto_session::export::item_json;
 use recto_session::items;
+use recto_session::redact;
+use recto_session::redact::Options;
+use recto_session::redact::RedactError;
+use recto_session::redact::Redactor;
+use recto_session::redact::ThinkingPolicy;
 use recto_store::Digest;
 use recto_store::Home;
 use recto_store::open_file;
@@ -44,10 +49,16 @@ use crate::text::plural;
 ///
 /// Without --out the document goes to standard output.
 ///
+/// With --redact, secrets such as keys, tokens and passwords are replaced by
+/// [REDACTED:rule:hash]. The hash tells which of them are the same. A secret of an
+/// unknown form, with nothing beside it that says what it is, stays: look through the
+/// document before you give it away.
+///
 /// Examples:
 ///   recto export latest --to html --out session.html
 ///   recto export latest --to xml | wc -c
 ///   recto export --all --to md --out notes/
+///   recto export latest --redact --to html --out share.html
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExportArgs {
@@ -66,6 +77,22 @@ pub(crate) struct ExportArgs {
     /// Replace files that are there
     #[arg(long)]
     force: bool,
+    /// Replace secrets by placeholders
+    #[arg(long)]
+    redact: bool,
+}
+
+impl ExportArgs {
+    fn secrets(&self) -> Secrets {
+        if self.redact { Secrets::Redact } else { Secrets::Show }
+    }
+}
+
+/// What becomes of secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Secrets {
+    Show,
+    Redact,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -103,48 +130,91 @@ pub(crate) fn cmd_export(
     let format = args.to.format();
     if args.all {
         let directory = args.out.clone().unwrap_or_default();
-        return export_all(home, output, &directory, format, args.force);
+        return export_all(home, output, &directory, args);
     }
     let inventory = home.inventory();
     let found = target::find(home, &inventory, environment, &args.session)?;
     match &args.out {
         Some(path) => {
-            let (read, written) = export_to_file(&found, format, path, args.force)?;
+            let done = export_to_file(&found, path, args)?;
             output.remark(&format!(
                 "wrote {}: {} from a log of {} ({} %)",
                 path.display(),
-                bytes(written),
-                bytes(read),
-                (written * 100).checked_div(read).unwrap_or(0)
+                bytes(done.written),
+                bytes(done.read),
+                (done.written * 100).checked_div(done.read).unwrap_or(0)
             ));
+            tell_replaced(output, args, done.replaced);
         }
         None => {
             // On a terminal the document is text like any other: made safe.
             let is_terminal = output.is_terminal;
             output.page();
-            export(&found, format, &mut |text| {
+            let done = export(&found, format, args.secrets(), &mut |text| {
                 if is_terminal {
                     output.bytes(crate::text::safe(text).as_bytes())
                 } else {
                     output.bytes(text.as_bytes())
                 }
             })?;
+            tell_replaced(output, args, done.replaced);
         }
     }
     Ok(Outcome::Done)
 }
 
-/// Writes the document piece by piece. Returns the size of the log.
+fn tell_replaced(output: &mut Output, args: &ExportArgs, replaced: u64) {
+    match args.secrets() {
+        Secrets::Show => {}
+        Secrets::Redact => output.remark(&format!("replaced {}", plural(replaced, "secret"))),
+    }
+}
+
+/// How much was read and written, and how many secrets were replaced.
+#[derive(Debug, Clone, Copy, Default)]
+struct Done {
+    read: u64,
+    written: u64,
+    replaced: u64,
+}
+
+/// Goes through a log, so that a secret is known where it stands alone.
+fn redactor(found: &Target) -> Result<Redactor, CommandError> {
+    let refused = |error: RedactError| CommandError::user("redact", error.to_string());
+    // A document is not sent to the API: that thinking was signed does not matter.
+    let options = Options { thinking: ThinkingPolicy::Replace, ..Options::default() };
+    let mut collector = Redactor::new(options).map_err(refused)?.collector();
+    let mut lines = LineReader::new(open_file(&found.path)?);
+    while let Some(line) = lines.next_line()? {
+        collector.line(line.bytes);
+    }
+    collector.finish().map_err(refused)
+}
+
+/// Writes the document piece by piece.
 fn export(
     found: &Target,
     format: Format,
+    secrets: Secrets,
     write: &mut dyn FnMut(&str) -> Result<(), CommandError>,
-) -> Result<u64, CommandError> {
+) -> Result<Done, CommandError> {
     const PIECE: usize = 64 * 1024;
+    let redactor = match secrets {
+        Secrets::Show => None,
+        Secrets::Redact => Some(redactor(found)?),
+    };
+    let mut done = Done::default();
     let digest = Digest::read(&found.path, found.is_agent)?;
     let file = open_file(&found.path)?;
     let mut text = String::new();
-    let mut document = Document::begin(format, &head(found, &digest), &mut text);
+    let mut head = head(found, &digest);
+    if let Some(redactor) = &redactor {
+        let texts = head.facts.iter_mut().map(|(_, text)| text).chain([&mut head.title]);
+        for text in texts {
+            *text = redactor.text(text).text.into_owned();
+        }
+    }
+    let mut document = Document::begin(format, &head, &mut text);
     let mut lines = LineReader::new(file);
     let mut counter = TurnCounter::default();
     // The other formats are cleaned as they are written; JSON keeps its values.
@@ -152,9 +222,15 @@ fn export(
         Format::Json => write(&json_for_terminal(text.as_bytes())),
         _ => write(text),
     };
-    let mut end = 0;
-    while let Some(line) = lines.next_line()? {
-        end = line.end();
+    while let Some(mut line) = lines.next_line()? {
+        done.read = line.end();
+        // Here and nowhere else: every format is made of what is decoded below.
+        let outcome = redactor.as_ref().map(|redactor| redactor.line(line.bytes));
+        if let Some(redact::Outcome::Changed(change)) = &outcome {
+            done.replaced += change.findings.len() as u64;
+            line.length = line.length - line.bytes.len() as u64 + change.bytes.len() as u64;
+            line.bytes = &change.bytes;
+        }
         let (entry, _) = decode(line);
         let (origin, turn) = (Origin::of(&entry), counter.next(&entry));
         for item in items(&entry) {
@@ -167,7 +243,7 @@ fn export(
     }
     document.end(&mut text);
     write_piece(&text)?;
-    Ok(end)
+    Ok(done)
 }
 
 /// Writes the items of a log as JSON lines.
@@ -213,45 +289,48 @@ fn head(found: &Target, digest: &Digest) -> Head {
 
 /// Writes beside the place and moves there at the end, so that a half-written
 /// document is never found under its name.
-fn export_to_file(
-    found: &Target,
-    format: Format,
-    path: &Path,
-    force: bool,
-) -> Result<(u64, u64), CommandError> {
+fn export_to_file(found: &Target, path: &Path, args: &ExportArgs) -> Result<Done, CommandError> {
     if path.is_dir() {
         let message = format!("{} is a directory", path.display());
         return Err(
             CommandError::user("is-a-directory", message).with_hint("name a file, or use --all")
         );
     }
-    if path.exists() && !force {
+    if path.exists() && !args.force {
         let message = format!("{} exists", path.display());
         return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
     let mut written = 0;
-    let read = export(found, format, &mut |text| {
+    let done = export(found, args.to.format(), args.secrets(), &mut |text| {
         written += text.len() as u64;
         Ok(file.write_all(text.as_bytes())?)
     })?;
     file.persist(path).map_err(|error| CommandError::from(error.error))?;
-    Ok((read, written))
+    Ok(Done { written, ..done })
 }
 
 fn export_all(
     home: &Home,
     output: &mut Output,
     directory: &Path,
-    format: Format,
-    force: bool,
+    args: &ExportArgs,
 ) -> Result<Outcome, CommandError> {
+    let format = args.to.format();
     fs_err::create_dir_all(directory)?;
     let inventory = home.inventory();
     let rows = Listing::default().rows(home, &inventory);
     let progress = Progress::new("writing", output);
-    let (mut all_read, mut all_written) = (0, 0);
+    let mut all = Done::default();
+    // The titles of the index are texts of many logs.
+    let for_titles = match args.secrets() {
+        Secrets::Show => None,
+        Secrets::Redact => Some(
+            Redactor::new(Options::default())
+                .map_err(|error| CommandError::user("redact", error.to_string()))?,
+        ),
+    };
     let mut index = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let found = Target {
@@ -261,17 +340,22 @@ fn export_all(
             is_agent: false,
         };
         let name = format!("{}.{}", row.session.id, format.extension());
-        let (read, written) = export_to_file(&found, format, &directory.join(&name), force)?;
-        all_read += read;
-        all_written += written;
+        let done = export_to_file(&found, &directory.join(&name), args)?;
+        all.read += done.read;
+        all.written += done.written;
+        all.replaced += done.replaced;
         let time = crate::text::clock(row.session.modified);
-        index.push(IndexRow { title: row.title(), file: name, time });
+        let title = match &for_titles {
+            None => row.title(),
+            Some(redactor) => redactor.text(&row.title()).text.into_owned(),
+        };
+        index.push(IndexRow { title, file: name, time });
         progress.tell(at as u64, rows.len() as u64);
     }
     progress.done();
     let (index_name, index) = index_page(format, &index);
     let index_path = directory.join(index_name);
-    if index_path.exists() && !force {
+    if index_path.exists() && !args.force {
         let message = format!("{} exists", index_path.display());
         return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
     }
@@ -280,8 +364,9 @@ fn export_all(
         "wrote {} to {}: {} from logs of {}",
         plural(rows.len() as u64, "session"),
         directory.display(),
-        bytes(all_written),
-        bytes(all_read)
+        bytes(all.written),
+        bytes(all.read)
     ));
+    tell_replaced(output, args, all.replaced);
     Ok(if rows.is_empty() { Outcome::Found } else { Outcome::Done })
 }
