@@ -96,7 +96,7 @@ impl Words {
         let lower = word.to_lowercase();
         let mut hash = self.hash(lower.as_bytes(), 0);
         for (at, c) in word.chars().enumerate() {
-            if at > 0 && at % hash.len() == 0 {
+            if at > 0 && at.is_multiple_of(hash.len()) {
                 hash = self.hash(lower.as_bytes(), at);
             }
             let byte = hash[at % hash.len()];
@@ -145,6 +145,6 @@ fn is_extension(word: &str) -> bool {
 }
 
 fn letter(at: usize, byte: u8) -> char {
-    let letters: &[u8] = if at % 2 == 0 { b"bdfgklmnprstvz" } else { b"aeiou" };
+    let letters: &[u8] = if at.is_multiple_of(2) { b"bdfgklmnprstvz" } else { b"aeiou" };
     char::from(letters[usize::from(byte) % letters.len()])
 }

@@ -134,9 +134,10 @@ pub(crate) fn cmd_export(
     }
     let inventory = home.inventory();
     let found = target::find(home, &inventory, environment, &args.session)?;
+    let redactor = redactor(&found, args.secrets())?;
     match &args.out {
         Some(path) => {
-            let done = export_to_file(&found, path, args)?;
+            let done = export_to_file(&found, redactor.as_ref(), path, args)?;
             output.remark(&format!(
                 "wrote {}: {} from a log of {} ({} %)",
                 path.display(),
@@ -150,7 +151,7 @@ pub(crate) fn cmd_export(
             // On a terminal the document is text like any other: made safe.
             let is_terminal = output.is_terminal;
             output.page();
-            let done = export(&found, format, args.secrets(), &mut |text| {
+            let done = export(&found, format, redactor.as_ref(), &mut |text| {
                 if is_terminal {
                     output.bytes(crate::text::safe(text).as_bytes())
                 } else {
@@ -178,8 +179,13 @@ struct Done {
     replaced: u64,
 }
 
-/// Goes through a log, so that a secret is known where it stands alone.
-fn redactor(found: &Target) -> Result<Redactor, CommandError> {
+/// What replaces the secrets of a log, if they are to be replaced. Goes through the
+/// log, so that a secret is known where it stands alone.
+fn redactor(found: &Target, secrets: Secrets) -> Result<Option<Redactor>, CommandError> {
+    match secrets {
+        Secrets::Show => return Ok(None),
+        Secrets::Redact => {}
+    }
     let refused = |error: RedactError| CommandError::user("redact", error.to_string());
     // A document is not sent to the API: that thinking was signed does not matter.
     let options = Options { thinking: ThinkingPolicy::Replace, ..Options::default() };
@@ -188,27 +194,23 @@ fn redactor(found: &Target) -> Result<Redactor, CommandError> {
     while let Some(line) = lines.next_line()? {
         collector.line(line.bytes);
     }
-    collector.finish().map_err(refused)
+    collector.finish().map(Some).map_err(refused)
 }
 
 /// Writes the document piece by piece.
 fn export(
     found: &Target,
     format: Format,
-    secrets: Secrets,
+    redactor: Option<&Redactor>,
     write: &mut dyn FnMut(&str) -> Result<(), CommandError>,
 ) -> Result<Done, CommandError> {
     const PIECE: usize = 64 * 1024;
-    let redactor = match secrets {
-        Secrets::Show => None,
-        Secrets::Redact => Some(redactor(found)?),
-    };
     let mut done = Done::default();
     let digest = Digest::read(&found.path, found.is_agent)?;
     let file = open_file(&found.path)?;
     let mut text = String::new();
     let mut head = head(found, &digest);
-    if let Some(redactor) = &redactor {
+    if let Some(redactor) = redactor {
         let texts = head.facts.iter_mut().map(|(_, text)| text).chain([&mut head.title]);
         for text in texts {
             *text = redactor.text(text).text.into_owned();
@@ -225,7 +227,7 @@ fn export(
     while let Some(mut line) = lines.next_line()? {
         done.read = line.end();
         // Here and nowhere else: every format is made of what is decoded below.
-        let outcome = redactor.as_ref().map(|redactor| redactor.line(line.bytes));
+        let outcome = redactor.map(|redactor| redactor.line(line.bytes));
         if let Some(redact::Outcome::Changed(change)) = &outcome {
             done.replaced += change.findings.len() as u64;
             line.length = line.length - line.bytes.len() as u64 + change.bytes.len() as u64;
@@ -289,7 +291,12 @@ fn head(found: &Target, digest: &Digest) -> Head {
 
 /// Writes beside the place and moves there at the end, so that a half-written
 /// document is never found under its name.
-fn export_to_file(found: &Target, path: &Path, args: &ExportArgs) -> Result<Done, CommandError> {
+fn export_to_file(
+    found: &Target,
+    redactor: Option<&Redactor>,
+    path: &Path,
+    args: &ExportArgs,
+) -> Result<Done, CommandError> {
     if path.is_dir() {
         let message = format!("{} is a directory", path.display());
         return Err(
@@ -303,7 +310,7 @@ fn export_to_file(found: &Target, path: &Path, args: &ExportArgs) -> Result<Done
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
     let mut written = 0;
-    let done = export(found, args.to.format(), args.secrets(), &mut |text| {
+    let done = export(found, args.to.format(), redactor, &mut |text| {
         written += text.len() as u64;
         Ok(file.write_all(text.as_bytes())?)
     })?;
@@ -323,14 +330,6 @@ fn export_all(
     let rows = Listing::default().rows(home, &inventory);
     let progress = Progress::new("writing", output);
     let mut all = Done::default();
-    // The titles of the index are texts of many logs.
-    let for_titles = match args.secrets() {
-        Secrets::Show => None,
-        Secrets::Redact => Some(
-            Redactor::new(Options::default())
-                .map_err(|error| CommandError::user("redact", error.to_string()))?,
-        ),
-    };
     let mut index = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let found = Target {
@@ -340,12 +339,13 @@ fn export_all(
             is_agent: false,
         };
         let name = format!("{}.{}", row.session.id, format.extension());
-        let done = export_to_file(&found, &directory.join(&name), args)?;
+        let redactor = redactor(&found, args.secrets())?;
+        let done = export_to_file(&found, redactor.as_ref(), &directory.join(&name), args)?;
         all.read += done.read;
         all.written += done.written;
         all.replaced += done.replaced;
         let time = crate::text::clock(row.session.modified);
-        let title = match &for_titles {
+        let title = match &redactor {
             None => row.title(),
             Some(redactor) => redactor.text(&row.title()).text.into_owned(),
         };
