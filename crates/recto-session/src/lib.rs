@@ -8,6 +8,7 @@
 
 #![warn(missing_docs)]
 
+mod anonymize;
 mod blame;
 mod branches;
 pub mod edit;
@@ -26,11 +27,13 @@ mod number;
 mod overflow;
 mod queue;
 mod record;
+pub mod redact;
 pub mod request;
 mod session;
 mod todos;
 mod turns;
 
+pub use anonymize::Anonymizer;
 pub use blame::Blame;
 pub use blame::FileChange;
 pub use blame::Hunk;

@@ -10,6 +10,8 @@
 //! | `branches` | the branch that is told for a client ends at its leaf |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `edit` | edits of recorded sessions are taken by every client as meant |
+//! | `redact` | secrets of the public rules are found, and little else |
+//! | `anonymous` | logs without content have the same shape |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -18,6 +20,7 @@
 // Clippy takes the helpers of a test binary for ordinary code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
+mod anonymous;
 mod branches;
 mod cases;
 mod edit;
@@ -26,7 +29,9 @@ mod graphs;
 mod hashes;
 mod health;
 mod older;
+mod redact;
 mod resume;
+mod samples;
 mod sdk;
 
 /// A file that is not listed above would be left out without a word.

@@ -288,3 +288,32 @@ fn a_session_is_written_in_every_format() {
     let lines = test.run(&["show", "--json"]).json();
     assert_eq!(json["items"].as_array().unwrap(), &lines);
 }
+
+/// A secret is put together when the test runs, so that none stands in a file.
+#[test]
+fn secrets_are_in_no_exported_document() {
+    let test = TestHome::empty();
+    let secret = ["q7Zk2mVx9Lp4", "Rt8Wn3Ys6Bd1", "Hf5Jg0Cu"].concat();
+    let log = SessionBuilder::new("aaaa1b4c-9d8e-4f70-a1b2-c3d4e5f60718", Client::V2_1_325)
+        .prompt(&format!("Try API_KEY={secret}"))
+        .thinking(&format!("The key is {secret}."))
+        .tool("Bash", &format!(r#"{{"command":"login {secret}"}}"#), &format!("{secret} works"))
+        .answer(&format!("`{secret}` works."))
+        .custom_title(&format!("About {secret}"));
+    test.home.add(&log, hours_ago(1));
+    for format in ["md", "html", "xml", "json", "txt"] {
+        let plain = test.run(&["export", "aaaa", "--to", format]).stdout;
+        assert!(plain.contains(&secret), "{format}: {plain}");
+        let run = test.run(&["export", "aaaa", "--to", format, "--redact"]);
+        assert!(!run.stdout.contains(&secret), "{format}: {}", run.stdout);
+        assert!(run.stdout.contains("REDACTED:generic-api-key:"), "{format}: {}", run.stdout);
+        assert!(run.stderr.contains("replaced "), "{}", run.stderr);
+    }
+    let out = test.work.path().join("all");
+    let out = out.to_str().unwrap();
+    assert_eq!(test.run(&["export", "--all", "--redact", "--out", out]).code, 0);
+    for file in std::fs::read_dir(out).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(!text.contains(&secret), "{text}");
+    }
+}

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::Feed;
+use recto_session::Item;
 use recto_session::Shown;
 use recto_session::export::Document;
 use recto_session::export::Format;
@@ -17,6 +18,11 @@ use recto_session::export::IndexRow;
 use recto_session::export::Placed;
 use recto_session::export::index_page;
 use recto_session::export::item_json;
+use recto_session::redact;
+use recto_session::redact::Options;
+use recto_session::redact::RedactError;
+use recto_session::redact::Redactor;
+use recto_session::redact::ThinkingPolicy;
 use recto_store::Digest;
 use recto_store::Home;
 use recto_store::open_file;
@@ -45,10 +51,16 @@ use crate::text::plural;
 ///
 /// Without --out the document goes to standard output.
 ///
+/// With --redact, secrets such as keys, tokens and passwords are replaced by
+/// [REDACTED:rule:hash]. The hash tells which of them are the same. A secret of an
+/// unknown form, with nothing beside it that says what it is, stays: look through the
+/// document before you give it away.
+///
 /// Examples:
 ///   recto export latest --to html --out session.html
 ///   recto export latest --to xml | wc -c
 ///   recto export --all --to md --out notes/
+///   recto export latest --redact --to html --out share.html
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExportArgs {
@@ -67,6 +79,22 @@ pub(crate) struct ExportArgs {
     /// Replace files that are there
     #[arg(long)]
     force: bool,
+    /// Replace secrets by placeholders
+    #[arg(long)]
+    redact: bool,
+}
+
+impl ExportArgs {
+    fn secrets(&self) -> Secrets {
+        if self.redact { Secrets::Redact } else { Secrets::Show }
+    }
+}
+
+/// What becomes of secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Secrets {
+    Show,
+    Redact,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,49 +132,94 @@ pub(crate) fn cmd_export(
     let format = args.to.format();
     if args.all {
         let directory = args.out.clone().unwrap_or_default();
-        return export_all(home, output, &directory, format, args.force);
+        return export_all(home, output, &directory, args);
     }
     let inventory = home.inventory();
     let found = target::find(home, &inventory, environment, &args.session)?;
+    let redactor = redactor(&found, args.secrets())?;
     match &args.out {
         Some(path) => {
-            let (read, written) = export_to_file(home, &found, format, path, args.force)?;
+            let done = export_to_file(home, &found, redactor.as_ref(), path, args)?;
             output.remark(&format!(
                 "wrote {}: {} from a log of {} ({} %)",
                 path.display(),
-                bytes(written),
-                bytes(read),
-                (written * 100).checked_div(read).unwrap_or(0)
+                bytes(done.written),
+                bytes(done.read),
+                (done.written * 100).checked_div(done.read).unwrap_or(0)
             ));
+            tell_replaced(output, args, done.replaced);
         }
         None => {
             // On a terminal the document is text like any other: made safe.
             let is_terminal = output.is_terminal;
             output.page();
-            export(home, &found, format, &mut |text| {
+            let done = export(home, &found, format, redactor.as_ref(), &mut |text| {
                 if is_terminal {
                     output.bytes(crate::text::safe(text).as_bytes())
                 } else {
                     output.bytes(text.as_bytes())
                 }
             })?;
+            tell_replaced(output, args, done.replaced);
         }
     }
     Ok(Outcome::Done)
 }
 
-/// Writes the document piece by piece. Returns the size of the log.
+fn tell_replaced(output: &mut Output, args: &ExportArgs, replaced: u64) {
+    match args.secrets() {
+        Secrets::Show => {}
+        Secrets::Redact => output.remark(&format!("replaced {}", plural(replaced, "secret"))),
+    }
+}
+
+/// How much was read and written, and how many secrets were replaced.
+#[derive(Debug, Clone, Copy, Default)]
+struct Done {
+    read: u64,
+    written: u64,
+    replaced: u64,
+}
+
+/// What replaces the secrets of a log, if they are to be replaced. Goes through the
+/// log, so that a secret is known where it stands alone.
+fn redactor(found: &Target, secrets: Secrets) -> Result<Option<Redactor>, CommandError> {
+    match secrets {
+        Secrets::Show => return Ok(None),
+        Secrets::Redact => {}
+    }
+    let refused = |error: RedactError| CommandError::user("redact", error.to_string());
+    // A document is not sent to the API: that thinking was signed does not matter.
+    let options = Options { thinking: ThinkingPolicy::Replace, ..Options::default() };
+    let mut collector = Redactor::new(options).map_err(refused)?.collector();
+    let mut lines = LineReader::new(open_file(&found.path)?);
+    while let Some(line) = lines.next_line()? {
+        collector.line(line.bytes);
+    }
+    collector.finish().map(Some).map_err(refused)
+}
+
+/// Writes the document piece by piece.
 fn export(
     home: &Home,
     found: &Target,
     format: Format,
+    redactor: Option<&Redactor>,
     write: &mut dyn FnMut(&str) -> Result<(), CommandError>,
-) -> Result<u64, CommandError> {
+) -> Result<Done, CommandError> {
     const PIECE: usize = 64 * 1024;
+    let mut done = Done::default();
     let digest = Digest::read(&found.path, found.is_agent)?;
     let file = open_file(&found.path)?;
     let mut text = String::new();
-    let mut document = Document::begin(format, &head(found, &digest), &mut text);
+    let mut head = head(found, &digest);
+    if let Some(redactor) = redactor {
+        let texts = head.facts.iter_mut().map(|(_, text)| text).chain([&mut head.title]);
+        for text in texts {
+            *text = redactor.text(text).text.into_owned();
+        }
+    }
+    let mut document = Document::begin(format, &head, &mut text);
     let mut lines = LineReader::new(file);
     let mut feed = Feed::default();
     let files = OverflowFiles::new(home, &found.path);
@@ -157,9 +230,13 @@ fn export(
             Wanted::Bytes(MOST_IN_DOCUMENT)
         }
     };
-    let add = |shown: Vec<Shown>, document: &mut Document, text: &mut String| {
+    let mut replaced = 0;
+    let mut add = |shown: Vec<Shown>, document: &mut Document, text: &mut String| {
         for Shown { turn, origin, mut item } in shown {
             files.complete(&mut item, wanted);
+            if let Some(redactor) = redactor {
+                replaced += redact_overflow(redactor, &mut item);
+            }
             document.add(Placed { turn, origin: &origin, item: &item }, text);
         }
     };
@@ -168,9 +245,16 @@ fn export(
         Format::Json => write(&json_for_terminal(text.as_bytes())),
         _ => write(text),
     };
-    let mut end = 0;
-    while let Some(line) = lines.next_line()? {
-        end = line.end();
+    while let Some(mut line) = lines.next_line()? {
+        done.read = line.end();
+        // Every format is made of what is decoded below; only files beside the
+        // log come in later, and are cleaned there.
+        let outcome = redactor.map(|redactor| redactor.line(line.bytes));
+        if let Some(redact::Outcome::Changed(change)) = &outcome {
+            done.replaced += change.findings.len() as u64;
+            line.length = line.length - line.bytes.len() as u64 + change.bytes.len() as u64;
+            line.bytes = &change.bytes;
+        }
         let (entry, _) = decode(line);
         add(feed.next(&entry), &mut document, &mut text);
         if text.len() >= PIECE {
@@ -181,7 +265,19 @@ fn export(
     add(feed.rest(), &mut document, &mut text);
     document.end(&mut text);
     write_piece(&text)?;
-    Ok(end)
+    done.replaced += replaced;
+    Ok(done)
+}
+
+/// Replaces the secrets in what a result's file says.
+fn redact_overflow(redactor: &Redactor, item: &mut Item) -> u64 {
+    let Item::Result { overflow: Some(overflow), .. } = item else { return 0 };
+    let Some(text) = &mut overflow.text else { return 0 };
+    let redacted = redactor.text(text);
+    let count = redacted.findings.len() as u64;
+    let clean = redacted.text.into_owned();
+    *text = clean;
+    count
 }
 
 /// Writes the items of a log as JSON lines.
@@ -238,43 +334,43 @@ fn head(found: &Target, digest: &Digest) -> Head {
 fn export_to_file(
     home: &Home,
     found: &Target,
-    format: Format,
+    redactor: Option<&Redactor>,
     path: &Path,
-    force: bool,
-) -> Result<(u64, u64), CommandError> {
+    args: &ExportArgs,
+) -> Result<Done, CommandError> {
     if path.is_dir() {
         let message = format!("{} is a directory", path.display());
         return Err(
             CommandError::user("is-a-directory", message).with_hint("name a file, or use --all")
         );
     }
-    if path.exists() && !force {
+    if path.exists() && !args.force {
         let message = format!("{} exists", path.display());
         return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
     let mut written = 0;
-    let read = export(home, found, format, &mut |text| {
+    let done = export(home, found, args.to.format(), redactor, &mut |text| {
         written += text.len() as u64;
         Ok(file.write_all(text.as_bytes())?)
     })?;
     file.persist(path).map_err(|error| CommandError::from(error.error))?;
-    Ok((read, written))
+    Ok(Done { written, ..done })
 }
 
 fn export_all(
     home: &Home,
     output: &mut Output,
     directory: &Path,
-    format: Format,
-    force: bool,
+    args: &ExportArgs,
 ) -> Result<Outcome, CommandError> {
+    let format = args.to.format();
     fs_err::create_dir_all(directory)?;
     let inventory = home.inventory();
     let rows = Listing::default().rows(home, &inventory);
     let progress = Progress::new("writing", output);
-    let (mut all_read, mut all_written) = (0, 0);
+    let mut all = Done::default();
     let mut index = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let found = Target {
@@ -284,17 +380,23 @@ fn export_all(
             is_agent: false,
         };
         let name = format!("{}.{}", row.session.id, format.extension());
-        let (read, written) = export_to_file(home, &found, format, &directory.join(&name), force)?;
-        all_read += read;
-        all_written += written;
+        let redactor = redactor(&found, args.secrets())?;
+        let done = export_to_file(home, &found, redactor.as_ref(), &directory.join(&name), args)?;
+        all.read += done.read;
+        all.written += done.written;
+        all.replaced += done.replaced;
         let time = crate::text::clock(row.session.modified);
-        index.push(IndexRow { title: row.title(), file: name, time });
+        let title = match &redactor {
+            None => row.title(),
+            Some(redactor) => redactor.text(&row.title()).text.into_owned(),
+        };
+        index.push(IndexRow { title, file: name, time });
         progress.tell(at as u64, rows.len() as u64);
     }
     progress.done();
     let (index_name, index) = index_page(format, &index);
     let index_path = directory.join(index_name);
-    if index_path.exists() && !force {
+    if index_path.exists() && !args.force {
         let message = format!("{} exists", index_path.display());
         return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
     }
@@ -303,8 +405,9 @@ fn export_all(
         "wrote {} to {}: {} from logs of {}",
         plural(rows.len() as u64, "session"),
         directory.display(),
-        bytes(all_written),
-        bytes(all_read)
+        bytes(all.written),
+        bytes(all.read)
     ));
+    tell_replaced(output, args, all.replaced);
     Ok(if rows.is_empty() { Outcome::Found } else { Outcome::Done })
 }
