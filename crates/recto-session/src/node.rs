@@ -132,7 +132,7 @@ pub struct Node {
     pub model: Option<NameId>,
     /// Yes-or-no facts.
     pub flags: Flags,
-    /// How many bytes of JSON its content takes.
+    /// How many bytes of JSON its content takes; of an attachment, what it says.
     pub content_bytes: u32,
     /// The blocks of its content, where that is an array.
     pub blocks: Box<[BlockFact]>,

@@ -8,6 +8,8 @@
 //! | `hashes` | every message hash that a client noted is found again |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `edit` | edits of recorded sessions are taken by every client as meant |
+//! | `plan_texts` | what these edits write, on small logs |
+//! | `plans` | trimming, stripping and compressing lose nothing else, in every client |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -23,6 +25,8 @@ mod generated;
 mod graphs;
 mod hashes;
 mod health;
+mod plan_texts;
+mod plans;
 mod resume;
 mod sdk;
 
