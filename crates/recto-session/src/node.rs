@@ -177,7 +177,7 @@ pub struct Node {
     pub offset: u64,
     /// How long it is.
     pub length: u32,
-    /// How many bytes of JSON its content takes.
+    /// How many bytes of JSON its content takes; of an attachment, what it says.
     pub content_bytes: u32,
     /// What it is.
     pub kind: Kind,

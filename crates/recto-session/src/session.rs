@@ -280,7 +280,7 @@ impl Session {
                 Content::Text(value) | Content::Blocks(value) | Content::Other(value) => {
                     u32::try_from(value.bytes().len()).unwrap_or(u32::MAX)
                 }
-                Content::Missing => 0,
+                Content::Missing => attached_bytes(entry),
             },
             blocks,
         }
@@ -408,6 +408,16 @@ impl Session {
     pub fn name(&self, id: NameId) -> &str {
         self.names.text(id)
     }
+}
+
+/// What an attachment says takes: the texts that were sent, where the log keeps
+/// them, else what they are made from.
+fn attached_bytes(entry: &Entry<'_>) -> u32 {
+    if entry.kind() != Kind::Attachment {
+        return 0;
+    }
+    let said = entry.get("rendered").or_else(|| entry.get("attachment"));
+    said.map_or(0, |value| u32::try_from(value.bytes().len()).unwrap_or(u32::MAX))
 }
 
 /// Whether a client would trim a text to nothing.

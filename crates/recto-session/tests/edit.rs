@@ -43,7 +43,7 @@ pub(crate) fn written(draft: &Draft<'_>, rewrite: &Rewrite, log: &[u8]) -> Vec<u
 }
 
 /// Every log of the corpus, whole and damaged, once.
-fn logs() -> Vec<(String, Vec<u8>)> {
+pub(crate) fn logs() -> Vec<(String, Vec<u8>)> {
     let mut seen = HashSet::new();
     let mut logs = Vec::new();
     for case in cases::corpora().iter().flat_map(|corpus| cases::cases(corpus)) {
@@ -54,7 +54,7 @@ fn logs() -> Vec<(String, Vec<u8>)> {
     logs
 }
 
-fn messages(session: &Session, log: &[u8], generation: Generation) -> Vec<u8> {
+pub(crate) fn messages(session: &Session, log: &[u8], generation: Generation) -> Vec<u8> {
     let reach = reach(session, generation);
     request(session, &reach, &mut cases::fetch(log), &RequestOptions::default()).messages
 }

@@ -12,6 +12,8 @@
 //! | `edit` | edits of recorded sessions are taken by every client as meant |
 //! | `redact` | secrets of the public rules are found, and little else |
 //! | `anonymous` | logs without content have the same shape |
+//! | `plan_texts` | what these edits write, on small logs |
+//! | `plans` | trimming, stripping and compressing lose nothing else, in every client |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -29,6 +31,8 @@ mod graphs;
 mod hashes;
 mod health;
 mod older;
+mod plan_texts;
+mod plans;
 mod redact;
 mod resume;
 mod samples;

@@ -7,6 +7,7 @@ use recto_log::EntryUuid;
 use crate::Session;
 use crate::edit::Rewrite;
 use crate::health::Amount;
+use crate::health::estimated_tokens;
 use crate::health::reach_summary;
 use crate::request::Generation;
 use crate::request::Outcome;
@@ -137,7 +138,7 @@ fn amount(session: &Session, reach: &Reach) -> Amount {
         if let Sent::Line(line) = sent {
             let node = session.node(line.node);
             amount.lines += u64::from(node.is_spoken());
-            amount.tokens += u64::from(node.content_bytes) / 4;
+            amount.tokens += estimated_tokens(u64::from(node.content_bytes));
         }
     }
     amount

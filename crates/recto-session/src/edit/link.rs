@@ -60,7 +60,7 @@ impl Draft<'_> {
     }
 
     /// What a line follows now; `None` if that is not there.
-    fn effective(&self, id: NodeId) -> Option<Link> {
+    pub(super) fn effective(&self, id: NodeId) -> Option<Link> {
         if let Some(link) = self.links.get(&id) {
             return Some(link.clone());
         }

@@ -8,13 +8,23 @@
 //!
 //! Does not own: files, backups and undoing, which are the store's.
 
+mod ages;
+mod budget;
 mod change;
 mod compare;
+mod compress;
+mod cut;
 mod draft;
 mod fork;
 mod link;
 mod manuscript;
+mod mend;
+mod plan;
 mod rewrite;
+mod strip;
+mod summary;
+mod trim;
+mod trimmer;
 mod write;
 
 pub use change::Change;
@@ -22,6 +32,9 @@ pub use change::PathStep;
 pub use compare::Comparison;
 pub use compare::Loss;
 pub use compare::compare;
+pub use compress::CompressOptions;
+pub use compress::OldLines;
+pub use compress::compress;
 pub use draft::Draft;
 pub use draft::Place;
 pub use fork::ForkPoint;
@@ -29,7 +42,18 @@ pub use fork::fork;
 pub use link::Link;
 pub use manuscript::Manuscript;
 pub use manuscript::SourceLine;
+pub use plan::Plan;
+pub use plan::PlanKind;
+pub use plan::PlanRow;
 pub use rewrite::Rewrite;
+pub use strip::StripOptions;
+pub use strip::strip;
+pub use summary::SummaryText;
+pub use summary::ToolDetail;
+pub use trim::ResultAction;
+pub use trim::ResultPolicy;
+pub use trim::TrimOptions;
+pub use trim::trim;
 pub use write::WriteError;
 
 /// Why an edit cannot be made.
@@ -51,6 +75,24 @@ pub enum EditError {
     NoConversation,
     /// Nothing fits what was asked for, so the result would be the same.
     NothingToDo,
+    /// Nothing would be left to go on from.
+    NothingLeft,
+    /// The turn is not part of the conversation that clients go on with: it is
+    /// on another branch, or a summary stands for it.
+    NotCurrent {
+        /// The turn.
+        number: u32,
+    },
+    /// A line is too long to be changed.
+    LineTooLong {
+        /// The line.
+        line: u64,
+    },
+    /// The log is damaged in a way that the edit would make worse.
+    NeedsRepair {
+        /// What is wrong.
+        why: String,
+    },
     /// The bytes of a line cannot be had any more: the log has changed.
     SourceChanged {
         /// The line.
@@ -66,6 +108,10 @@ impl EditError {
             EditError::NoLine { .. } => "no-line",
             EditError::NoConversation => "no-conversation",
             EditError::NothingToDo => "nothing-to-do",
+            EditError::NothingLeft => "nothing-left",
+            EditError::NotCurrent { .. } => "not-current",
+            EditError::LineTooLong { .. } => "line-too-long",
+            EditError::NeedsRepair { .. } => "needs-repair",
             EditError::SourceChanged { .. } => "source-changed",
         }
     }
@@ -80,6 +126,15 @@ impl std::fmt::Display for EditError {
             EditError::NoLine { uuid } => write!(f, "no line of the conversation is {uuid}"),
             EditError::NoConversation => f.write_str("there is no conversation in the log"),
             EditError::NothingToDo => f.write_str("there is nothing to change"),
+            EditError::NothingLeft => f.write_str("nothing would be left of the conversation"),
+            EditError::NotCurrent { number } => write!(
+                f,
+                "turn {number} is not part of the conversation as it is now: it is on another branch, or was compacted"
+            ),
+            EditError::LineTooLong { line } => write!(f, "line {line} is too long to be changed"),
+            EditError::NeedsRepair { why } => {
+                write!(f, "the log is damaged: {why}; `recto repair` it first")
+            }
             EditError::SourceChanged { line } => {
                 write!(f, "line {line} is not there any more: the log has changed")
             }

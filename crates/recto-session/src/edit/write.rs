@@ -13,7 +13,7 @@ use crate::request::Fetch;
 
 /// Lines up to this length are read as a whole and can be changed; a longer
 /// one is copied piece by piece.
-const WHOLE: u64 = 64 * 1024 * 1024;
+pub(super) const WHOLE: u64 = 64 * 1024 * 1024;
 const PIECE: u64 = 1024 * 1024;
 
 /// Why a draft could not be written.

@@ -86,7 +86,7 @@ pub struct HealthProblem {
 impl Amount {
     fn add(&mut self, node: &Node) {
         self.lines += 1;
-        self.tokens += u64::from(node.content_bytes) / 4;
+        self.tokens += estimated_tokens(u64::from(node.content_bytes));
     }
 }
 
@@ -109,6 +109,11 @@ impl ReachSummary {
     pub fn is_whole(&self) -> bool {
         self.lost.lines == 0
     }
+}
+
+/// How many tokens some bytes of content are, about.
+pub fn estimated_tokens(bytes: u64) -> u64 {
+    bytes / 4
 }
 
 /// In percent; a whole of nothing is whole.

@@ -321,6 +321,12 @@ pub fn history_to(session: &Session, leaf: NodeId, generation: Generation) -> Ve
     parts
 }
 
+/// The lines that lead from the beginning to a line, without those that are
+/// found again beside them; nothing if the client would hang.
+pub(crate) fn way_to(session: &Session, leaf: NodeId, generation: Generation) -> Vec<NodeId> {
+    walk(&View::new(session, generation), leaf).unwrap_or_default()
+}
+
 /// The lines that are lost before any client looks at the chain.
 fn outside_chain(session: &Session) -> Vec<Dropped> {
     let because = |reason| move |line: &u64| Dropped { line: *line, reason };

@@ -1,0 +1,245 @@
+//! Older turns behind a summary, as if the client had compacted them.
+//!
+//! A boundary and a summary are put before the first turn that stays, which is
+//! chained on them. The old lines stay in the log, where clients do not look
+//! for them, unless they are to go.
+
+use std::collections::HashSet;
+
+use jiff::SignedDuration;
+use jiff::Timestamp;
+use recto_log::EntryBuilder;
+use recto_log::EntryUuid;
+use recto_log::Patch;
+use recto_log::RawLine;
+use recto_log::SessionId;
+use recto_log::decode;
+
+use crate::NodeId;
+use crate::edit::Draft;
+use crate::edit::EditError;
+use crate::edit::Link;
+use crate::edit::Manuscript;
+use crate::edit::Place;
+use crate::edit::Plan;
+use crate::edit::ages::Ages;
+use crate::edit::plan::PlanKind;
+use crate::edit::plan::Sizes;
+use crate::edit::plan::Tally;
+use crate::edit::plan::read_line;
+use crate::edit::rewrite::derived;
+use crate::edit::summary::SummaryText;
+use crate::edit::summary::summary;
+use crate::health::estimated_tokens;
+use crate::request::Fetch;
+use crate::request::Generation;
+use crate::request::reach;
+
+/// What is to be compressed, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompressOptions {
+    /// The first turn that stays.
+    pub before: u32,
+    /// The text that stands for the turns before.
+    pub summary: SummaryText,
+    /// What becomes of their lines.
+    pub old: OldLines,
+    /// The uuids of the new lines follow from it.
+    pub seed: SessionId,
+    /// The session that the summary points to: where the whole text still is.
+    pub source: String,
+}
+
+/// What becomes of lines that a summary stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OldLines {
+    /// They stay in the log; clients do not send them.
+    #[default]
+    Keep,
+    /// They go, but for those that other branches follow.
+    Drop,
+}
+
+/// Puts a summary in the place of older turns.
+pub fn compress<'m>(
+    manuscript: &'m Manuscript,
+    options: &CompressOptions,
+    fetch: &mut Fetch<'_>,
+) -> Result<Plan<'m>, EditError> {
+    let session = &manuscript.session;
+    let sizes = Sizes::new(manuscript);
+    let ages = Ages::new(manuscript, sizes.reach.leaf);
+    let before = sizes.amount(manuscript, |_| true);
+    let (old, kept) = split(&ages, options.before)?;
+    let is_late = |id: &NodeId| {
+        let parent = session.parent(*id);
+        parent.is_some_and(|parent| session.node(parent).line > session.node(*id).line)
+    };
+    if let Some(late) = old.iter().chain(&kept).copied().find(is_late) {
+        let line = session.node(late).line;
+        return Err(EditError::NeedsRepair {
+            why: format!("line {line} stands before its parent"),
+        });
+    }
+    let is_old: HashSet<NodeId> = old.iter().copied().collect();
+    let is_spoken = |id: &NodeId| session.node(*id).is_spoken();
+    if !sizes.sent().any(|id| is_old.contains(&id) && is_spoken(&id)) {
+        return Err(EditError::NothingToDo);
+    }
+    if !kept.iter().any(is_spoken) {
+        return Err(EditError::NothingLeft);
+    }
+    let (Some(&last_old), Some(&first)) = (old.last(), kept.first()) else {
+        return Err(EditError::NothingToDo);
+    };
+    let text = summary(manuscript, &ages, &old, options, fetch)?;
+    let (boundary, lines) = new_lines(
+        manuscript,
+        options,
+        New { last_old, first, tokens_before: before.tokens, text: &text },
+        fetch,
+    )?;
+    let is_kept: HashSet<NodeId> = kept.iter().copied().collect();
+    let mut draft = Draft::new(manuscript);
+    if options.old == OldLines::Drop {
+        drop_old(&mut draft, &is_old, &is_kept);
+        draft.relink();
+    }
+    draft.chain(Link::New(boundary), &kept);
+    for line in lines {
+        draft.add(Place::Before(manuscript.place(first)), line);
+    }
+    let mut tally = Tally::default();
+    for id in sizes.sent().filter(|id| is_old.contains(id)) {
+        let turn = ages.turn(id).to_string();
+        tally.add(PlanKind::Compressed, &turn, u64::from(session.node(id).content_bytes));
+    }
+    let mut after = sizes.amount(manuscript, |id| is_kept.contains(&id));
+    after.lines += 1;
+    after.tokens += estimated_tokens(text.len() as u64);
+    let mut removed = draft.removed();
+    removed.extend(old.iter().map(|id| session.node(*id).uuid.clone()));
+    let notes = notes(manuscript, sizes.reach.leaf);
+    let rows = tally.finish();
+    Ok(Plan { draft, rows, removed, before, after, notes, is_reached: true })
+}
+
+/// The conversation before a turn, and from it on. The turn must be in the part
+/// that clients send.
+fn split(ages: &Ages, before: u32) -> Result<(Vec<NodeId>, Vec<NodeId>), EditError> {
+    let last = ages.turns.last().map_or(0, |turn| turn.number);
+    let turn = ages.turns.iter().find(|turn| turn.number == before);
+    let turn = turn.ok_or(EditError::NoTurn { number: before, last })?;
+    let not_current = EditError::NotCurrent { number: before };
+    let (current, earlier) = ages.history.split_last().ok_or(EditError::NoConversation)?;
+    let begins = |id: &NodeId| match turn.prompt {
+        Some(prompt) => *id == prompt,
+        None => ages.turn(*id) == before,
+    };
+    let cut = current.iter().position(begins).ok_or(not_current)?;
+    let (old, kept) = current.split_at(cut);
+    Ok((earlier.iter().flatten().chain(old).copied().collect(), kept.to_vec()))
+}
+
+/// What new lines are made from.
+struct New<'a> {
+    last_old: NodeId,
+    first: NodeId,
+    tokens_before: u64,
+    text: &'a str,
+}
+
+/// The boundary and the summary, and the uuid of the summary.
+fn new_lines(
+    manuscript: &Manuscript,
+    options: &CompressOptions,
+    new: New<'_>,
+    fetch: &mut Fetch<'_>,
+) -> Result<(EntryUuid, [Vec<u8>; 2]), EditError> {
+    let session = &manuscript.session;
+    let first = session.node(new.first);
+    let bytes = read_line(manuscript, manuscript.place(new.first), fetch)?;
+    let (entry, _) = decode(RawLine::alone(&bytes));
+    let (boundary_time, summary_time) = times(session.node(new.last_old).time(), first.time())
+        .ok_or_else(|| EditError::NeedsRepair {
+            why: format!("line {} has no time", first.line),
+        })?;
+    let key = first.uuid.bits().unwrap_or(u128::from(first.line));
+    let [boundary, summary] =
+        [1, 2].map(|tag| EntryUuid::from_bits(derived(options.seed, key.wrapping_add(tag))));
+    let name = boundary.to_string();
+    let text = |value: Option<std::borrow::Cow<'_, str>>| value.unwrap_or_default().into_owned();
+    let envelope = |builder: EntryBuilder| {
+        builder.session(
+            &text(entry.session_id()),
+            &text(entry.cwd()),
+            &text(entry.version()),
+            &text(entry.git_branch()),
+        )
+    };
+    let above = session.node(new.last_old).uuid.to_string();
+    let line = EntryBuilder::compact_boundary(&above, &name, boundary_time, new.tokens_before);
+    let mut line = envelope(line).finish();
+    if options.old == OldLines::Drop
+        && let Ok(mut patch) = Patch::new(&line)
+        && patch.remove(&["logicalParentUuid".into()]).is_ok()
+    {
+        line = patch.finish();
+    }
+    let said = EntryBuilder::chained("user", Some(&name), &summary.to_string(), summary_time)
+        .user_text(new.text)
+        .boolean("isVisibleInTranscriptOnly", true)
+        .boolean("isCompactSummary", true);
+    Ok((summary, [line, envelope(said).finish()]))
+}
+
+/// Times between the lines around: not before the last old line, if that can
+/// be, and always before the first one that stays, or old clients would take
+/// the new lines for the newest.
+fn times(last_old: Option<Timestamp>, first: Option<Timestamp>) -> Option<(Timestamp, Timestamp)> {
+    let first = first?;
+    let earlier = |milliseconds| first.checked_sub(SignedDuration::from_millis(milliseconds)).ok();
+    let (boundary, summary) = (earlier(2)?, earlier(1)?);
+    match last_old {
+        Some(old) if old < first => Some((boundary.max(old), summary.max(old))),
+        Some(_) | None => Some((boundary, summary)),
+    }
+}
+
+/// Takes out old lines that no other branch follows.
+fn drop_old(draft: &mut Draft<'_>, is_old: &HashSet<NodeId>, is_kept: &HashSet<NodeId>) {
+    let manuscript = draft.manuscript();
+    let session = &manuscript.session;
+    let mut is_needed = vec![false; session.nodes().len()];
+    for start in session.ids().filter(|id| !is_old.contains(id) && !is_kept.contains(id)) {
+        let mut at = above(manuscript, start);
+        // The lines that stay hang on the summary from now on.
+        while let Some(id) = at.filter(|id| !is_needed[id.index()] && !is_kept.contains(id)) {
+            is_needed[id.index()] = true;
+            at = above(manuscript, id);
+        }
+    }
+    for (place, line) in manuscript.lines().iter().enumerate() {
+        if line.node.is_some_and(|id| is_old.contains(&id) && !is_needed[id.index()]) {
+            draft.remove_line(place);
+        }
+    }
+}
+
+/// What a line follows, across a compaction too.
+fn above(manuscript: &Manuscript, id: NodeId) -> Option<NodeId> {
+    let session = &manuscript.session;
+    session.parent(id).or_else(|| session.find(session.node(id).logical_parent.as_ref()?))
+}
+
+/// Whether all clients will see the summary.
+fn notes(manuscript: &Manuscript, leaf: Option<NodeId>) -> Vec<String> {
+    let others = Generation::ALL.into_iter().filter(|generation| {
+        let reach = reach(&manuscript.session, *generation);
+        reach.leaf.is_some() && reach.leaf != leaf
+    });
+    let say = |generation| {
+        format!("clients {generation} go on from another line and do not see the summary")
+    };
+    others.map(say).collect()
+}
