@@ -8,6 +8,7 @@
 //! | `hashes` | every message hash that a client noted is found again |
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `edit` | edits of recorded sessions are taken by every client as meant |
+//! | `repair` | damaged sessions are whole after a repair, healthy ones are let alone |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -23,6 +24,7 @@ mod generated;
 mod graphs;
 mod hashes;
 mod health;
+mod repair;
 mod resume;
 mod sdk;
 

@@ -14,6 +14,7 @@ mod draft;
 mod fork;
 mod link;
 mod manuscript;
+pub mod repair;
 mod rewrite;
 mod write;
 

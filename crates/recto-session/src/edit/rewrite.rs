@@ -184,7 +184,7 @@ fn names_folder(rest: &[u8]) -> bool {
 }
 
 /// A uuid that follows from another one.
-fn derived(session: SessionId, old: u128) -> u128 {
+pub(super) fn derived(session: SessionId, old: u128) -> u128 {
     let mut hash = Sha256::new();
     hash.update(session.bits().to_be_bytes());
     hash.update(old.to_be_bytes());
