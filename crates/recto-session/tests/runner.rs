@@ -14,6 +14,7 @@
 //! | `anonymous` | logs without content have the same shape |
 //! | `plan_texts` | what these edits write, on small logs |
 //! | `plans` | trimming, stripping and compressing lose nothing else, in every client |
+//! | `repair` | damaged sessions are whole after a repair, healthy ones are let alone |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -34,6 +35,7 @@ mod older;
 mod plan_texts;
 mod plans;
 mod redact;
+mod repair;
 mod resume;
 mod samples;
 mod sdk;

@@ -65,7 +65,7 @@ impl Change {
         Change::remove(["message".into(), "content".into(), block.into()])
     }
 
-    pub(super) fn apply(&self, patch: &mut Patch) -> Result<(), PatchError> {
+    pub(in crate::edit) fn apply(&self, patch: &mut Patch) -> Result<(), PatchError> {
         let path: Vec<Step<'_>> = self
             .path
             .iter()

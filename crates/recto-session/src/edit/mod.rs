@@ -20,6 +20,7 @@ mod link;
 mod manuscript;
 mod mend;
 mod plan;
+pub mod repair;
 mod rewrite;
 mod strip;
 mod summary;

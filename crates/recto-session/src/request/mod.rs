@@ -25,7 +25,7 @@ mod render;
 mod siblings;
 mod verify;
 pub(crate) mod view;
-mod walk;
+pub(crate) mod walk;
 
 pub use generation::Generation;
 pub use reach::Addition;

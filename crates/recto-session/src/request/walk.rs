@@ -40,7 +40,7 @@ pub(super) fn walk(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Hang> {
 /// The lines that an orphan may be hung on: it goes below the newest line that
 /// is not newer than itself, wherever that is in the file, but not below its
 /// own descendants or what the walk has passed.
-struct Fosters {
+pub(crate) struct Fosters {
     /// Sorted by time; of equal times the first in the file comes last.
     lines: Vec<(i64, NodeId)>,
     /// Place `n` stands for `lines[n - 1]`, place 0 for none. A place points to
@@ -52,7 +52,7 @@ struct Fosters {
 }
 
 impl Fosters {
-    fn new(view: &View<'_>) -> Fosters {
+    pub(crate) fn new(view: &View<'_>) -> Fosters {
         let takes_sidechains = view.generation == Generation::V2_1_100;
         let mut lines: Vec<(i64, NodeId)> = view
             .ids()
@@ -64,7 +64,12 @@ impl Fosters {
         Fosters { lines, open, tops: tops(view) }
     }
 
-    fn find(&mut self, view: &View<'_>, orphan: NodeId, seen: &[bool]) -> Option<NodeId> {
+    pub(crate) fn find(
+        &mut self,
+        view: &View<'_>,
+        orphan: NodeId,
+        seen: &[bool],
+    ) -> Option<NodeId> {
         let time = view.node(orphan).time()?.as_millisecond();
         let mut place = self.lines.partition_point(|(other, _)| *other <= time);
         loop {

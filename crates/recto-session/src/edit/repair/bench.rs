@@ -1,0 +1,435 @@
+//! The log while it is repaired.
+//!
+//! Owns: the lines and their changes so far, the session that they make, and
+//! the rule that no step may cost any client a line. Does not own: what is
+//! looked for.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use recto_log::EntryUuid;
+use recto_log::Patch;
+use recto_log::RawLine;
+use recto_log::decode;
+
+use super::Applied;
+use super::Clients;
+use super::Fix;
+use super::Repair;
+use super::RepairOptions;
+use crate::NodeId;
+use crate::Parent;
+use crate::edit::Change;
+use crate::edit::Draft;
+use crate::edit::EditError;
+use crate::edit::Manuscript;
+use crate::edit::Place;
+use crate::edit::Rewrite;
+use crate::edit::compare;
+use crate::request::Fetch;
+use crate::request::Generation;
+
+/// Longer lines are not read; no client takes them for part of a conversation.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of a line that is too long tells what it is.
+const START_BYTES: u64 = 4096;
+/// If steps do harm together, so many are tried one by one.
+const MOST_SINGLE: usize = 64;
+
+/// A line while the log is repaired, by its place in the list of all sheets.
+pub(super) type SheetId = usize;
+
+/// One line, from the old log or new.
+#[derive(Debug, Clone)]
+enum Sheet {
+    Old { place: usize, changes: Vec<Change> },
+    New { bytes: Vec<u8> },
+}
+
+/// One thing to do.
+#[derive(Debug, Clone)]
+pub(super) enum Edit {
+    /// Changes a value.
+    Change(SheetId, Change),
+    /// Says what a line follows.
+    Parent(SheetId, Option<EntryUuid>),
+    /// Takes a line out. Lines that follow it follow what it followed.
+    Remove(SheetId),
+    /// Takes a line out and keeps it beside the log.
+    Aside(SheetId),
+    /// Puts a line in before another.
+    Insert(SheetId, Vec<u8>),
+    /// Puts a line in at the end.
+    Append(Vec<u8>),
+    /// Puts lines in this order, at the places that they have.
+    Order(Vec<SheetId>),
+}
+
+/// A fix of one place.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) fix: Fix,
+    pub(super) line: u64,
+    pub(super) words: String,
+    pub(super) edits: Vec<Edit>,
+}
+
+/// What changes when steps are made.
+#[derive(Clone)]
+struct State {
+    sheets: Vec<Sheet>,
+    order: Vec<SheetId>,
+    aside: Vec<usize>,
+}
+
+/// A log on the bench.
+pub(super) struct Bench<'m, 'o, 'f, 'g> {
+    source: &'m Manuscript,
+    pub(super) options: &'o RepairOptions<'o>,
+    /// The clients that are to bring back everything, the oldest first.
+    pub(super) generations: Vec<Generation>,
+    fetch: &'f mut Fetch<'g>,
+    state: State,
+    /// The log as it is by now. Its line `n` is the sheet `n - 1` in order.
+    pub(super) now: Manuscript,
+    fixes: Vec<Applied>,
+    /// What could not be done.
+    pub(super) left: Vec<String>,
+}
+
+impl<'m, 'o, 'f, 'g> Bench<'m, 'o, 'f, 'g> {
+    pub(super) fn new(
+        source: &'m Manuscript,
+        options: &'o RepairOptions<'o>,
+        fetch: &'f mut Fetch<'g>,
+    ) -> Bench<'m, 'o, 'f, 'g> {
+        let count = source.lines().len();
+        let sheets = (0..count).map(|place| Sheet::Old { place, changes: Vec::new() }).collect();
+        let state = State { sheets, order: (0..count).collect(), aside: Vec::new() };
+        let generations = match options.clients {
+            Clients::All => Generation::ALL.to_vec(),
+            Clients::Writer => {
+                let versions = source.session.versions.iter();
+                let writer = versions.filter_map(|version| Generation::of_version(version)).max();
+                let writer = writer.unwrap_or(Generation::latest());
+                Generation::ALL.into_iter().filter(|generation| *generation >= writer).collect()
+            }
+        };
+        Bench {
+            source,
+            options,
+            generations,
+            fetch,
+            state,
+            now: source.clone(),
+            fixes: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// Whether a fix is to be made.
+    pub(super) fn makes(&self, fix: Fix) -> bool {
+        let is_asked_for =
+            self.options.only.as_ref().map_or(fix.is_default(), |only| only.contains(&fix));
+        is_asked_for && !self.options.except.contains(&fix)
+    }
+
+    /// Whether a fix that only clients before some generation need is to be made.
+    pub(super) fn makes_for_before(&self, fix: Fix, newer: Generation) -> bool {
+        let is_named = self.options.only.as_ref().is_some_and(|only| only.contains(&fix));
+        self.makes(fix) && (is_named || self.generations.iter().any(|old| *old < newer))
+    }
+
+    /// The sheet at a place of the log as it is by now.
+    pub(super) fn sheet(&self, place: usize) -> SheetId {
+        self.state.order[place]
+    }
+
+    /// The sheet of a line of the chain.
+    pub(super) fn sheet_of(&self, id: NodeId) -> SheetId {
+        self.sheet(self.now.place(id))
+    }
+
+    /// The number of a line in the old log; of a new line, that of the next old one.
+    pub(super) fn number(&self, place: usize) -> u64 {
+        let later = self.state.order[place..].iter().find_map(|id| match &self.state.sheets[*id] {
+            Sheet::Old { place, .. } => Some(*place as u64 + 1),
+            Sheet::New { .. } => None,
+        });
+        later.unwrap_or(self.source.lines().len() as u64)
+    }
+
+    /// The number of a line of the chain in the old log.
+    pub(super) fn number_of(&self, id: NodeId) -> u64 {
+        self.number(self.now.place(id))
+    }
+
+    /// The lines of the conversation.
+    pub(super) fn spoken(&self) -> usize {
+        self.now.session.nodes().iter().filter(|node| node.is_spoken()).count()
+    }
+
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.fixes.is_empty()
+    }
+
+    /// The bytes of a line as it is by now, without a byte order mark.
+    pub(super) fn text(&mut self, sheet: SheetId) -> Result<Vec<u8>, EditError> {
+        let bytes = self.bytes(sheet)?;
+        Ok(bytes.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec).unwrap_or(bytes))
+    }
+
+    fn bytes(&mut self, sheet: SheetId) -> Result<Vec<u8>, EditError> {
+        let (place, changes) = match &self.state.sheets[sheet] {
+            Sheet::New { bytes } => return Ok(bytes.clone()),
+            Sheet::Old { place, changes } => (*place, changes),
+        };
+        let mut span = self.source.lines()[place].span;
+        let gone = EditError::SourceChanged { line: place as u64 + 1 };
+        if span.length > MOST_BYTES {
+            span.length = START_BYTES;
+            return (self.fetch)(span).ok_or(gone);
+        }
+        let bytes = (self.fetch)(span).ok_or(gone.clone())?;
+        if changes.is_empty() {
+            return Ok(bytes);
+        }
+        patched(&bytes, changes).ok_or(gone)
+    }
+
+    /// Makes the steps that do no harm. Whether any was made.
+    pub(super) fn take(&mut self, steps: Vec<Step>) -> Result<bool, EditError> {
+        let steps: Vec<Step> = steps.into_iter().filter(|step| self.makes(step.fix)).collect();
+        if steps.is_empty() || self.attempt(&steps)? {
+            return Ok(!steps.is_empty());
+        }
+        let mut is_made = false;
+        for step in &steps {
+            if steps.len() > 1
+                && steps.len() <= MOST_SINGLE
+                && self.attempt(std::slice::from_ref(step))?
+            {
+                is_made = true;
+            } else {
+                self.left.push(format!(
+                    "line {}: {} is not made, because clients would bring back less",
+                    step.line,
+                    step.fix.name()
+                ));
+            }
+        }
+        Ok(is_made)
+    }
+
+    /// Makes steps, unless some client would bring back less after them.
+    fn attempt(&mut self, steps: &[Step]) -> Result<bool, EditError> {
+        let before = self.state.clone();
+        let removed = self.apply(steps)?;
+        let after = self.read_again()?;
+        let comparison = compare(&self.now.session, &after.session, &removed, &Rewrite::none());
+        if !comparison.losses.is_empty() {
+            self.state = before;
+            return Ok(false);
+        }
+        self.now = after;
+        self.fixes.extend(steps.iter().map(|step| Applied {
+            fix: step.fix,
+            line: step.line,
+            words: step.words.clone(),
+        }));
+        Ok(true)
+    }
+
+    /// Makes the edits of steps. Gives the uuids that are gone.
+    fn apply(&mut self, steps: &[Step]) -> Result<HashSet<EntryUuid>, EditError> {
+        let place_of: HashMap<SheetId, usize> =
+            self.state.order.iter().enumerate().map(|(place, sheet)| (*sheet, place)).collect();
+        let mut is_linked = HashSet::new();
+        let mut gone = HashSet::new();
+        let mut inserted: HashMap<SheetId, Vec<SheetId>> = HashMap::new();
+        let mut appended = Vec::new();
+        for edit in steps.iter().flat_map(|step| &step.edits) {
+            match edit {
+                Edit::Change(sheet, change) => self.change(*sheet, change.clone())?,
+                Edit::Parent(sheet, parent) => {
+                    is_linked.insert(*sheet);
+                    self.change(*sheet, Change::parent(parent.as_ref()))?;
+                }
+                Edit::Remove(sheet) => {
+                    gone.insert(*sheet);
+                }
+                Edit::Aside(sheet) => {
+                    if let (true, Sheet::Old { place, .. }) =
+                        (gone.insert(*sheet), &self.state.sheets[*sheet])
+                    {
+                        self.state.aside.push(*place);
+                    }
+                }
+                Edit::Insert(before, bytes) => {
+                    inserted.entry(*before).or_default().push(self.state.sheets.len());
+                    self.state.sheets.push(Sheet::New { bytes: bytes.clone() });
+                }
+                Edit::Append(bytes) => {
+                    appended.push(self.state.sheets.len());
+                    self.state.sheets.push(Sheet::New { bytes: bytes.clone() });
+                }
+                Edit::Order(sheets) => put_in_order(&mut self.state.order, sheets),
+            }
+        }
+        let removed = self.relink(&gone, &is_linked, &place_of)?;
+        let old = std::mem::take(&mut self.state.order);
+        for sheet in old {
+            self.state.order.extend(inserted.remove(&sheet).into_iter().flatten());
+            if !gone.contains(&sheet) {
+                self.state.order.push(sheet);
+            }
+        }
+        self.state.order.extend(appended);
+        Ok(removed)
+    }
+
+    fn change(&mut self, sheet: SheetId, change: Change) -> Result<(), EditError> {
+        match &mut self.state.sheets[sheet] {
+            Sheet::Old { changes, .. } => changes.push(change),
+            Sheet::New { bytes } => {
+                let gone = EditError::SourceChanged { line: 0 };
+                *bytes = patched(bytes, std::slice::from_ref(&change)).ok_or(gone)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hangs lines that followed lines that go on what those followed.
+    fn relink(
+        &mut self,
+        gone: &HashSet<SheetId>,
+        is_linked: &HashSet<SheetId>,
+        place_of: &HashMap<SheetId, usize>,
+    ) -> Result<HashSet<EntryUuid>, EditError> {
+        let places = gone.iter().filter_map(|sheet| place_of.get(sheet));
+        let nodes: HashSet<NodeId> = places.filter_map(|place| self.now.node_at(*place)).collect();
+        let session = &self.now.session;
+        let mut links = Vec::new();
+        for id in session.ids().filter(|id| !nodes.contains(id)) {
+            let sheet = self.sheet_of(id);
+            if is_linked.contains(&sheet) {
+                continue;
+            }
+            let mut parent = session.node(id).parent;
+            let mut steps = 0;
+            while let Parent::Node(above) = parent
+                && nodes.contains(&above)
+                && steps <= nodes.len()
+            {
+                parent = session.node(above).parent;
+                steps += 1;
+            }
+            if steps > 0 {
+                links.push((sheet, uuid_of(session, parent)));
+            }
+        }
+        let removed = nodes.iter().map(|id| session.node(*id).uuid.clone()).collect();
+        for (sheet, parent) in links {
+            self.change(sheet, Change::parent(parent.as_ref()))?;
+        }
+        Ok(removed)
+    }
+
+    /// Reads the log as it is by now.
+    fn read_again(&mut self) -> Result<Manuscript, EditError> {
+        let mut manuscript = Manuscript::new();
+        let mut offset = 0;
+        for at in 0..self.state.order.len() {
+            let sheet = self.state.order[at];
+            let bytes = self.bytes(sheet)?;
+            let (length, is_terminated) = match &self.state.sheets[sheet] {
+                Sheet::Old { place, .. } => {
+                    let line = self.source.lines()[*place];
+                    let is_long = line.span.length > MOST_BYTES;
+                    (
+                        if is_long { line.span.length } else { bytes.len() as u64 },
+                        line.is_terminated,
+                    )
+                }
+                Sheet::New { .. } => (bytes.len() as u64, true),
+            };
+            let terminated = is_terminated || at + 1 < self.state.order.len();
+            let line = RawLine { offset, number: at as u64 + 1, bytes: &bytes, length, terminated };
+            manuscript.push(&decode(line).0);
+            offset = line.end();
+        }
+        Ok(manuscript)
+    }
+
+    /// The plan.
+    pub(super) fn finish(self) -> Repair<'m> {
+        let mut draft = Draft::new(self.source);
+        let mut places = Vec::new();
+        let mut waiting = Vec::new();
+        let mut is_kept = vec![false; self.source.lines().len()];
+        for sheet in &self.state.order {
+            match &self.state.sheets[*sheet] {
+                Sheet::New { bytes } => waiting.push(bytes.clone()),
+                Sheet::Old { place, changes } => {
+                    for bytes in waiting.drain(..) {
+                        draft.add(Place::Before(*place), bytes);
+                    }
+                    for change in changes {
+                        draft.change_line(*place, change.clone());
+                    }
+                    is_kept[*place] = true;
+                    places.push(*place);
+                }
+            }
+        }
+        for bytes in waiting {
+            draft.add(Place::End, bytes);
+        }
+        let gone: Vec<usize> = (0..is_kept.len()).filter(|place| !is_kept[*place]).collect();
+        for place in &gone {
+            draft.remove_line(*place);
+        }
+        if !places.is_sorted() {
+            places.extend(gone);
+            draft.reorder(places);
+        }
+        let mut aside = self.state.aside;
+        aside.sort_unstable();
+        let line = |place: usize| (place as u64 + 1, self.source.lines()[place].span);
+        Repair {
+            draft,
+            fixes: self.fixes,
+            aside: aside.into_iter().map(line).collect(),
+            left: self.left,
+            session: self.now.session,
+        }
+    }
+}
+
+/// The name of what a line follows, whether it is there or not.
+pub(super) fn uuid_of(session: &crate::Session, parent: Parent) -> Option<EntryUuid> {
+    match parent {
+        Parent::Root => None,
+        Parent::Node(id) => Some(session.node(id).uuid.clone()),
+        Parent::Missing(missing) => session.missing_uuid(missing).cloned(),
+    }
+}
+
+pub(super) fn patched(bytes: &[u8], changes: &[Change]) -> Option<Vec<u8>> {
+    let mut patch = Patch::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
+    for change in changes {
+        change.apply(&mut patch).ok()?;
+    }
+    Some(patch.finish())
+}
+
+/// Puts some of the sheets in another order, at the places that they have.
+fn put_in_order(order: &mut [SheetId], sheets: &[SheetId]) {
+    let moved: HashSet<SheetId> = sheets.iter().copied().collect();
+    let mut next = sheets.iter();
+    for slot in order.iter_mut().filter(|slot| moved.contains(slot)) {
+        if let Some(sheet) = next.next() {
+            *slot = *sheet;
+        }
+    }
+}

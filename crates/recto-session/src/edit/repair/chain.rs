@@ -1,0 +1,162 @@
+//! One line to go on from, and one chain that leads to it.
+
+use jiff::SignedDuration;
+use recto_log::EntryBuilder;
+use recto_log::Kind;
+
+use super::Fix;
+use super::bench::Bench;
+use super::bench::Edit;
+use super::bench::Step;
+use super::bench::uuid_of;
+use crate::NodeId;
+use crate::Parent;
+use crate::Session;
+use crate::edit::Change;
+use crate::edit::EditError;
+use crate::request::Generation;
+use crate::request::Reach;
+use crate::request::history_to;
+use crate::request::reach;
+
+/// What clients disagree about.
+struct Disagreement {
+    /// The conversation that is meant, up to its last line.
+    meant: Vec<NodeId>,
+    /// The line that all should go on from.
+    leaf: NodeId,
+    /// Whether a client that loses lines goes on from another line.
+    has_other_leaf: bool,
+}
+
+pub(super) fn leafs(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+    let Some(found) = disagreement(bench).filter(|found| found.has_other_leaf) else {
+        return Ok(Vec::new());
+    };
+    let line = bench.number_of(found.leaf);
+    Ok(vec![Step {
+        fix: Fix::Leaf,
+        line,
+        words: format!("all clients go on from line {line}"),
+        edits: settle(bench, found.leaf),
+    }])
+}
+
+/// Clients that do not look for parallel calls, or do not read progress, lose
+/// what is not on the way from the leaf up.
+pub(super) fn linear_chains(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+    let Some(found) = disagreement(bench) else { return Ok(Vec::new()) };
+    let session = &bench.now.session;
+    let mut edits = Vec::new();
+    let mut parent: Option<NodeId> = None;
+    for &id in &found.meant {
+        // The first line stays where it is.
+        let link = match parent {
+            Some(parent) => Parent::Node(parent),
+            None => session.node(id).parent,
+        };
+        if link != session.node(id).parent {
+            edits.push(Edit::Parent(bench.sheet_of(id), uuid_of(session, link)));
+        }
+        if session.node(id).kind != Kind::Progress {
+            parent = Some(id);
+        }
+    }
+    let places: Vec<usize> = found.meant.iter().map(|id| bench.now.place(*id)).collect();
+    if !places.is_sorted() {
+        edits.push(Edit::Order(places.into_iter().map(|place| bench.sheet(place)).collect()));
+    }
+    if edits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let count = edits.len();
+    if let Some(last) = parent.filter(|last| *last != found.leaf) {
+        edits.extend(settle(bench, last));
+    }
+    let first = found.meant.first().copied().unwrap_or(found.leaf);
+    Ok(vec![Step {
+        fix: Fix::LinearChain,
+        line: bench.number_of(first),
+        words: format!(
+            "{count} of {} lines of the current branch follow another line now",
+            found.meant.len()
+        ),
+        edits,
+    }])
+}
+
+/// Whether clients bring back less than the conversation that is meant.
+fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
+    let session = &bench.now.session;
+    let reaches: Vec<Reach> =
+        bench.generations.iter().map(|generation| reach(session, *generation)).collect();
+    let mut leafs: Vec<NodeId> = reaches.iter().rev().filter_map(|reach| reach.leaf).collect();
+    let mut seen = Vec::new();
+    leafs.retain(|leaf| {
+        !seen.contains(leaf) && {
+            seen.push(*leaf);
+            true
+        }
+    });
+    // The line that is meant is the one that all others led to.
+    let meant = leafs.iter().find_map(|leaf| {
+        let parts = history_to(session, *leaf, Generation::latest());
+        let all = |other: &NodeId| parts.iter().any(|part| part.contains(other));
+        let part = parts.last().filter(|_| leafs.iter().all(all))?.clone();
+        Some((*leaf, part))
+    });
+    let Some((leaf, meant)) = meant else {
+        if leafs.len() > 1 {
+            let numbers: Vec<String> =
+                leafs.iter().map(|leaf| bench.number_of(*leaf).to_string()).collect();
+            bench.left.push(format!(
+                "clients go on from different branches: lines {}; fork the one that you want",
+                numbers.join(", ")
+            ));
+        }
+        return None;
+    };
+    let loses = |reach: &&Reach| loses(session, reach, &meant);
+    let losers: Vec<&Reach> = reaches.iter().filter(loses).collect();
+    if losers.is_empty() {
+        return None;
+    }
+    let has_other_leaf = losers.iter().any(|reach| reach.leaf != Some(leaf));
+    Some(Disagreement { meant, leaf, has_other_leaf })
+}
+
+/// Whether a client does not reach something that was said.
+fn loses(session: &Session, reach: &Reach, meant: &[NodeId]) -> bool {
+    let mut is_reached = vec![false; session.nodes().len()];
+    for id in &reach.chain {
+        is_reached[id.index()] = true;
+    }
+    meant.iter().any(|id| {
+        let node = session.node(*id);
+        node.is_spoken() && node.flags.has_content && !is_reached[id.index()]
+    })
+}
+
+/// Makes a line the newest of the log, and names it at the end.
+fn settle(bench: &Bench<'_, '_, '_, '_>, leaf: NodeId) -> Vec<Edit> {
+    let session = &bench.now.session;
+    let mut edits = Vec::new();
+    let others = session.ids().filter(|id| *id != leaf && !session.node(*id).flags.is_sidechain);
+    let newest = others.filter_map(|id| session.node(id).time()).max();
+    // Of equal times old clients take the first line.
+    if let Some(newest) = newest
+        && session.node(leaf).time().is_none_or(|own| own <= newest)
+        && let Ok(later) = newest.checked_add(SignedDuration::from_millis(1))
+    {
+        let change = Change::set_string(["timestamp".into()], &format!("{later:.3}"));
+        edits.push(Edit::Change(bench.sheet_of(leaf), change));
+    }
+    let uuid = &session.node(leaf).uuid;
+    let prompt = session.meta.last_prompt.as_deref().unwrap_or_default();
+    if session.meta.leaf.as_ref() != Some(uuid) {
+        let own = bench.options.own.to_string();
+        let line = EntryBuilder::last_prompt(&own, prompt, &uuid.to_string()).finish();
+        edits.push(Edit::Append(line));
+    }
+    edits
+}

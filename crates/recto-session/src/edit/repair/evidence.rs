@@ -1,0 +1,214 @@
+//! Where a line whose link is broken belongs.
+//!
+//! The evidence, the best first: the missing line itself, in another file; the
+//! answer that the line is part of; the call that it is the result of; the
+//! place where newer clients hang it; the line before it in the log.
+
+use recto_log::EntryUuid;
+use recto_log::Kind;
+use recto_log::RawLine;
+use recto_log::decode;
+
+use super::bench::Bench;
+use super::bench::Edit;
+use super::tree::Trees;
+use crate::BlockFact;
+use crate::Node;
+use crate::NodeId;
+use crate::edit::Change;
+use crate::request::Generation;
+use crate::request::view::View;
+use crate::request::walk::Fosters;
+
+/// So many lines before a line are looked at.
+const MOST_BEFORE: usize = 1000;
+/// So many lines of other files are followed.
+const MOST_ELSEWHERE: usize = 1000;
+
+/// What becomes of a line whose link is broken.
+pub(super) enum Finding {
+    /// It follows a line.
+    Line(NodeId, &'static str),
+    /// It begins the conversation.
+    Beginning,
+    /// The line that it follows is put back.
+    PutBack { bytes: Vec<u8>, changes: Vec<Change>, place: String },
+    /// Its parent is no part of this conversation; it follows what that
+    /// followed.
+    Past { line: NodeId, place: String },
+}
+
+/// What is known about all lines.
+pub(super) struct Evidence<'s> {
+    view: View<'s>,
+    fosters: Option<Fosters>,
+    nothing_seen: Vec<bool>,
+    /// The lines of the main conversation that others can follow, in the order
+    /// of the log.
+    in_order: Vec<NodeId>,
+    trees: Trees,
+}
+
+impl<'s> Evidence<'s> {
+    pub(super) fn new(bench: &'s Bench<'_, '_, '_, '_>, cuts: &[NodeId]) -> Evidence<'s> {
+        let session = &bench.now.session;
+        let can_follow = |node: &Node| !node.flags.is_sidechain && node.kind != Kind::Progress;
+        let mut in_order: Vec<NodeId> =
+            session.ids().filter(|id| can_follow(session.node(*id))).collect();
+        in_order.sort_by_key(|id| session.node(*id).line);
+        Evidence {
+            view: View::new(session, Generation::latest()),
+            fosters: None,
+            nothing_seen: vec![false; session.nodes().len()],
+            in_order,
+            trees: Trees::new(session, cuts),
+        }
+    }
+
+    /// Where a line belongs whose parent is missing.
+    pub(super) fn of_orphan(&mut self, id: NodeId) -> Finding {
+        if self.view.is_boundary(id) {
+            return Finding::Beginning;
+        }
+        let found = self.by_message(id).or_else(|| self.by_call(id));
+        let found = found.or_else(|| self.by_time(id)).or_else(|| self.by_order(id));
+        self.settle(id, found)
+    }
+
+    /// Where a line belongs that follows nothing, or itself.
+    pub(super) fn of_rootless(&mut self, id: NodeId) -> Finding {
+        let found = self.by_message(id).or_else(|| self.by_call(id)).or_else(|| self.by_order(id));
+        self.settle(id, found)
+    }
+
+    /// The line before a prompt.
+    pub(super) fn of_beginning(&mut self, id: NodeId) -> Finding {
+        let found = self.by_order(id);
+        self.settle(id, found)
+    }
+
+    fn settle(&mut self, id: NodeId, found: Option<(NodeId, &'static str)>) -> Finding {
+        match found {
+            Some((line, words)) => {
+                self.trees.hang(id, line);
+                Finding::Line(line, words)
+            }
+            None => Finding::Beginning,
+        }
+    }
+
+    /// Whether `id`, the top of its tree, can follow a line.
+    fn can_follow(&mut self, id: NodeId, line: NodeId) -> bool {
+        line != id && self.trees.top(line) != id
+    }
+
+    /// The line before it of the same answer.
+    fn by_message(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+        let node = self.view.node(id);
+        let name = node.message.filter(|_| node.kind == Kind::Assistant)?;
+        let lines = &self.view.session.facts().message(name)?.nodes;
+        let earlier = lines.iter().copied().filter(|other| self.view.node(*other).line < node.line);
+        let line = earlier.max_by_key(|other| self.view.node(*other).line)?;
+        self.can_follow(id, line).then_some((line, "which is part of the same answer"))
+    }
+
+    /// The line of the call that it is the result of.
+    fn by_call(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+        let node = self.view.node(id);
+        let session = self.view.session;
+        let line = node.blocks.iter().find_map(|block| match block {
+            BlockFact::ToolResult { id, .. } => session.facts().call(*id)?.call,
+            _ => None,
+        })?;
+        self.can_follow(id, line).then_some((line, "which holds its call"))
+    }
+
+    /// Where newer clients hang it.
+    fn by_time(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+        let view = &self.view;
+        let fosters = self.fosters.get_or_insert_with(|| Fosters::new(view));
+        let line = fosters.find(view, id, &self.nothing_seen)?;
+        let is_read = self.view.node(line).kind != Kind::Progress;
+        let words = "the newest line before it in time, as clients since 2.1.100 take it";
+        (is_read && self.can_follow(id, line)).then_some((line, words))
+    }
+
+    fn by_order(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+        let own = self.view.node(id).line;
+        let end = self.in_order.partition_point(|line| self.view.node(*line).line < own);
+        for at in (end.saturating_sub(MOST_BEFORE)..end).rev() {
+            let line = self.in_order[at];
+            if self.can_follow(id, line) {
+                return Some((line, "the line before it in the log; that is a guess"));
+            }
+        }
+        None
+    }
+}
+
+/// Looks for a missing line in other files.
+pub(super) fn elsewhere(bench: &Bench<'_, '_, '_, '_>, missing: &EntryUuid) -> Option<Finding> {
+    let own = bench.options.own.to_string();
+    let mut missing = missing.clone();
+    let mut first_place = None;
+    for _ in 0..MOST_ELSEWHERE {
+        let found = (bench.options.elsewhere)(&missing)?;
+        let (entry, _) = decode(RawLine::alone(&found.bytes));
+        let is_it = entry.kind().in_chain() && entry.uuid().as_ref() == Some(&missing);
+        if !is_it {
+            return None;
+        }
+        let is_own = entry.session_id().is_none_or(|name| *name == own);
+        // The answers of some clients went into the logs of such helpers.
+        let is_answer_of_main = entry.agent_id().is_some_and(|agent| agent.is_prompt_suggestion());
+        if first_place.is_none() && is_own && (!entry.is_sidechain() || is_answer_of_main) {
+            let changes = vec![
+                Change::set(["isSidechain".into()], b"false".to_vec()),
+                Change::remove(["agentId".into()]),
+                Change::set_string(["sessionId".into()], &own),
+            ];
+            return Some(Finding::PutBack { changes, place: found.place, bytes: found.bytes });
+        }
+        let place = first_place.get_or_insert(found.place).clone();
+        missing = entry.parent_uuid()?;
+        if let Some(line) = bench.now.session.find(&missing) {
+            return Some(Finding::Past { line, place });
+        }
+    }
+    None
+}
+
+/// The edits that a finding asks for, and the words for it.
+pub(super) fn edits_of(
+    bench: &Bench<'_, '_, '_, '_>,
+    id: NodeId,
+    finding: Finding,
+) -> (Vec<Edit>, String) {
+    let sheet = bench.sheet_of(id);
+    let session = &bench.now.session;
+    match finding {
+        Finding::Line(line, words) => (
+            vec![Edit::Parent(sheet, Some(session.node(line).uuid.clone()))],
+            format!("hung on line {}, {words}", bench.number_of(line)),
+        ),
+        Finding::Beginning => (
+            vec![Edit::Parent(sheet, None)],
+            "nothing that it could follow is left; it begins the conversation".into(),
+        ),
+        Finding::PutBack { bytes, changes, place } => (
+            vec![Edit::Insert(sheet, with(bytes, &changes))],
+            format!("the line that it follows was found in {place} and is put back"),
+        ),
+        Finding::Past { line, place } => (
+            vec![Edit::Parent(sheet, Some(session.node(line).uuid.clone()))],
+            format!(
+                "its parent is in {place} and no part of this conversation; hung on line {}, which that follows",
+                bench.number_of(line)
+            ),
+        ),
+    }
+}
+
+fn with(bytes: Vec<u8>, changes: &[Change]) -> Vec<u8> {
+    super::bench::patched(&bytes, changes).unwrap_or(bytes)
+}

@@ -1,0 +1,185 @@
+//! Finding and mending what is broken in a log.
+//!
+//! A repair goes in rounds. Each family of fixes looks at the log as it would
+//! be by then and proposes [`Step`]s; a step is made only if no client of any
+//! generation brings back less after it. The rounds end when nothing more is
+//! made, so that a second repair finds nothing to do.
+//!
+//! What was meant is kept: branches left by rewinds stay branches, and what a
+//! compaction replaced stays behind it. Only broken links are mended.
+
+mod bench;
+mod blocks;
+mod chain;
+mod damage;
+mod evidence;
+mod fix;
+mod lines;
+mod links;
+mod messages;
+mod repeated;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use recto_log::EntryUuid;
+use recto_log::SessionId;
+
+use crate::Session;
+use crate::Span;
+use crate::edit::Draft;
+use crate::edit::EditError;
+use crate::edit::Manuscript;
+use crate::health::MOST_REQUEST_BYTES;
+use crate::request::Fetch;
+use crate::request::Outcome;
+use crate::request::Sent;
+use crate::request::reach;
+use bench::Bench;
+use bench::Step;
+pub use fix::Fix;
+
+/// Rounds end by themselves; this is for what nobody thought of.
+const MOST_ROUNDS: usize = 12;
+
+/// The clients that a repaired log is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clients {
+    /// Clients like the newest one that wrote the log, and newer ones.
+    Writer,
+    /// All.
+    All,
+}
+
+/// A line that was found in another file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLine {
+    /// The line, without its end.
+    pub bytes: Vec<u8>,
+    /// Where it was found, in words.
+    pub place: String,
+}
+
+/// What is to be repaired, and what a repair is told beside the log.
+pub struct RepairOptions<'o> {
+    /// The fixes to make, if not those that are made by default.
+    pub only: Option<BTreeSet<Fix>>,
+    /// Fixes that are not made.
+    pub except: BTreeSet<Fix>,
+    /// The clients that are to bring back everything.
+    pub clients: Clients,
+    /// The session's own id.
+    pub own: SessionId,
+    /// When the log was last written: the time of lines if no line has one.
+    pub written: Timestamp,
+    /// Looks for a line that is missing in other files.
+    pub elsewhere: &'o dyn Fn(&EntryUuid) -> Option<FoundLine>,
+}
+
+/// A fix that is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// Which one.
+    pub fix: Fix,
+    /// The line of the old log.
+    pub line: u64,
+    /// What is done, in words.
+    pub words: String,
+}
+
+/// A repaired log.
+#[derive(Debug, Clone)]
+pub struct Repair<'m> {
+    /// The new log.
+    pub draft: Draft<'m>,
+    /// What is done, in the order in which it is done.
+    pub fixes: Vec<Applied>,
+    /// Lines that are not in the new log and must be kept beside it: their
+    /// number and place in the old one.
+    pub aside: Vec<(u64, Span)>,
+    /// What is still wrong, in words.
+    pub left: Vec<String>,
+    /// The session as it is in the new log.
+    pub session: Session,
+}
+
+/// Plans the repair of a log. `NothingToDo` if nothing is wrong with it; a log
+/// with problems that cannot be repaired gives a plan that says so.
+pub fn repair<'m>(
+    manuscript: &'m Manuscript,
+    options: &RepairOptions<'_>,
+    fetch: &mut Fetch<'_>,
+) -> Result<Repair<'m>, EditError> {
+    let mut bench = Bench::new(manuscript, options, fetch);
+    for _ in 0..MOST_ROUNDS {
+        bench.left.clear();
+        let mut is_changed = false;
+        for find in PASSES {
+            let steps = find(&mut bench)?;
+            is_changed |= bench.take(steps)?;
+        }
+        if !is_changed {
+            break;
+        }
+    }
+    if bench.spoken() == 0 && bench.is_unchanged() {
+        return Err(EditError::NoConversation);
+    }
+    note_what_is_left(&mut bench);
+    if bench.is_unchanged() && bench.left.is_empty() {
+        return Err(EditError::NothingToDo);
+    }
+    Ok(bench.finish())
+}
+
+type Find = fn(&mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError>;
+
+/// What is looked for, in this order: each pass relies on those before.
+const PASSES: [Find; 17] = [
+    damage::damaged_lines,
+    lines::byte_order_marks,
+    lines::without_content,
+    lines::text_answers,
+    lines::without_uuid,
+    repeated::repeated_uuids,
+    lines::sidechain_flags,
+    lines::without_time,
+    lines::other_sessions,
+    links::broken_links,
+    messages::message_ids,
+    messages::models,
+    blocks::calls_and_results,
+    blocks::unsendable_blocks,
+    blocks::half_characters,
+    chain::leafs,
+    chain::linear_chains,
+];
+
+/// What no fix can help.
+fn note_what_is_left(bench: &mut Bench<'_, '_, '_, '_>) {
+    for generation in bench.generations.clone() {
+        let reach = reach(&bench.now.session, generation);
+        match reach.outcome {
+            Outcome::Resumed => {}
+            Outcome::Refused { .. } | Outcome::Hangs { .. } => {
+                let why = reach.outcome.why().unwrap_or_default();
+                bench.left.push(format!("clients {generation} do not resume it: {why}"));
+            }
+        }
+        let nodes = reach.sent.iter().filter_map(|sent| match sent {
+            Sent::Line(line) => Some(bench.now.session.node(line.node)),
+            Sent::Added(_) => None,
+        });
+        let bytes: u64 = nodes.map(|node| u64::from(node.content_bytes)).sum();
+        if bytes > MOST_REQUEST_BYTES {
+            bench.left.push(format!(
+                "the request of clients {generation} has {} MB and the API takes {} MB: trim the session",
+                bytes / 1024 / 1024,
+                MOST_REQUEST_BYTES / 1024 / 1024
+            ));
+        }
+    }
+    bench.left.sort();
+    bench.left.dedup();
+}
