@@ -33,6 +33,7 @@ mod inventory;
 mod live;
 mod load;
 mod logs;
+mod missing;
 mod open;
 mod platform;
 mod prompts;

@@ -13,6 +13,7 @@ use crate::commands::branches::BranchesArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::clone::CloneArgs;
 use crate::commands::completions::CompletionsArgs;
+use crate::commands::compress::CompressArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
@@ -25,13 +26,16 @@ use crate::commands::man::ManArgs;
 use crate::commands::plans::PlansArgs;
 use crate::commands::redo::RedoArgs;
 use crate::commands::rename::RenameArgs;
+use crate::commands::repair::RepairArgs;
 use crate::commands::request::RequestArgs;
 use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::strip::StripArgs;
 use crate::commands::todos::TodosArgs;
 use crate::commands::tools::ToolsArgs;
+use crate::commands::trim::TrimArgs;
 use crate::commands::turns::TurnsArgs;
 use crate::commands::undo::UndoArgs;
 
@@ -101,6 +105,10 @@ pub(crate) enum Command {
     Log(LogArgs),
     Clone(CloneArgs),
     Fork(ForkArgs),
+    Trim(TrimArgs),
+    Strip(StripArgs),
+    Compress(CompressArgs),
+    Repair(RepairArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod check_health;
 pub(crate) mod clone;
 pub(crate) mod completions;
+pub(crate) mod compress;
 pub(crate) mod demo;
 pub(crate) mod drift;
 pub(crate) mod export;
@@ -22,13 +23,16 @@ pub(crate) mod overview;
 pub(crate) mod plans;
 pub(crate) mod redo;
 pub(crate) mod rename;
+pub(crate) mod repair;
 pub(crate) mod request;
 pub(crate) mod rm;
 pub(crate) mod scratch;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod strip;
 pub(crate) mod todos;
 pub(crate) mod tools;
+pub(crate) mod trim;
 pub(crate) mod turns;
 pub(crate) mod undo;
 
@@ -76,6 +80,10 @@ pub(crate) fn run(
         Some(Command::Redo(args)) => redo::cmd_redo(&home, environment, output, args),
         Some(Command::Log(args)) => log::cmd_log(&home, environment, output, args),
         Some(Command::Clone(args)) => clone::cmd_clone(&home, environment, output, args),
+        Some(Command::Trim(args)) => trim::cmd_trim(&home, environment, output, args),
+        Some(Command::Strip(args)) => strip::cmd_strip(&home, environment, output, args),
+        Some(Command::Compress(args)) => compress::cmd_compress(&home, environment, output, args),
+        Some(Command::Repair(args)) => repair::cmd_repair(&home, environment, output, args),
         Some(Command::Fork(args)) => fork::cmd_fork(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),

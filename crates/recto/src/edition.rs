@@ -1,14 +1,20 @@
 //! What all commands share that edit a session: the log to start from, where the
 //! result goes, the preview, and the words and JSON about it.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use recto_log::EntryUuid;
+use recto_log::SessionId;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_session::edit::Comparison;
 use recto_session::edit::Draft;
 use recto_session::edit::EditError;
+use recto_session::edit::Plan;
+use recto_session::edit::PlanRow;
 use recto_store::Destination;
 use recto_store::Digest;
 use recto_store::Edit;
@@ -21,8 +27,7 @@ use recto_store::StoreError;
 use recto_store::Uuids;
 use recto_store::new_session_id;
 use recto_store::publish::Intent;
-use recto_store::publish::Journal;
-use recto_store::publish::Operation;
+use recto_store::publish::OperationId;
 
 use crate::editing;
 use crate::environment::Environment;
@@ -30,6 +35,9 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Output;
 use crate::target;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::bytes;
 use crate::text::count;
 use crate::text::one_line;
 use crate::text::plural;
@@ -58,7 +66,7 @@ pub(crate) struct NewArgs {
 
 /// A session that is to be edited.
 pub(crate) struct Source {
-    pub(crate) inventory: Inventory,
+    pub(crate) inventory: Arc<Inventory>,
     pub(crate) session: SessionFile,
     pub(crate) opened: OpenedLog,
 }
@@ -75,7 +83,16 @@ impl Source {
         let session = editing::session_of(&target)?.clone();
         editing::may_edit(home, environment, &session)?;
         let opened = OpenedLog::read(&session.path)?;
-        Ok(Source { inventory, session, opened })
+        Ok(Source { inventory: Arc::new(inventory), session, opened })
+    }
+
+    /// Reads a session of a listing.
+    pub(crate) fn read(
+        inventory: &Arc<Inventory>,
+        session: &SessionFile,
+    ) -> Result<Source, StoreError> {
+        let opened = OpenedLog::read(&session.path)?;
+        Ok(Source { inventory: Arc::clone(inventory), session: session.clone(), opened })
     }
 
     /// The directory of the session's project.
@@ -130,6 +147,58 @@ pub(crate) struct Job<'a> {
     pub(crate) notes: Vec<String>,
     /// More members of the JSON object.
     pub(crate) details: Vec<(&'static str, Vec<u8>)>,
+    /// The lines that need not be sent any more, where the plan knows better than
+    /// the draft.
+    pub(crate) removed: Option<HashSet<EntryUuid>>,
+}
+
+impl<'a> Job<'a> {
+    /// A job that is a draft and nothing more.
+    pub(crate) fn new(name: &'static str, arguments: Vec<String>, draft: Draft<'a>) -> Job<'a> {
+        Job { name, arguments, draft, notes: Vec::new(), details: Vec::new(), removed: None }
+    }
+
+    /// A job from a plan, with a table of what goes.
+    pub(crate) fn of_plan(
+        name: &'static str,
+        arguments: Vec<String>,
+        plan: Plan<'a>,
+        output: &Output,
+    ) -> Job<'a> {
+        let mut notes = table_of(&plan.rows, output);
+        notes.extend(plan.notes.iter().map(|note| one_line(note)));
+        let rows = plan.rows.iter().fold(ArrayWriter::new(), |all, row| {
+            let object = ObjectWriter::new()
+                .string("kind", row.kind.name())
+                .string("name", &row.name)
+                .number("count", row.count)
+                .number("bytes", row.bytes)
+                .number("tokens", row.tokens);
+            all.json(&object.finish())
+        });
+        let details = vec![("rows", rows.finish())];
+        let removed = Some(plan.removed);
+        Job { name, arguments, draft: plan.draft, notes, details, removed }
+    }
+}
+
+/// What goes, as lines of a table.
+fn table_of(rows: &[PlanRow], output: &Output) -> Vec<String> {
+    use Column::Flexible;
+    use Column::Left;
+    use Column::Right;
+    let mut table = Table::new(&[Left, Flexible, Right, Right, Right]);
+    for row in rows {
+        table.row([
+            row.kind.name().to_owned(),
+            one_line(&row.name),
+            count(row.count),
+            bytes(row.bytes),
+            if row.tokens == 0 { String::new() } else { format!("{} tokens", count(row.tokens)) },
+        ]);
+    }
+    let lines = table.layout(output.width).into_iter();
+    lines.map(|cells| cells.join("  ").trim_end().to_owned()).collect()
 }
 
 /// Where a job's result goes.
@@ -144,6 +213,14 @@ impl Goal {
         if args.in_place { Goal::InPlace } else { Goal::beside(source, &args.new, word) }
     }
 
+    /// The session that the result is.
+    pub(crate) fn session(&self, source: &Source) -> SessionId {
+        match self {
+            Goal::InPlace => source.session.id,
+            Goal::New(new) => new.id,
+        }
+    }
+
     /// A new session beside the old one, whose lines keep their uuids.
     pub(crate) fn beside(source: &Source, args: &NewArgs, word: &str) -> Goal {
         Goal::New(NewSession {
@@ -156,7 +233,7 @@ impl Goal {
     }
 }
 
-/// Shows a plan or carries it out.
+/// Shows a plan or carries it out, and tells of it.
 pub(crate) fn finish(
     home: &Home,
     environment: &Environment,
@@ -166,8 +243,38 @@ pub(crate) fn finish(
     is_dry: bool,
     job: Job<'_>,
 ) -> Result<Outcome, CommandError> {
-    let Job { name, arguments, draft, notes, details } = job;
-    let edit = match goal {
+    let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
+    let report = carry_out(home, environment, output, source, goal, is_dry, job)?;
+    if output.json {
+        let object = ObjectWriter::new()
+            .string("operation", name)
+            .string("source", &source.session.id.to_string());
+        let notes = notes.iter().fold(ArrayWriter::new(), |all, note| all.string(note));
+        let object = report.add_to(object).json("notes", &notes.finish());
+        let object =
+            details.into_iter().fold(object, |object, (key, json)| object.json(key, &json));
+        output.json_line(object)?;
+    } else {
+        for note in &notes {
+            output.line(note)?;
+        }
+        report.text(output)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Carries a plan out, or finds out what it would do.
+pub(crate) fn carry_out(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    source: &Source,
+    goal: Goal,
+    is_dry: bool,
+    job: Job<'_>,
+) -> Result<Report, CommandError> {
+    let Job { name, arguments, draft, removed, .. } = job;
+    let mut edit = match goal {
         Goal::InPlace if draft.is_unchanged() => {
             return Err(StoreError::from(EditError::NothingToDo).into());
         }
@@ -177,119 +284,103 @@ pub(crate) fn finish(
             Edit::new_session(home, inventory, session, opened, draft, new)?
         }
     };
-    let mut published = None;
-    let comparison = if is_dry {
-        edit.preview()?
-    } else {
-        let mut journal = editing::open_journal(environment, output)?;
-        let (comparison, operation) =
-            publish(home, environment, &mut journal, source, &edit, name, arguments)?;
-        published = Some(operation);
-        comparison
-    };
-    let told = Told { name, source, edit: &edit, comparison, operation: published.as_ref() };
-    if output.json {
-        output.json_line(told.json(&notes, details))?;
-    } else {
-        told.text(&notes, output)?;
+    if let Some(removed) = removed {
+        edit.removed = removed;
     }
-    Ok(Outcome::Done)
-}
-
-fn publish(
-    home: &Home,
-    environment: &Environment,
-    journal: &mut Journal,
-    source: &Source,
-    edit: &Edit<'_>,
-    name: &str,
-    arguments: Vec<String>,
-) -> Result<(Comparison, Operation), CommandError> {
-    let result = match &edit.destination {
+    let session = match &edit.destination {
         Destination::InPlace { .. } => source.session.id,
         Destination::New { session, .. } => *session,
     };
-    let mut transaction = journal.begin(Intent {
-        home,
-        name,
-        arguments,
-        time: environment.now(),
-        source: Some(source.session.id),
-        result: Some(result),
-        directories: Vec::new(),
-    })?;
-    let comparison = edit.stage(&mut transaction)?;
-    // A client may have been started meanwhile.
-    editing::may_edit(home, environment, &source.session)?;
-    Ok((comparison, transaction.commit()?))
+    let (comparison, operation) = if is_dry {
+        (edit.preview()?, None)
+    } else {
+        let mut journal = editing::open_journal(environment, output)?;
+        let mut transaction = journal.begin(Intent {
+            home,
+            name,
+            arguments,
+            time: environment.now(),
+            source: Some(source.session.id),
+            result: Some(session),
+            directories: Vec::new(),
+        })?;
+        let comparison = edit.stage(&mut transaction)?;
+        // A client may have been started meanwhile.
+        editing::may_edit(home, environment, &source.session)?;
+        (comparison, Some(transaction.commit()?.id))
+    };
+    Ok(Report {
+        session,
+        path: edit.destination.path(),
+        is_in_place: matches!(edit.destination, Destination::InPlace { .. }),
+        counts: edit.draft.counts(),
+        copied_files: edit.copied_files() as u64,
+        comparison,
+        operation,
+    })
 }
 
-/// What is told of an edit.
-struct Told<'a> {
-    name: &'static str,
-    source: &'a Source,
-    edit: &'a Edit<'a>,
+/// What an edit did, or would do.
+pub(crate) struct Report {
+    session: SessionId,
+    path: PathBuf,
+    is_in_place: bool,
+    /// Lines removed, changed and added.
+    counts: (usize, usize, usize),
+    copied_files: u64,
     comparison: Comparison,
-    operation: Option<&'a Operation>,
+    /// The operation; none if nothing was done.
+    operation: Option<OperationId>,
 }
 
-impl Told<'_> {
-    /// The id of the result; none as long as there is no new session.
-    fn result(&self) -> Option<String> {
-        match &self.edit.destination {
-            Destination::InPlace { .. } => Some(self.source.session.id.to_string()),
-            Destination::New { session, .. } => self.operation.map(|_| session.to_string()),
-        }
+impl Report {
+    pub(crate) fn percent_before(&self) -> f64 {
+        self.comparison.percent_before
     }
 
-    fn json(&self, notes: &[String], details: Vec<(&'static str, Vec<u8>)>) -> ObjectWriter {
-        let (removed, changed, added) = self.edit.draft.counts();
+    pub(crate) fn percent_after(&self) -> f64 {
+        self.comparison.percent_after
+    }
+
+    /// Adds what every edit tells to a JSON object.
+    pub(crate) fn add_to(&self, object: ObjectWriter) -> ObjectWriter {
+        let (removed, changed, added) = self.counts;
         let comparison = &self.comparison;
-        let pair = |before: Vec<u8>, after: Vec<u8>| {
-            ObjectWriter::new().json("before", &before).json("after", &after).finish()
+        let pair = |before: String, after: String| {
+            let object = ObjectWriter::new().json("before", before.as_bytes());
+            object.json("after", after.as_bytes()).finish()
         };
-        let number = |number: u64| number.to_string().into_bytes();
-        let percent = |percent: f64| format!("{percent:.1}").into_bytes();
-        let result = match self.result() {
-            Some(id) => ObjectWriter::new()
-                .string("id", &id)
-                .string("path", &self.edit.destination.path().to_string_lossy())
-                .finish(),
-            None => b"null".to_vec(),
+        let tokens =
+            pair(comparison.before.tokens.to_string(), comparison.after.tokens.to_string());
+        let percent = |percent: f64| format!("{percent:.1}");
+        let reach = pair(percent(comparison.percent_before), percent(comparison.percent_after));
+        // A new session that was not made has no id yet.
+        let result = if self.is_in_place || self.operation.is_some() {
+            ObjectWriter::new()
+                .string("id", &self.session.to_string())
+                .string("path", &self.path.to_string_lossy())
+                .finish()
+        } else {
+            b"null".to_vec()
         };
-        let op = self.operation.map_or("null".to_owned(), |operation| operation.id.to_string());
-        let notes = notes.iter().fold(ArrayWriter::new(), |all, note| all.string(note));
-        let object = ObjectWriter::new()
-            .string("operation", self.name)
-            .string("source", &self.source.session.id.to_string())
+        let op = self.operation.map_or("null".to_owned(), |operation| operation.to_string());
+        object
             .json("result", &result)
             .number("removed", removed as u64)
             .number("changed", changed as u64)
             .number("added", added as u64)
-            .number("copied_files", self.edit.copied_files() as u64)
-            .json(
-                "tokens",
-                &pair(number(comparison.before.tokens), number(comparison.after.tokens)),
-            )
-            .json(
-                "reach",
-                &pair(percent(comparison.percent_before), percent(comparison.percent_after)),
-            )
+            .number("copied_files", self.copied_files)
+            .json("tokens", &tokens)
+            .json("reach", &reach)
             .json("op", op.as_bytes())
-            .json("notes", &notes.finish());
-        details.into_iter().fold(object, |object, (key, json)| object.json(key, &json))
     }
 
-    fn text(&self, notes: &[String], output: &mut Output) -> Result<(), CommandError> {
-        for note in notes {
-            output.line(note)?;
-        }
-        let (removed, changed, added) = self.edit.draft.counts();
+    fn text(&self, output: &mut Output) -> Result<(), CommandError> {
+        let (removed, changed, added) = self.counts;
         let comparison = &self.comparison;
-        let lines = |number: usize| plural(number as u64, "line");
         output.line(&format!(
             "lines    {} removed, {} changed, {} added",
-            lines(removed),
+            count(removed as u64),
             count(changed as u64),
             count(added as u64)
         ))?;
@@ -302,23 +393,21 @@ impl Told<'_> {
             "reach    {:.1} % -> {:.1} %",
             comparison.percent_before, comparison.percent_after
         ))?;
-        let files = self.edit.copied_files() as u64;
-        if files > 0 {
-            output.line(&format!("copied   {}", plural(files, "file")))?;
+        if self.copied_files > 0 {
+            output.line(&format!("copied   {}", plural(self.copied_files, "file")))?;
         }
-        match (&self.edit.destination, self.operation) {
-            (_, None) => output.line("nothing was changed (--dry-run)"),
-            (Destination::InPlace { .. }, Some(operation)) => output.line(&format!(
-                "{} was changed (operation {}; `recto undo` takes it back)",
-                self.source.session.id, operation.id
-            )),
-            (Destination::New { session, .. }, Some(operation)) => {
-                output.line(&format!(
-                    "new session {session} (operation {}; `recto undo` takes it back)",
-                    operation.id
-                ))?;
-                output.line(&format!("resume it with: claude --resume {session}"))
-            }
+        let session = self.session;
+        let Some(operation) = self.operation else {
+            return output.line("nothing was changed (--dry-run)");
+        };
+        if self.is_in_place {
+            return output.line(&format!(
+                "{session} was changed (operation {operation}; `recto undo` takes it back)"
+            ));
         }
+        output.line(&format!(
+            "new session {session} (operation {operation}; `recto undo` takes it back)"
+        ))?;
+        output.line(&format!("resume it with: claude --resume {session}"))
     }
 }

@@ -141,6 +141,22 @@ fn parse_time(text: &str, now: Timestamp) -> Option<Timestamp> {
     now.checked_sub(SignedDuration::from_secs(number.checked_mul(seconds)?)).ok()
 }
 
+/// A number of bytes with a unit.
+pub(crate) fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..split].parse().ok()?;
+    let factor = match text[split..].trim().to_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" | "k" => 1000,
+        "mb" | "m" => 1_000_000,
+        "gb" | "g" => 1_000_000_000,
+        "tb" | "t" => 1_000_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,5 +196,15 @@ mod tests {
         assert!(fits(&|filter| filter.project = Some("-home-dev-app".into())));
         assert!(fits(&|filter| filter.model = Some("OPUS".into())));
         assert!(!fits(&|filter| filter.branch = Some("mai".into())));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(parse_size("1GB"), Some(1_000_000_000));
+        assert_eq!(parse_size("500 mb"), Some(500_000_000));
+        assert_eq!(parse_size("12"), Some(12));
+        for bad in ["", "GB", "1 parsec", "-1", "99999999999999999999", "99999999999999TB"] {
+            assert_eq!(parse_size(bad), None, "{bad}");
+        }
     }
 }

@@ -15,6 +15,7 @@ mod output;
 mod overflow;
 mod prompts;
 mod reading;
+mod repair_all;
 mod sweep;
 mod target;
 mod text;

@@ -78,12 +78,6 @@ pub(crate) fn cmd_clone(
     if args.keep_uuids {
         arguments.push("--keep-uuids".to_owned());
     }
-    let job = Job {
-        name: "clone",
-        arguments,
-        draft: Draft::new(&source.opened.manuscript),
-        notes: Vec::new(),
-        details: Vec::new(),
-    };
+    let job = Job::new("clone", arguments, Draft::new(&source.opened.manuscript));
     edition::finish(home, environment, output, &source, Goal::New(new), args.new.dry_run, job)
 }

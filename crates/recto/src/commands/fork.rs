@@ -52,12 +52,7 @@ pub(crate) fn cmd_fork(
     let (mut draft, leaf) = fork(&source.opened.manuscript, &point).map_err(StoreError::from)?;
     draft.settle_leaf(leaf, &source.session.id.to_string(), &source.prompt_before(leaf));
     let goal = Goal::beside(&source, &args.new, "fork");
-    let job = Job {
-        name: "fork",
-        arguments: vec![args.session.clone(), "--at".to_owned(), args.at.clone()],
-        draft,
-        notes: Vec::new(),
-        details: Vec::new(),
-    };
+    let job =
+        Job::new("fork", vec![args.session.clone(), "--at".to_owned(), args.at.clone()], draft);
     edition::finish(home, environment, output, &source, goal, args.new.dry_run, job)
 }

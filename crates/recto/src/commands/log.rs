@@ -13,6 +13,7 @@ use crate::editing;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::filter::parse_size;
 use crate::filter::read_time;
 use crate::output::Look;
 use crate::output::Output;
@@ -148,35 +149,4 @@ fn prune(
         ))?;
     }
     Ok(Outcome::Done)
-}
-
-/// A number of bytes with a unit.
-fn parse_size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..split].parse().ok()?;
-    let factor = match text[split..].trim().to_lowercase().as_str() {
-        "" | "b" => 1,
-        "kb" | "k" => 1000,
-        "mb" | "m" => 1_000_000,
-        "gb" | "g" => 1_000_000_000,
-        "tb" | "t" => 1_000_000_000_000,
-        _ => return None,
-    };
-    number.checked_mul(factor)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(parse_size("1GB"), Some(1_000_000_000));
-        assert_eq!(parse_size("500 mb"), Some(500_000_000));
-        assert_eq!(parse_size("12"), Some(12));
-        for bad in ["", "GB", "1 parsec", "-1", "99999999999999999999", "99999999999999TB"] {
-            assert_eq!(parse_size(bad), None, "{bad}");
-        }
-    }
 }

@@ -1,0 +1,106 @@
+//! `recto compress`: a summary in the place of older turns.
+
+use std::io;
+use std::io::Read;
+
+use clap::Args;
+use recto_session::edit::CompressOptions;
+use recto_session::edit::OldLines;
+use recto_session::edit::SummaryText;
+use recto_session::edit::ToolDetail;
+use recto_session::edit::compress;
+use recto_store::Home;
+use recto_store::StoreError;
+use recto_store::read_small;
+
+use crate::edition;
+use crate::edition::EditArgs;
+use crate::edition::Goal;
+use crate::edition::Job;
+use crate::edition::Source;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+
+/// Put a summary in the place of older turns
+///
+/// Works like the client's /compact, without a model: the summary is made from
+/// prompts, last answers, the files that were touched and the tools that were used.
+/// --summary takes a text of your own. The old lines stay in the log, where clients
+/// do not look for them; --drop-old takes them out.
+///
+/// Examples:
+///   recto compress latest --before 20
+///   recto compress 3f2a --before 8 --summary notes.md
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct CompressArgs {
+    /// The session
+    session: String,
+    /// The first turn that stays as it is
+    #[arg(long, value_name = "TURN")]
+    before: u32,
+    /// The summary, from a file or, with `-`, from standard input
+    #[arg(long, value_name = "FILE")]
+    summary: Option<String>,
+    /// Let the summary say what the last tool calls were about
+    #[arg(long, conflicts_with = "summary")]
+    keep_tools: bool,
+    /// Take the old lines out of the log
+    #[arg(long)]
+    drop_old: bool,
+    #[command(flatten)]
+    edit: EditArgs,
+}
+
+impl CompressArgs {
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![self.session.clone(), "--before".to_owned(), self.before.to_string()];
+        if let Some(summary) = &self.summary {
+            words.extend(["--summary".to_owned(), summary.clone()]);
+        }
+        words.extend(self.keep_tools.then(|| "--keep-tools".to_owned()));
+        words.extend(self.drop_old.then(|| "--drop-old".to_owned()));
+        words
+    }
+
+    fn summary(&self) -> Result<SummaryText, CommandError> {
+        const MOST: u64 = 16 * 1024 * 1024;
+        let mut bytes = Vec::new();
+        match self.summary.as_deref() {
+            None if self.keep_tools => return Ok(SummaryText::Made(ToolDetail::Calls)),
+            None => return Ok(SummaryText::Made(ToolDetail::Counts)),
+            Some("-") => {
+                io::stdin().take(MOST).read_to_end(&mut bytes)?;
+            }
+            Some(path) => bytes = read_small(path.as_ref())?,
+        }
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        if text.is_empty() {
+            return Err(CommandError::user("no-summary", "the summary is empty"));
+        }
+        Ok(SummaryText::Given(text))
+    }
+}
+
+pub(crate) fn cmd_compress(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &CompressArgs,
+) -> Result<Outcome, CommandError> {
+    let source = Source::open(home, environment, &args.session)?;
+    let goal = Goal::of(&source, &args.edit, "compressed");
+    let options = CompressOptions {
+        before: args.before,
+        summary: args.summary()?,
+        old: if args.drop_old { OldLines::Drop } else { OldLines::Keep },
+        seed: goal.session(&source),
+        source: source.session.id.to_string(),
+    };
+    let plan = compress(&source.opened.manuscript, &options, &mut |span| source.opened.bytes(span))
+        .map_err(StoreError::from)?;
+    let job = Job::of_plan("compress", args.words(), plan, output);
+    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+}

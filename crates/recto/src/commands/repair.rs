@@ -1,0 +1,209 @@
+//! `recto repair`: sessions that no longer resume, or lose their history.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use clap::Args;
+use recto_log::EntryUuid;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_session::edit::EditError;
+use recto_session::edit::repair::Clients;
+use recto_session::edit::repair::Fix;
+use recto_session::edit::repair::FoundLine;
+use recto_session::edit::repair::Repair;
+use recto_session::edit::repair::RepairOptions;
+use recto_session::edit::repair::repair;
+use recto_store::Home;
+use recto_store::StoreError;
+
+use crate::edition;
+use crate::edition::EditArgs;
+use crate::edition::Goal;
+use crate::edition::Job;
+use crate::edition::Source;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::repair_all;
+use crate::text::count;
+use crate::text::one_line;
+use crate::text::plural;
+
+/// Mend a session that does not resume, or loses part of its history
+///
+/// Finds broken links, cycles, repeated ids, torn and foreign lines, calls without
+/// results and whatever else makes a client stop, refuse or forget, and writes a
+/// log that is whole again. A fix is made only if no client brings back less by it.
+/// Lines that go are still in the source, or in the backup.
+///
+/// By default only what the client that wrote the log, or a newer one, loses is
+/// mended. --all-clients also writes parallel calls so that older clients find
+/// them.
+///
+/// With --all, every session of the home is looked at and a table says what would
+/// be brought back; with --in-place they are mended.
+///
+/// Examples:
+///   recto repair 3f2a --dry-run
+///   recto repair --all --in-place
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RepairArgs {
+    /// The session
+    #[arg(required_unless_present_any = ["all", "list"], conflicts_with_all = ["all", "list"])]
+    session: Option<String>,
+    /// Look at all sessions of the home
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// List the fixes that there are
+    #[arg(long, conflicts_with = "all")]
+    list: bool,
+    /// Make only these fixes
+    #[arg(long, value_name = "FIX", value_delimiter = ',', value_parser = parse_fix)]
+    only: Vec<Fix>,
+    /// Do not make these fixes
+    #[arg(long, value_name = "FIX", value_delimiter = ',', value_parser = parse_fix)]
+    except: Vec<Fix>,
+    /// Mend what any client loses, however old
+    #[arg(long)]
+    all_clients: bool,
+    #[command(flatten)]
+    pub(crate) edit: EditArgs,
+}
+
+fn parse_fix(text: &str) -> Result<Fix, String> {
+    let known = Fix::ALL.iter().copied().find(|fix| fix.name() == text);
+    known.ok_or_else(|| "there is no such fix; `recto repair --list` names them".to_owned())
+}
+
+impl RepairArgs {
+    fn words(&self, session: &str) -> Vec<String> {
+        let mut words = vec![session.to_owned()];
+        for (option, fixes) in [("--only", &self.only), ("--except", &self.except)] {
+            if !fixes.is_empty() {
+                let names: Vec<&str> = fixes.iter().map(|fix| fix.name()).collect();
+                words.extend([option.to_owned(), names.join(",")]);
+            }
+        }
+        words.extend(self.all_clients.then(|| "--all-clients".to_owned()));
+        words
+    }
+}
+
+pub(crate) fn cmd_repair(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &RepairArgs,
+) -> Result<Outcome, CommandError> {
+    if args.list {
+        return list(output);
+    }
+    let Some(session) = &args.session else {
+        return repair_all::run(home, environment, output, args);
+    };
+    let source = Source::open(home, environment, session)?;
+    let plan = match plan(home, &source, args) {
+        Err(StoreError::Edit(EditError::NothingToDo)) => {
+            if output.json {
+                let object = ObjectWriter::new()
+                    .string("operation", "repair")
+                    .string("source", &source.session.id.to_string())
+                    .json("result", b"null")
+                    .json("fixes", b"[]");
+                output.json_line(object)?;
+            } else {
+                output.line("nothing is wrong with the session")?;
+            }
+            return Ok(Outcome::Done);
+        }
+        other => other?,
+    };
+    if plan.draft.is_unchanged() {
+        let message = plan.left.join("; ");
+        return Err(CommandError::user("not-repairable", one_line(&message))
+            .with_hint("`recto check` says more"));
+    }
+    let goal = Goal::of(&source, &args.edit, "repaired");
+    let job = job(plan, args.words(session));
+    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+}
+
+/// What there is to mend.
+pub(crate) fn plan<'s>(
+    home: &Home,
+    source: &'s Source,
+    args: &RepairArgs,
+) -> Result<Repair<'s>, StoreError> {
+    // Other files are searched only if a line is missing.
+    let found: OnceCell<HashMap<EntryUuid, FoundLine>> = OnceCell::new();
+    let elsewhere = |uuid: &EntryUuid| {
+        let found = found.get_or_init(|| {
+            let session = source.opened.session();
+            home.find_missing_lines(&source.inventory, &source.session, session)
+        });
+        found.get(uuid).cloned()
+    };
+    let set = |fixes: &[Fix]| fixes.iter().copied().collect::<BTreeSet<Fix>>();
+    let options = RepairOptions {
+        only: (!args.only.is_empty()).then(|| set(&args.only)),
+        except: set(&args.except),
+        clients: if args.all_clients { Clients::All } else { Clients::Writer },
+        own: source.session.id,
+        written: source.session.modified,
+        elsewhere: &elsewhere,
+    };
+    let mut fetch = |span| source.opened.bytes(span);
+    Ok(repair(&source.opened.manuscript, &options, &mut fetch)?)
+}
+
+pub(crate) fn job<'s>(plan: Repair<'s>, arguments: Vec<String>) -> Job<'s> {
+    const MOST_SHOWN: usize = 40;
+    let Repair { draft, fixes, aside, left, .. } = plan;
+    let mut notes: Vec<String> = fixes
+        .iter()
+        .take(MOST_SHOWN)
+        .map(|fix| {
+            format!("line {}  {}: {}", count(fix.line), fix.fix.name(), one_line(&fix.words))
+        })
+        .collect();
+    if fixes.len() > MOST_SHOWN {
+        notes.push(format!("… and {} more", plural((fixes.len() - MOST_SHOWN) as u64, "fix")));
+    }
+    if !aside.is_empty() {
+        notes.push(format!(
+            "kept aside: {} that no client can read, still in the old version",
+            plural(aside.len() as u64, "line")
+        ));
+    }
+    notes.extend(left.iter().map(|left| format!("left: {}", one_line(left))));
+    let list = fixes.iter().fold(ArrayWriter::new(), |all, fix| {
+        let object = ObjectWriter::new()
+            .string("fix", fix.fix.name())
+            .number("line", fix.line)
+            .string("about", &fix.words);
+        all.json(&object.finish())
+    });
+    let aside = aside
+        .iter()
+        .fold(ArrayWriter::new(), |all, (line, _)| all.json(line.to_string().as_bytes()));
+    let left = left.iter().fold(ArrayWriter::new(), |all, left| all.string(left));
+    let details =
+        vec![("fixes", list.finish()), ("aside", aside.finish()), ("left", left.finish())];
+    Job { notes, details, ..Job::new("repair", arguments, draft) }
+}
+
+fn list(output: &mut Output) -> Result<Outcome, CommandError> {
+    for fix in Fix::ALL {
+        if output.json {
+            let object = ObjectWriter::new().string("fix", fix.name()).string("about", fix.about());
+            output.json_line(object)?;
+        } else {
+            output.line(&format!("{:20}  {}", fix.name(), fix.about()))?;
+        }
+    }
+    Ok(Outcome::Done)
+}

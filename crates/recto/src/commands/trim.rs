@@ -1,0 +1,178 @@
+//! `recto trim`: less of what fills the window.
+
+use clap::Args;
+use recto_session::edit::ResultAction;
+use recto_session::edit::ResultPolicy;
+use recto_session::edit::TrimOptions;
+use recto_session::edit::trim;
+use recto_store::Home;
+use recto_store::StoreError;
+
+use crate::edition;
+use crate::edition::EditArgs;
+use crate::edition::Goal;
+use crate::edition::Job;
+use crate::edition::Source;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::filter::parse_size;
+use crate::output::Output;
+
+/// Make a session smaller: old results, pictures, attachments
+///
+/// The text of a result becomes a short note that says how long it was and where
+/// to find it; prompts, answers and thinking stay. What is trimmed is still in the
+/// source, or in the backup.
+///
+/// --tool-results takes conditions, which must all hold: `older-than N` (turns),
+/// `larger-than SIZE`, `tool NAME`. Without any, all results are trimmed.
+/// --to-tokens chooses by itself: the oldest and largest results first, then
+/// pictures, attachments and whole calls, until the request is small enough.
+///
+/// Examples:
+///   recto trim latest --tool-results older-than 5 larger-than 2kB
+///   recto trim 3f2a --to-tokens 50000 --dry-run
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TrimArgs {
+    /// The session
+    session: String,
+    /// Trim results: `older-than N`, `larger-than SIZE`, `tool NAME`
+    #[arg(long, value_name = "CONDITION", num_args = 0..)]
+    tool_results: Option<Vec<String>>,
+    /// Take the calls out with their results, instead of leaving a note
+    #[arg(long)]
+    drop: bool,
+    /// Trim pictures and documents
+    #[arg(long)]
+    images: bool,
+    /// Take out attachments: files, lists and reminders that the client added
+    #[arg(long)]
+    attachments: bool,
+    /// Leave the last turns alone
+    #[arg(long, value_name = "TURNS", default_value_t = 0)]
+    keep_last: u32,
+    /// Trim until a request has about so many tokens
+    #[arg(long, value_name = "TOKENS")]
+    to_tokens: Option<u64>,
+    #[command(flatten)]
+    edit: EditArgs,
+}
+
+impl TrimArgs {
+    fn options(&self, source: &Source) -> Result<TrimOptions, CommandError> {
+        let action = if self.drop { ResultAction::DropPair } else { ResultAction::Note };
+        let results = match &self.tool_results {
+            Some(words) => Some(policy(words, action)?),
+            None if self.drop && self.to_tokens.is_none() => {
+                Some(ResultPolicy { action, ..ResultPolicy::default() })
+            }
+            None => None,
+        };
+        let asks_nothing =
+            results.is_none() && !self.images && !self.attachments && self.to_tokens.is_none();
+        if asks_nothing {
+            return Err(CommandError::user("nothing-asked", "nothing was asked to be trimmed")
+                .with_hint("use --tool-results, --images, --attachments or --to-tokens N"));
+        }
+        Ok(TrimOptions {
+            results,
+            images: self.images,
+            attachments: self.attachments,
+            keep_last: self.keep_last,
+            to_tokens: self.to_tokens,
+            source: source.session.id.to_string(),
+        })
+    }
+
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![self.session.clone()];
+        if let Some(conditions) = &self.tool_results {
+            words.push("--tool-results".to_owned());
+            words.extend(conditions.iter().cloned());
+        }
+        for (is_set, word) in
+            [(self.drop, "--drop"), (self.images, "--images"), (self.attachments, "--attachments")]
+        {
+            words.extend(is_set.then(|| word.to_owned()));
+        }
+        if self.keep_last > 0 {
+            words.extend(["--keep-last".to_owned(), self.keep_last.to_string()]);
+        }
+        if let Some(tokens) = self.to_tokens {
+            words.extend(["--to-tokens".to_owned(), tokens.to_string()]);
+        }
+        words
+    }
+}
+
+/// Reads conditions: `older-than 5 turns larger-than 2kB tool Bash`, or the same
+/// with `=`.
+fn policy(words: &[String], action: ResultAction) -> Result<ResultPolicy, CommandError> {
+    let mut policy = ResultPolicy { action, ..ResultPolicy::default() };
+    let mut words = words.iter().flat_map(|word| word.splitn(2, '=')).peekable();
+    while let Some(name) = words.next() {
+        let value = words.next().unwrap_or_default();
+        let bad = || {
+            CommandError::user(
+                "bad-condition",
+                format!("--tool-results does not understand `{name} {value}`"),
+            )
+            .with_hint("use `older-than 5`, `larger-than 2kB` or `tool Bash`")
+        };
+        match name {
+            "older-than" => policy.older_than = Some(value.parse().map_err(|_| bad())?),
+            "larger-than" => policy.larger_than = Some(parse_size(value).ok_or_else(bad)?),
+            "tool" if !value.is_empty() => policy.tools.push(value.to_owned()),
+            _ => return Err(bad()),
+        }
+        if name == "older-than" {
+            words.next_if(|word| matches!(*word, "turns" | "turn"));
+        }
+    }
+    Ok(policy)
+}
+
+pub(crate) fn cmd_trim(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &TrimArgs,
+) -> Result<Outcome, CommandError> {
+    let source = Source::open(home, environment, &args.session)?;
+    let options = args.options(&source)?;
+    let plan = trim(&source.opened.manuscript, &options, &mut |span| source.opened.bytes(span))
+        .map_err(StoreError::from)?;
+    let goal = Goal::of(&source, &args.edit, "trimmed");
+    let job = Job::of_plan("trim", args.words(), plan, output);
+    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read_as_words_or_with_a_sign() {
+        let read = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            policy(&words, ResultAction::Note)
+        };
+        let expected = ResultPolicy {
+            older_than: Some(5),
+            larger_than: Some(2000),
+            tools: vec!["Bash".into(), "Read".into()],
+            action: ResultAction::Note,
+        };
+        let spelled =
+            ["older-than", "5", "turns", "larger-than", "2kB", "tool", "Bash", "tool=Read"];
+        assert_eq!(read(&spelled).unwrap(), expected);
+        let signs = ["older-than=5", "larger-than=2000", "tool=Bash", "tool=Read"];
+        assert_eq!(read(&signs).unwrap(), expected);
+        assert_eq!(read(&[]).unwrap(), ResultPolicy::default());
+        for bad in [&["older-than"][..], &["older-than", "x"], &["tool"], &["newer", "3"]] {
+            assert!(read(bad).is_err(), "{bad:?}");
+        }
+    }
+}
