@@ -484,7 +484,7 @@ fn random_edits_lose_nothing_in_any_client() {
     let seed = setting("RECTO_FUZZ_SEED", 1);
     let mut random = Random(seed);
     let mut run = Run::default();
-    let rounds = setting("RECTO_FUZZ_ITERATIONS", 500);
+    let rounds = setting("RECTO_FUZZ_ITERATIONS", 10_000);
     for _ in 0..rounds {
         let source = &sources[random.below(sources.len())];
         let turns = u32::try_from(turns(&source.manuscript.session).len()).unwrap();

@@ -30,7 +30,7 @@ pub(super) fn shrink_to(
     fetch: &mut Fetch<'_>,
 ) -> Result<(), EditError> {
     let session = &trimmer.manuscript.session;
-    let may = |id: &NodeId| trimmer.ages.age(*id) >= keep_last;
+    let may = |id: &NodeId| trimmer.ages.age(*id) >= keep_last && !trimmer.cut.takes_line(*id);
     let lines: Vec<NodeId> = trimmer.sizes.sent().filter(may).collect();
     let mut now = trimmer.tokens();
 

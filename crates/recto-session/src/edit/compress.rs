@@ -14,6 +14,7 @@ use recto_log::Patch;
 use recto_log::RawLine;
 use recto_log::SessionId;
 use recto_log::decode;
+use recto_log::json::write_string;
 
 use crate::NodeId;
 use crate::edit::Draft;
@@ -116,7 +117,9 @@ pub fn compress<'m>(
     }
     let mut after = sizes.amount(manuscript, |id| is_kept.contains(&id));
     after.lines += 1;
-    after.tokens += estimated_tokens(text.len() as u64);
+    let mut json = Vec::new();
+    write_string(&mut json, &text);
+    after.tokens += estimated_tokens(json.len() as u64);
     let mut removed = draft.removed();
     removed.extend(old.iter().map(|id| session.node(*id).uuid.clone()));
     let notes = notes(manuscript, sizes.reach.leaf);

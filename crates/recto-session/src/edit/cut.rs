@@ -198,7 +198,9 @@ impl<'m> Cut<'m> {
             let changed = EditError::SourceChanged { line: node.line };
             let (element, length) = *elements.get(*place).ok_or(changed)?;
             draft.change(id, Change::remove_block(element));
-            sizes.shrink(self.manuscript, id, length + 1);
+            let length = sizes.left_of(id, *place, length);
+            // A comma goes with the block.
+            sizes.shrink(self.manuscript, id, *place, length + 1);
             self.count(&node.blocks[*place], length, tally);
         }
         let is_result = |place: &usize| matches!(node.blocks[*place], BlockFact::ToolResult { .. });
@@ -214,16 +216,18 @@ impl<'m> Cut<'m> {
 /// Where each block of a line's content is in the array, which may hold what is
 /// no block, and how long it is.
 fn block_places(bytes: &[u8]) -> Vec<(usize, u64)> {
-    elements(bytes, |element, value| (element, value.bytes().len() as u64))
+    elements(bytes, |_, element, value| (element, value.bytes().len() as u64))
 }
 
-/// The blocks of a line's content with their places in the array.
-pub(super) fn elements<T>(bytes: &[u8], map: impl Fn(usize, Value<'_>) -> T) -> Vec<T> {
+/// What is made of the blocks of a line's content: of the place among the
+/// blocks, the place in the array, and the block.
+pub(super) fn elements<T>(bytes: &[u8], map: impl Fn(usize, usize, Value<'_>) -> T) -> Vec<T> {
     let (entry, _) = decode(RawLine::alone(bytes));
     let content = entry.get("message").and_then(|message| message.get("content"));
     let elements = content.into_iter().flat_map(Value::elements).enumerate();
     let blocks = elements.filter(|(_, value)| value.is_object());
-    blocks.map(|(element, value)| map(element, value)).collect()
+    let blocks = blocks.enumerate();
+    blocks.map(|(place, (element, value))| map(place, element, value)).collect()
 }
 
 /// The call of the server that a block is or answers, and the tool.

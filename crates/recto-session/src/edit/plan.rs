@@ -129,13 +129,15 @@ impl Tally {
 pub(super) struct Sizes {
     pub(super) reach: Reach,
     /// The bytes of content of lines whose content changes.
-    pub(super) changed: HashMap<NodeId, u64>,
+    changed: HashMap<NodeId, u64>,
+    /// What single blocks of them have lost.
+    lost: HashMap<(NodeId, usize), u64>,
 }
 
 impl Sizes {
     pub(super) fn new(manuscript: &Manuscript) -> Sizes {
         let reach = reach(&manuscript.session, Generation::latest());
-        Sizes { reach, changed: HashMap::new() }
+        Sizes { reach, changed: HashMap::new(), lost: HashMap::new() }
     }
 
     /// The lines that are sent, in order.
@@ -152,10 +154,16 @@ impl Sizes {
         self.changed.get(&id).copied().unwrap_or_else(own)
     }
 
-    /// Notes that a line has lost some bytes of its content.
-    pub(super) fn shrink(&mut self, manuscript: &Manuscript, id: NodeId, bytes: u64) {
+    /// Notes that a block of a line has lost some bytes.
+    pub(super) fn shrink(&mut self, manuscript: &Manuscript, id: NodeId, block: usize, bytes: u64) {
         let now = self.bytes(manuscript, id);
         self.changed.insert(id, now.saturating_sub(bytes));
+        *self.lost.entry((id, block)).or_default() += bytes;
+    }
+
+    /// What is left of the bytes of a block.
+    pub(super) fn left_of(&self, id: NodeId, block: usize, bytes: u64) -> u64 {
+        bytes.saturating_sub(self.lost.get(&(id, block)).copied().unwrap_or(0))
     }
 
     /// What is sent after an edit, and the lines that are not sent any more.

@@ -107,7 +107,8 @@ fn cut_tools(
             continue;
         }
         let bytes = read_line(manuscript, manuscript.place(id), fetch)?;
-        for (place, call) in elements(&bytes, |_, block| server_call(block)).into_iter().enumerate()
+        for (place, call) in
+            elements(&bytes, |_, _, block| server_call(block)).into_iter().enumerate()
         {
             if let Some((call, name)) = call.filter(|_| node.blocks[place] == BlockFact::Other) {
                 tools.extend(name.map(|name| (call.clone(), name)));

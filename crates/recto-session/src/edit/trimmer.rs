@@ -8,6 +8,7 @@ use recto_log::Kind;
 use recto_log::Source;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Value;
+use recto_log::json::write_string;
 
 use crate::BlockFact;
 use crate::NameId;
@@ -40,10 +41,14 @@ pub(super) struct Trimmer<'m> {
     source: String,
     /// Results that are notes by now.
     noted: HashSet<(NodeId, usize)>,
+    /// Lines without pictures by now.
+    pictured: HashSet<NodeId>,
 }
 
 /// A block whose content becomes a note.
 struct Noted {
+    /// The place of the block among those of its line.
+    block: usize,
     path: Vec<PathStep>,
     json: Vec<u8>,
     bytes: u64,
@@ -62,6 +67,7 @@ impl<'m> Trimmer<'m> {
             tally: Tally::default(),
             source: source.to_owned(),
             noted: HashSet::new(),
+            pictured: HashSet::new(),
         }
     }
 
@@ -77,7 +83,7 @@ impl<'m> Trimmer<'m> {
         fetch: &mut Fetch<'_>,
     ) -> Result<u64, EditError> {
         let bytes = self.read(id, fetch)?;
-        let sizes = elements(&bytes, |_, block| {
+        let sizes = elements(&bytes, |_, _, block| {
             block.get("content").map_or(0, |content| content.bytes().len() as u64)
         });
         Ok(sizes.get(place).copied().unwrap_or(0))
@@ -96,16 +102,17 @@ impl<'m> Trimmer<'m> {
             return Ok(());
         }
         let bytes = self.read(id, fetch)?;
-        let found = elements(&bytes, |element, block| {
+        let found = elements(&bytes, |place, element, block| {
             let Block::ToolResult { .. } = Block::of(block) else { return None };
             let content = block.get("content")?;
             let size = content.bytes().len() as u64;
             let call = block.str("tool_use_id").unwrap_or_default();
             let (name, note) = self.result_note(id, &call, content);
             let mut json = Vec::new();
-            recto_log::json::write_string(&mut json, &note);
+            write_string(&mut json, &note);
             let path = message_path([element.into(), "content".into()]);
             (size > least && size > json.len() as u64).then_some(Noted {
+                block: place,
                 path,
                 json,
                 bytes: size,
@@ -117,7 +124,8 @@ impl<'m> Trimmer<'m> {
             if let Some(noted) = noted.filter(|_| places.contains(&place))
                 && self.noted.insert((id, place))
             {
-                changes.push(noted);
+                let bytes = self.sizes.left_of(id, place, noted.bytes);
+                changes.push(Noted { bytes, ..noted });
             }
         }
         self.make_notes(id, PlanKind::Result, changes);
@@ -166,7 +174,8 @@ impl<'m> Trimmer<'m> {
         let node = self.manuscript.session.node(id);
         let may_hold =
             |block: &BlockFact| matches!(block, BlockFact::Media | BlockFact::ToolResult { .. });
-        if self.cut.takes_line(id) || !node.blocks.iter().any(may_hold) {
+        let is_done = self.cut.takes_line(id) || !self.pictured.insert(id);
+        if is_done || !node.blocks.iter().any(may_hold) {
             return Ok(());
         }
         let bytes = self.read(id, fetch)?;
@@ -177,17 +186,17 @@ impl<'m> Trimmer<'m> {
         {
             return Ok(());
         }
-        let found = elements(&bytes, |element, block| {
+        let found = elements(&bytes, |place, element, block| {
             let mut inside: Vec<Noted> = Vec::new();
             match Block::of(block) {
                 Block::ToolResult { .. } => {
                     let parts = block.get("content").into_iter().flat_map(Value::elements);
                     for (part, value) in parts.enumerate() {
                         let path = [element.into(), "content".into(), part.into()];
-                        inside.extend(image_note(message_path(path), value));
+                        inside.extend(image_note(place, message_path(path), value));
                     }
                 }
-                _ => inside.extend(image_note(message_path([element.into()]), block)),
+                _ => inside.extend(image_note(place, message_path([element.into()]), block)),
             }
             inside
         });
@@ -210,7 +219,7 @@ impl<'m> Trimmer<'m> {
     fn make_notes(&mut self, id: NodeId, kind: PlanKind, notes: Vec<Noted>) {
         for noted in notes {
             let saved = noted.bytes.saturating_sub(noted.json.len() as u64);
-            self.sizes.shrink(self.manuscript, id, saved);
+            self.sizes.shrink(self.manuscript, id, noted.block, saved);
             self.tally.add(kind, &noted.name, saved);
             self.draft.change(id, Change::set(noted.path, noted.json));
         }
@@ -270,7 +279,7 @@ fn message_path<const N: usize>(rest: [PathStep; N]) -> Vec<PathStep> {
 }
 
 /// A text block that stands for a picture or document, if a block is one.
-fn image_note(path: Vec<PathStep>, block: Value<'_>) -> Option<Noted> {
+fn image_note(place: usize, path: Vec<PathStep>, block: Value<'_>) -> Option<Noted> {
     let (what, source) = match Block::of(block) {
         Block::Image { source } => ("image", source),
         Block::Document { source } => ("document", source),
@@ -290,7 +299,7 @@ fn image_note(path: Vec<PathStep>, block: Value<'_>) -> Option<Noted> {
     let note = format!("{}]", note.trim_end());
     let json = ObjectWriter::new().string("type", "text").string("text", &note).finish();
     let bytes = block.bytes().len() as u64;
-    Some(Noted { path, json, bytes, name: what.to_owned() })
+    Some(Noted { block: place, path, json, bytes, name: what.to_owned() })
 }
 
 /// Where the client has put the whole text of a result that was too large.
