@@ -102,8 +102,8 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     let meant = leafs.iter().find_map(|leaf| {
         let parts = history_to(session, *leaf, Generation::latest());
         let all = |other: &NodeId| parts.iter().any(|part| part.contains(other));
-        let part = parts.last().filter(|_| leafs.iter().all(all))?.clone();
-        Some((*leaf, part))
+        let part = parts.last().filter(|_| leafs.iter().all(all))?;
+        Some((*leaf, without_copies(session, *leaf, part)))
     });
     let Some((leaf, meant)) = meant else {
         if leafs.len() > 1 {
@@ -123,6 +123,27 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     }
     let has_other_leaf = losers.iter().any(|reach| reach.leaf != Some(leaf));
     Some(Disagreement { meant, leaf, has_other_leaf })
+}
+
+/// The lines of a conversation that are on the way up from its leaf, or beside
+/// it: newer clients find parallel calls by their message, and so find copies
+/// of an answer on a branch that was left, too.
+fn without_copies(session: &Session, leaf: NodeId, part: &[NodeId]) -> Vec<NodeId> {
+    let mut is_meant = vec![false; session.nodes().len()];
+    let mut at = Some(leaf);
+    while let Some(id) = at.filter(|id| !std::mem::replace(&mut is_meant[id.index()], true)) {
+        at = session.parent(id);
+    }
+    // Calls follow each other, and results their calls.
+    let mut by_line: Vec<NodeId> = part.to_vec();
+    by_line.sort_by_key(|id| session.node(*id).line);
+    for id in by_line {
+        let is_beside = session.parent(id).is_some_and(|above| is_meant[above.index()]);
+        is_meant[id.index()] |= is_beside;
+    }
+    // A way that newer clients mend themselves leads past a gap.
+    let has_gap = part.first().is_some_and(|first| !is_meant[first.index()]);
+    part.iter().copied().filter(|id| has_gap || is_meant[id.index()]).collect()
 }
 
 /// Whether a client does not reach something that was said.

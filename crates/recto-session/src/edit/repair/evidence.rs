@@ -4,6 +4,8 @@
 //! answer that the line is part of; the call that it is the result of; the
 //! place where newer clients hang it; the line before it in the log.
 
+use std::collections::HashSet;
+
 use recto_log::EntryUuid;
 use recto_log::Kind;
 use recto_log::RawLine;
@@ -17,6 +19,7 @@ use crate::Node;
 use crate::NodeId;
 use crate::edit::Change;
 use crate::request::Generation;
+use crate::request::reach;
 use crate::request::view::View;
 use crate::request::walk::Fosters;
 
@@ -31,6 +34,8 @@ pub(super) enum Finding {
     Line(NodeId, &'static str),
     /// It begins the conversation.
     Beginning,
+    /// Nothing shows where it belongs.
+    Nowhere,
     /// The line that it follows is put back.
     PutBack { bytes: Vec<u8>, changes: Vec<Change>, place: String },
     /// Its parent is no part of this conversation; it follows what that
@@ -47,6 +52,8 @@ pub(super) struct Evidence<'s> {
     /// of the log.
     in_order: Vec<NodeId>,
     trees: Trees,
+    /// The tops of the trees that clients go on in.
+    current: HashSet<NodeId>,
 }
 
 impl<'s> Evidence<'s> {
@@ -56,23 +63,29 @@ impl<'s> Evidence<'s> {
         let mut in_order: Vec<NodeId> =
             session.ids().filter(|id| can_follow(session.node(*id))).collect();
         in_order.sort_by_key(|id| session.node(*id).line);
+        let mut trees = Trees::new(session, cuts);
+        let leafs = bench.generations.iter().filter_map(|one| reach(session, *one).leaf);
+        let current = leafs.map(|leaf| trees.top(leaf)).collect();
         Evidence {
             view: View::new(session, Generation::latest()),
             fosters: None,
             nothing_seen: vec![false; session.nodes().len()],
             in_order,
-            trees: Trees::new(session, cuts),
+            trees,
+            current,
         }
     }
 
     /// Where a line belongs whose parent is missing.
     pub(super) fn of_orphan(&mut self, id: NodeId) -> Finding {
         if self.view.is_boundary(id) {
-            return Finding::Beginning;
+            return Finding::Nowhere;
         }
         let found = self.by_message(id).or_else(|| self.by_call(id));
-        let found = found.or_else(|| self.by_time(id)).or_else(|| self.by_order(id));
-        self.settle(id, found)
+        match found.or_else(|| self.by_time_and_order(id)) {
+            Some(found) => self.settle(id, Some(found)),
+            None => Finding::Nowhere,
+        }
     }
 
     /// Where a line belongs that follows nothing, or itself.
@@ -123,14 +136,45 @@ impl<'s> Evidence<'s> {
         self.can_follow(id, line).then_some((line, "which holds its call"))
     }
 
+    /// Where newer clients hang it, or the line before it in the log.
+    fn by_time_and_order(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+        let before = self.by_order(id);
+        let Some(newest) = self.by_time(id) else { return before };
+        // What was said last before it, if that went on from the newest line:
+        // of lines of one time clients take the first.
+        if let Some((line, _)) = before
+            && self.leads_to(newest, line)
+        {
+            return Some((line, "the line before it in the log and in time"));
+        }
+        Some((newest, "the newest line before it in time, as clients since 2.1.100 take it"))
+    }
+
     /// Where newer clients hang it.
-    fn by_time(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+    fn by_time(&mut self, id: NodeId) -> Option<NodeId> {
         let view = &self.view;
         let fosters = self.fosters.get_or_insert_with(|| Fosters::new(view));
         let line = fosters.find(view, id, &self.nothing_seen)?;
         let is_read = self.view.node(line).kind != Kind::Progress;
-        let words = "the newest line before it in time, as clients since 2.1.100 take it";
-        (is_read && self.can_follow(id, line)).then_some((line, words))
+        // Only in the conversation that goes on does the time tell more than
+        // the order of the log.
+        let is_before = self.view.node(line).line < self.view.node(id).line;
+        let top = self.trees.top(id);
+        let is_likely = is_before || self.current.contains(&top);
+        (is_read && is_likely && self.can_follow(id, line)).then_some(line)
+    }
+
+    /// Whether the way up from `line` soon passes `top`.
+    fn leads_to(&self, top: NodeId, line: NodeId) -> bool {
+        let mut at = Some(line);
+        for _ in 0..MOST_BEFORE {
+            match at {
+                Some(id) if id == top => return true,
+                Some(id) => at = self.view.session.parent(id),
+                None => return false,
+            }
+        }
+        false
     }
 
     fn by_order(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
@@ -195,6 +239,7 @@ pub(super) fn edits_of(
             vec![Edit::Parent(sheet, None)],
             "nothing that it could follow is left; it begins the conversation".into(),
         ),
+        Finding::Nowhere => (Vec::new(), String::new()),
         Finding::PutBack { bytes, changes, place } => (
             vec![Edit::Insert(sheet, with(bytes, &changes))],
             format!("the line that it follows was found in {place} and is put back"),
