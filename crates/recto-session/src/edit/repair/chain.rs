@@ -91,6 +91,11 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     let reaches: Vec<Reach> =
         bench.generations.iter().map(|generation| reach(session, *generation)).collect();
     let mut leafs: Vec<NodeId> = reaches.iter().rev().filter_map(|reach| reach.leaf).collect();
+    // In a log that is out of order neither its last line nor the last name of
+    // a leaf says where the client stood, but the time does.
+    if is_out_of_order(session) {
+        leafs.extend(reach(session, Generation::V2_1_100).leaf);
+    }
     let mut seen = Vec::new();
     leafs.retain(|leaf| {
         !seen.contains(leaf) && {
@@ -123,6 +128,15 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     }
     let has_other_leaf = losers.iter().any(|reach| reach.leaf != Some(leaf));
     Some(Disagreement { meant, leaf, has_other_leaf })
+}
+
+/// Whether a line of the main conversation stands before the one it follows.
+fn is_out_of_order(session: &Session) -> bool {
+    session.ids().any(|id| {
+        let node = session.node(id);
+        let above = session.parent(id).map(|above| session.node(above));
+        !node.flags.is_sidechain && above.is_some_and(|above| above.line > node.line)
+    })
 }
 
 /// The lines of a conversation that are on the way up from its leaf, or beside
