@@ -90,26 +90,17 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     let session = &bench.now.session;
     let reaches: Vec<Reach> =
         bench.generations.iter().map(|generation| reach(session, *generation)).collect();
-    let mut leafs: Vec<NodeId> = reaches.iter().rev().filter_map(|reach| reach.leaf).collect();
+    let mut leafs = Vec::new();
+    for leaf in reaches.iter().rev().filter_map(|reach| reach.leaf) {
+        if !leafs.contains(&leaf) {
+            leafs.push(leaf);
+        }
+    }
     // In a log that is out of order neither its last line nor the last name of
     // a leaf says where the client stood, but the time does.
-    if is_out_of_order(session) {
-        leafs.extend(reach(session, Generation::V2_1_100).leaf);
-    }
-    let mut seen = Vec::new();
-    leafs.retain(|leaf| {
-        !seen.contains(leaf) && {
-            seen.push(*leaf);
-            true
-        }
-    });
-    // The line that is meant is the one that all others led to.
-    let meant = leafs.iter().find_map(|leaf| {
-        let parts = history_to(session, *leaf, Generation::latest());
-        let all = |other: &NodeId| parts.iter().any(|part| part.contains(other));
-        let part = parts.last().filter(|_| leafs.iter().all(all))?;
-        Some((*leaf, without_copies(session, *leaf, part)))
-    });
+    let newest = reach(session, Generation::V2_1_100).leaf.filter(|_| is_out_of_order(session));
+    let with_newest: Vec<NodeId> = leafs.iter().copied().chain(newest).collect();
+    let meant = meant(session, &with_newest).or_else(|| meant(session, &leafs));
     let Some((leaf, meant)) = meant else {
         if leafs.len() > 1 {
             let numbers: Vec<String> =
@@ -128,6 +119,16 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     }
     let has_other_leaf = losers.iter().any(|reach| reach.leaf != Some(leaf));
     Some(Disagreement { meant, leaf, has_other_leaf })
+}
+
+/// The line that all others led to, and the conversation up to it.
+fn meant(session: &Session, leafs: &[NodeId]) -> Option<(NodeId, Vec<NodeId>)> {
+    leafs.iter().find_map(|leaf| {
+        let parts = history_to(session, *leaf, Generation::latest());
+        let is_inside = |other: &NodeId| parts.iter().any(|part| part.contains(other));
+        let part = parts.last().filter(|_| leafs.iter().all(is_inside))?;
+        Some((*leaf, without_copies(session, *leaf, part)))
+    })
 }
 
 /// Whether a line of the main conversation stands before the one it follows.

@@ -13,6 +13,7 @@ use recto_log::decode;
 
 use super::bench::Bench;
 use super::bench::Edit;
+use super::bench::patched;
 use super::tree::Trees;
 use crate::BlockFact;
 use crate::Node;
@@ -37,7 +38,7 @@ pub(super) enum Finding {
     /// Nothing shows where it belongs.
     Nowhere,
     /// The line that it follows is put back.
-    PutBack { bytes: Vec<u8>, changes: Vec<Change>, place: String },
+    PutBack { bytes: Vec<u8>, place: String },
     /// Its parent is no part of this conversation; it follows what that
     /// followed.
     Past { line: NodeId, place: String },
@@ -206,12 +207,13 @@ pub(super) fn elsewhere(bench: &Bench<'_, '_, '_, '_>, missing: &EntryUuid) -> O
         // The answers of some clients went into the logs of such helpers.
         let is_answer_of_main = entry.agent_id().is_some_and(|agent| agent.is_prompt_suggestion());
         if first_place.is_none() && is_own && (!entry.is_sidechain() || is_answer_of_main) {
-            let changes = vec![
+            let changes = [
                 Change::set(["isSidechain".into()], b"false".to_vec()),
                 Change::remove(["agentId".into()]),
                 Change::set_string(["sessionId".into()], &own),
             ];
-            return Some(Finding::PutBack { changes, place: found.place, bytes: found.bytes });
+            let bytes = patched(&found.bytes, &changes)?;
+            return Some(Finding::PutBack { bytes, place: found.place });
         }
         let place = first_place.get_or_insert(found.place).clone();
         missing = entry.parent_uuid()?;
@@ -240,8 +242,8 @@ pub(super) fn edits_of(
             "nothing that it could follow is left; it begins the conversation".into(),
         ),
         Finding::Nowhere => (Vec::new(), String::new()),
-        Finding::PutBack { bytes, changes, place } => (
-            vec![Edit::Insert(sheet, with(bytes, &changes))],
+        Finding::PutBack { bytes, place } => (
+            vec![Edit::Insert(sheet, bytes)],
             format!("the line that it follows was found in {place} and is put back"),
         ),
         Finding::Past { line, place } => (
@@ -252,8 +254,4 @@ pub(super) fn edits_of(
             ),
         ),
     }
-}
-
-fn with(bytes: Vec<u8>, changes: &[Change]) -> Vec<u8> {
-    super::bench::patched(&bytes, changes).unwrap_or(bytes)
 }
