@@ -14,6 +14,7 @@
 //! | `anonymous` | logs without content have the same shape |
 //! | `plan_texts` | what these edits write, on small logs |
 //! | `plans` | trimming, stripping and compressing lose nothing else, in every client |
+//! | `fixes` | each fix of a repair does what it says |
 //! | `repair` | damaged sessions are whole after a repair, healthy ones are let alone |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
@@ -27,6 +28,7 @@ mod anonymous;
 mod branches;
 mod cases;
 mod edit;
+mod fixes;
 mod generated;
 mod graphs;
 mod hashes;

@@ -82,6 +82,22 @@ struct State {
     aside: Vec<usize>,
 }
 
+/// When it is asked whether a client brings back less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// After all is done; see [`Bench::is_harmless_since`].
+    Whole,
+    /// After each step.
+    EachStep,
+}
+
+/// A point to go back to.
+pub(super) struct Mark {
+    state: State,
+    now: Manuscript,
+    fixes: usize,
+}
+
 /// A log on the bench.
 pub(super) struct Bench<'m, 'o, 'f, 'g> {
     source: &'m Manuscript,
@@ -93,6 +109,8 @@ pub(super) struct Bench<'m, 'o, 'f, 'g> {
     /// The log as it is by now. Its line `n` is the sheet `n - 1` in order.
     pub(super) now: Manuscript,
     fixes: Vec<Applied>,
+    /// The uuids of lines that were taken out since the last mark.
+    removed: HashSet<EntryUuid>,
     /// What could not be done.
     pub(super) left: Vec<String>,
 }
@@ -123,6 +141,7 @@ impl<'m, 'o, 'f, 'g> Bench<'m, 'o, 'f, 'g> {
             state,
             now: source.clone(),
             fixes: Vec::new(),
+            removed: HashSet::new(),
             left: Vec::new(),
         }
     }
@@ -197,17 +216,37 @@ impl<'m, 'o, 'f, 'g> Bench<'m, 'o, 'f, 'g> {
         patched(&bytes, changes).ok_or(gone)
     }
 
-    /// Makes the steps that do no harm. Whether any was made.
-    pub(super) fn take(&mut self, steps: Vec<Step>) -> Result<bool, EditError> {
-        let steps: Vec<Step> = steps.into_iter().filter(|step| self.makes(step.fix)).collect();
-        if steps.is_empty() || self.attempt(&steps)? {
+    /// The log as it is by now, to go back to.
+    pub(super) fn mark(&mut self) -> Mark {
+        self.removed.clear();
+        Mark { state: self.state.clone(), now: self.now.clone(), fixes: self.fixes.len() }
+    }
+
+    /// Undoes everything since a mark.
+    pub(super) fn go_back(&mut self, mark: Mark) {
+        self.state = mark.state;
+        self.now = mark.now;
+        self.fixes.truncate(mark.fixes);
+    }
+
+    /// Whether no client brings back less than at a mark.
+    pub(super) fn is_harmless_since(&self, mark: &Mark) -> bool {
+        let (old, new) = (&mark.now.session, &self.now.session);
+        compare(old, new, &self.removed, &Rewrite::none()).losses.is_empty()
+    }
+
+    /// Makes steps, as far as the guard allows it. Whether any was made.
+    pub(super) fn take(&mut self, steps: Vec<Step>, guard: Guard) -> Result<bool, EditError> {
+        let is_step = |step: &Step| self.makes(step.fix) && !step.edits.is_empty();
+        let steps: Vec<Step> = steps.into_iter().filter(is_step).collect();
+        if steps.is_empty() || self.attempt(&steps, guard)? {
             return Ok(!steps.is_empty());
         }
         let mut is_made = false;
         for step in &steps {
             if steps.len() > 1
                 && steps.len() <= MOST_SINGLE
-                && self.attempt(std::slice::from_ref(step))?
+                && self.attempt(std::slice::from_ref(step), guard)?
             {
                 is_made = true;
             } else {
@@ -221,16 +260,23 @@ impl<'m, 'o, 'f, 'g> Bench<'m, 'o, 'f, 'g> {
         Ok(is_made)
     }
 
-    /// Makes steps, unless some client would bring back less after them.
-    fn attempt(&mut self, steps: &[Step]) -> Result<bool, EditError> {
+    /// Makes steps, unless they do harm.
+    fn attempt(&mut self, steps: &[Step], guard: Guard) -> Result<bool, EditError> {
         let before = self.state.clone();
         let removed = self.apply(steps)?;
         let after = self.read_again()?;
-        let comparison = compare(&self.now.session, &after.session, &removed, &Rewrite::none());
-        if !comparison.losses.is_empty() {
+        let is_harmless = match guard {
+            Guard::Whole => true,
+            Guard::EachStep => {
+                let (old, new) = (&self.now.session, &after.session);
+                compare(old, new, &removed, &Rewrite::none()).losses.is_empty()
+            }
+        };
+        if !is_harmless {
             self.state = before;
             return Ok(false);
         }
+        self.removed.extend(removed);
         self.now = after;
         self.fixes.extend(steps.iter().map(|step| Applied {
             fix: step.fix,

@@ -90,21 +90,17 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     let session = &bench.now.session;
     let reaches: Vec<Reach> =
         bench.generations.iter().map(|generation| reach(session, *generation)).collect();
-    let mut leafs: Vec<NodeId> = reaches.iter().rev().filter_map(|reach| reach.leaf).collect();
-    let mut seen = Vec::new();
-    leafs.retain(|leaf| {
-        !seen.contains(leaf) && {
-            seen.push(*leaf);
-            true
+    let mut leafs = Vec::new();
+    for leaf in reaches.iter().rev().filter_map(|reach| reach.leaf) {
+        if !leafs.contains(&leaf) {
+            leafs.push(leaf);
         }
-    });
-    // The line that is meant is the one that all others led to.
-    let meant = leafs.iter().find_map(|leaf| {
-        let parts = history_to(session, *leaf, Generation::latest());
-        let all = |other: &NodeId| parts.iter().any(|part| part.contains(other));
-        let part = parts.last().filter(|_| leafs.iter().all(all))?.clone();
-        Some((*leaf, part))
-    });
+    }
+    // In a log that is out of order neither its last line nor the last name of
+    // a leaf says where the client stood, but the time does.
+    let newest = reach(session, Generation::V2_1_100).leaf.filter(|_| is_out_of_order(session));
+    let with_newest: Vec<NodeId> = leafs.iter().copied().chain(newest).collect();
+    let meant = meant(session, &with_newest).or_else(|| meant(session, &leafs));
     let Some((leaf, meant)) = meant else {
         if leafs.len() > 1 {
             let numbers: Vec<String> =
@@ -123,6 +119,46 @@ fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
     }
     let has_other_leaf = losers.iter().any(|reach| reach.leaf != Some(leaf));
     Some(Disagreement { meant, leaf, has_other_leaf })
+}
+
+/// The line that all others led to, and the conversation up to it.
+fn meant(session: &Session, leafs: &[NodeId]) -> Option<(NodeId, Vec<NodeId>)> {
+    leafs.iter().find_map(|leaf| {
+        let parts = history_to(session, *leaf, Generation::latest());
+        let is_inside = |other: &NodeId| parts.iter().any(|part| part.contains(other));
+        let part = parts.last().filter(|_| leafs.iter().all(is_inside))?;
+        Some((*leaf, without_copies(session, *leaf, part)))
+    })
+}
+
+/// Whether a line of the main conversation stands before the one it follows.
+fn is_out_of_order(session: &Session) -> bool {
+    session.ids().any(|id| {
+        let node = session.node(id);
+        let above = session.parent(id).map(|above| session.node(above));
+        !node.flags.is_sidechain && above.is_some_and(|above| above.line > node.line)
+    })
+}
+
+/// The lines of a conversation that are on the way up from its leaf, or beside
+/// it: newer clients find parallel calls by their message, and so find copies
+/// of an answer on a branch that was left, too.
+fn without_copies(session: &Session, leaf: NodeId, part: &[NodeId]) -> Vec<NodeId> {
+    let mut is_meant = vec![false; session.nodes().len()];
+    let mut at = Some(leaf);
+    while let Some(id) = at.filter(|id| !std::mem::replace(&mut is_meant[id.index()], true)) {
+        at = session.parent(id);
+    }
+    // Calls follow each other, and results their calls.
+    let mut by_line: Vec<NodeId> = part.to_vec();
+    by_line.sort_by_key(|id| session.node(*id).line);
+    for id in by_line {
+        let is_beside = session.parent(id).is_some_and(|above| is_meant[above.index()]);
+        is_meant[id.index()] |= is_beside;
+    }
+    // A way that newer clients mend themselves leads past a gap.
+    let has_gap = part.first().is_some_and(|first| !is_meant[first.index()]);
+    part.iter().copied().filter(|id| has_gap || is_meant[id.index()]).collect()
 }
 
 /// Whether a client does not reach something that was said.

@@ -4,6 +4,8 @@
 //! answer that the line is part of; the call that it is the result of; the
 //! place where newer clients hang it; the line before it in the log.
 
+use std::collections::HashSet;
+
 use recto_log::EntryUuid;
 use recto_log::Kind;
 use recto_log::RawLine;
@@ -11,12 +13,14 @@ use recto_log::decode;
 
 use super::bench::Bench;
 use super::bench::Edit;
+use super::bench::patched;
 use super::tree::Trees;
 use crate::BlockFact;
 use crate::Node;
 use crate::NodeId;
 use crate::edit::Change;
 use crate::request::Generation;
+use crate::request::reach;
 use crate::request::view::View;
 use crate::request::walk::Fosters;
 
@@ -31,8 +35,10 @@ pub(super) enum Finding {
     Line(NodeId, &'static str),
     /// It begins the conversation.
     Beginning,
+    /// Nothing shows where it belongs.
+    Nowhere,
     /// The line that it follows is put back.
-    PutBack { bytes: Vec<u8>, changes: Vec<Change>, place: String },
+    PutBack { bytes: Vec<u8>, place: String },
     /// Its parent is no part of this conversation; it follows what that
     /// followed.
     Past { line: NodeId, place: String },
@@ -47,6 +53,8 @@ pub(super) struct Evidence<'s> {
     /// of the log.
     in_order: Vec<NodeId>,
     trees: Trees,
+    /// The tops of the trees that clients go on in.
+    current: HashSet<NodeId>,
 }
 
 impl<'s> Evidence<'s> {
@@ -56,23 +64,29 @@ impl<'s> Evidence<'s> {
         let mut in_order: Vec<NodeId> =
             session.ids().filter(|id| can_follow(session.node(*id))).collect();
         in_order.sort_by_key(|id| session.node(*id).line);
+        let mut trees = Trees::new(session, cuts);
+        let leafs = bench.generations.iter().filter_map(|one| reach(session, *one).leaf);
+        let current = leafs.map(|leaf| trees.top(leaf)).collect();
         Evidence {
             view: View::new(session, Generation::latest()),
             fosters: None,
             nothing_seen: vec![false; session.nodes().len()],
             in_order,
-            trees: Trees::new(session, cuts),
+            trees,
+            current,
         }
     }
 
     /// Where a line belongs whose parent is missing.
     pub(super) fn of_orphan(&mut self, id: NodeId) -> Finding {
         if self.view.is_boundary(id) {
-            return Finding::Beginning;
+            return Finding::Nowhere;
         }
         let found = self.by_message(id).or_else(|| self.by_call(id));
-        let found = found.or_else(|| self.by_time(id)).or_else(|| self.by_order(id));
-        self.settle(id, found)
+        match found.or_else(|| self.by_time_and_order(id)) {
+            Some(found) => self.settle(id, Some(found)),
+            None => Finding::Nowhere,
+        }
     }
 
     /// Where a line belongs that follows nothing, or itself.
@@ -123,14 +137,45 @@ impl<'s> Evidence<'s> {
         self.can_follow(id, line).then_some((line, "which holds its call"))
     }
 
+    /// Where newer clients hang it, or the line before it in the log.
+    fn by_time_and_order(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+        let before = self.by_order(id);
+        let Some(newest) = self.by_time(id) else { return before };
+        // What was said last before it, if that went on from the newest line:
+        // of lines of one time clients take the first.
+        if let Some((line, _)) = before
+            && self.leads_to(newest, line)
+        {
+            return Some((line, "the line before it in the log and in time"));
+        }
+        Some((newest, "the newest line before it in time, as clients since 2.1.100 take it"))
+    }
+
     /// Where newer clients hang it.
-    fn by_time(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+    fn by_time(&mut self, id: NodeId) -> Option<NodeId> {
         let view = &self.view;
         let fosters = self.fosters.get_or_insert_with(|| Fosters::new(view));
         let line = fosters.find(view, id, &self.nothing_seen)?;
         let is_read = self.view.node(line).kind != Kind::Progress;
-        let words = "the newest line before it in time, as clients since 2.1.100 take it";
-        (is_read && self.can_follow(id, line)).then_some((line, words))
+        // Only in the conversation that goes on does the time tell more than
+        // the order of the log.
+        let is_before = self.view.node(line).line < self.view.node(id).line;
+        let top = self.trees.top(id);
+        let is_likely = is_before || self.current.contains(&top);
+        (is_read && is_likely && self.can_follow(id, line)).then_some(line)
+    }
+
+    /// Whether the way up from `line` soon passes `top`.
+    fn leads_to(&self, top: NodeId, line: NodeId) -> bool {
+        let mut at = Some(line);
+        for _ in 0..MOST_BEFORE {
+            match at {
+                Some(id) if id == top => return true,
+                Some(id) => at = self.view.session.parent(id),
+                None => return false,
+            }
+        }
+        false
     }
 
     fn by_order(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
@@ -162,12 +207,13 @@ pub(super) fn elsewhere(bench: &Bench<'_, '_, '_, '_>, missing: &EntryUuid) -> O
         // The answers of some clients went into the logs of such helpers.
         let is_answer_of_main = entry.agent_id().is_some_and(|agent| agent.is_prompt_suggestion());
         if first_place.is_none() && is_own && (!entry.is_sidechain() || is_answer_of_main) {
-            let changes = vec![
+            let changes = [
                 Change::set(["isSidechain".into()], b"false".to_vec()),
                 Change::remove(["agentId".into()]),
                 Change::set_string(["sessionId".into()], &own),
             ];
-            return Some(Finding::PutBack { changes, place: found.place, bytes: found.bytes });
+            let bytes = patched(&found.bytes, &changes)?;
+            return Some(Finding::PutBack { bytes, place: found.place });
         }
         let place = first_place.get_or_insert(found.place).clone();
         missing = entry.parent_uuid()?;
@@ -195,8 +241,9 @@ pub(super) fn edits_of(
             vec![Edit::Parent(sheet, None)],
             "nothing that it could follow is left; it begins the conversation".into(),
         ),
-        Finding::PutBack { bytes, changes, place } => (
-            vec![Edit::Insert(sheet, with(bytes, &changes))],
+        Finding::Nowhere => (Vec::new(), String::new()),
+        Finding::PutBack { bytes, place } => (
+            vec![Edit::Insert(sheet, bytes)],
             format!("the line that it follows was found in {place} and is put back"),
         ),
         Finding::Past { line, place } => (
@@ -207,8 +254,4 @@ pub(super) fn edits_of(
             ),
         ),
     }
-}
-
-fn with(bytes: Vec<u8>, changes: &[Change]) -> Vec<u8> {
-    super::bench::patched(&bytes, changes).unwrap_or(bytes)
 }

@@ -21,6 +21,9 @@ use crate::NodeId;
 use crate::Parent;
 use crate::edit::EditError;
 
+/// System lines that clients write after an answer.
+const AFTER_ANSWERS: [&str; 2] = ["turn_duration", "stop_hook_summary"];
+
 /// How a link is broken.
 enum Broken {
     /// The parent is not there.
@@ -43,6 +46,7 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step
     }
     let mut evidence = Evidence::new(bench, &cuts);
     let mut steps = Vec::new();
+    let mut nowhere = Vec::new();
     let mut put_back = HashSet::new();
     for (id, how) in broken {
         let is_root = bench.now.session.node(id).parent == Parent::Root;
@@ -65,11 +69,23 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step
             Broken::NoParent => (Fix::NoParent, evidence.of_rootless(id)),
             Broken::Beginning => (Fix::SecondBeginning, evidence.of_beginning(id)),
         };
-        if is_root && matches!(finding, Finding::Beginning) {
-            continue;
+        match finding {
+            Finding::Beginning if is_root => continue,
+            Finding::Nowhere => {
+                nowhere.push(bench.number_of(id));
+                continue;
+            }
+            Finding::Beginning
+            | Finding::Line(..)
+            | Finding::PutBack { .. }
+            | Finding::Past { .. } => {}
         }
         let (edits, words) = edits_of(bench, id, finding);
         steps.push(Step { fix, line: bench.number_of(id), words, edits });
+    }
+    if bench.makes(Fix::MissingParent) {
+        let words = |line| format!("line {line}: the line that it follows is nowhere to be found");
+        bench.left.extend(nowhere.into_iter().map(words));
     }
     Ok(steps)
 }
@@ -157,8 +173,10 @@ fn rootless(
         let name = session.node(id).subtype.map(|name| session.name(name));
         session.node(id).kind == Kind::System && name == Some("compact_boundary")
     };
+    let subtype = node.subtype.map(|name| session.name(name));
     let follows_something = node.kind == Kind::Assistant
         || node.has_result()
+        || node.kind == Kind::System && subtype.is_some_and(|name| AFTER_ANSWERS.contains(&name))
         || node.flags.is_compact_summary && is_boundary(before);
     if follows_something {
         return Ok(Some(Broken::NoParent));

@@ -112,10 +112,9 @@ pub(super) fn models(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, Edi
     let place = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
     let answers = session.nodes().iter().filter_map(|node| node.model);
     let requests = session.records.requests.iter().filter_map(|request| request.model);
-    let names = answers.chain(requests).map(|model| session.name(model));
-    let Some(model) = names.filter(|name| !name.is_empty() && !name.starts_with('<')).last() else {
-        return Ok(Vec::new());
-    };
+    let mut names = requests.chain(answers).map(|model| session.name(model));
+    let is_model = |name: &&str| !name.is_empty() && !name.starts_with('<');
+    let Some(model) = names.rfind(is_model) else { return Ok(Vec::new()) };
     let change = Change::set_string(["message".into(), "model".into()], model);
     Ok(vec![Step {
         fix: Fix::Model,

@@ -1,9 +1,10 @@
 //! Finding and mending what is broken in a log.
 //!
 //! A repair goes in rounds. Each family of fixes looks at the log as it would
-//! be by then and proposes [`Step`]s; a step is made only if no client of any
-//! generation brings back less after it. The rounds end when nothing more is
-//! made, so that a second repair finds nothing to do.
+//! be by then and proposes [`Step`]s. The rounds end when nothing more is made,
+//! so that a second repair finds nothing to do. Then no client of any generation
+//! may bring back less than before; if one does, everything is taken back and
+//! done again step by step, without the steps that do harm.
 //!
 //! What was meant is kept: branches left by rewinds stay branches, and what a
 //! compaction replaced stays behind it. Only broken links are mended.
@@ -37,6 +38,7 @@ use crate::request::Outcome;
 use crate::request::Sent;
 use crate::request::reach;
 use bench::Bench;
+use bench::Guard;
 use bench::Step;
 pub use fix::Fix;
 
@@ -113,14 +115,15 @@ pub fn repair<'m>(
 ) -> Result<Repair<'m>, EditError> {
     let mut bench = Bench::new(manuscript, options, fetch);
     for _ in 0..MOST_ROUNDS {
-        bench.left.clear();
-        let mut is_changed = false;
-        for find in PASSES {
-            let steps = find(&mut bench)?;
-            is_changed |= bench.take(steps)?;
+        let mark = bench.mark();
+        match rounds(&mut bench, Guard::Whole)? {
+            Ran::Nothing => break,
+            Ran::Changed if bench.is_harmless_since(&mark) => break,
+            Ran::Changed | Ran::Endless => bench.go_back(mark),
         }
-        if !is_changed {
-            break;
+        match rounds(&mut bench, Guard::EachStep)? {
+            Ran::Nothing => break,
+            Ran::Changed | Ran::Endless => {}
         }
     }
     if bench.spoken() == 0 && bench.is_unchanged() {
@@ -131,6 +134,34 @@ pub fn repair<'m>(
         return Err(EditError::NothingToDo);
     }
     Ok(bench.finish())
+}
+
+/// How rounds ended.
+enum Ran {
+    /// There was nothing to do.
+    Nothing,
+    /// Something was done, and nothing is left to do.
+    Changed,
+    /// There is always something to do.
+    Endless,
+}
+
+/// Goes through all passes until nothing more is made.
+fn rounds(bench: &mut Bench<'_, '_, '_, '_>, guard: Guard) -> Result<Ran, EditError> {
+    for round in 0..MOST_ROUNDS {
+        bench.left.clear();
+        let mut is_changed = false;
+        for find in PASSES {
+            let steps = find(bench)?;
+            is_changed |= bench.take(steps, guard)?;
+        }
+        match (is_changed, round) {
+            (true, _) => {}
+            (false, 0) => return Ok(Ran::Nothing),
+            (false, _) => return Ok(Ran::Changed),
+        }
+    }
+    Ok(Ran::Endless)
 }
 
 type Find = fn(&mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError>;
