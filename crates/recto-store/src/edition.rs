@@ -17,6 +17,7 @@ use recto_session::Span;
 use recto_session::edit::Comparison;
 use recto_session::edit::Draft;
 use recto_session::edit::EditError;
+use recto_session::edit::LineFilter;
 use recto_session::edit::Manuscript;
 use recto_session::edit::Place;
 use recto_session::edit::Rewrite;
@@ -33,6 +34,7 @@ use crate::publish::FileIdentity;
 use crate::publish::Transaction;
 use crate::session_copy::SessionCopy;
 use crate::session_copy::make_parents;
+use crate::session_copy::stage_filtered;
 
 /// A log that is to be edited. What is read of it later is of the same version,
 /// or the edit is refused.
@@ -149,6 +151,8 @@ pub struct Edit<'a> {
     pub removed: HashSet<EntryUuid>,
     rewrite: Rewrite,
     copy: SessionCopy,
+    /// Files beside the log that go through the filter in place.
+    parts: Vec<PathBuf>,
 }
 
 impl<'a> Edit<'a> {
@@ -161,6 +165,7 @@ impl<'a> Edit<'a> {
             destination: Destination::InPlace { path: path.to_owned() },
             rewrite: Rewrite::none(),
             copy: SessionCopy::default(),
+            parts: Vec::new(),
         }
     }
 
@@ -185,7 +190,24 @@ impl<'a> Edit<'a> {
         }
         let destination = Destination::New { source: source.id, session: id, project, title };
         let removed = draft.removed();
-        Ok(Edit { opened, draft, destination, removed, rewrite, copy })
+        let parts = Vec::new();
+        Ok(Edit { opened, draft, destination, removed, rewrite, copy, parts })
+    }
+
+    /// Lets every line, and every text beside the log, go through a filter. In
+    /// place, `parts` are the files that belong to the session. Versions of files
+    /// from before an edit are not for a filter, because the client puts them back
+    /// as they are: a new session goes without them.
+    #[must_use]
+    pub fn filtered(mut self, home: &Home, filter: &LineFilter, parts: &[PathBuf]) -> Edit<'a> {
+        self.rewrite = self.rewrite.with_filter(filter.clone());
+        self.copy.leave_out(&home.file_history());
+        if matches!(self.destination, Destination::InPlace { .. }) {
+            let history = home.file_history();
+            let parts = parts.iter().filter(|path| !path.starts_with(&history));
+            self.parts = parts.cloned().collect();
+        }
+        self
     }
 
     /// How many files belong to the session beside its log, and are copied.
@@ -241,6 +263,9 @@ impl<'a> Edit<'a> {
             return Err(StoreError::WouldLose { losses: vec![format!("{new} damaged lines")] });
         }
         self.copy.stage(transaction, &self.rewrite)?;
+        for path in &self.parts {
+            stage_filtered(transaction, path, &self.rewrite)?;
+        }
         Ok(comparison)
     }
 }

@@ -1,5 +1,8 @@
 //! Everything that belongs to a session, for a copy of it.
 
+use std::fs::File;
+use std::io;
+use std::io::Read;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
@@ -19,6 +22,7 @@ use crate::StoreError;
 use crate::edition::Uuids;
 use crate::edition::write_draft;
 use crate::open_file;
+use crate::publish::FileIdentity;
 use crate::publish::Transaction;
 use crate::read_small;
 
@@ -127,15 +131,84 @@ impl SessionCopy {
         }
         for (from, to) in &self.files {
             make_parents(transaction, to)?;
-            transaction.create(to, |out| copy_file(from, out))?;
+            transaction.create(to, |out| copy_text(from, rewrite, out))?;
         }
+        Ok(())
+    }
+
+    /// Leaves out what is below a directory.
+    pub(crate) fn leave_out(&mut self, directory: &Path) {
+        self.logs.retain(|(from, _)| !from.starts_with(directory));
+        self.files.retain(|(from, _)| !from.starts_with(directory));
+    }
+}
+
+/// Lets a file go through a filter in place, if that changes it.
+pub(crate) fn stage_filtered(
+    transaction: &mut Transaction<'_>,
+    path: &Path,
+    rewrite: &Rewrite,
+) -> Result<(), StoreError> {
+    let identity = FileIdentity::of(path)?;
+    let mut changed = Changed { file: open_file(path)?, is_changed: false };
+    write_filtered(path, rewrite, &mut changed)?;
+    if changed.is_changed {
+        transaction.replace(path, &identity, |out| write_filtered(path, rewrite, out))?;
+    }
+    Ok(())
+}
+
+fn write_filtered(path: &Path, rewrite: &Rewrite, out: &mut dyn Write) -> Result<(), StoreError> {
+    if is_log(path) {
+        let opened = OpenedLog::read(path)?;
+        return write_draft(&opened, &Draft::new(&opened.manuscript), rewrite, out);
+    }
+    copy_text(path, rewrite, out)
+}
+
+/// Compares what is written with what is there.
+struct Changed {
+    file: File,
+    is_changed: bool,
+}
+
+impl Write for Changed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut there = vec![0; bytes.len()];
+        self.is_changed |= self.file.read_exact(&mut there).is_err() || there != bytes;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-fn copy_file(from: &Path, out: &mut dyn Write) -> Result<(), StoreError> {
-    std::io::copy(&mut open_file(from)?, out)?;
-    Ok(())
+/// Copies a text through the filter of lines, in pieces that end with a line: what
+/// spans lines, such as a private key, is seen as a whole if the file is small.
+fn copy_text(from: &Path, rewrite: &Rewrite, out: &mut dyn Write) -> Result<(), StoreError> {
+    const PIECE: usize = 4 * 1024 * 1024;
+    let Some(filter) = rewrite.filter() else {
+        io::copy(&mut open_file(from)?, out)?;
+        return Ok(());
+    };
+    let mut file = open_file(from)?;
+    let mut piece = Vec::new();
+    loop {
+        let read = (&mut file).take((PIECE - piece.len().min(PIECE / 2)) as u64);
+        let count = { read }.read_to_end(&mut piece)?;
+        let end = if count == 0 {
+            piece.len()
+        } else {
+            memchr::memrchr(b'\n', &piece).map_or(piece.len(), |at| at + 1)
+        };
+        let text = &piece[..end];
+        out.write_all(filter.apply(text).as_deref().unwrap_or(text))?;
+        piece.drain(..end);
+        if count == 0 {
+            return Ok(());
+        }
+    }
 }
 
 fn is_log(path: &Path) -> bool {

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 
 use crate::commands::agents::AgentsArgs;
+use crate::commands::anonymize::AnonymizeArgs;
 use crate::commands::blame::BlameArgs;
 use crate::commands::branches::BranchesArgs;
 use crate::commands::check::CheckArgs;
@@ -24,6 +25,7 @@ use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::plans::PlansArgs;
+use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
 use crate::commands::rename::RenameArgs;
 use crate::commands::repair::RepairArgs;
@@ -109,6 +111,8 @@ pub(crate) enum Command {
     Strip(StripArgs),
     Compress(CompressArgs),
     Repair(RepairArgs),
+    Redact(RedactArgs),
+    Anonymize(AnonymizeArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod agents;
+pub(crate) mod anonymize;
 pub(crate) mod blame;
 pub(crate) mod branches;
 pub(crate) mod check;
@@ -21,6 +22,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
 pub(crate) mod plans;
+pub(crate) mod redact;
 pub(crate) mod redo;
 pub(crate) mod rename;
 pub(crate) mod repair;
@@ -84,6 +86,10 @@ pub(crate) fn run(
         Some(Command::Strip(args)) => strip::cmd_strip(&home, environment, output, args),
         Some(Command::Compress(args)) => compress::cmd_compress(&home, environment, output, args),
         Some(Command::Repair(args)) => repair::cmd_repair(&home, environment, output, args),
+        Some(Command::Redact(args)) => redact::cmd_redact(&home, environment, output, args),
+        Some(Command::Anonymize(args)) => {
+            anonymize::cmd_anonymize(&home, environment, output, args)
+        }
         Some(Command::Fork(args)) => fork::cmd_fork(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),

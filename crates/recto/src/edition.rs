@@ -13,6 +13,7 @@ use recto_log::json::ObjectWriter;
 use recto_session::edit::Comparison;
 use recto_session::edit::Draft;
 use recto_session::edit::EditError;
+use recto_session::edit::LineFilter;
 use recto_session::edit::Plan;
 use recto_session::edit::PlanRow;
 use recto_store::Destination;
@@ -150,12 +151,21 @@ pub(crate) struct Job<'a> {
     /// The lines that need not be sent any more, where the plan knows better than
     /// the draft.
     pub(crate) removed: Option<HashSet<EntryUuid>>,
+    /// What every line goes through, and the files that belong to the session.
+    pub(crate) filter: Option<(LineFilter, Vec<PathBuf>)>,
 }
 
 impl<'a> Job<'a> {
     /// A job that is a draft and nothing more.
     pub(crate) fn new(name: &'static str, arguments: Vec<String>, draft: Draft<'a>) -> Job<'a> {
-        Job { name, arguments, draft, notes: Vec::new(), details: Vec::new(), removed: None }
+        let (notes, details) = (Vec::new(), Vec::new());
+        Job { name, arguments, draft, notes, details, removed: None, filter: None }
+    }
+
+    /// Lets every line, and every file of the session, go through a filter.
+    pub(crate) fn filtered(mut self, filter: LineFilter, parts: Vec<PathBuf>) -> Job<'a> {
+        self.filter = Some((filter, parts));
+        self
     }
 
     /// A job from a plan, with a table of what goes.
@@ -178,7 +188,7 @@ impl<'a> Job<'a> {
         });
         let details = vec![("rows", rows.finish())];
         let removed = Some(plan.removed);
-        Job { name, arguments, draft: plan.draft, notes, details, removed }
+        Job { notes, details, removed, ..Job::new(name, arguments, plan.draft) }
     }
 }
 
@@ -273,9 +283,9 @@ pub(crate) fn carry_out(
     is_dry: bool,
     job: Job<'_>,
 ) -> Result<Report, CommandError> {
-    let Job { name, arguments, draft, removed, .. } = job;
+    let Job { name, arguments, draft, removed, filter, .. } = job;
     let mut edit = match goal {
-        Goal::InPlace if draft.is_unchanged() => {
+        Goal::InPlace if draft.is_unchanged() && filter.is_none() => {
             return Err(StoreError::from(EditError::NothingToDo).into());
         }
         Goal::InPlace => Edit::in_place(&source.opened, draft, &source.session.path),
@@ -286,6 +296,11 @@ pub(crate) fn carry_out(
     };
     if let Some(removed) = removed {
         edit.removed = removed;
+    }
+    if let Some((filter, parts)) = &filter {
+        let parts: Vec<PathBuf> =
+            parts.iter().filter(|path| **path != source.session.path).cloned().collect();
+        edit = edit.filtered(home, filter, &parts);
     }
     let session = match &edit.destination {
         Destination::InPlace { .. } => source.session.id,

@@ -15,6 +15,7 @@ mod output;
 mod overflow;
 mod prompts;
 mod reading;
+mod redaction;
 mod repair_all;
 mod sweep;
 mod target;

@@ -46,6 +46,7 @@ pub use manuscript::SourceLine;
 pub use plan::Plan;
 pub use plan::PlanKind;
 pub use plan::PlanRow;
+pub use rewrite::LineFilter;
 pub use rewrite::Rewrite;
 pub use strip::StripOptions;
 pub use strip::strip;

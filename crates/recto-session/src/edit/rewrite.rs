@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use memchr::memmem;
 use recto_log::EntryUuid;
@@ -27,6 +28,28 @@ use crate::edit::Manuscript;
 /// Folders of a session that results name by their path.
 const FOLDERS: [&str; 2] = ["tool-results", "subagents"];
 
+/// Changes a line, whatever it holds; none leaves it as it is.
+#[derive(Clone)]
+pub struct LineFilter(Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>);
+
+impl LineFilter {
+    /// A filter of lines without their ends.
+    pub fn new(change: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'static) -> LineFilter {
+        LineFilter(Arc::new(change))
+    }
+
+    /// The line as it becomes.
+    pub fn apply(&self, line: &[u8]) -> Option<Vec<u8>> {
+        (self.0)(line)
+    }
+}
+
+impl std::fmt::Debug for LineFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LineFilter")
+    }
+}
+
 /// What is replaced in every line.
 #[derive(Debug, Clone, Default)]
 pub struct Rewrite {
@@ -34,6 +57,7 @@ pub struct Rewrite {
     session: Option<(SessionId, SessionId)>,
     agents: Vec<(String, String)>,
     directory: Option<(String, String)>,
+    filter: Option<LineFilter>,
 }
 
 impl Rewrite {
@@ -87,8 +111,20 @@ impl Rewrite {
         self
     }
 
-    /// Whether nothing is replaced.
-    pub fn is_empty(&self) -> bool {
+    /// Every line goes through a filter before ids are replaced.
+    #[must_use]
+    pub fn with_filter(mut self, filter: LineFilter) -> Rewrite {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// The filter that lines go through.
+    pub fn filter(&self) -> Option<&LineFilter> {
+        self.filter.as_ref()
+    }
+
+    /// Whether no id and no directory is replaced.
+    fn keeps_names(&self) -> bool {
         self.ids.is_empty() && self.agents.is_empty() && self.directory.is_none()
     }
 
@@ -100,7 +136,9 @@ impl Rewrite {
 
     /// A line with everything replaced.
     pub fn apply(&self, line: Vec<u8>) -> Vec<u8> {
-        if self.is_empty() {
+        let filtered = self.filter.as_ref().and_then(|filter| filter.apply(&line));
+        let line = filtered.unwrap_or(line);
+        if self.keeps_names() {
             return line;
         }
         let Ok(object) = Object::parse(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line)) else {

@@ -1,0 +1,224 @@
+//! `recto redact`: a session without its secrets.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use clap::Args;
+use recto_log::json::ObjectWriter;
+use recto_session::NodeId;
+use recto_session::edit::Draft;
+use recto_session::edit::LineFilter;
+use recto_session::redact::Finding;
+use recto_session::redact::Options;
+use recto_session::redact::Outcome as Redacted;
+use recto_session::redact::Pattern;
+use recto_session::redact::RedactError;
+use recto_session::redact::Redactor;
+use recto_session::redact::ThinkingChange;
+use recto_store::Home;
+use recto_store::OpenedLog;
+
+use crate::edition;
+use crate::edition::EditArgs;
+use crate::edition::Goal;
+use crate::edition::Job;
+use crate::edition::Source;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::redaction::collect;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::count;
+use crate::text::one_line;
+use crate::text::plural;
+
+/// Replace keys, tokens and passwords in a session
+///
+/// Every secret becomes `[REDACTED:rule:hash]`, the same secret the same text. Logs
+/// of subagents and long results are searched too. Ids, hashes and signatures stay,
+/// so the session still resumes; thinking that holds a secret goes, because its
+/// signature would not fit any more. Versions of files from before an edit are not
+/// copied; with --in-place they are left alone.
+///
+/// --check only says what would be replaced: exit code 1 if there is something.
+///
+/// Examples:
+///   recto redact latest --check
+///   recto redact 3f2a --pattern "ticket=ACME-[0-9]+" --path /home/alice
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RedactArgs {
+    /// The session
+    session: String,
+    /// Only say what is there
+    #[arg(long)]
+    check: bool,
+    /// Replace what fits a regular expression, under a name
+    #[arg(long, value_name = "NAME=REGEX", value_parser = parse_pattern)]
+    pattern: Vec<Pattern>,
+    /// Replace a path, and it at the beginning of other paths
+    #[arg(long, value_name = "PATH")]
+    path: Vec<String>,
+    /// Replace a name, such as that of a user or a machine
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
+    #[command(flatten)]
+    edit: EditArgs,
+}
+
+fn parse_pattern(text: &str) -> Result<Pattern, String> {
+    match text.split_once('=') {
+        Some((name, regex)) if !name.is_empty() && !regex.is_empty() => {
+            Ok(Pattern { name: name.to_owned(), regex: regex.to_owned() })
+        }
+        _ => Err("a pattern is given as NAME=REGEX".to_owned()),
+    }
+}
+
+impl RedactArgs {
+    fn redactor(&self) -> Result<Redactor, CommandError> {
+        let options = Options {
+            patterns: self.pattern.clone(),
+            paths: self.path.clone(),
+            names: self.name.clone(),
+            ..Options::default()
+        };
+        Redactor::new(options).map_err(refused)
+    }
+
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![self.session.clone()];
+        for pattern in &self.pattern {
+            words.extend(["--pattern".to_owned(), pattern.name.clone()]);
+        }
+        // Paths and names are what is to be hidden.
+        words
+    }
+}
+
+pub(crate) fn refused(error: RedactError) -> CommandError {
+    CommandError::user("bad-pattern", error.to_string())
+}
+
+/// What was found in a line.
+struct Found {
+    line: u64,
+    finding: Finding,
+}
+
+pub(crate) fn cmd_redact(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &RedactArgs,
+) -> Result<Outcome, CommandError> {
+    let source = Source::open(home, environment, &args.session)?;
+    let parts = home.parts_of(&source.inventory, &source.session)?.files;
+    let redactor = Arc::new(collect(args.redactor()?, &parts)?);
+    let (found, thinking) = look(&source.opened, &redactor);
+    if args.check {
+        return tell(output, &found);
+    }
+    let mut draft = Draft::new(&source.opened.manuscript);
+    for id in &thinking {
+        draft.remove(*id);
+    }
+    draft.relink();
+    let mut notes = by_rule(&found, output);
+    if !thinking.is_empty() {
+        notes.push(format!(
+            "{} of thinking taken out, because it held a secret",
+            plural(thinking.len() as u64, "line")
+        ));
+    }
+    let filter = LineFilter::new(move |line| match redactor.line(line) {
+        Redacted::Changed(change) => Some(change.bytes),
+        Redacted::Unchanged => redact_text(&redactor, line),
+    });
+    let goal = Goal::of(&source, &args.edit, "redacted");
+    let details = vec![("secrets", found.len().to_string().into_bytes())];
+    let job = Job { notes, details, ..Job::new("redact", args.words(), draft) };
+    let job = job.filtered(filter, parts);
+    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+}
+
+/// What is no JSON object is a text: long results, and pieces of them.
+fn redact_text(redactor: &Redactor, bytes: &[u8]) -> Option<Vec<u8>> {
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let redacted = redactor.text(&text);
+    (!redacted.findings.is_empty()).then(|| redacted.text.into_owned().into_bytes())
+}
+
+/// Goes through the log: what is found, and which lines are thinking that goes.
+fn look(opened: &OpenedLog, redactor: &Redactor) -> (Vec<Found>, Vec<NodeId>) {
+    let mut found = Vec::new();
+    let mut thinking = Vec::new();
+    for (place, line) in opened.manuscript.lines().iter().enumerate() {
+        let Some(bytes) = opened.bytes(line.span) else { continue };
+        let Redacted::Changed(change) = redactor.line(&bytes) else { continue };
+        let number = place as u64 + 1;
+        found.extend(change.findings.into_iter().map(|finding| Found { line: number, finding }));
+        if matches!(change.thinking, ThinkingChange::RemoveLine) {
+            thinking.extend(opened.manuscript.node_at(place));
+        }
+    }
+    (found, thinking)
+}
+
+/// How often each rule fits, as lines of a table.
+fn by_rule(found: &[Found], output: &Output) -> Vec<String> {
+    let mut rules: BTreeMap<&str, (u64, BTreeMap<&str, ()>)> = BTreeMap::new();
+    for one in found {
+        let row = rules.entry(&one.finding.rule).or_default();
+        row.0 += 1;
+        row.1.insert(&one.finding.hash, ());
+    }
+    let mut table = Table::new(&[Column::Flexible, Column::Right, Column::Right]);
+    for (rule, (times, secrets)) in rules {
+        table.row([
+            one_line(rule),
+            plural(secrets.len() as u64, "secret"),
+            format!("{} times", count(times)),
+        ]);
+    }
+    let lines = table.layout(output.width).into_iter();
+    lines.map(|cells| cells.join("  ").trim_end().to_owned()).collect()
+}
+
+fn tell(output: &mut Output, found: &[Found]) -> Result<Outcome, CommandError> {
+    if output.json {
+        for one in found {
+            let finding = &one.finding;
+            let object = ObjectWriter::new()
+                .string("rule", &finding.rule)
+                .string("hash", &finding.hash)
+                .number("line", one.line)
+                .string("key", &finding.key)
+                .number("length", finding.length as u64)
+                .boolean("in_thinking", finding.is_in_thinking);
+            output.json_line(object)?;
+        }
+    } else {
+        for line in by_rule(found, output) {
+            output.line(&line)?;
+        }
+        for one in found {
+            let finding = &one.finding;
+            output.line(&format!(
+                "line {}  {}  in {}",
+                count(one.line),
+                one_line(&finding.placeholder()),
+                one_line(&finding.key)
+            ))?;
+        }
+        if found.is_empty() {
+            output.line("no secrets were found")?;
+        }
+    }
+    Ok(if found.is_empty() { Outcome::Done } else { Outcome::Found })
+}
