@@ -231,7 +231,7 @@ impl<'a> Edit<'a> {
         let mut lines = Refold::default();
         write_draft(self.opened, &self.titled(), &self.rewrite, &mut lines)?;
         let comparison =
-            compare(self.opened.session(), &lines.finish(), &self.draft.removed(), &self.rewrite);
+            compare(self.opened.session(), &lines.finish(), &self.removed, &self.rewrite);
         refuse_losses(&comparison)?;
         Ok(comparison)
     }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fs_err as fs;
 use recto_log::ProjectKey;
 use recto_session::edit::Draft;
 use recto_store::Home;
@@ -66,7 +65,7 @@ pub(crate) fn cmd_clone(
     };
     if let Some(to) = &args.to {
         arguments.extend(["--to".to_owned(), to.display().to_string()]);
-        let directory = fs::canonicalize(to).map_err(|error| {
+        let directory = to.canonicalize().map_err(|error| {
             CommandError::user("not-found", error.to_string())
                 .with_hint("--to takes a directory that is there")
         })?;
