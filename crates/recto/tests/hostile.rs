@@ -339,6 +339,16 @@ fn commands_about_one_session_are_harmless() {
             format!(r#"{{"type":"create","filePath":{path},"content":"x","structuredPatch":[]}}"#);
         log = log.tool_with_detail("Write", &input, "ok", &detail);
     }
+    let todos: Vec<String> = texts()
+        .iter()
+        .map(|text| {
+            let (content, form) = (format!("w-todo{text}"), format!("w-form{text}"));
+            let (content, form) = (json_string(&content), json_string(&form));
+            format!(r#"{{"content":{content},"status":"pending","activeForm":{form}}}"#)
+        })
+        .collect();
+    let todos = format!(r#"{{"todos":[{}]}}"#, todos.join(","));
+    log = log.tool_with_detail("TodoWrite", &todos, "ok", "{}");
     test.home.add(&log, hours_ago(1));
     let mut agent = SessionBuilder::agent(&session, "a1", Client::V2_1_325);
     let mut history = Vec::new();
@@ -367,6 +377,8 @@ fn commands_about_one_session_are_harmless() {
         (&["tools"], &["w-tool", "w-input"]),
         (&["tools", "--by", "name"], &["w-tool"]),
         (&["files"], &["w-file"]),
+        (&["todos"], &["w-todo"]),
+        (&["todos", "--history"], &["w-todo"]),
         (&["agents"], &["w-type", "w-description"]),
         (&["agents", "latest", "a1"], &["w-type", "w-prompt", "w-input"]),
         (&["history"], &["w-display", "w-project"]),
