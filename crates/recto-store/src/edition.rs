@@ -84,7 +84,7 @@ impl OpenedLog {
     }
 
     /// Refuses if the file was written to since it was read.
-    fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
         if FileIdentity::of_file(&self.file)? == self.identity {
             return Ok(());
         }
@@ -228,12 +228,8 @@ impl<'a> Edit<'a> {
 
     /// What the edit would do. Nothing is written.
     pub fn preview(&self) -> Result<Comparison, StoreError> {
-        let mut lines = Refold::default();
-        write_draft(self.opened, &self.titled(), &self.rewrite, &mut lines)?;
-        let comparison =
-            compare(self.opened.session(), &lines.finish(), &self.draft.removed(), &self.rewrite);
-        refuse_losses(&comparison)?;
-        Ok(comparison)
+        let result = written(self.opened, &self.titled(), &self.rewrite)?;
+        self.compared(&result)
     }
 
     /// Writes the new log beside its place, reads it again and compares it with
@@ -255,17 +251,19 @@ impl<'a> Edit<'a> {
         };
         self.opened.check()?;
         let result = OpenedLog::read(staged.path())?;
-        let (old, new) = (self.opened.session(), result.session());
-        let comparison = compare(old, new, &self.removed, &self.rewrite);
-        refuse_losses(&comparison)?;
-        if result.problems > self.opened.problems {
-            let new = result.problems - self.opened.problems;
-            return Err(StoreError::WouldLose { losses: vec![format!("{new} damaged lines")] });
-        }
+        let comparison = self.compared(result.session())?;
+        refuse_damage(self.opened, &result)?;
         self.copy.stage(transaction, &self.rewrite)?;
         for path in &self.parts {
             stage_filtered(transaction, path, &self.rewrite)?;
         }
+        Ok(comparison)
+    }
+
+    /// Compares the result with its source.
+    fn compared(&self, result: &Session) -> Result<Comparison, StoreError> {
+        let comparison = compare(self.opened.session(), result, &self.removed, &self.rewrite);
+        refuse_losses(&comparison)?;
         Ok(comparison)
     }
 }
@@ -285,12 +283,31 @@ pub struct NewSession {
     pub moved: Option<(String, String)>,
 }
 
-fn refuse_losses(comparison: &Comparison) -> Result<(), StoreError> {
+pub(crate) fn refuse_losses(comparison: &Comparison) -> Result<(), StoreError> {
     if comparison.losses.is_empty() {
         return Ok(());
     }
     let losses = comparison.losses.iter().map(ToString::to_string).collect();
     Err(StoreError::WouldLose { losses })
+}
+
+/// Refuses a result that has more damaged lines than its source.
+pub(crate) fn refuse_damage(source: &OpenedLog, result: &OpenedLog) -> Result<(), StoreError> {
+    match result.problems.saturating_sub(source.problems) {
+        0 => Ok(()),
+        new => Err(StoreError::WouldLose { losses: vec![format!("{new} damaged lines")] }),
+    }
+}
+
+/// A draft as it would be read, without a file.
+pub(crate) fn written(
+    opened: &OpenedLog,
+    draft: &Draft<'_>,
+    rewrite: &Rewrite,
+) -> Result<Session, StoreError> {
+    let mut lines = Refold::default();
+    write_draft(opened, draft, rewrite, &mut lines)?;
+    Ok(lines.finish())
 }
 
 pub(crate) fn write_draft(

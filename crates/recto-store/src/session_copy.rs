@@ -211,6 +211,12 @@ fn copy_text(from: &Path, rewrite: &Rewrite, out: &mut dyn Write) -> Result<(), 
     }
 }
 
+/// Copies a file as it is.
+pub(crate) fn copy_file(from: &Path, out: &mut dyn Write) -> Result<(), StoreError> {
+    std::io::copy(&mut open_file(from)?, out)?;
+    Ok(())
+}
+
 fn is_log(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }

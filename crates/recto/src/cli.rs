@@ -24,6 +24,7 @@ use crate::commands::home::HomeArgs;
 use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
+use crate::commands::move_session::MoveArgs;
 use crate::commands::plans::PlansArgs;
 use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
@@ -113,6 +114,7 @@ pub(crate) enum Command {
     Repair(RepairArgs),
     Redact(RedactArgs),
     Anonymize(AnonymizeArgs),
+    Move(MoveArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

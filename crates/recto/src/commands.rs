@@ -20,6 +20,7 @@ pub(crate) mod home;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod move_session;
 pub(crate) mod overview;
 pub(crate) mod plans;
 pub(crate) mod redact;
@@ -91,6 +92,7 @@ pub(crate) fn run(
             anonymize::cmd_anonymize(&home, environment, output, args)
         }
         Some(Command::Fork(args)) => fork::cmd_fork(&home, environment, output, args),
+        Some(Command::Move(args)) => move_session::cmd_move(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),

@@ -6,7 +6,6 @@ use std::io::BufRead;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use fs_err as fs;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_store::Home;
@@ -76,7 +75,7 @@ pub(crate) fn may_edit(
 
 /// Whether a log is as an operation left it.
 fn is_as_published(environment: &Environment, session: &SessionFile) -> Result<bool, CommandError> {
-    let path = fs::canonicalize(&session.path)?;
+    let path = session.path.canonicalize()?;
     let identity = FileIdentity::of(&path)?;
     let is_it = |change: &Change| {
         let file = change.after.as_ref().and_then(State::file);

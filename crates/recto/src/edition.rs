@@ -256,11 +256,7 @@ pub(crate) fn finish(
     let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
     let report = carry_out(home, environment, output, source, goal, is_dry, job)?;
     if output.json {
-        let object = ObjectWriter::new()
-            .string("operation", name)
-            .string("source", &source.session.id.to_string());
-        let notes = notes.iter().fold(ArrayWriter::new(), |all, note| all.string(note));
-        let object = report.add_to(object).json("notes", &notes.finish());
+        let object = report.json(name, source.session.id, &notes);
         let object =
             details.into_iter().fold(object, |object, (key, json)| object.json(key, &json));
         output.json_line(object)?;
@@ -337,15 +333,15 @@ pub(crate) fn carry_out(
 
 /// What an edit did, or would do.
 pub(crate) struct Report {
-    session: SessionId,
-    path: PathBuf,
-    is_in_place: bool,
+    pub(crate) session: SessionId,
+    pub(crate) path: PathBuf,
+    pub(crate) is_in_place: bool,
     /// Lines removed, changed and added.
-    counts: (usize, usize, usize),
-    copied_files: u64,
-    comparison: Comparison,
+    pub(crate) counts: (usize, usize, usize),
+    pub(crate) copied_files: u64,
+    pub(crate) comparison: Comparison,
     /// The operation; none if nothing was done.
-    operation: Option<OperationId>,
+    pub(crate) operation: Option<OperationId>,
 }
 
 impl Report {
@@ -355,6 +351,14 @@ impl Report {
 
     pub(crate) fn percent_after(&self) -> f64 {
         self.comparison.percent_after
+    }
+
+    /// What every edit of a session tells.
+    pub(crate) fn json(&self, name: &str, source: SessionId, notes: &[String]) -> ObjectWriter {
+        let object =
+            ObjectWriter::new().string("operation", name).string("source", &source.to_string());
+        let notes = notes.iter().fold(ArrayWriter::new(), |all, note| all.string(note));
+        self.add_to(object).json("notes", &notes.finish())
     }
 
     /// Adds what every edit tells to a JSON object.

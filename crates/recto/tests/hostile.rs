@@ -425,3 +425,13 @@ fn exported_documents_are_harmless() {
     let json = test.run(&["export", "latest", "--to", "json"]).stdout;
     serde_json::from_str::<serde_json::Value>(&json).unwrap();
 }
+
+#[test]
+fn moves_are_harmless() {
+    let test = TestHome::empty();
+    let mut log = SessionBuilder::new(&session_id(1), Client::V2_1_325);
+    log = log.cwd(&format!("/w-directory{}", texts().concat())).prompt("x").answer("y");
+    test.home.add(&log, hours_ago(1));
+    let arguments = ["move", "latest", "/w-new", "--even-if-missing", "--dry-run"];
+    check(&test, &arguments, &["w-directory", "w-new"]);
+}
