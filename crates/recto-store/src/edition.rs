@@ -178,8 +178,20 @@ impl<'a> Edit<'a> {
         draft: Draft<'a>,
         new: NewSession,
     ) -> Result<Edit<'a>, StoreError> {
+        Edit::between_homes((home, home), inventory, source, opened, draft, new)
+    }
+
+    /// The same from one home to another.
+    pub(crate) fn between_homes(
+        (from, to): (&Home, &Home),
+        inventory: &Inventory,
+        source: &SessionFile,
+        opened: &'a OpenedLog,
+        draft: Draft<'a>,
+        new: NewSession,
+    ) -> Result<Edit<'a>, StoreError> {
         let NewSession { id, project, title, uuids, moved } = new;
-        let copy = SessionCopy::plan(home, inventory, source, id, &project)?;
+        let copy = SessionCopy::plan((from, to), inventory, source, id, &project)?;
         let mut rewrite = Rewrite::session(source.id, id).with_other_sessions(&opened.manuscript);
         if uuids == Uuids::New {
             rewrite = rewrite.with_new_uuids(&opened.manuscript);

@@ -21,6 +21,7 @@
 
 mod agent_tree;
 mod agents;
+pub mod archive;
 mod context;
 mod data_directory;
 mod digest;

@@ -60,7 +60,7 @@ pub struct MovedSession {
     pub changed_lines: usize,
     /// Its log first, then the files of its folder and the logs of subagents.
     pub files: Vec<MovedFile>,
-    rewrite: Rewrite,
+    pub(crate) rewrite: Rewrite,
 }
 
 /// A file that is to be moved.
@@ -72,19 +72,34 @@ pub struct MovedFile {
     pub to: PathBuf,
     identity: FileIdentity,
     is_log: bool,
+    origin: Origin,
+}
+
+/// What becomes of a file that was moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It goes.
+    Goes,
+    /// It stays: what is moved is a copy.
+    Stays,
 }
 
 impl MovedFile {
-    fn plan(from: PathBuf, to: PathBuf, is_log: bool) -> Result<MovedFile, StoreError> {
+    pub(crate) fn plan(
+        from: PathBuf,
+        to: PathBuf,
+        is_log: bool,
+        origin: Origin,
+    ) -> Result<MovedFile, StoreError> {
         // A file that is there is somebody's.
         if from != to && fs::symlink_metadata(&to).is_ok() {
             return Err(PublishError::Exists { path: to }.into());
         }
         let identity = FileIdentity::of(&from)?;
-        Ok(MovedFile { from, to, identity, is_log })
+        Ok(MovedFile { from, to, identity, is_log, origin })
     }
 
-    fn stage(
+    pub(crate) fn stage(
         &self,
         transaction: &mut Transaction<'_>,
         rewrite: &Rewrite,
@@ -94,7 +109,7 @@ impl MovedFile {
                 make_parents(transaction, &self.to)?;
                 let modified = self.identity.modified;
                 transaction.create_at(&self.to, modified, |out| copy_file(&self.from, out))?;
-                transaction.remove(&self.from, &self.identity)?;
+                self.leave(transaction)?;
             }
             return Ok(None);
         }
@@ -111,9 +126,16 @@ impl MovedFile {
         let result = OpenedLog::read(staged.path())?;
         refuse_damage(&opened, &result)?;
         if self.from != self.to {
-            transaction.remove(&self.from, &self.identity)?;
+            self.leave(transaction)?;
         }
         Ok(Some((opened, result)))
+    }
+
+    fn leave(&self, transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
+        match self.origin {
+            Origin::Goes => transaction.remove(&self.from, &self.identity),
+            Origin::Stays => Ok(()),
+        }
     }
 }
 
@@ -131,6 +153,24 @@ impl MovedSession {
         refuse_losses(&comparison)?;
         Ok(comparison)
     }
+
+    /// Stages its files. Gives what clients send of it.
+    pub(crate) fn stage(
+        &self,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Option<Comparison>, StoreError> {
+        let mut comparison = None;
+        for file in &self.files {
+            let logs = file.stage(transaction, &self.rewrite)?;
+            if let Some((old, new)) = logs.filter(|_| file.from == self.session.path) {
+                let (old, new) = (old.session(), new.session());
+                let found = compare(old, new, &HashSet::new(), &self.rewrite);
+                refuse_losses(&found)?;
+                comparison = Some(found);
+            }
+        }
+        Ok(comparison)
+    }
 }
 
 impl Relocation {
@@ -138,15 +178,7 @@ impl Relocation {
     pub fn stage(&self, transaction: &mut Transaction<'_>) -> Result<Vec<Comparison>, StoreError> {
         let mut comparisons = Vec::new();
         for moved in &self.sessions {
-            for file in &moved.files {
-                let logs = file.stage(transaction, &moved.rewrite)?;
-                if let Some((old, new)) = logs.filter(|_| file.from == moved.session.path) {
-                    let (old, new) = (old.session(), new.session());
-                    let comparison = compare(old, new, &HashSet::new(), &moved.rewrite);
-                    refuse_losses(&comparison)?;
-                    comparisons.push(comparison);
-                }
-            }
+            comparisons.extend(moved.stage(transaction)?);
         }
         for file in &self.memory {
             file.stage(transaction, &Rewrite::none())?;
@@ -174,7 +206,7 @@ impl Relocation {
             let Ok(inside) = from.strip_prefix(&old_project) else { continue };
             let to = project.join(inside);
             let is_log = is_log_of_session(inside);
-            files.push(MovedFile::plan(from, to, is_log)?);
+            files.push(MovedFile::plan(from, to, is_log, Origin::Goes)?);
         }
         if project != old_project {
             let folders = parts.directories.into_iter();
@@ -228,7 +260,7 @@ impl Relocation {
         for from in parts.files {
             let Ok(inside) = from.strip_prefix(above) else { continue };
             let to = goal.join(inside);
-            self.memory.push(MovedFile::plan(from, to, false)?);
+            self.memory.push(MovedFile::plan(from, to, false, Origin::Goes)?);
         }
         self.directories.extend(parts.directories);
         Ok(())
@@ -354,7 +386,7 @@ fn project_name<'i>(inventory: &'i Inventory, session: &SessionFile) -> &'i str 
 }
 
 /// Whether lines of a file of a project name the working directory.
-fn is_log_of_session(inside: &Path) -> bool {
+pub(crate) fn is_log_of_session(inside: &Path) -> bool {
     let is_log = inside.extension().is_some_and(|extension| extension == "jsonl");
     let folder = inside.parent().and_then(Path::file_name);
     is_log && folder.is_none_or(|folder| folder == "subagents")
@@ -362,10 +394,10 @@ fn is_log_of_session(inside: &Path) -> bool {
 
 /// The directories that the lines of a log name, with how many do.
 #[derive(Debug, Default)]
-struct Named(Vec<(String, usize)>);
+pub(crate) struct Named(Vec<(String, usize)>);
 
 impl Named {
-    fn read(path: &Path) -> Result<Named, StoreError> {
+    pub(crate) fn read(path: &Path) -> Result<Named, StoreError> {
         let mut named = Named::default();
         let mut lines = LineReader::new(open_file(path)?);
         while let Some(line) = lines.next_line()? {
@@ -382,7 +414,7 @@ impl Named {
 
     /// The directory that the session belongs to: the first one, itself or one
     /// above it, whose project the log is in; else the first one.
-    fn root(&self, project: &str) -> Option<String> {
+    pub(crate) fn root(&self, project: &str) -> Option<String> {
         let fits = |directory: &&str| {
             project_key_candidates(directory).iter().any(|key| key.as_str() == project)
         };
@@ -396,7 +428,7 @@ impl Named {
     }
 
     /// How many lines name a directory that is moved.
-    fn lines(&self, rewrite: &Rewrite) -> usize {
+    pub(crate) fn lines(&self, rewrite: &Rewrite) -> usize {
         let moved = self.0.iter().filter(|(directory, _)| rewrite.moved(directory).is_some());
         moved.map(|(_, count)| count).sum()
     }

@@ -39,9 +39,10 @@ pub(crate) struct SessionCopy {
 }
 
 impl SessionCopy {
-    /// Looks for what belongs to a session, and says where the copies go.
+    /// Looks for what belongs to a session of a home, and says where the copies
+    /// go in another home, or the same.
     pub(crate) fn plan(
-        home: &Home,
+        (home, goal): (&Home, &Home),
         inventory: &Inventory,
         session: &SessionFile,
         new: SessionId,
@@ -67,7 +68,7 @@ impl SessionCopy {
                 // Lists, tasks and old versions of files have the id in their path.
                 let inside = path.strip_prefix(home.root()).ok().and_then(Path::to_str);
                 let Some(inside) = inside else { return Err(StoreError::NotAFile { path }) };
-                home.root().join(inside.replace(&old_name, &new_name))
+                goal.root().join(inside.replace(&old_name, &new_name))
             };
             // The title is given anew.
             if path.ends_with("custom-title.json") {

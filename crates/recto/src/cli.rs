@@ -25,6 +25,7 @@ use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::move_session::MoveArgs;
+use crate::commands::pack::PackArgs;
 use crate::commands::plans::PlansArgs;
 use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
@@ -41,6 +42,7 @@ use crate::commands::tools::ToolsArgs;
 use crate::commands::trim::TrimArgs;
 use crate::commands::turns::TurnsArgs;
 use crate::commands::undo::UndoArgs;
+use crate::commands::unpack::UnpackArgs;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -115,6 +117,8 @@ pub(crate) enum Command {
     Redact(RedactArgs),
     Anonymize(AnonymizeArgs),
     Move(MoveArgs),
+    Pack(PackArgs),
+    Unpack(UnpackArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

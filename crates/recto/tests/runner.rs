@@ -3,7 +3,7 @@
 //! | module | what it holds the program to |
 //! |---|---|
 //! | `edition` | edits of sessions: copies, forks, what they share |
-//! | `moving` | sessions in other directories |
+//! | `moving`, `packing` | sessions in other directories and homes |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
 //! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued` | what each command prints, in a few snapshots |
@@ -42,6 +42,7 @@ mod ls;
 mod moving;
 mod overflow;
 mod overview;
+mod packing;
 mod plans;
 mod queued;
 mod reference;

@@ -261,6 +261,8 @@ fn every_field_of_json_output_is_documented() {
     for (heading, arguments) in [
         ("recto", &["--json"][..]),
         ("recto ls", &["ls", "--json"]),
+        ("recto pack", &["pack", FIX, "-o", "x.recto", "--json"]),
+        ("recto unpack --list", &["unpack", "x.recto", "--list", "--json"]),
         ("recto home", &["home", "--json", "--within", "100"]),
         ("recto plans", &["plans", "--json"]),
         ("recto check", &["check", "--json", damaged.to_str().unwrap()]),
