@@ -47,6 +47,17 @@ pub struct OpenedLog {
     /// Which version of the file it is.
     pub identity: FileIdentity,
     file: File,
+    /// A second log whose lines follow.
+    pub(crate) next: Option<NextLog>,
+}
+
+/// A log whose lines follow those of another one.
+#[derive(Debug)]
+pub(crate) struct NextLog {
+    /// Where it begins.
+    pub(crate) offset: u64,
+    pub(crate) file: File,
+    pub(crate) identity: FileIdentity,
 }
 
 impl OpenedLog {
@@ -62,7 +73,7 @@ impl OpenedLog {
             problems += found.len() as u64;
             manuscript.push(&entry);
         }
-        Ok(OpenedLog { manuscript, problems, identity, file })
+        Ok(OpenedLog { manuscript, problems, identity, file, next: None })
     }
 
     /// The session.
@@ -73,9 +84,13 @@ impl OpenedLog {
     /// The bytes at a place. `None` if they are not there any more.
     pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(span.length).ok()?];
+        let (file, start) = match &self.next {
+            Some(next) if span.offset >= next.offset => (&next.file, span.offset - next.offset),
+            _ => (&self.file, span.offset),
+        };
         let mut filled = 0;
         while filled < bytes.len() {
-            match read_at(&self.file, &mut bytes[filled..], span.offset + filled as u64) {
+            match read_at(file, &mut bytes[filled..], start + filled as u64) {
                 Ok(0) | Err(_) => return None,
                 Ok(read) => filled += read,
             }
@@ -83,9 +98,13 @@ impl OpenedLog {
         Some(bytes)
     }
 
-    /// Refuses if the file was written to since it was read.
+    /// Refuses if a file was written to since it was read.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        if FileIdentity::of_file(&self.file)? == self.identity {
+        let next_is_same = match &self.next {
+            Some(next) => FileIdentity::of_file(&next.file)? == next.identity,
+            None => true,
+        };
+        if next_is_same && FileIdentity::of_file(&self.file)? == self.identity {
             return Ok(());
         }
         Err(EditError::SourceChanged { line: self.manuscript.lines().len() as u64 }.into())
@@ -149,8 +168,10 @@ pub struct Edit<'a> {
     /// The lines that need not be sent any more: those that are not in the new
     /// log, unless the plan knows better.
     pub removed: HashSet<EntryUuid>,
-    rewrite: Rewrite,
-    copy: SessionCopy,
+    pub(crate) rewrite: Rewrite,
+    pub(crate) copy: SessionCopy,
+    /// Sessions that must be sent as a whole too, but for some lines.
+    pub(crate) also: Vec<(&'a Session, HashSet<EntryUuid>)>,
     /// Files beside the log that go through the filter in place.
     parts: Vec<PathBuf>,
 }
@@ -165,6 +186,7 @@ impl<'a> Edit<'a> {
             destination: Destination::InPlace { path: path.to_owned() },
             rewrite: Rewrite::none(),
             copy: SessionCopy::default(),
+            also: Vec::new(),
             parts: Vec::new(),
         }
     }
@@ -202,8 +224,8 @@ impl<'a> Edit<'a> {
         }
         let destination = Destination::New { source: source.id, session: id, project, title };
         let removed = draft.removed();
-        let parts = Vec::new();
-        Ok(Edit { opened, draft, destination, removed, rewrite, copy, parts })
+        let (also, parts) = (Vec::new(), Vec::new());
+        Ok(Edit { opened, draft, destination, removed, rewrite, copy, also, parts })
     }
 
     /// Lets every line, and every text beside the log, go through a filter. In
@@ -276,6 +298,9 @@ impl<'a> Edit<'a> {
     fn compared(&self, result: &Session) -> Result<Comparison, StoreError> {
         let comparison = compare(self.opened.session(), result, &self.removed, &self.rewrite);
         refuse_losses(&comparison)?;
+        for (session, but_for) in &self.also {
+            refuse_losses(&compare(session, result, but_for, &self.rewrite))?;
+        }
         Ok(comparison)
     }
 }

@@ -99,6 +99,14 @@ pub enum StoreError {
         /// Its log, or the file that differs.
         path: PathBuf,
     },
+    /// Two sessions have a file of one name, and the contents differ.
+    #[error("{} and {} are not the same", first.display(), second.display())]
+    PartsDiffer {
+        /// That of the first session.
+        first: PathBuf,
+        /// That of the second session.
+        second: PathBuf,
+    },
     /// The system refused. The error names the path.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -129,6 +137,7 @@ impl StoreError {
             StoreError::WouldLose { .. } => {
                 Some("`recto check` says what is wrong with the session, `recto repair` mends it")
             }
+            StoreError::PartsDiffer { .. } => Some("--prefer says whose files to take"),
             StoreError::SessionExists { .. } => {
                 Some("--new-ids unpacks the sessions as copies with ids of their own")
             }
@@ -165,6 +174,7 @@ impl StoreError {
             StoreError::BadArchive { .. } => "bad-archive",
             StoreError::CannotPack { .. } => "cannot-pack",
             StoreError::SessionExists { .. } => "session-exists",
+            StoreError::PartsDiffer { .. } => "parts-differ",
             StoreError::Io(_) => "io",
         }
     }

@@ -24,6 +24,7 @@ use crate::commands::home::HomeArgs;
 use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
+use crate::commands::merge::MergeArgs;
 use crate::commands::move_session::MoveArgs;
 use crate::commands::pack::PackArgs;
 use crate::commands::plans::PlansArgs;
@@ -116,6 +117,7 @@ pub(crate) enum Command {
     Repair(RepairArgs),
     Redact(RedactArgs),
     Anonymize(AnonymizeArgs),
+    Merge(MergeArgs),
     Move(MoveArgs),
     Pack(PackArgs),
     Unpack(UnpackArgs),

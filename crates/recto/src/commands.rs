@@ -20,6 +20,7 @@ pub(crate) mod home;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod merge;
 pub(crate) mod move_session;
 pub(crate) mod overview;
 pub(crate) mod pack;
@@ -94,6 +95,7 @@ pub(crate) fn run(
             anonymize::cmd_anonymize(&home, environment, output, args)
         }
         Some(Command::Fork(args)) => fork::cmd_fork(&home, environment, output, args),
+        Some(Command::Merge(args)) => merge::cmd_merge(&home, environment, output, args),
         Some(Command::Move(args)) => move_session::cmd_move(&home, environment, output, args),
         Some(Command::Pack(args)) => pack::cmd_pack(&home, environment, output, args),
         Some(Command::Unpack(args)) => unpack::cmd_unpack(&home, environment, output, args),

@@ -255,13 +255,24 @@ pub(crate) fn finish(
 ) -> Result<Outcome, CommandError> {
     let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
     let report = carry_out(home, environment, output, source, goal, is_dry, job)?;
+    tell(output, &report, (name, source.session.id), &notes, details)
+}
+
+/// Tells what an edit did, or would do.
+pub(crate) fn tell(
+    output: &mut Output,
+    report: &Report,
+    (name, source): (&str, SessionId),
+    notes: &[String],
+    details: Vec<(&'static str, Vec<u8>)>,
+) -> Result<Outcome, CommandError> {
     if output.json {
-        let object = report.json(name, source.session.id, &notes);
+        let object = report.json(name, source, notes);
         let object =
             details.into_iter().fold(object, |object, (key, json)| object.json(key, &json));
         output.json_line(object)?;
     } else {
-        for note in &notes {
+        for note in notes {
             output.line(note)?;
         }
         report.text(output)?;
@@ -298,6 +309,19 @@ pub(crate) fn carry_out(
             parts.iter().filter(|path| **path != source.session.path).cloned().collect();
         edit = edit.filtered(home, filter, &parts);
     }
+    publish(home, environment, output, source, &edit, (name, arguments), is_dry)
+}
+
+/// Publishes an edit, or finds out what it would do.
+pub(crate) fn publish(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    source: &Source,
+    edit: &Edit<'_>,
+    (name, arguments): (&str, Vec<String>),
+    is_dry: bool,
+) -> Result<Report, CommandError> {
     let session = match &edit.destination {
         Destination::InPlace { .. } => source.session.id,
         Destination::New { session, .. } => *session,
