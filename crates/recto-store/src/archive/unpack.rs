@@ -45,7 +45,7 @@ pub enum Arrival {
     /// All of it is in the home already.
     AlreadyThere,
     /// It gets its place.
-    AsItIs(MovedSession),
+    AsItIs(Box<MovedSession>),
     /// It becomes a copy.
     Copy(NewSession),
 }
@@ -168,14 +168,14 @@ impl Extracted {
         let arrival = if files.is_empty() {
             Arrival::AlreadyThere
         } else {
-            Arrival::AsItIs(MovedSession {
+            Arrival::AsItIs(Box::new(MovedSession {
                 session: source.clone(),
                 old_directory: packed.directory.clone(),
                 directory: goal.directory.clone().unwrap_or_default(),
                 changed_lines: goal.changed.lines(&rewrite),
                 files,
                 rewrite,
-            })
+            }))
         };
         Ok(UnpackedSession {
             id: packed.id,
