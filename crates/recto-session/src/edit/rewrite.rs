@@ -30,9 +30,11 @@ use crate::edit::Manuscript;
 /// Folders of a session that results name by their path.
 const FOLDERS: [&str; 2] = ["tool-results", "subagents"];
 
+type ChangeLine = dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync;
+
 /// Changes a line, whatever it holds; none leaves it as it is.
 #[derive(Clone)]
-pub struct LineFilter(Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>);
+pub struct LineFilter(Arc<ChangeLine>);
 
 impl LineFilter {
     /// A filter of lines without their ends.
