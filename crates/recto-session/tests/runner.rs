@@ -16,6 +16,7 @@
 //! | `plans` | trimming, stripping and compressing lose nothing else, in every client |
 //! | `fixes` | each fix of a repair does what it says |
 //! | `repair` | damaged sessions are whole after a repair, healthy ones are let alone |
+//! | `merge` | sessions that were split are joined again |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -33,6 +34,7 @@ mod generated;
 mod graphs;
 mod hashes;
 mod health;
+mod merge;
 mod older;
 mod plan_texts;
 mod plans;

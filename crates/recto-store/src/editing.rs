@@ -84,7 +84,7 @@ impl Home {
 
 /// Adds what is below a directory. Anything else than files and directories is
 /// refused: a link could lead anywhere.
-fn collect(directory: &Path, parts: &mut SessionParts) -> Result<(), StoreError> {
+pub(crate) fn collect(directory: &Path, parts: &mut SessionParts) -> Result<(), StoreError> {
     let mut directories = vec![directory.to_owned()];
     let mut at = 0;
     while let Some(directory) = directories.get(at).cloned() {

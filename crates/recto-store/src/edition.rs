@@ -47,6 +47,17 @@ pub struct OpenedLog {
     /// Which version of the file it is.
     pub identity: FileIdentity,
     file: File,
+    /// A second log whose lines follow.
+    pub(crate) next: Option<NextLog>,
+}
+
+/// A log whose lines follow those of another one.
+#[derive(Debug)]
+pub(crate) struct NextLog {
+    /// Where it begins.
+    pub(crate) offset: u64,
+    pub(crate) file: File,
+    pub(crate) identity: FileIdentity,
 }
 
 impl OpenedLog {
@@ -62,7 +73,7 @@ impl OpenedLog {
             problems += found.len() as u64;
             manuscript.push(&entry);
         }
-        Ok(OpenedLog { manuscript, problems, identity, file })
+        Ok(OpenedLog { manuscript, problems, identity, file, next: None })
     }
 
     /// The session.
@@ -73,9 +84,13 @@ impl OpenedLog {
     /// The bytes at a place. `None` if they are not there any more.
     pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(span.length).ok()?];
+        let (file, start) = match &self.next {
+            Some(next) if span.offset >= next.offset => (&next.file, span.offset - next.offset),
+            _ => (&self.file, span.offset),
+        };
         let mut filled = 0;
         while filled < bytes.len() {
-            match read_at(&self.file, &mut bytes[filled..], span.offset + filled as u64) {
+            match read_at(file, &mut bytes[filled..], start + filled as u64) {
                 Ok(0) | Err(_) => return None,
                 Ok(read) => filled += read,
             }
@@ -83,9 +98,13 @@ impl OpenedLog {
         Some(bytes)
     }
 
-    /// Refuses if the file was written to since it was read.
-    fn check(&self) -> Result<(), StoreError> {
-        if FileIdentity::of_file(&self.file)? == self.identity {
+    /// Refuses if a file was written to since it was read.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let next_is_same = match &self.next {
+            Some(next) => FileIdentity::of_file(&next.file)? == next.identity,
+            None => true,
+        };
+        if next_is_same && FileIdentity::of_file(&self.file)? == self.identity {
             return Ok(());
         }
         Err(EditError::SourceChanged { line: self.manuscript.lines().len() as u64 }.into())
@@ -149,8 +168,10 @@ pub struct Edit<'a> {
     /// The lines that need not be sent any more: those that are not in the new
     /// log, unless the plan knows better.
     pub removed: HashSet<EntryUuid>,
-    rewrite: Rewrite,
-    copy: SessionCopy,
+    pub(crate) rewrite: Rewrite,
+    pub(crate) copy: SessionCopy,
+    /// Sessions that must be sent as a whole too, but for some lines.
+    pub(crate) also: Vec<(&'a Session, HashSet<EntryUuid>)>,
     /// Files beside the log that go through the filter in place.
     parts: Vec<PathBuf>,
 }
@@ -165,6 +186,7 @@ impl<'a> Edit<'a> {
             destination: Destination::InPlace { path: path.to_owned() },
             rewrite: Rewrite::none(),
             copy: SessionCopy::default(),
+            also: Vec::new(),
             parts: Vec::new(),
         }
     }
@@ -178,8 +200,20 @@ impl<'a> Edit<'a> {
         draft: Draft<'a>,
         new: NewSession,
     ) -> Result<Edit<'a>, StoreError> {
+        Edit::between_homes((home, home), inventory, source, opened, draft, new)
+    }
+
+    /// The same from one home to another.
+    pub(crate) fn between_homes(
+        (from, to): (&Home, &Home),
+        inventory: &Inventory,
+        source: &SessionFile,
+        opened: &'a OpenedLog,
+        draft: Draft<'a>,
+        new: NewSession,
+    ) -> Result<Edit<'a>, StoreError> {
         let NewSession { id, project, title, uuids, moved } = new;
-        let copy = SessionCopy::plan(home, inventory, source, id, &project)?;
+        let copy = SessionCopy::plan((from, to), inventory, source, id, &project)?;
         let mut rewrite = Rewrite::session(source.id, id).with_other_sessions(&opened.manuscript);
         if uuids == Uuids::New {
             rewrite = rewrite.with_new_uuids(&opened.manuscript);
@@ -190,8 +224,8 @@ impl<'a> Edit<'a> {
         }
         let destination = Destination::New { source: source.id, session: id, project, title };
         let removed = draft.removed();
-        let parts = Vec::new();
-        Ok(Edit { opened, draft, destination, removed, rewrite, copy, parts })
+        let (also, parts) = (Vec::new(), Vec::new());
+        Ok(Edit { opened, draft, destination, removed, rewrite, copy, also, parts })
     }
 
     /// Lets every line, and every text beside the log, go through a filter. In
@@ -228,12 +262,8 @@ impl<'a> Edit<'a> {
 
     /// What the edit would do. Nothing is written.
     pub fn preview(&self) -> Result<Comparison, StoreError> {
-        let mut lines = Refold::default();
-        write_draft(self.opened, &self.titled(), &self.rewrite, &mut lines)?;
-        let comparison =
-            compare(self.opened.session(), &lines.finish(), &self.removed, &self.rewrite);
-        refuse_losses(&comparison)?;
-        Ok(comparison)
+        let result = written(self.opened, &self.titled(), &self.rewrite)?;
+        self.compared(&result)
     }
 
     /// Writes the new log beside its place, reads it again and compares it with
@@ -255,16 +285,21 @@ impl<'a> Edit<'a> {
         };
         self.opened.check()?;
         let result = OpenedLog::read(staged.path())?;
-        let (old, new) = (self.opened.session(), result.session());
-        let comparison = compare(old, new, &self.removed, &self.rewrite);
-        refuse_losses(&comparison)?;
-        if result.problems > self.opened.problems {
-            let new = result.problems - self.opened.problems;
-            return Err(StoreError::WouldLose { losses: vec![format!("{new} damaged lines")] });
-        }
+        let comparison = self.compared(result.session())?;
+        refuse_damage(self.opened, &result)?;
         self.copy.stage(transaction, &self.rewrite)?;
         for path in &self.parts {
             stage_filtered(transaction, path, &self.rewrite)?;
+        }
+        Ok(comparison)
+    }
+
+    /// Compares the result with its source.
+    fn compared(&self, result: &Session) -> Result<Comparison, StoreError> {
+        let comparison = compare(self.opened.session(), result, &self.removed, &self.rewrite);
+        refuse_losses(&comparison)?;
+        for (session, but_for) in &self.also {
+            refuse_losses(&compare(session, result, but_for, &self.rewrite))?;
         }
         Ok(comparison)
     }
@@ -285,12 +320,31 @@ pub struct NewSession {
     pub moved: Option<(String, String)>,
 }
 
-fn refuse_losses(comparison: &Comparison) -> Result<(), StoreError> {
+pub(crate) fn refuse_losses(comparison: &Comparison) -> Result<(), StoreError> {
     if comparison.losses.is_empty() {
         return Ok(());
     }
     let losses = comparison.losses.iter().map(ToString::to_string).collect();
     Err(StoreError::WouldLose { losses })
+}
+
+/// Refuses a result that has more damaged lines than its source.
+pub(crate) fn refuse_damage(source: &OpenedLog, result: &OpenedLog) -> Result<(), StoreError> {
+    match result.problems.saturating_sub(source.problems) {
+        0 => Ok(()),
+        new => Err(StoreError::WouldLose { losses: vec![format!("{new} damaged lines")] }),
+    }
+}
+
+/// A draft as it would be read, without a file.
+pub(crate) fn written(
+    opened: &OpenedLog,
+    draft: &Draft<'_>,
+    rewrite: &Rewrite,
+) -> Result<Session, StoreError> {
+    let mut lines = Refold::default();
+    write_draft(opened, draft, rewrite, &mut lines)?;
+    Ok(lines.finish())
 }
 
 pub(crate) fn write_draft(

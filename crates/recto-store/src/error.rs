@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use recto_log::SessionId;
 use recto_session::edit::EditError;
 use thiserror::Error;
 
@@ -74,6 +75,38 @@ pub enum StoreError {
         /// What would be lost, in words.
         losses: Vec<String>,
     },
+    /// An archive cannot be read, or holds what no archive of sessions holds.
+    #[error("{} is no archive of sessions that can be unpacked: {why}", path.display())]
+    BadArchive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Sessions cannot be packed.
+    #[error("{} cannot be packed: {why}", path.display())]
+    CannotPack {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// The home has a session of that id, and it is another one.
+    #[error("the home has a session {session} already, and it is not the same: {}", path.display())]
+    SessionExists {
+        /// The session.
+        session: SessionId,
+        /// Its log, or the file that differs.
+        path: PathBuf,
+    },
+    /// Two sessions have a file of one name, and the contents differ.
+    #[error("{} and {} are not the same", first.display(), second.display())]
+    PartsDiffer {
+        /// That of the first session.
+        first: PathBuf,
+        /// That of the second session.
+        second: PathBuf,
+    },
     /// The system refused. The error names the path.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -104,7 +137,13 @@ impl StoreError {
             StoreError::WouldLose { .. } => {
                 Some("`recto check` says what is wrong with the session, `recto repair` mends it")
             }
+            StoreError::PartsDiffer { .. } => Some("--prefer says whose files to take"),
+            StoreError::SessionExists { .. } => {
+                Some("--new-ids unpacks the sessions as copies with ids of their own")
+            }
             StoreError::Edit(_)
+            | StoreError::BadArchive { .. }
+            | StoreError::CannotPack { .. }
             | StoreError::Secret { .. }
             | StoreError::NotAFile { .. }
             | StoreError::NotADirectory { .. }
@@ -132,6 +171,10 @@ impl StoreError {
             StoreError::TooLarge { .. } => "too-large",
             StoreError::Edit(error) => error.kind(),
             StoreError::WouldLose { .. } => "would-lose",
+            StoreError::BadArchive { .. } => "bad-archive",
+            StoreError::CannotPack { .. } => "cannot-pack",
+            StoreError::SessionExists { .. } => "session-exists",
+            StoreError::PartsDiffer { .. } => "parts-differ",
             StoreError::Io(_) => "io",
         }
     }

@@ -17,6 +17,7 @@ use crate::AgentFile;
 use crate::Home;
 use crate::Inventory;
 use crate::OpenedLog;
+use crate::Prefer;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::edition::Uuids;
@@ -39,9 +40,10 @@ pub(crate) struct SessionCopy {
 }
 
 impl SessionCopy {
-    /// Looks for what belongs to a session, and says where the copies go.
+    /// Looks for what belongs to a session of a home, and says where the copies
+    /// go in another home, or the same.
     pub(crate) fn plan(
-        home: &Home,
+        (home, goal): (&Home, &Home),
         inventory: &Inventory,
         session: &SessionFile,
         new: SessionId,
@@ -67,7 +69,7 @@ impl SessionCopy {
                 // Lists, tasks and old versions of files have the id in their path.
                 let inside = path.strip_prefix(home.root()).ok().and_then(Path::to_str);
                 let Some(inside) = inside else { return Err(StoreError::NotAFile { path }) };
-                home.root().join(inside.replace(&old_name, &new_name))
+                goal.root().join(inside.replace(&old_name, &new_name))
             };
             // The title is given anew.
             if path.ends_with("custom-title.json") {
@@ -118,21 +120,49 @@ impl SessionCopy {
         transaction: &mut Transaction<'_>,
         rewrite: &Rewrite,
     ) -> Result<(), StoreError> {
-        for (from, to) in &self.logs {
+        for (from, to) in self.logs.iter().chain(&self.files) {
             make_parents(transaction, to)?;
-            if is_log(from) {
+            transaction.create(to, |out| SessionCopy::write(from, rewrite, out))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the copy of a file.
+    pub(crate) fn write(
+        from: &Path,
+        rewrite: &Rewrite,
+        out: &mut dyn Write,
+    ) -> Result<(), StoreError> {
+        match from.extension().and_then(|name| name.to_str()) {
+            Some("jsonl") => {
                 let opened = OpenedLog::read(from)?;
-                let draft = Draft::new(&opened.manuscript);
-                transaction.create(to, |out| write_draft(&opened, &draft, rewrite, out))?;
-            } else {
-                let bytes = rewrite.apply(read_small(from)?);
-                transaction.create(to, |out| Ok(out.write_all(&bytes)?))?;
+                write_draft(&opened, &Draft::new(&opened.manuscript), rewrite, out)
+            }
+            Some("json") => Ok(out.write_all(&rewrite.apply(read_small(from)?))?),
+            _ => copy_text(from, rewrite, out),
+        }
+    }
+
+    /// Takes in the parts of another session. Where two go to one place, `choose`
+    /// says which one does.
+    pub(crate) fn join(
+        &mut self,
+        other: SessionCopy,
+        choose: impl Fn(&Path, &Path) -> Result<Prefer, StoreError>,
+    ) -> Result<(), StoreError> {
+        for (kept, added) in [(&mut self.logs, other.logs), (&mut self.files, other.files)] {
+            for (from, to) in added {
+                let Some(clash) = kept.iter_mut().find(|(_, known)| *known == to) else {
+                    kept.push((from, to));
+                    continue;
+                };
+                match choose(&clash.0, &from)? {
+                    Prefer::Second => clash.0 = from,
+                    Prefer::First | Prefer::Neither => {}
+                }
             }
         }
-        for (from, to) in &self.files {
-            make_parents(transaction, to)?;
-            transaction.create(to, |out| copy_text(from, rewrite, out))?;
-        }
+        self.agents.extend(other.agents);
         Ok(())
     }
 
@@ -209,6 +239,12 @@ fn copy_text(from: &Path, rewrite: &Rewrite, out: &mut dyn Write) -> Result<(), 
             return Ok(());
         }
     }
+}
+
+/// Copies a file as it is.
+pub(crate) fn copy_file(from: &Path, out: &mut dyn Write) -> Result<(), StoreError> {
+    std::io::copy(&mut open_file(from)?, out)?;
+    Ok(())
 }
 
 fn is_log(path: &Path) -> bool {

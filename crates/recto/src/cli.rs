@@ -24,6 +24,9 @@ use crate::commands::home::HomeArgs;
 use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
+use crate::commands::merge::MergeArgs;
+use crate::commands::move_session::MoveArgs;
+use crate::commands::pack::PackArgs;
 use crate::commands::plans::PlansArgs;
 use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
@@ -40,6 +43,7 @@ use crate::commands::tools::ToolsArgs;
 use crate::commands::trim::TrimArgs;
 use crate::commands::turns::TurnsArgs;
 use crate::commands::undo::UndoArgs;
+use crate::commands::unpack::UnpackArgs;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -113,6 +117,10 @@ pub(crate) enum Command {
     Repair(RepairArgs),
     Redact(RedactArgs),
     Anonymize(AnonymizeArgs),
+    Merge(MergeArgs),
+    Move(MoveArgs),
+    Pack(PackArgs),
+    Unpack(UnpackArgs),
     Home(HomeArgs),
     Drift(DriftArgs),
     Check(CheckArgs),

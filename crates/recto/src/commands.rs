@@ -20,7 +20,10 @@ pub(crate) mod home;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod merge;
+pub(crate) mod move_session;
 pub(crate) mod overview;
+pub(crate) mod pack;
 pub(crate) mod plans;
 pub(crate) mod redact;
 pub(crate) mod redo;
@@ -37,6 +40,7 @@ pub(crate) mod tools;
 pub(crate) mod trim;
 pub(crate) mod turns;
 pub(crate) mod undo;
+pub(crate) mod unpack;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -91,6 +95,10 @@ pub(crate) fn run(
             anonymize::cmd_anonymize(&home, environment, output, args)
         }
         Some(Command::Fork(args)) => fork::cmd_fork(&home, environment, output, args),
+        Some(Command::Merge(args)) => merge::cmd_merge(&home, environment, output, args),
+        Some(Command::Move(args)) => move_session::cmd_move(&home, environment, output, args),
+        Some(Command::Pack(args)) => pack::cmd_pack(&home, environment, output, args),
+        Some(Command::Unpack(args)) => unpack::cmd_unpack(&home, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),

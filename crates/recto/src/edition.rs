@@ -255,17 +255,24 @@ pub(crate) fn finish(
 ) -> Result<Outcome, CommandError> {
     let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
     let report = carry_out(home, environment, output, source, goal, is_dry, job)?;
+    tell(output, &report, (name, source.session.id), &notes, details)
+}
+
+/// Tells what an edit did, or would do.
+pub(crate) fn tell(
+    output: &mut Output,
+    report: &Report,
+    (name, source): (&str, SessionId),
+    notes: &[String],
+    details: Vec<(&'static str, Vec<u8>)>,
+) -> Result<Outcome, CommandError> {
     if output.json {
-        let object = ObjectWriter::new()
-            .string("operation", name)
-            .string("source", &source.session.id.to_string());
-        let notes = notes.iter().fold(ArrayWriter::new(), |all, note| all.string(note));
-        let object = report.add_to(object).json("notes", &notes.finish());
+        let object = report.json(name, source, notes);
         let object =
             details.into_iter().fold(object, |object, (key, json)| object.json(key, &json));
         output.json_line(object)?;
     } else {
-        for note in &notes {
+        for note in notes {
             output.line(note)?;
         }
         report.text(output)?;
@@ -302,6 +309,19 @@ pub(crate) fn carry_out(
             parts.iter().filter(|path| **path != source.session.path).cloned().collect();
         edit = edit.filtered(home, filter, &parts);
     }
+    publish(home, environment, output, source, &edit, (name, arguments), is_dry)
+}
+
+/// Publishes an edit, or finds out what it would do.
+pub(crate) fn publish(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    source: &Source,
+    edit: &Edit<'_>,
+    (name, arguments): (&str, Vec<String>),
+    is_dry: bool,
+) -> Result<Report, CommandError> {
     let session = match &edit.destination {
         Destination::InPlace { .. } => source.session.id,
         Destination::New { session, .. } => *session,
@@ -337,15 +357,15 @@ pub(crate) fn carry_out(
 
 /// What an edit did, or would do.
 pub(crate) struct Report {
-    session: SessionId,
-    path: PathBuf,
-    is_in_place: bool,
+    pub(crate) session: SessionId,
+    pub(crate) path: PathBuf,
+    pub(crate) is_in_place: bool,
     /// Lines removed, changed and added.
-    counts: (usize, usize, usize),
-    copied_files: u64,
-    comparison: Comparison,
+    pub(crate) counts: (usize, usize, usize),
+    pub(crate) copied_files: u64,
+    pub(crate) comparison: Comparison,
     /// The operation; none if nothing was done.
-    operation: Option<OperationId>,
+    pub(crate) operation: Option<OperationId>,
 }
 
 impl Report {
@@ -355,6 +375,14 @@ impl Report {
 
     pub(crate) fn percent_after(&self) -> f64 {
         self.comparison.percent_after
+    }
+
+    /// What every edit of a session tells.
+    pub(crate) fn json(&self, name: &str, source: SessionId, notes: &[String]) -> ObjectWriter {
+        let object =
+            ObjectWriter::new().string("operation", name).string("source", &source.to_string());
+        let notes = notes.iter().fold(ArrayWriter::new(), |all, note| all.string(note));
+        self.add_to(object).json("notes", &notes.finish())
     }
 
     /// Adds what every edit tells to a JSON object.

@@ -1,8 +1,12 @@
-//! The file that a user means, and the word by which logs that name it are found.
+//! The file that a user means, and the word by which logs that name it are found;
+//! the directory that a user means.
 
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
 
 /// A file as the user named it, to be compared with paths in logs.
 #[derive(Debug)]
@@ -66,6 +70,27 @@ impl WantedFile {
 fn parts(path: &str) -> Vec<String> {
     let parts = path.split(['/', '\\']).filter(|part| !part.is_empty());
     parts.map(str::to_owned).collect()
+}
+
+/// A directory that is there, as the client names it: without links.
+pub(crate) fn real_directory(path: &Path) -> Result<String, CommandError> {
+    let missing = |why: String| {
+        CommandError::user("not-found", format!("{}: {why}", path.display()))
+            .with_hint("name a directory that is there")
+    };
+    let real = path.canonicalize().map_err(|error| missing(error.to_string()))?;
+    if !real.is_dir() {
+        return Err(missing("is not a directory".to_owned()));
+    }
+    Ok(real.to_string_lossy().into_owned())
+}
+
+/// A directory that need not be there: without links if it is, else as it is
+/// called.
+pub(crate) fn directory_or_name(environment: &Environment, path: &Path) -> String {
+    let base = environment.working_directory.as_deref().unwrap_or(Path::new("/"));
+    let path = path.canonicalize().unwrap_or_else(|_| without_dots(&base.join(path)));
+    path.to_string_lossy().into_owned()
 }
 
 /// The path without `.` and `..`, by its text alone.

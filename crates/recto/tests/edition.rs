@@ -12,7 +12,7 @@ use crate::support::TestHome;
 use crate::support::repository;
 
 /// Contents of all files of a folder, by their path in it.
-fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(directory) = waiting.pop() {
@@ -30,7 +30,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// A home with what a client recorded.
-fn recorded(scenario: &str) -> TestHome {
+pub(crate) fn recorded(scenario: &str) -> TestHome {
     let test = TestHome::empty();
     let source = repository().join("fixtures/corpus").join(scenario).join("home/.claude");
     for (path, content) in tree(&source) {
@@ -42,13 +42,13 @@ fn recorded(scenario: &str) -> TestHome {
     test
 }
 
-fn edited(test: &TestHome, arguments: &[&str]) -> Value {
+pub(crate) fn edited(test: &TestHome, arguments: &[&str]) -> Value {
     let run = test.run(arguments);
     assert_eq!(run.code, 0, "{arguments:?}: {}", run.shown());
     run.json().remove(0)
 }
 
-fn messages(test: &TestHome, session: &str, version: &str) -> String {
+pub(crate) fn messages(test: &TestHome, session: &str, version: &str) -> String {
     let run = test.run(&["request", session, "--as", version, "--json"]);
     run.json()[0]["messages"].to_string()
 }

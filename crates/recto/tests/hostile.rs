@@ -437,3 +437,18 @@ fn exported_documents_are_harmless() {
     let json = test.run(&["export", "latest", "--to", "json"]).stdout;
     serde_json::from_str::<serde_json::Value>(&json).unwrap();
 }
+
+#[test]
+fn moves_and_archives_are_harmless() {
+    let test = TestHome::empty();
+    let mut log = SessionBuilder::new(&session_id(1), Client::V2_1_325);
+    log = log.cwd(&format!("/w-directory{}", texts().concat()));
+    log = log.prompt(&format!("w-prompt{}", texts().concat())).answer("y");
+    test.home.add(&log, hours_ago(1));
+    let arguments = ["move", "latest", "/w-new", "--even-if-missing", "--dry-run"];
+    check(&test, &arguments, &["w-directory", "w-new"]);
+    assert_eq!(test.run(&["pack", "latest", "-o", "x.recto"]).code, 0);
+    for arguments in [&["--list"][..], &["--list", "--json"], &["--new-ids", "--dry-run"]] {
+        check(&test, &[&["unpack", "x.recto"], arguments].concat(), &["w-directory", "w-prompt"]);
+    }
+}

@@ -3,6 +3,7 @@
 //! | module | what it holds the program to |
 //! |---|---|
 //! | `edition` | edits of sessions: copies, forks, what they share |
+//! | `moving`, `packing`, `merging` | sessions in other directories and homes, and two in one |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
 //! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued` | what each command prints, in a few snapshots |
@@ -38,8 +39,11 @@ mod files;
 mod home;
 mod hostile;
 mod ls;
+mod merging;
+mod moving;
 mod overflow;
 mod overview;
+mod packing;
 mod plans;
 mod queued;
 mod reference;

@@ -19,6 +19,8 @@ use recto_log::Patch;
 use recto_log::SessionId;
 use recto_log::UUID_LENGTH;
 use recto_log::json::Object;
+use recto_log::json::Step;
+use recto_log::json::Value;
 use recto_log::uuids_in;
 use sha2::Digest;
 use sha2::Sha256;
@@ -149,7 +151,7 @@ impl Rewrite {
         };
         let said = object.get("message").map(|message| range_in(&line, message.bytes()));
         let is_result = object.str("type").is_some_and(|name| name == "user");
-        let moved = self.moved_directory(&object);
+        let moved = self.moved_directories(&object);
         let agent = object.str("agentId").and_then(|id| self.new_agent(&id));
         let mut line = line;
         for (start, old) in self.found(&line, said.clone(), is_result) {
@@ -157,10 +159,11 @@ impl Rewrite {
             line[start..start + UUID_LENGTH].copy_from_slice(new.as_bytes());
         }
         let mut line = self.with_new_agents(line, said);
-        for (key, value) in [("cwd", moved), ("agentId", agent)] {
-            if let Some(value) = value
-                && let Ok(mut patch) = Patch::new(&line)
-                && patch.set_string(&[key.into()], &value).is_ok()
+        let agent = agent.map(|agent| (vec!["agentId".to_owned()], agent));
+        for (path, value) in moved.into_iter().chain(agent) {
+            let path: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
+            if let Ok(mut patch) = Patch::new(&line)
+                && patch.set_string(&path, &value).is_ok()
             {
                 line = patch.finish();
             }
@@ -208,11 +211,32 @@ impl Rewrite {
         line
     }
 
-    fn moved_directory(&self, object: &Object<'_>) -> Option<String> {
+    /// Where a directory is now, if it was moved.
+    pub fn moved(&self, directory: &str) -> Option<String> {
         let (old, new) = self.directory.as_ref()?;
-        let directory = object.str("cwd")?;
         let rest = directory.strip_prefix(old.as_str())?;
         (rest.is_empty() || rest.starts_with(['/', '\\'])).then(|| format!("{new}{rest}"))
+    }
+
+    /// The fields of a line that name a directory that was moved, with what they
+    /// shall say: the working directory, and what lines about worktrees name.
+    fn moved_directories(&self, object: &Object<'_>) -> Vec<(Vec<String>, String)> {
+        if self.directory.is_none() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for key in ["cwd", "relocatedCwd"] {
+            if let Some(new) = object.str(key).and_then(|old| self.moved(&old)) {
+                found.push((vec![key.to_owned()], new));
+            }
+        }
+        let worktree = object.get("worktreeSession").map(Value::members);
+        for member in worktree.into_iter().flatten() {
+            if let Some(new) = member.value.as_str().and_then(|old| self.moved(&old)) {
+                found.push((vec!["worktreeSession".to_owned(), member.key().into_owned()], new));
+            }
+        }
+        found
     }
 }
 
@@ -290,6 +314,17 @@ mod tests {
         assert_eq!(applied(&rewrite, &line("/w/app")), line("/new"));
         assert_eq!(applied(&rewrite, &line("/w/app/sub")), line("/new/sub"));
         assert_eq!(applied(&rewrite, &line("/w/application")), line("/w/application"));
+    }
+
+    #[test]
+    fn lines_about_worktrees_follow_the_directory() {
+        let rewrite = Rewrite::none().with_directory("/w/app", "/new");
+        let line = |root: &str| {
+            format!(
+                r#"{{"type":"worktree-state","worktreeSession":{{"originalCwd":"{root}","worktreePath":"{root}/.claude/worktrees/x","name":"/w/apple"}},"relocatedCwd":"{root}/x"}}"#
+            )
+        };
+        assert_eq!(applied(&rewrite, &line("/w/app")), line("/new"));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::edition::Source;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::file_path;
 use crate::output::Output;
 
 /// Copy a session
@@ -65,11 +66,7 @@ pub(crate) fn cmd_clone(
     };
     if let Some(to) = &args.to {
         arguments.extend(["--to".to_owned(), to.display().to_string()]);
-        let directory = to.canonicalize().map_err(|error| {
-            CommandError::user("not-found", error.to_string())
-                .with_hint("--to takes a directory that is there")
-        })?;
-        let directory = directory.to_string_lossy().into_owned();
+        let directory = file_path::real_directory(to)?;
         new.project = home.project(&ProjectKey::of_path(&directory));
         let old = edition::directory_of(&source);
         new.moved = old.map(|old| (old, directory));

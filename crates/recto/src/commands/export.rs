@@ -52,7 +52,7 @@ use crate::text::plural;
 /// Without --out the document goes to standard output.
 ///
 /// With --redact, secrets such as keys, tokens and passwords are replaced by
-/// [REDACTED:rule:hash]. The hash tells which of them are the same. A secret of an
+/// `[REDACTED:rule:hash]`. The hash tells which of them are the same. A secret of an
 /// unknown form, with nothing beside it that says what it is, stays: look through the
 /// document before you give it away.
 ///

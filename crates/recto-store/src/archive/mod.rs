@@ -1,0 +1,39 @@
+//! Archives of sessions: a tar of `manifest.json` and all files of the sessions,
+//! compressed with zstd.
+//!
+//! The manifest comes first and says everything: each file with its role, its
+//! size, its hash and its time. Where a file goes follows from its role, the id
+//! of its session and a checked name, never from a path in the archive. What the
+//! manifest does not name, or names otherwise, makes the whole archive refused
+//! before anything is published.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `manifest` | what an archive says of itself, and what may be said |
+//! | `pack` | writing one |
+//! | `extract` | reading one into a folder, with every check |
+//! | `unpack` | from the folder into a home |
+
+mod extract;
+mod manifest;
+mod pack;
+mod unpack;
+
+#[cfg(test)]
+mod archive_tests;
+
+pub use extract::Extracted;
+pub use extract::read_manifest;
+pub use manifest::Manifest;
+pub use manifest::PackedFile;
+pub use manifest::PackedSession;
+pub use manifest::Role;
+pub use pack::Package;
+pub use unpack::Arrival;
+pub use unpack::Ids;
+pub use unpack::UnpackedSession;
+
+/// The name of the first entry.
+const MANIFEST: &str = "manifest.json";
+/// The largest manifest, which is read as a whole: about 200,000 files.
+const LARGEST_MANIFEST: u64 = 64 * 1024 * 1024;

@@ -1,0 +1,213 @@
+//! `recto move`: sessions of a directory that has another name now.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use recto_log::json::ObjectWriter;
+use recto_session::edit::Comparison;
+use recto_session::edit::EditError;
+use recto_store::Home;
+use recto_store::MovedSession;
+use recto_store::Relocation;
+use recto_store::StoreError;
+use recto_store::publish::Intent;
+use recto_store::publish::Operation;
+
+use crate::editing;
+use crate::edition::Report;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::file_path;
+use crate::output::Output;
+use crate::target;
+use crate::text::one_line;
+use crate::text::plural;
+
+/// Move sessions to another directory
+///
+/// For a project that was renamed or moved, so that the client finds its
+/// sessions again. The log goes where the client looks for sessions of the new
+/// directory, with the session's folder and the logs of its subagents; the
+/// working directory in its lines becomes the new one. Ids, times and what was
+/// said stay. A file that is there is never replaced.
+///
+/// With --project all sessions of a directory and of those below it are moved,
+/// worktrees included, with what the client remembers of the project.
+///
+/// Examples:
+///   recto move 3f2a ~/work/new-name
+///   recto move --project ~/work/old-name ~/work/new-name
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment, allow_missing_positional = true)]
+pub(crate) struct MoveArgs {
+    /// The session
+    #[arg(required_unless_present = "project", conflicts_with = "project")]
+    session: Option<String>,
+    /// The directory that the sessions shall belong to
+    directory: PathBuf,
+    /// Move all sessions of this directory, which need not exist any more
+    #[arg(long, value_name = "OLD_DIRECTORY")]
+    project: Option<PathBuf>,
+    /// Move them though the new directory does not exist yet
+    #[arg(long)]
+    even_if_missing: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn cmd_move(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &MoveArgs,
+) -> Result<Outcome, CommandError> {
+    let new = new_directory(environment, args)?;
+    let inventory = home.inventory();
+    let (relocation, arguments) = match (&args.session, &args.project) {
+        (_, Some(old)) => {
+            let old = file_path::directory_or_name(environment, old);
+            if old == new {
+                return Err(StoreError::from(EditError::NothingToDo).into());
+            }
+            let relocation = home.plan_project_move(&inventory, &old, &new)?;
+            if relocation.sessions.is_empty() && relocation.memory.is_empty() {
+                let message = format!("no session belongs to {}", one_line(&old));
+                return Err(CommandError::user("not-found", message)
+                    .with_hint("`recto ls --json` says which directory a session belongs to"));
+            }
+            (relocation, vec!["--project".to_owned(), old, new.clone()])
+        }
+        (session, None) => {
+            let text = session.as_deref().unwrap_or_default();
+            let target = target::find(home, &inventory, environment, text)?;
+            let session = editing::session_of(&target)?;
+            let relocation = home.plan_move(&inventory, session, &new)?;
+            let is_there = |moved: &MovedSession| {
+                moved.old_directory.as_ref() == Some(&new) && moved.log() == moved.session.path
+            };
+            if relocation.sessions.iter().all(is_there) {
+                return Err(StoreError::from(EditError::NothingToDo).into());
+            }
+            (relocation, vec![text.to_owned(), new.clone()])
+        }
+    };
+    for moved in &relocation.sessions {
+        editing::may_edit(home, environment, &moved.session)?;
+    }
+    let (comparisons, operation) = if args.dry_run {
+        let all: Result<Vec<Comparison>, StoreError> =
+            relocation.sessions.iter().map(MovedSession::preview).collect();
+        (all?, None)
+    } else {
+        let (comparisons, operation) = publish(home, environment, output, &relocation, arguments)?;
+        (comparisons, Some(operation))
+    };
+    tell(home, output, &relocation, &comparisons, operation.as_ref())?;
+    Ok(Outcome::Done)
+}
+
+fn publish(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    relocation: &Relocation,
+    arguments: Vec<String>,
+) -> Result<(Vec<Comparison>, Operation), CommandError> {
+    let mut journal = editing::open_journal(environment, output)?;
+    let one = match relocation.sessions.as_slice() {
+        [one] => Some(one.session.id),
+        _ => None,
+    };
+    let mut transaction = journal.begin(Intent {
+        home,
+        name: "move",
+        arguments,
+        time: environment.now(),
+        source: one,
+        result: one,
+        directories: Vec::new(),
+    })?;
+    let comparisons = relocation.stage(&mut transaction)?;
+    // A client may have been started meanwhile.
+    for moved in &relocation.sessions {
+        editing::may_edit(home, environment, &moved.session)?;
+    }
+    Ok((comparisons, transaction.commit()?))
+}
+
+/// The new directory, as the client would name it.
+fn new_directory(environment: &Environment, args: &MoveArgs) -> Result<String, CommandError> {
+    if args.even_if_missing {
+        return Ok(file_path::directory_or_name(environment, &args.directory));
+    }
+    file_path::real_directory(&args.directory).map_err(|error| {
+        error.with_hint("--even-if-missing moves the sessions of a directory that comes later")
+    })
+}
+
+fn tell(
+    home: &Home,
+    output: &mut Output,
+    relocation: &Relocation,
+    comparisons: &[Comparison],
+    operation: Option<&Operation>,
+) -> Result<(), CommandError> {
+    let kept = relocation.kept_memory.iter();
+    let notes: Vec<String> = kept
+        .map(|path| {
+            format!("{} stays, because other sessions do", one_line(&editing::in_home(home, path)))
+        })
+        .collect();
+    for (moved, comparison) in relocation.sessions.iter().zip(comparisons) {
+        if output.json {
+            output.json_line(json(moved, comparison, operation, &notes))?;
+        } else {
+            let old = moved.old_directory.as_deref().unwrap_or("(unknown)");
+            let (old, new) = (one_line(old), one_line(&moved.directory));
+            output.line(&format!("{}  {old} -> {new}", moved.session.id))?;
+        }
+    }
+    if output.json {
+        return Ok(());
+    }
+    for note in &notes {
+        output.line(note)?;
+    }
+    let files = relocation.sessions.iter().map(|moved| moved.files.len()).sum::<usize>();
+    let what = format!(
+        "{} ({})",
+        plural(relocation.sessions.len() as u64, "session"),
+        plural((files + relocation.memory.len()) as u64, "file")
+    );
+    match operation {
+        Some(operation) => output.line(&format!(
+            "moved {what} (operation {}; `recto undo` takes it back)",
+            operation.id
+        )),
+        None => output.line(&format!("would move {what}; nothing was changed (--dry-run)")),
+    }
+}
+
+fn json(
+    moved: &MovedSession,
+    comparison: &Comparison,
+    operation: Option<&Operation>,
+    notes: &[String],
+) -> ObjectWriter {
+    let directories = ObjectWriter::new()
+        .string_or_null("before", moved.old_directory.as_deref())
+        .string("after", &moved.directory)
+        .finish();
+    let report = Report {
+        session: moved.session.id,
+        path: moved.log().to_owned(),
+        is_in_place: false,
+        counts: (0, moved.changed_lines, 0),
+        copied_files: moved.files.len().saturating_sub(1) as u64,
+        comparison: comparison.clone(),
+        operation: operation.map(|operation| operation.id),
+    };
+    report.json("move", moved.session.id, notes).json("cwd", &directories)
+}
