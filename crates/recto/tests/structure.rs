@@ -253,6 +253,7 @@ fn every_field_of_json_output_is_documented() {
     let test = working();
     test.home.announce(FIX, "busy");
     let docs = SessionBuilder::new(DOCS, Client::V2_1_325).prompt("Hello").answer("Hello");
+    let docs = docs.prompt("More").answer("That is all.");
     test.home.add(&docs, hours_ago(1000));
     let damaged = test.home.write("damaged.jsonl", "{torn\n");
     let unknown = test.home.write("unknown.jsonl", "{\"type\":\"hologram\"}\n");
@@ -265,8 +266,8 @@ fn every_field_of_json_output_is_documented() {
         ("recto files PATH", &["files", file, "--json"][..]),
         ("recto blame", &["blame", "--json", written.to_str().unwrap()]),
         ("recto scratch", &["scratch", FIX, "--json"]),
-        ("Edits", &["fork", FIX, "--at", "1", "--json"]),
-        ("Edits", &["trim", FIX, "--to-tokens", "1", "--dry-run", "--json"]),
+        ("Edits", &["fork", DOCS, "--at", "1", "--json"]),
+        ("Edits", &["strip", DOCS, "--turns", "1", "--dry-run", "--json"]),
         ("recto", &["--json"]),
         ("recto ls", &["ls", "--json"]),
         ("recto pack", &["pack", FIX, "-o", "x.recto", "--json"]),
