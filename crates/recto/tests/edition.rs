@@ -254,6 +254,7 @@ fn secrets_go_from_the_log_and_from_what_belongs_to_it() {
     assert_eq!(check.code, 1, "{}", check.shown());
     assert!(check.stdout.contains("[REDACTED:github-pat:"), "{}", check.stdout);
     assert!(!check.stdout.contains(&secret));
+    assert!(check.stdout.contains("long.txt, line 2"), "{}", check.stdout);
     let before = tree(test.home.path());
     let told = edited(&test, &["redact", id, "--json"]);
     let new = told["result"]["id"].as_str().unwrap();

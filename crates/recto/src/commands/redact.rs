@@ -1,6 +1,7 @@
 //! `recto redact`: a session without its secrets.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -27,6 +28,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Output;
+use crate::overflow::each_line;
 use crate::redaction::collect;
 use crate::text::Column;
 use crate::text::Table;
@@ -104,6 +106,8 @@ pub(crate) fn refused(error: RedactError) -> CommandError {
 
 /// What was found in a line.
 struct Found {
+    /// The name of the file, if it is not the log of the session.
+    file: Option<String>,
     line: u64,
     finding: Finding,
 }
@@ -117,8 +121,14 @@ pub(crate) fn cmd_redact(
     let source = Source::open(home, environment, &args.session)?;
     let parts = home.parts_of(&source.inventory, &source.session)?.files;
     let redactor = Arc::new(collect(args.redactor()?, &parts)?);
-    let (found, thinking) = look(&source.opened, &redactor);
-    if args.check {
+    let (mut found, thinking) = look(&source.opened, &redactor);
+    for part in parts.iter().filter(|path| **path != source.session.path) {
+        // The client puts old versions of files back as they are.
+        if !part.starts_with(home.file_history()) {
+            look_beside(part, &redactor, &mut found)?;
+        }
+    }
+    if args.check || found.is_empty() {
         return tell(output, &found);
     }
     let mut draft = Draft::new(&source.opened.manuscript);
@@ -162,12 +172,33 @@ fn look(opened: &OpenedLog, redactor: &Redactor) -> (Vec<Found>, Vec<NodeId>) {
         let Some(bytes) = opened.bytes(line.span) else { continue };
         let Redacted::Changed(change) = redactor.line(&bytes) else { continue };
         let number = place as u64 + 1;
-        found.extend(change.findings.into_iter().map(|finding| Found { line: number, finding }));
+        let told = |finding| Found { file: None, line: number, finding };
+        found.extend(change.findings.into_iter().map(told));
         if matches!(change.thinking, ThinkingChange::RemoveLine) {
             thinking.extend(opened.manuscript.node_at(place));
         }
     }
     (found, thinking)
+}
+
+/// Goes through a file beside the log.
+fn look_beside(
+    path: &Path,
+    redactor: &Redactor,
+    found: &mut Vec<Found>,
+) -> Result<(), CommandError> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut number = 0;
+    each_line(path, |line| {
+        number += 1;
+        let findings = match redactor.line(line.as_bytes()) {
+            Redacted::Changed(change) => change.findings,
+            Redacted::Unchanged => redactor.text(line).findings,
+        };
+        let told = |finding| Found { file: name.clone(), line: number, finding };
+        found.extend(findings.into_iter().map(told));
+        Ok(())
+    })
 }
 
 /// How often each rule fits, as lines of a table.
@@ -197,6 +228,7 @@ fn tell(output: &mut Output, found: &[Found]) -> Result<Outcome, CommandError> {
             let object = ObjectWriter::new()
                 .string("rule", &finding.rule)
                 .string("hash", &finding.hash)
+                .string_or_null("file", one.file.as_deref())
                 .number("line", one.line)
                 .string("key", &finding.key)
                 .number("length", finding.length as u64)
@@ -210,7 +242,8 @@ fn tell(output: &mut Output, found: &[Found]) -> Result<Outcome, CommandError> {
         for one in found {
             let finding = &one.finding;
             output.line(&format!(
-                "line {}  {}  in {}",
+                "{}line {}  {}  in {}",
+                one.file.as_ref().map_or(String::new(), |file| format!("{}, ", one_line(file))),
                 count(one.line),
                 one_line(&finding.placeholder()),
                 one_line(&finding.key)
