@@ -40,11 +40,11 @@ pub(crate) const EDITS: &[Edit] = &[
     },
     Edit {
         words: &["trim", "{session}", "--tool-results"],
-        sources: &["2.0.50/S2", "2.1.29/S2par", "2.1.200/S2par", "2.1.325/S2"],
+        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/S2", "2.1.325/S2"],
     },
     Edit {
         words: &["trim", "{session}", "--tool-results", "older-than", "1", "larger-than", "10"],
-        sources: &["2.0.50/S9", "2.1.29/S4", "2.1.200/I8", "2.1.325/S9"],
+        sources: &["2.0.50/S9", "2.1.29/S9", "2.1.200/S9", "2.1.325/S9"],
     },
     Edit {
         words: &["trim", "{session}", "--tool-results", "--drop"],
@@ -56,7 +56,7 @@ pub(crate) const EDITS: &[Edit] = &[
     },
     Edit {
         words: &["trim", "{session}", "--tool-results", "--in-place"],
-        sources: &["2.0.50/S4", "2.1.325/S2par"],
+        sources: &["2.0.50/S2", "2.1.325/S2"],
     },
     Edit {
         words: &["trim", "{session}", "--images"],

@@ -19,6 +19,8 @@ pub(super) const INTERRUPTED: &str = "[Tool call interrupted: the session ended 
 
 /// Stands for the text that explains plan mode.
 pub(super) const PLAN_MODE: &str = "[client text: plan mode]";
+/// Stands for what is said after each file that is read.
+pub(super) const READING: &str = "[client text: reading files]";
 /// The end of what is told in passing.
 pub(super) const AMBIENT: &str = "\n\nThis is ambient context — do not narrate it to the user unless they ask or it is directly relevant to their request.";
 /// How agents are started together.

@@ -103,7 +103,7 @@ fn add_turn(
 /// Whether a reminder beside a result goes into the result's own text.
 fn folds(result: &Piece, reminder: &Reminder, generation: Generation) -> bool {
     let content = result.get("content");
-    generation >= Generation::V2_1_100
+    generation >= Generation::V2_1_0
         && reminder.folds
         && content.is_some_and(|content| {
             content.is_string() || (generation == Generation::V2_1_300 && content.is_array())
