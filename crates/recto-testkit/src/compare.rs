@@ -91,9 +91,13 @@ fn normal(messages: &Value) -> Vec<Value> {
 
 fn name_plan_mode(text: &str) -> String {
     let Some(start) = text.find("Plan mode is active. ") else { return text.into() };
-    let last_words = "tie any loose ends before implementation begins.";
-    let end = match text[start..].find(last_words) {
-        Some(at) => Some(start + at + last_words.len()),
+    let last_words = [
+        "tie any loose ends before implementation begins.",
+        "until the user has confirmed the plan.",
+    ];
+    let end_of = |words: &&str| Some(start + text[start..].find(words)? + words.len());
+    let end = match last_words.iter().find_map(end_of) {
+        Some(end) => Some(end),
         None => text[start..].rfind("[client plan mode text ").and_then(|placeholder| {
             let placeholder = start + placeholder;
             Some(placeholder + text[placeholder..].find(']')? + 1)

@@ -76,6 +76,8 @@ pub(crate) enum Verdict {
     NotGood(String),
     /// The edit has nothing to do, or says that it cannot be done.
     Skipped(String),
+    /// It was not asked.
+    NotAsked,
     /// It could not be asked.
     Failed(String),
 }
@@ -95,6 +97,8 @@ pub(crate) struct Means<'a> {
 pub(crate) enum Known {
     Use,
     AskAgain,
+    /// Ask nothing that is not known.
+    AskNothing,
 }
 
 /// Runs all cases in all clients, and tells of each when it is done.
@@ -105,7 +109,7 @@ pub(crate) fn run(
     tell: impl Fn(&Row) + Sync,
 ) -> Vec<Row> {
     let jobs: Vec<(&Case, &String)> =
-        clients.iter().flat_map(|client| cases.iter().map(move |case| (case, client))).collect();
+        cases.iter().flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
     let next = Mutex::new(0..jobs.len());
     let rows = Mutex::new(Vec::new());
     let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -146,9 +150,17 @@ fn row(case: &Case, client: &str, means: Means<'_>) -> Row {
 }
 
 fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Result<Verdict> {
-    let prepared = match case.prepare(means.recto, means.workspace)? {
-        Preparation::Ready(prepared) => prepared,
-        Preparation::Skipped(why) => return Ok(Verdict::Skipped(why)),
+    let place = answers::place_of_edit(case, client, means.recto)?;
+    let known = match place.as_ref().filter(|_| means.known != Known::AskAgain) {
+        Some(place) => answers::kept_edit(place, case, means.workspace)?,
+        None => None,
+    };
+    let (prepared, known) = match known {
+        Some((prepared, outcome)) => (prepared, Some(outcome)),
+        None => match case.prepare(means.recto, means.workspace)? {
+            Preparation::Ready(prepared) => (prepared, None),
+            Preparation::Skipped(why) => return Ok(Verdict::Skipped(why)),
+        },
     };
     let cwd = match case.cwd() {
         Some(cwd) => cwd.to_owned(),
@@ -168,15 +180,25 @@ fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Re
         environment: case.environment(),
         workspace: means.workspace,
     };
-    let place = answers::place(&question)?;
-    let outcome = match answers::kept(&place).filter(|_| means.known == Known::Use) {
-        Some(outcome) => outcome,
-        None => {
+    let outcome = match (known, place) {
+        (Some(outcome), _) => outcome,
+        (None, Some(_)) if means.known == Known::AskNothing => return Ok(Verdict::NotAsked),
+        (None, Some(place)) => {
             let outcome = resume(&question)?;
-            if prepared.before.is_none() {
-                answers::keep(&place, &outcome)?;
-            }
+            answers::keep_edit(&place, &prepared, &outcome)?;
             outcome
+        }
+        (None, None) => {
+            let place = answers::place(&question)?;
+            match answers::kept(&place).filter(|_| means.known != Known::AskAgain) {
+                Some(outcome) => outcome,
+                None if means.known == Known::AskNothing => return Ok(Verdict::NotAsked),
+                None => {
+                    let outcome = resume(&question)?;
+                    answers::keep(&place, &outcome)?;
+                    outcome
+                }
+            }
         }
     };
     row.did = outcome.name();

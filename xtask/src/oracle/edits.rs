@@ -9,8 +9,9 @@ pub(crate) struct Edit {
     pub(crate) sources: &'static [&'static str],
 }
 
-/// What is done with every damaged log of the corpus.
-pub(crate) const REPAIR: &[&str] = &["repair", "{session}", "--all-clients"];
+/// What is done with every damaged log of the corpus. It is done in place: clients
+/// 2.1.0 to 2.1.99 hang as long as any log of the project has a cycle.
+pub(crate) const REPAIR: &[&str] = &["repair", "{session}", "--all-clients", "--in-place"];
 
 /// All edits of whole sessions. To add one, add a row.
 pub(crate) const EDITS: &[Edit] = &[
@@ -40,7 +41,12 @@ pub(crate) const EDITS: &[Edit] = &[
     },
     Edit {
         words: &["trim", "{session}", "--tool-results"],
-        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/S2", "2.1.325/S2"],
+        sources: &[
+            "2.0.50/S2",
+            "2.1.29/I13/resume-db10cf93-6e94-4a7a-af7a-72189caf629a.json",
+            "2.1.200/S2",
+            "2.1.325/S2",
+        ],
     },
     Edit {
         words: &["trim", "{session}", "--tool-results", "older-than", "1", "larger-than", "10"],
@@ -87,7 +93,7 @@ pub(crate) const EDITS: &[Edit] = &[
     },
     Edit {
         words: &["strip", "{session}", "--tools", "Read"],
-        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/S2par", "2.1.325/S2par"],
+        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/S2", "2.1.325/S2"],
     },
     Edit {
         words: &["strip", "{session}", "--meta"],
@@ -119,10 +125,10 @@ pub(crate) const EDITS: &[Edit] = &[
     },
     Edit {
         words: &["compress", "{session}", "--before", "2", "--in-place"],
-        sources: &["2.0.50/I10", "2.1.325/I7"],
+        sources: &["2.0.50/S4", "2.1.325/I7"],
     },
     Edit {
-        words: REPAIR,
+        words: &["repair", "{session}", "--all-clients"],
         sources: &[
             "2.0.50/S2",
             "2.0.50/I7kill",
@@ -136,10 +142,7 @@ pub(crate) const EDITS: &[Edit] = &[
             "2.1.325/I7",
         ],
     },
-    Edit {
-        words: &["repair", "{session}", "--all-clients", "--in-place"],
-        sources: &["2.1.29/S2par", "2.1.325/S2par"],
-    },
+    Edit { words: REPAIR, sources: &["2.1.29/S2par", "2.1.325/S2par"] },
     Edit {
         words: &["rename", "{session}", "Another title"],
         sources: &["2.0.50/S5p", "2.1.29/I8", "2.1.200/Ititle", "2.1.325/Ititle"],

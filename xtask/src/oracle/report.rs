@@ -12,6 +12,7 @@ pub(crate) fn line(row: &Row) -> String {
         Verdict::Differs(why) => ("DIFFERS", format!("\n  {why}")),
         Verdict::NotGood(why) => ("NOT GOOD", format!("\n  {why}")),
         Verdict::Skipped(why) => ("skipped", format!("\n  {why}")),
+        Verdict::NotAsked => ("not asked", String::new()),
         Verdict::Failed(why) => ("FAILED", format!("\n  {why}")),
     };
     let refused = row.refused.as_ref().map_or(String::new(), |why| format!("  API: {why}"));
@@ -59,7 +60,8 @@ fn counts(title: &str, rows: &[&Row], group: impl Fn(&Row) -> String) -> String 
         for name in [name, "all".into()] {
             let count = table.entry((name, &row.client)).or_default();
             count.good += usize::from(row.verdict == Verdict::Equal);
-            count.asked += usize::from(!matches!(row.verdict, Verdict::Skipped(_)));
+            let is_asked = !matches!(row.verdict, Verdict::Skipped(_) | Verdict::NotAsked);
+            count.asked += usize::from(is_asked);
         }
     }
     groups.push("all".into());
@@ -102,12 +104,19 @@ pub(crate) fn page(rows: &[Row]) -> String {
          [the oracle](../docs/concepts/oracle.md) for what this proves.\n\n## Equal\n\n",
     );
     text += &summary(rows);
+    let unasked = rows.iter().filter(|row| row.verdict == Verdict::NotAsked).count();
+    if unasked > 0 {
+        text += &format!(
+            "\n{unasked} of {} questions were not asked; their cells are empty below.\n",
+            rows.len()
+        );
+    }
     let (edited, plain) = parts(rows);
     text += "\n## What is not\n\n";
     let mut misses: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for row in rows {
         let why = match &row.verdict {
-            Verdict::Equal => continue,
+            Verdict::Equal | Verdict::NotAsked => continue,
             Verdict::Differs(_) => "differs".into(),
             Verdict::NotGood(why) | Verdict::Skipped(why) | Verdict::Failed(why) => {
                 format!("{}: {}", result(row), why.replace('\n', " "))
@@ -130,11 +139,21 @@ pub(crate) fn page(rows: &[Row]) -> String {
         });
         match row.verdict {
             Verdict::Skipped(_) => "skipped".into(),
-            _ => format!("{} {}{reach}", did(row), result(row)),
+            Verdict::NotAsked => String::new(),
+            Verdict::Equal | Verdict::Differs(_) | Verdict::NotGood(_) | Verdict::Failed(_) => {
+                format!("{} {}{reach}", did(row), result(row))
+            }
         }
     });
     text += "\n## Sessions as they are\n\n";
-    text += &table("recording", &plain, |row| format!("{} {}", did(row), result(row)));
+    text += &table("recording", &plain, |row| match row.verdict {
+        Verdict::NotAsked => String::new(),
+        Verdict::Equal
+        | Verdict::Differs(_)
+        | Verdict::NotGood(_)
+        | Verdict::Skipped(_)
+        | Verdict::Failed(_) => format!("{} {}", did(row), result(row)),
+    });
     text
 }
 
@@ -169,6 +188,7 @@ fn result(row: &Row) -> String {
         Verdict::Differs(_) => "differs",
         Verdict::NotGood(_) => "not good",
         Verdict::Skipped(_) => "skipped",
+        Verdict::NotAsked => "",
         Verdict::Failed(_) => "failed",
     };
     format!("{word}{}", if row.refused.is_some() { ", API" } else { "" })
@@ -208,12 +228,15 @@ mod tests {
                 ..edited("2.1.325", Verdict::NotGood("the API refuses it".into()))
             },
             edited("2.1.29", Verdict::Skipped("there is nothing to do".into())),
+            row("2.1.29/S2", "2.0.50", Verdict::NotAsked),
         ];
         let page = page(&rows);
         for expected in [
             "| log of | 2.0.50 | 2.1.325 |\n",
             "| 2.1.29 | 1 of 1 | 0 of 1 |\n",
             "| `fork --at` | 1 of 1 | 0 of 1 | 0 of 0 |\n",
+            "\n1 of 6 questions were not asked",
+            "| 2.1.29/S2 |  |  |\n",
             "- `2.1.29/S1` in 2.1.325: differs\n",
             "- `fork {session} --at 2: 2.1.29/S1` in 2.1.325: not good, API: the API refuses it\n",
             "| fork {session} --at 2: 2.1.29/S1 | 3 =, 90 % → 100 % | 3 not good, API, 90 % → 100 % | skipped |\n",

@@ -16,6 +16,7 @@ use super::client_text::NOTIFICATION;
 use super::client_text::PLAN_MODE;
 use super::client_text::QUEUED;
 use super::client_text::QUEUED_NEWEST;
+use super::client_text::QUEUED_OLDEST;
 use super::client_text::READING;
 use super::client_text::TASK_REMINDER;
 use super::client_text::TRUNCATED;
@@ -30,12 +31,13 @@ pub(super) struct Told {
     pub(super) text: String,
 }
 
-/// The texts that are sent for an attachment; none before 2.1.0.
+/// The texts that are sent for an attachment.
 pub(super) fn texts(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
     let generation = rules.generation;
     match generation {
-        Generation::V2_0_0 | Generation::V2_0_76 => return Vec::new(),
-        Generation::V2_1_0 => return texts_of_newer_log(entry, rules),
+        Generation::V2_0_0 | Generation::V2_0_76 | Generation::V2_1_0 => {
+            return texts_of_newer_log(entry, rules);
+        }
         Generation::V2_1_100 | Generation::V2_1_200 | Generation::V2_1_300 => {}
     }
     let rendered = entry.get("rendered").filter(|value| value.is_array());
@@ -49,23 +51,27 @@ pub(super) fn texts(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
     text.map(|text| Told { is_for_system: true, text: wrap(&text) }).into_iter().collect()
 }
 
-/// What clients 2.1.0 to 2.1.99 know of newer logs.
+/// What clients know that write no attachments themselves.
 fn texts_of_newer_log(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
-    const KNOWN: [&str; 8] = [
-        "edited_text_file",
-        "hook_additional_context",
-        "hook_blocking_error",
-        "hook_success",
-        "plan_mode",
-        "plan_mode_exit",
-        "queued_command",
-        "skill_listing",
-    ];
     let Some(attachment) = entry.get("attachment") else { return Vec::new() };
+    let since = match entry.subtype().as_deref() {
+        Some(
+            "edited_text_file"
+            | "file"
+            | "hook_additional_context"
+            | "hook_blocking_error"
+            | "hook_success"
+            | "plan_mode"
+            | "queued_command",
+        ) => Generation::V2_0_0,
+        Some("plan_mode_exit") => Generation::V2_0_76,
+        Some("skill_listing") => Generation::V2_1_0,
+        Some(_) | None => return Vec::new(),
+    };
     let texts: Vec<String> = match entry.subtype().as_deref() {
+        Some(_) | None if rules.generation < since => Vec::new(),
         Some("file") => file_in_two_parts(attachment).into_iter().flatten().collect(),
-        Some(name) if KNOWN.contains(&name) => text_of(attachment, rules).into_iter().collect(),
-        Some(_) | None => Vec::new(),
+        Some(_) | None => text_of(attachment, rules).into_iter().collect(),
     };
     texts.iter().map(|text| Told { is_for_system: false, text: wrap(text) }).collect()
 }
@@ -118,8 +124,12 @@ fn text_of(attachment: Value<'_>, rules: &Rules) -> Option<String> {
             format!("{NOTIFICATION}\n{}", get("prompt"))
         }
         "queued_command" => {
-            let after = if is_newest { QUEUED_NEWEST } else { QUEUED[1] };
-            [QUEUED[0], &get("prompt"), after].concat()
+            let [before, after] = match rules.generation {
+                Generation::V2_0_0 | Generation::V2_0_76 => QUEUED_OLDEST,
+                Generation::V2_1_0 | Generation::V2_1_100 | Generation::V2_1_200 => QUEUED,
+                Generation::V2_1_300 => [QUEUED[0], QUEUED_NEWEST],
+            };
+            [before, &get("prompt"), after].concat()
         }
         "plan_mode" => PLAN_MODE.into(),
         "plan_mode_exit" => {
@@ -187,7 +197,7 @@ fn file(attachment: Value<'_>) -> Option<String> {
     Some(format!("{}\n{RESULT_OF_READ}\n{}", call_of_read(attachment), lines.join("\n")))
 }
 
-/// The same in the words of clients 2.1.0 to 2.1.99: the call, and the result as a
+/// The same in the words of clients before 2.1.100: the call, and the result as a
 /// JSON string.
 fn file_in_two_parts(attachment: Value<'_>) -> Option<[String; 2]> {
     let lines = file_lines(attachment, |number, line| format!("{number:>6}→{line}"))?;

@@ -40,6 +40,11 @@ pub(super) const QUEUED: [&str; 2] = [
     "The user sent a new message while you were working:\n",
     "\n\nIMPORTANT: After completing your current task, you MUST address the user's message above. Do not ignore it.",
 ];
+/// The same in the words of the oldest clients.
+pub(super) const QUEUED_OLDEST: [&str; 2] = [
+    "The user sent the following message:\n",
+    "\n\nPlease address this message and continue with your tasks.",
+];
 /// What the newest clients say after that prompt.
 pub(super) const QUEUED_NEWEST: &str = "\n\nThis is how Claude Code surfaces messages the user sends mid-turn — within the running turn, often alongside the next tool result, rather than as a separate conversation turn. Address the message above as you continue this turn.";
 /// What stands before a note about a task in the background.
