@@ -9,6 +9,7 @@ use sha2::Digest;
 use sha2::Sha256;
 
 const PLAN_MODE: &str = "[client text: plan mode]";
+const READING: &str = "[client text: reading files]";
 
 /// What the client says before everything else: date, instructions.
 const FIRST: &str =
@@ -66,8 +67,8 @@ fn brief(value: &Value) -> String {
     if text.len() < 1500 { text } else { text.chars().take(1500).collect::<String>() + "…" }
 }
 
-/// N1: no `cache_control`. N2: a string is one text block. N3: the text that
-/// explains plan mode has a name.
+/// N1: no `cache_control`. N2: a string is one text block. N3: the texts that
+/// explain plan mode and how to read files have a name.
 fn normal(messages: &Value) -> Vec<Value> {
     let mut messages = messages.as_array().cloned().unwrap_or_default();
     for message in &mut messages {
@@ -81,7 +82,7 @@ fn normal(messages: &Value) -> Vec<Value> {
             }
             if block["type"] == "text" {
                 let text = name_plan_mode(text_of(block));
-                block["text"] = text.into();
+                block["text"] = name_reading(&text).into();
             }
         }
     }
@@ -90,9 +91,13 @@ fn normal(messages: &Value) -> Vec<Value> {
 
 fn name_plan_mode(text: &str) -> String {
     let Some(start) = text.find("Plan mode is active. ") else { return text.into() };
-    let last_words = "tie any loose ends before implementation begins.";
-    let end = match text[start..].find(last_words) {
-        Some(at) => Some(start + at + last_words.len()),
+    let last_words = [
+        "tie any loose ends before implementation begins.",
+        "until the user has confirmed the plan.",
+    ];
+    let end_of = |words: &&str| Some(start + text[start..].find(words)? + words.len());
+    let end = match last_words.iter().find_map(end_of) {
+        Some(end) => Some(end),
         None => text[start..].rfind("[client plan mode text ").and_then(|placeholder| {
             let placeholder = start + placeholder;
             Some(placeholder + text[placeholder..].find(']')? + 1)
@@ -102,6 +107,15 @@ fn name_plan_mode(text: &str) -> String {
     // The line end that joins it with the next text is not part of it.
     let end = end + usize::from(text[end..].starts_with("\n\n"));
     [&text[..start], PLAN_MODE, &text[end..]].concat()
+}
+
+/// It stands in a result that is told as a JSON string.
+fn name_reading(text: &str) -> String {
+    let Some(start) = text.find("Whenever you read a file, you should ") else {
+        return text.into();
+    };
+    let Some(length) = text[start..].find("\\n</system-reminder>") else { return text.into() };
+    [&text[..start], READING, &text[start + length..]].concat()
 }
 
 /// N4: without what the client says first. N5: without what it announces in
@@ -247,6 +261,18 @@ mod tests {
         assert_eq!(difference(&user(&[fresh, "a"]), &user(&["a"])), None);
         assert!(difference(&user(&["<system-reminder>\nelse", "a"]), &user(&["a"])).is_some());
         assert!(difference(&user(&["Today's date is 1 May.", "a"]), &user(&["a"])).is_some());
+    }
+
+    #[test]
+    fn long_texts_of_the_client_are_compared_by_name() {
+        let result = |note: &str| {
+            let file = format!("     1→a\n\n<system-reminder>\n{note}\n</system-reminder>\n");
+            let text = format!("Result of calling the Read tool: {}", json!(file));
+            json!([{"role": "user", "content": text}])
+        };
+        let said = result("Whenever you read a file, you should be careful.\nVery.");
+        assert_eq!(difference(&said, &result(READING)), None);
+        assert!(difference(&result("Something else."), &result(READING)).is_some());
     }
 
     #[test]

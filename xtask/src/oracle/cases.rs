@@ -1,12 +1,12 @@
 //! Which sessions are resumed, and how they are edited before.
-//!
-//! To add an edit, add a row to [`EDITS`].
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use anyhow::bail;
@@ -15,20 +15,12 @@ use recto_testkit::recordings;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::edits::Edit;
+use super::edits::REPAIR;
 use super::resume::copy_tree;
-use crate::repository;
 
-/// A command of recto that edits a recorded session and makes a new one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edit {
-    /// The recording, as `cargo xtask oracle check` names it.
-    pub(crate) source: &'static str,
-    /// The words after `recto --home COPY --json`; `{session}` is the source.
-    pub(crate) words: &'static [&'static str],
-}
-
-/// All edits that are checked.
-pub(crate) const EDITS: &[Edit] = &[];
+/// How old a log is made before it is edited: recto refuses what was just written.
+const AGE: Duration = Duration::from_secs(3600);
 
 /// A session to resume, and where it comes from.
 #[derive(Clone, Debug)]
@@ -43,19 +35,35 @@ pub(crate) struct Case {
 pub(crate) struct Prepared {
     pub(crate) home: TempDir,
     pub(crate) session: String,
-    /// What clients reach of the session, before and after the edit.
-    pub(crate) reach: Option<(String, String)>,
+    /// The log before the edit; none if there is no edit.
+    pub(crate) before: Option<Vec<u8>>,
 }
 
-/// All cases whose name holds a text.
-pub(crate) fn cases(edits: &[Edit], filter: &str) -> anyhow::Result<Vec<Case>> {
-    let recordings = recordings(&repository::root().join("fixtures/corpus"));
+/// Whether there is something to resume.
+#[derive(Debug)]
+pub(crate) enum Preparation {
+    Ready(Prepared),
+    /// The edit has nothing to do, or says that it cannot be done.
+    Skipped(String),
+}
+
+/// All cases of a corpus whose name holds a text.
+pub(crate) fn cases(corpus: &Path, edits: &[Edit], filter: &str) -> anyhow::Result<Vec<Case>> {
+    let recordings = recordings(corpus);
     let mut cases = Vec::new();
     for edit in edits {
-        let recording = recordings.iter().find(|recording| recording.name == edit.source);
-        let recording = recording.with_context(|| format!("no recording is `{}`", edit.source))?;
-        cases.push(Case { recording: recording.clone(), words: Some(edit.words) });
+        for source in edit.sources {
+            let whole = format!("{source}/resume.json");
+            let is_meant = |name: &str| name == *source || name == whole;
+            let recording = recordings.iter().find(|recording| is_meant(&recording.name));
+            let recording = recording.with_context(|| format!("no recording is `{source}`"))?;
+            cases.push(Case { recording: recording.clone(), words: Some(edit.words) });
+        }
     }
+    let damaged = recordings.iter().filter(|recording| recording.home.is_none());
+    cases.extend(
+        damaged.map(|recording| Case { recording: recording.clone(), words: Some(REPAIR) }),
+    );
     cases.extend(recordings.into_iter().map(|recording| Case { recording, words: None }));
     cases.retain(|case| case.name().contains(filter));
     Ok(cases)
@@ -88,17 +96,35 @@ impl Case {
         self.recording.home.is_none().then_some("/home/dev/app")
     }
 
+    /// Whether the edit is there to bring everything back.
+    pub(crate) fn is_repair(&self) -> bool {
+        self.words.is_some_and(|words| words.first() == Some(&"repair"))
+    }
+
     /// Makes a home with the session, and edits it with the given recto.
-    pub(crate) fn prepare(&self, recto: &Path) -> anyhow::Result<Prepared> {
-        let home = TempDir::with_prefix("recto-oracle-home-")?;
+    pub(crate) fn prepare(&self, recto: &Path, workspace: &Path) -> anyhow::Result<Preparation> {
+        let home = TempDir::with_prefix_in("home-", workspace)?;
         if let Some(recorded) = &self.recording.home {
             copy_tree(recorded, home.path())?;
         }
-        copy_tree(&self.recording.log, &home.path().join(&self.recording.place))?;
+        let log = home.path().join(&self.recording.place);
+        copy_tree(&self.recording.log, &log)?;
         let session = stem(&self.recording.place);
-        let Some(words) = self.words else { return Ok(Prepared { home, session, reach: None }) };
-        let edited = edit(recto, home.path(), &session, words)?;
-        Ok(Prepared { session: edited.id, reach: Some(edited.reach), home })
+        let Some(words) = self.words else {
+            return Ok(Preparation::Ready(Prepared { home, session, before: None }));
+        };
+        fs::File::options().append(true).open(&log)?.set_modified(SystemTime::now() - AGE)?;
+        let before = Some(fs::read(&log)?);
+        let data = TempDir::with_prefix_in("data-", workspace)?;
+        Ok(match edit(recto, home.path(), data.path(), &session, words)? {
+            Said::Session(session) => Preparation::Ready(Prepared { home, session, before }),
+            // What needs no repair must be whole as it is.
+            Said::NothingToDo if self.is_repair() => {
+                Preparation::Ready(Prepared { home, session, before })
+            }
+            Said::NothingToDo => Preparation::Skipped("there is nothing to do".into()),
+            Said::CannotBeDone(why) => Preparation::Skipped(why),
+        })
     }
 }
 
@@ -106,29 +132,54 @@ fn stem(path: &Path) -> String {
     path.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
 }
 
+/// What an edit says of itself.
 #[derive(Debug, Eq, PartialEq)]
-struct Edited {
-    id: String,
-    reach: (String, String),
+enum Said {
+    /// The session that it made or changed.
+    Session(String),
+    NothingToDo,
+    /// Why recto will not do it.
+    CannotBeDone(String),
 }
 
 /// Runs a command that edits, and reads what it says.
-fn edit(recto: &Path, home: &Path, session: &str, words: &[&str]) -> anyhow::Result<Edited> {
+fn edit(
+    recto: &Path,
+    home: &Path,
+    data: &Path,
+    session: &str,
+    words: &[&str],
+) -> anyhow::Result<Said> {
     let words = words.iter().map(|word| word.replace("{session}", session));
     let mut command = Command::new(recto);
     command.arg("--home").arg(home).arg("--json").args(words);
     // Nothing of this machine's own sessions is near.
-    command.env_remove("CLAUDE_CONFIG_DIR").env("HOME", home);
+    command.env_remove("CLAUDE_CONFIG_DIR").env("HOME", home).env("RECTO_DATA_DIR", data);
     let output = command.output().with_context(|| format!("cannot run {}", recto.display()))?;
-    if !output.status.success() {
-        bail!("recto failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    if output.status.success() {
+        let said = serde_json::from_slice(&output.stdout);
+        return read_edited(&said.context("recto did not print one object")?, home);
     }
-    let said = serde_json::from_slice(&output.stdout).context("recto did not print one object")?;
-    read_edited(&said, home)
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let said: Value = serde_json::from_str(&stderr).unwrap_or_default();
+    match said["kind"].as_str() {
+        Some("nothing-to-do") => Ok(Said::NothingToDo),
+        Some("not-repairable" | "no-conversation" | "no-session" | "not-found") => {
+            Ok(Said::CannotBeDone(said["error"].as_str().unwrap_or_default().to_owned()))
+        }
+        _ => bail!("recto failed: {stderr}"),
+    }
 }
 
-/// What an edit says of itself: `result` with `id` and `path`, and `reach`.
-fn read_edited(said: &Value, home: &Path) -> anyhow::Result<Edited> {
+/// What an edit says of itself: `result` with `id` and `path`, or `session` for
+/// one that only has another title.
+fn read_edited(said: &Value, home: &Path) -> anyhow::Result<Said> {
+    if let Some(session) = said["session"].as_str() {
+        return Ok(Said::Session(session.to_owned()));
+    }
+    if said["operation"] == "repair" && said["result"].is_null() {
+        return Ok(Said::NothingToDo);
+    }
     let id = said["result"]["id"].as_str().context("the edit names no `result.id`")?;
     let path = said["result"]["path"].as_str().context("the edit names no `result.path`")?;
     let path = PathBuf::from(path);
@@ -137,19 +188,16 @@ fn read_edited(said: &Value, home: &Path) -> anyhow::Result<Edited> {
     {
         bail!("{} is not the log of {id} in the home that was edited", path.display());
     }
-    let reach = |when: &str| match &said["reach"][when] {
-        Value::Null => bail!("the edit names no `reach.{when}`"),
-        Value::String(text) => Ok(text.clone()),
-        other => Ok(other.to_string()),
-    };
-    Ok(Edited { id: id.into(), reach: (reach("before")?, reach("after")?) })
+    Ok(Said::Session(id.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::edits::EDITS;
     use super::*;
+    use crate::repository;
 
     const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 
@@ -157,9 +205,17 @@ mod tests {
     const COPIER: &str = r#"#!/bin/sh
 # --home DIR --json WORD SESSION
 id=3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718
+if [ "$4" = nothing ]; then
+    echo '{"error":"x","kind":"nothing-to-do","hints":[]}' >&2
+    exit 2
+fi
 for log in "$2"/projects/*/"$5".jsonl; do cp "$log" "${log%/*}/$id.jsonl"; done
-echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.jsonl\"},\"reach\":{\"before\":4,\"after\":3}}"
+echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.jsonl\"}}"
 "#;
+
+    fn corpus() -> PathBuf {
+        repository::root().join("fixtures/corpus")
+    }
 
     #[test]
     fn an_edited_session_is_found_by_what_the_edit_says() {
@@ -169,15 +225,25 @@ echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.
         let recto = tools.path().join("recto");
         fs::write(&recto, COPIER).unwrap();
         fs::set_permissions(&recto, fs::Permissions::from_mode(0o755)).unwrap();
-        let edits = [Edit { source: "2.1.29/S2/resume.json", words: &["copy", "{session}"] }];
-        let cases = cases(&edits, "copy {session}").unwrap();
-        assert_eq!(cases.len(), 1);
-        assert_eq!(cases[0].name(), "copy {session}: 2.1.29/S2/resume.json");
-        let prepared = cases[0].prepare(&recto).unwrap();
+        let edits = [
+            Edit { sources: &["2.1.29/S2"], words: &["copy", "{session}"] },
+            Edit { sources: &["2.1.29/S2/resume.json"], words: &["nothing", "{session}"] },
+        ];
+        let cases = cases(&corpus(), &edits, " {session}: 2.1.29/S2/").unwrap();
+        let names: Vec<String> = cases.iter().map(Case::name).collect();
+        let expected =
+            ["copy {session}: 2.1.29/S2/resume.json", "nothing {session}: 2.1.29/S2/resume.json"];
+        assert_eq!(names, expected);
+        let Preparation::Ready(prepared) = cases[0].prepare(&recto, tools.path()).unwrap() else {
+            panic!("the copier has something to do");
+        };
         assert_eq!(prepared.session, ID);
-        assert_eq!(prepared.reach, Some(("4".into(), "3".into())));
+        let source = fs::read(&cases[0].recording.log).unwrap();
+        assert_eq!(prepared.before.as_ref(), Some(&source));
         let log = super::super::resume::find_log(prepared.home.path(), ID).unwrap();
-        assert_eq!(fs::read(log).unwrap(), fs::read(&cases[0].recording.log).unwrap());
+        assert_eq!(fs::read(log).unwrap(), source);
+        let skipped = cases[1].prepare(&recto, tools.path()).unwrap();
+        assert!(matches!(skipped, Preparation::Skipped(_)));
     }
 
     #[test]
@@ -185,12 +251,12 @@ echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.
         let home = TempDir::new().unwrap();
         let path = home.path().join(format!("{ID}.jsonl"));
         fs::write(&path, "").unwrap();
-        let said = |result: Value| json!({"result": result, "reach": {"before": 1, "after": 1}});
+        let said = |result: Value| json!({"operation": "trim", "result": result});
         let good = said(json!({"id": ID, "path": path}));
-        assert!(read_edited(&good, home.path()).is_ok());
+        assert_eq!(read_edited(&good, home.path()).unwrap(), Said::Session(ID.into()));
         for bad in [
             json!({}),
-            json!({"result": {"id": ID, "path": path}}),
+            said(Value::Null),
             said(json!({"id": ID})),
             said(json!({"id": "other", "path": path})),
             said(json!({"id": ID, "path": home.path().join("nothing.jsonl")})),
@@ -199,11 +265,19 @@ echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.
         }
         let other = TempDir::new().unwrap();
         assert!(read_edited(&good, other.path()).is_err());
+        let renamed = json!({"session": ID, "title": "x", "operation": 1});
+        assert_eq!(read_edited(&renamed, home.path()).unwrap(), Said::Session(ID.into()));
+        let whole = json!({"operation": "repair", "source": ID, "result": null, "fixes": []});
+        assert_eq!(read_edited(&whole, home.path()).unwrap(), Said::NothingToDo);
     }
 
     #[test]
     fn every_edit_has_a_source_and_every_recording_is_a_case() {
-        let cases = cases(EDITS, "").unwrap();
-        assert!(cases.len() > EDITS.len() + 100, "the corpus is not there");
+        let recordings = recordings(&corpus());
+        let damaged = recordings.iter().filter(|recording| recording.home.is_none()).count();
+        assert!(damaged > 50 && recordings.len() > damaged + 100, "the corpus is not there");
+        let edits: usize = EDITS.iter().map(|edit| edit.sources.len()).sum();
+        let cases = cases(&corpus(), EDITS, "").unwrap();
+        assert_eq!(cases.len(), edits + damaged + recordings.len());
     }
 }

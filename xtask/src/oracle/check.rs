@@ -16,6 +16,7 @@ use recto_log::ProjectKey;
 use recto_log::SessionId;
 use recto_log::decode;
 use recto_session::Session;
+use recto_session::health;
 use recto_session::request::Generation;
 use recto_session::request::Place;
 use recto_session::request::RequestOptions;
@@ -24,7 +25,9 @@ use recto_session::request::request;
 use recto_testkit::difference;
 use serde_json::Value;
 
+use super::answers;
 use super::cases::Case;
+use super::cases::Preparation;
 use super::cases::Prepared;
 use super::resume::LIMIT;
 use super::resume::Outcome;
@@ -59,6 +62,7 @@ pub(crate) struct Row {
     pub(crate) verdict: Verdict,
     /// What the API had against the request.
     pub(crate) refused: Option<String>,
+    /// What the client brings back, before and after the edit.
     pub(crate) reach: Option<(String, String)>,
 }
 
@@ -68,19 +72,44 @@ pub(crate) enum Verdict {
     Equal,
     /// It did not.
     Differs(String),
+    /// It did what was predicted, and that is not what the edit is for.
+    NotGood(String),
+    /// The edit has nothing to do, or says that it cannot be done.
+    Skipped(String),
+    /// It was not asked.
+    NotAsked,
     /// It could not be asked.
     Failed(String),
+}
+
+/// What is used to ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means<'a> {
+    /// The program that edits.
+    pub(crate) recto: &'a Path,
+    /// Where homes are made.
+    pub(crate) workspace: &'a Path,
+    pub(crate) known: Known,
+}
+
+/// What to do with answers that are known from before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Known {
+    Use,
+    AskAgain,
+    /// Ask nothing that is not known.
+    AskNothing,
 }
 
 /// Runs all cases in all clients, and tells of each when it is done.
 pub(crate) fn run(
     cases: &[Case],
     clients: &[String],
-    recto: &Path,
+    means: Means<'_>,
     tell: impl Fn(&Row) + Sync,
 ) -> Vec<Row> {
     let jobs: Vec<(&Case, &String)> =
-        clients.iter().flat_map(|client| cases.iter().map(move |case| (case, client))).collect();
+        cases.iter().flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
     let next = Mutex::new(0..jobs.len());
     let rows = Mutex::new(Vec::new());
     let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -89,7 +118,7 @@ pub(crate) fn run(
             scope.spawn(|| {
                 while let Some(number) = take() {
                     let (case, client) = jobs[number];
-                    let row = row(case, client, recto);
+                    let row = row(case, client, means);
                     tell(&row);
                     rows.lock().unwrap_or_else(PoisonError::into_inner).push((number, row));
                 }
@@ -101,7 +130,7 @@ pub(crate) fn run(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-fn row(case: &Case, client: &str, recto: &Path) -> Row {
+fn row(case: &Case, client: &str, means: Means<'_>) -> Row {
     let mut row = Row {
         name: case.name(),
         operation: case.operation(),
@@ -113,48 +142,125 @@ fn row(case: &Case, client: &str, recto: &Path) -> Row {
         refused: None,
         reach: None,
     };
-    row.verdict = match ask(case, client, recto, &mut row) {
+    row.verdict = match ask(case, client, means, &mut row) {
         Ok(verdict) => verdict,
         Err(error) => Verdict::Failed(format!("{error:#}")),
     };
     row
 }
 
-fn ask(case: &Case, client: &str, recto: &Path, row: &mut Row) -> anyhow::Result<Verdict> {
-    let prepared = case.prepare(recto)?;
-    row.reach.clone_from(&prepared.reach);
+fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Result<Verdict> {
+    let place = answers::place_of_edit(case, client, means.recto)?;
+    let known = match place.as_ref().filter(|_| means.known != Known::AskAgain) {
+        Some(place) => answers::kept_edit(place, case, means.workspace)?,
+        None => None,
+    };
+    let (prepared, known) = match known {
+        Some((prepared, outcome)) => (prepared, Some(outcome)),
+        None => match case.prepare(means.recto, means.workspace)? {
+            Preparation::Ready(prepared) => (prepared, None),
+            Preparation::Skipped(why) => return Ok(Verdict::Skipped(why)),
+        },
+    };
     let cwd = match case.cwd() {
         Some(cwd) => cwd.to_owned(),
         None => working_directory(prepared.home.path(), &prepared.session)?,
     };
     let prediction = predict(&prepared, &cwd, client)?;
-    let outcome = resume(&Resume {
+    row.reach = prepared.before.as_ref().map(|before| {
+        let before = reach_of(&session_of(before), prediction.generation);
+        (before, prediction.reach.clone())
+    });
+    let question = Resume {
         version: client,
         home: prepared.home.path(),
         session: &prepared.session,
         cwd: &cwd,
         limit: if prediction.outcome == "hangs" { HANGING } else { LIMIT },
         environment: case.environment(),
-    })?;
+        workspace: means.workspace,
+    };
+    let outcome = match (known, place) {
+        (Some(outcome), _) => outcome,
+        (None, Some(_)) if means.known == Known::AskNothing => return Ok(Verdict::NotAsked),
+        (None, Some(place)) => {
+            let outcome = resume(&question)?;
+            answers::keep_edit(&place, &prepared, &outcome)?;
+            outcome
+        }
+        (None, None) => {
+            let place = answers::place(&question)?;
+            match answers::kept(&place).filter(|_| means.known != Known::AskAgain) {
+                Some(outcome) => outcome,
+                None if means.known == Known::AskNothing => return Ok(Verdict::NotAsked),
+                None => {
+                    let outcome = resume(&question)?;
+                    answers::keep(&place, &outcome)?;
+                    outcome
+                }
+            }
+        }
+    };
     row.did = outcome.name();
     row.messages = outcome.messages.as_ref().and_then(Value::as_array).map_or(0, Vec::len);
     row.refused.clone_from(&outcome.refused);
-    Ok(verdict(&outcome, &prediction))
+    Ok(match verdict(&outcome, &prediction) {
+        Verdict::Equal => goodness(case, row),
+        other => other,
+    })
+}
+
+/// Whether what a client did is what an edit is for. What a client sends of an
+/// edited session, the API must take; a repair must bring back everything.
+fn goodness(case: &Case, row: &Row) -> Verdict {
+    let Some((before, after)) = &row.reach else { return Verdict::Equal };
+    if let Some(why) = &row.refused {
+        return Verdict::NotGood(format!("the API refuses it: {why}"));
+    }
+    if case.is_repair() && (after != WHOLE || row.did != "resumed") {
+        return Verdict::NotGood(format!("{}, reach {before} → {after}", row.did));
+    }
+    if before == WHOLE && after != WHOLE {
+        return Verdict::NotGood(format!("reach {before} → {after}"));
+    }
+    Verdict::Equal
 }
 
 /// What a client should do.
 struct Prediction {
+    generation: Generation,
     outcome: &'static str,
     messages: Value,
+    reach: String,
+}
+
+/// The reach of a session of which nothing is lost.
+const WHOLE: &str = "100 %";
+
+fn session_of(log: &[u8]) -> Session {
+    let mut session = Session::new();
+    for line in Lines::new(log) {
+        session.push(&decode(line).0);
+    }
+    session
+}
+
+/// How much clients bring back of what they should.
+fn reach_of(session: &Session, generation: Generation) -> String {
+    let health = health::health(session, &[generation], &|_| None);
+    match health.reaches.first() {
+        Some(reach) if reach.outcome.name() != "resumed" => reach.outcome.name().into(),
+        Some(reach) if reach.is_whole() => WHOLE.into(),
+        // Almost all is not all.
+        Some(reach) => format!("{:.0} %", reach.percent_kept().0.min(99.0)),
+        None => String::new(),
+    }
 }
 
 fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Prediction> {
     let path = find_log(prepared.home.path(), &prepared.session)?;
     let log = fs::read(&path)?;
-    let mut session = Session::new();
-    for line in Lines::new(&log) {
-        session.push(&decode(line).0);
-    }
+    let session = session_of(&log);
     let generation = Generation::of_version(client)
         .with_context(|| format!("`{client}` is no version of a client"))?;
     let place = if prepared.session.parse::<SessionId>().is_err() {
@@ -172,7 +278,12 @@ fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Predi
     };
     let request = request(&session, &reach, &mut fetch, &options);
     let (messages, _) = strict::read(&request.messages);
-    Ok(Prediction { outcome: reach.outcome.name(), messages })
+    Ok(Prediction {
+        generation,
+        outcome: reach.outcome.name(),
+        messages,
+        reach: reach_of(&session, generation),
+    })
 }
 
 fn verdict(outcome: &Outcome, prediction: &Prediction) -> Verdict {
@@ -206,7 +317,12 @@ mod tests {
             prefix_kept: true,
             ..Outcome::default()
         };
-        let prediction = |outcome| Prediction { outcome, messages: messages.clone() };
+        let prediction = |outcome| Prediction {
+            generation: Generation::latest(),
+            outcome,
+            messages: messages.clone(),
+            reach: WHOLE.into(),
+        };
         assert_eq!(verdict(&good, &prediction("resumed")), Verdict::Equal);
         let differs = |outcome: &Outcome, predicted| {
             matches!(verdict(outcome, &prediction(predicted)), Verdict::Differs(_))

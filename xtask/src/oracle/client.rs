@@ -66,14 +66,19 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
+/// Where clients are kept, and what they did.
+pub(crate) fn cache() -> PathBuf {
+    env::var_os("RECTO_ORACLE_CACHE")
+        .map_or_else(|| repository::target().join("oracle"), |path| repository::root().join(path))
+}
+
 /// The directory of a client, which is installed if it is not there yet.
 pub(crate) fn installed(version: &str) -> anyhow::Result<PathBuf> {
     let is_version = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if version.split('.').count() != 3 || !version.split('.').all(is_version) {
         bail!("`{version}` is no version of a client; versions look like 2.1.325");
     }
-    let cache = env::var_os("RECTO_ORACLE_CACHE")
-        .map_or_else(|| repository::target().join("oracle"), |path| repository::root().join(path));
+    let cache = cache();
     let folder = cache.join(version);
     if !program(&folder).exists() {
         install(version, &cache, &folder)?;

@@ -1,7 +1,6 @@
 //! Rows as text for the screen and as the page `bench/ORACLE.md`.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use super::check::Row;
 use super::check::Verdict;
@@ -11,39 +10,80 @@ pub(crate) fn line(row: &Row) -> String {
     let (word, more) = match &row.verdict {
         Verdict::Equal => ("equal", String::new()),
         Verdict::Differs(why) => ("DIFFERS", format!("\n  {why}")),
+        Verdict::NotGood(why) => ("NOT GOOD", format!("\n  {why}")),
+        Verdict::Skipped(why) => ("skipped", format!("\n  {why}")),
+        Verdict::NotAsked => ("not asked", String::new()),
         Verdict::Failed(why) => ("FAILED", format!("\n  {why}")),
     };
     let refused = row.refused.as_ref().map_or(String::new(), |why| format!("  API: {why}"));
     format!("{word:8} {:8} {:3} {}{refused}{more}", row.client, row.messages, row.name)
 }
 
-/// How many are equal, by the version that wrote the log and the client.
+/// How many are as they should be: sessions as they are by the version that wrote
+/// the log, edited ones by operation.
 pub(crate) fn summary(rows: &[Row]) -> String {
-    let mut counts: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
-    for row in rows {
-        for source in [row.source.as_str(), "all"] {
-            let count = counts.entry((source, &row.client)).or_default();
-            count.0 += usize::from(row.verdict == Verdict::Equal);
-            count.1 += 1;
-        }
+    let (edited, plain) = parts(rows);
+    let mut text = String::new();
+    if !plain.is_empty() {
+        text += &counts("log of", &plain, |row| row.source.clone());
     }
-    let sources: BTreeSet<&str> = counts.keys().map(|(source, _)| *source).collect();
-    let clients = clients(rows);
-    let mut text = format!("| log of | {} |\n|---|", clients.join(" | "));
-    text += &"---|".repeat(clients.len());
-    text += "\n";
-    for source in sources {
-        let cells = clients.iter().map(|client| match counts.get(&(source, client)) {
-            Some((equal, all)) => format!(" {equal} of {all} |"),
-            None => " |".into(),
+    if !edited.is_empty() {
+        text += if text.is_empty() { "" } else { "\n" };
+        text += &counts("edited by", &edited, |row| {
+            let words = row.operation.split(' ').filter(|word| *word != "{session}");
+            let options = words.filter(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
+            format!("`{}`", options.collect::<Vec<_>>().join(" "))
         });
-        text += &format!("| {source} |{}\n", cells.collect::<String>());
     }
     text
 }
 
+/// The rows of edited sessions, and the others.
+fn parts(rows: &[Row]) -> (Vec<&Row>, Vec<&Row>) {
+    rows.iter().partition(|row| row.operation != "none")
+}
+
+/// A table of how many rows of each group are good in each client.
+fn counts(title: &str, rows: &[&Row], group: impl Fn(&Row) -> String) -> String {
+    #[derive(Default)]
+    struct Count {
+        good: usize,
+        asked: usize,
+    }
+    let mut table: BTreeMap<(String, &str), Count> = BTreeMap::new();
+    let mut groups: Vec<String> = Vec::new();
+    for row in rows {
+        let name = group(row);
+        if !groups.contains(&name) {
+            groups.push(name.clone());
+        }
+        for name in [name, "all".into()] {
+            let count = table.entry((name, &row.client)).or_default();
+            count.good += usize::from(row.verdict == Verdict::Equal);
+            let is_asked = !matches!(row.verdict, Verdict::Skipped(_) | Verdict::NotAsked);
+            count.asked += usize::from(is_asked);
+        }
+    }
+    groups.push("all".into());
+    let clients = clients(rows);
+    let mut text = head(title, &clients);
+    for name in groups {
+        let cells = clients.iter().map(|client| match table.get(&(name.clone(), *client)) {
+            Some(Count { good, asked }) => format!(" {good} of {asked} |"),
+            None => " |".into(),
+        });
+        text += &format!("| {name} |{}\n", cells.collect::<String>());
+    }
+    text
+}
+
+/// The first lines of a table with a column for each client.
+fn head(title: &str, clients: &[&str]) -> String {
+    format!("| {title} | {} |\n|---|{}\n", clients.join(" | "), "---|".repeat(clients.len()))
+}
+
 /// The clients in the order in which they were asked.
-fn clients(rows: &[Row]) -> Vec<&str> {
+fn clients<'r>(rows: &[&'r Row]) -> Vec<&'r str> {
     let mut clients: Vec<&str> = Vec::new();
     for row in rows {
         if !clients.contains(&row.client.as_str()) {
@@ -64,39 +104,72 @@ pub(crate) fn page(rows: &[Row]) -> String {
          [the oracle](../docs/concepts/oracle.md) for what this proves.\n\n## Equal\n\n",
     );
     text += &summary(rows);
-    let (edited, plain): (Vec<&Row>, Vec<&Row>) =
-        rows.iter().partition(|row| row.reach.is_some() || row.operation != "none");
-    text += "\n## Edited sessions\n\n";
-    if edited.is_empty() {
-        text += "None yet.\n";
-    } else {
-        text += "| operation | recording | log of | client | messages | result | reach |\n|---|---|---|---|---|---|---|\n";
-    }
-    for row in edited {
-        let recording = row.name.rsplit(": ").next().unwrap_or_default();
-        let reach = row.reach.as_ref().map_or(String::new(), |(a, b)| format!("{a} → {b}"));
+    let unasked = rows.iter().filter(|row| row.verdict == Verdict::NotAsked).count();
+    if unasked > 0 {
         text += &format!(
-            "| `{}` | {recording} | {} | {} | {} | {} | {reach} |\n",
-            row.operation,
-            row.source,
-            row.client,
-            row.messages,
-            result(row)
+            "\n{unasked} of {} questions were not asked; their cells are empty below.\n",
+            rows.len()
         );
     }
+    let (edited, plain) = parts(rows);
+    text += "\n## What is not\n\n";
+    let mut misses: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
+    for row in rows {
+        let why = match &row.verdict {
+            Verdict::Equal | Verdict::NotAsked => continue,
+            Verdict::Differs(_) => "differs".into(),
+            Verdict::NotGood(why) | Verdict::Skipped(why) | Verdict::Failed(why) => {
+                format!("{}: {}", result(row), why.replace('\n', " "))
+            }
+        };
+        misses.entry((&row.name, why)).or_default().push(&row.client);
+    }
+    for ((name, why), clients) in &misses {
+        text += &format!("- `{name}` in {}: {why}\n", clients.join(", "));
+    }
+    if misses.is_empty() {
+        text += "Nothing.\n";
+    }
+    text += "\n## Edited sessions\n\n\
+             A repair is good only if the client brings back everything. The reach is what\n\
+             this client brings back of what it should, before and after the edit.\n\n";
+    text += &table("edit and recording", &edited, |row| {
+        let reach = row.reach.as_ref().map_or(String::new(), |(before, after)| {
+            if before == after { format!(", {after}") } else { format!(", {before} → {after}") }
+        });
+        match row.verdict {
+            Verdict::Skipped(_) => "skipped".into(),
+            Verdict::NotAsked => String::new(),
+            Verdict::Equal | Verdict::Differs(_) | Verdict::NotGood(_) | Verdict::Failed(_) => {
+                format!("{} {}{reach}", did(row), result(row))
+            }
+        }
+    });
+    text += "\n## Sessions as they are\n\n";
+    text += &table("recording", &plain, |row| match row.verdict {
+        Verdict::NotAsked => String::new(),
+        Verdict::Equal
+        | Verdict::Differs(_)
+        | Verdict::NotGood(_)
+        | Verdict::Skipped(_)
+        | Verdict::Failed(_) => format!("{} {}", did(row), result(row)),
+    });
+    text
+}
+
+/// A line for each name, a column for each client.
+fn table(title: &str, rows: &[&Row], cell: impl Fn(&Row) -> String) -> String {
     let clients = clients(rows);
-    text += &format!("\n## Sessions as they are\n\n| recording | {} |\n|---|", clients.join(" | "));
-    text += &"---|".repeat(clients.len());
-    text += "\n";
     let mut names: Vec<&str> = Vec::new();
     let mut cells: BTreeMap<(&str, &str), String> = BTreeMap::new();
-    for row in plain {
-        if row.client == clients[0] {
+    for row in rows {
+        if cells.insert((&row.name, &row.client), cell(row)).is_none()
+            && !names.contains(&row.name.as_str())
+        {
             names.push(&row.name);
         }
-        let did = if row.did == "resumed" { row.messages.to_string() } else { row.did.into() };
-        cells.insert((&row.name, &row.client), format!("{did} {}", result(row)));
     }
+    let mut text = head(title, &clients);
     for name in names {
         let cells =
             clients.iter().map(|client| cells.get(&(name, *client)).map_or("", String::as_str));
@@ -105,10 +178,17 @@ pub(crate) fn page(rows: &[Row]) -> String {
     text
 }
 
+fn did(row: &Row) -> String {
+    if row.did == "resumed" { row.messages.to_string() } else { row.did.into() }
+}
+
 fn result(row: &Row) -> String {
     let word = match &row.verdict {
         Verdict::Equal => "=",
         Verdict::Differs(_) => "differs",
+        Verdict::NotGood(_) => "not good",
+        Verdict::Skipped(_) => "skipped",
+        Verdict::NotAsked => "",
         Verdict::Failed(_) => "failed",
     };
     format!("{word}{}", if row.refused.is_some() { ", API" } else { "" })
@@ -134,21 +214,32 @@ mod tests {
 
     #[test]
     fn the_page_counts_and_shows_every_row() {
-        let edited = Row {
-            operation: "clone {session}".into(),
-            reach: Some(("4".into(), "3".into())),
-            refused: Some("why".into()),
-            ..row("clone {session}: 2.1.29/S1", "2.0.50", Verdict::Equal)
+        let edited = |client: &str, verdict| Row {
+            operation: "fork {session} --at 2".into(),
+            reach: Some(("90 %".into(), "100 %".into())),
+            ..row("fork {session} --at 2: 2.1.29/S1", client, verdict)
         };
         let rows = [
             row("2.1.29/S1", "2.0.50", Verdict::Equal),
-            edited,
+            edited("2.0.50", Verdict::Equal),
             Row { did: "hangs", ..row("2.1.29/S1", "2.1.325", Verdict::Differs("[0]".into())) },
+            Row {
+                refused: Some("why".into()),
+                ..edited("2.1.325", Verdict::NotGood("the API refuses it".into()))
+            },
+            edited("2.1.29", Verdict::Skipped("there is nothing to do".into())),
+            row("2.1.29/S2", "2.0.50", Verdict::NotAsked),
         ];
         let page = page(&rows);
         for expected in [
-            "| 2.1.29 | 2 of 2 | 0 of 1 |\n",
-            "| `clone {session}` | 2.1.29/S1 | 2.1.29 | 2.0.50 | 3 | =, API | 4 → 3 |\n",
+            "| log of | 2.0.50 | 2.1.325 |\n",
+            "| 2.1.29 | 1 of 1 | 0 of 1 |\n",
+            "| `fork --at` | 1 of 1 | 0 of 1 | 0 of 0 |\n",
+            "\n1 of 6 questions were not asked",
+            "| 2.1.29/S2 |  |  |\n",
+            "- `2.1.29/S1` in 2.1.325: differs\n",
+            "- `fork {session} --at 2: 2.1.29/S1` in 2.1.325: not good, API: the API refuses it\n",
+            "| fork {session} --at 2: 2.1.29/S1 | 3 =, 90 % → 100 % | 3 not good, API, 90 % → 100 % | skipped |\n",
             "| 2.1.29/S1 | 3 = | hangs differs |\n",
         ] {
             assert!(page.contains(expected), "{expected}\n{page}");

@@ -37,7 +37,8 @@ const SANDBOX: &str = include_str!("sandbox.sh");
 const KEY: &str = "sk-ant-api03-recto-oracle-this-is-not-a-key-AAAAAAAAAAAAAAAA";
 
 /// What of a home belongs to sessions. Settings and secrets stay where they are.
-const COPIED: [&str; 6] = ["projects", "todos", "tasks", "plans", "file-history", "history.jsonl"];
+pub(crate) const COPIED: [&str; 6] =
+    ["projects", "todos", "tasks", "plans", "file-history", "history.jsonl"];
 
 /// A session to go on with.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub(crate) struct Resume<'a> {
     /// After which time it is ended.
     pub(crate) limit: Duration,
     pub(crate) environment: Vec<(String, String)>,
+    /// Where the copy of the home is made.
+    pub(crate) workspace: &'a Path,
 }
 
 /// What came of a resume.
@@ -77,6 +80,19 @@ impl Outcome {
         })
     }
 
+    /// What [`Outcome::json`] gave.
+    pub(crate) fn of_json(json: &Value) -> Option<Outcome> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        Some(Outcome {
+            rc: json["rc"].as_i64().and_then(|rc| rc.try_into().ok()),
+            stderr: text(&json["stderr"])?,
+            messages: Some(json["messages"].clone()).filter(|messages| !messages.is_null()),
+            refused: text(&json["refused"]),
+            appended: json["appended"].as_array()?.iter().filter_map(text).collect(),
+            prefix_kept: json["prefix_kept"].as_bool()?,
+        })
+    }
+
     /// What the client did, in the words of `recto request`.
     pub(crate) fn name(&self) -> &'static str {
         match (&self.messages, self.rc) {
@@ -90,7 +106,7 @@ impl Outcome {
 /// Resumes a session with a real client.
 pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
     let folder = client::installed(what.version)?;
-    let work = TempDir::with_prefix("recto-oracle-")?;
+    let work = TempDir::with_prefix_in("resume-", what.workspace)?;
     let home = work.path().join("home");
     let copy = home.join(".claude");
     for name in COPIED {
@@ -107,13 +123,19 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
         "environment": what.environment.iter().map(|(name, value)| format!("{name}={value}"))
             .collect::<Vec<_>>(),
     });
-    let output = Command::new("unshare")
+    let mut child = Command::new("unshare")
         .args(client::namespaces())
         .arg(std::env::current_exe()?)
         .args(["oracle", "inside", &request.to_string()])
-        .stdin(Stdio::null())
-        .output()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .context("cannot run unshare")?;
+    // It is open as long as this process is there; see `end_with_parent`.
+    let lifeline = child.stdin.take();
+    let output = child.wait_with_output()?;
+    drop(lifeline);
     if !output.status.success() {
         bail!(
             "{}{}",
@@ -211,8 +233,18 @@ fn says(content: &Value, words: &str) -> bool {
     }
 }
 
+/// Ends this process when the one that started it is gone. It is the first of its
+/// namespace, so that the system ends the client with it.
+fn end_with_parent() {
+    thread::spawn(|| {
+        std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).ok();
+        std::process::exit(1);
+    });
+}
+
 /// The second process, which is alone with the client.
 pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
+    end_with_parent();
     let request: Value = serde_json::from_str(request)?;
     let text = |name: &str| request[name].as_str().unwrap_or_default();
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).output()?;

@@ -86,9 +86,10 @@ fn hang_orphans(draft: &mut Draft<'_>, history: &[Vec<NodeId>]) {
             if let Some(before) = before.filter(|_| is_lone || is_orphan(draft, id)) {
                 draft.link(id, Link::Node(before));
             }
-            has_lost = false;
+            // The newest clients do not hang anything on progress.
             if session.node(id).kind != Kind::Progress {
                 before = Some(id);
+                has_lost = false;
             }
         }
     }

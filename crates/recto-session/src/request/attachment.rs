@@ -16,6 +16,8 @@ use super::client_text::NOTIFICATION;
 use super::client_text::PLAN_MODE;
 use super::client_text::QUEUED;
 use super::client_text::QUEUED_NEWEST;
+use super::client_text::QUEUED_OLDEST;
+use super::client_text::READING;
 use super::client_text::TASK_REMINDER;
 use super::client_text::TRUNCATED;
 use super::client_text::wrap;
@@ -29,22 +31,12 @@ pub(super) struct Told {
     pub(super) text: String,
 }
 
-/// The texts that are sent for an attachment; none before 2.1.0.
+/// The texts that are sent for an attachment.
 pub(super) fn texts(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
     let generation = rules.generation;
     match generation {
-        Generation::V2_0_0 | Generation::V2_0_76 => return Vec::new(),
-        // What these clients know of newer logs.
-        Generation::V2_1_0 => {
-            let is_known = |name: &str| {
-                let known = ["hook_success", "plan_mode", "queued_command", "skill_listing"];
-                known.contains(&name)
-            };
-            let is_sent = entry.subtype().is_some_and(|name| is_known(&name));
-            let text = entry.get("attachment").filter(|_| is_sent);
-            let text = text.and_then(|attachment| text_of(attachment, rules));
-            let told = text.map(|text| Told { is_for_system: false, text: wrap(&text) });
-            return told.into_iter().collect();
+        Generation::V2_0_0 | Generation::V2_0_76 | Generation::V2_1_0 => {
+            return texts_of_newer_log(entry, rules);
         }
         Generation::V2_1_100 | Generation::V2_1_200 | Generation::V2_1_300 => {}
     }
@@ -57,6 +49,31 @@ pub(super) fn texts(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
     }
     let text = entry.get("attachment").and_then(|attachment| text_of(attachment, rules));
     text.map(|text| Told { is_for_system: true, text: wrap(&text) }).into_iter().collect()
+}
+
+/// What clients know that write no attachments themselves.
+fn texts_of_newer_log(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
+    let Some(attachment) = entry.get("attachment") else { return Vec::new() };
+    let since = match entry.subtype().as_deref() {
+        Some(
+            "edited_text_file"
+            | "file"
+            | "hook_additional_context"
+            | "hook_blocking_error"
+            | "hook_success"
+            | "plan_mode"
+            | "queued_command",
+        ) => Generation::V2_0_0,
+        Some("plan_mode_exit") => Generation::V2_0_76,
+        Some("skill_listing") => Generation::V2_1_0,
+        Some(_) | None => return Vec::new(),
+    };
+    let texts: Vec<String> = match entry.subtype().as_deref() {
+        Some(_) | None if rules.generation < since => Vec::new(),
+        Some("file") => file_in_two_parts(attachment).into_iter().flatten().collect(),
+        Some(_) | None => text_of(attachment, rules).into_iter().collect(),
+    };
+    texts.iter().map(|text| Told { is_for_system: false, text: wrap(text) }).collect()
 }
 
 /// The text for an attachment whose text the log does not keep.
@@ -107,8 +124,12 @@ fn text_of(attachment: Value<'_>, rules: &Rules) -> Option<String> {
             format!("{NOTIFICATION}\n{}", get("prompt"))
         }
         "queued_command" => {
-            let after = if is_newest { QUEUED_NEWEST } else { QUEUED[1] };
-            [QUEUED[0], &get("prompt"), after].concat()
+            let [before, after] = match rules.generation {
+                Generation::V2_0_0 | Generation::V2_0_76 => QUEUED_OLDEST,
+                Generation::V2_1_0 | Generation::V2_1_100 | Generation::V2_1_200 => QUEUED,
+                Generation::V2_1_300 => [QUEUED[0], QUEUED_NEWEST],
+            };
+            [before, &get("prompt"), after].concat()
         }
         "plan_mode" => PLAN_MODE.into(),
         "plan_mode_exit" => {
@@ -172,21 +193,43 @@ fn agent_listing(attachment: Value<'_>) -> String {
 
 /// A file that the user named in a prompt, as if the model had read it.
 fn file(attachment: Value<'_>) -> Option<String> {
+    let lines = file_lines(attachment, |number, line| format!("{number}\t{line}"))?;
+    Some(format!("{}\n{RESULT_OF_READ}\n{}", call_of_read(attachment), lines.join("\n")))
+}
+
+/// The same in the words of clients before 2.1.100: the call, and the result as a
+/// JSON string.
+fn file_in_two_parts(attachment: Value<'_>) -> Option<[String; 2]> {
+    let lines = file_lines(attachment, |number, line| format!("{number:>6}→{line}"))?;
+    let result = json_string(&[&lines.join("\n"), "\n\n", &wrap(READING), "\n"].concat());
+    Some([call_of_read(attachment), format!("{RESULT_OF_READ} {result}")])
+}
+
+fn call_of_read(attachment: Value<'_>) -> String {
+    let path = json_string(&attachment.str("filename").unwrap_or_default());
+    format!("Called the Read tool with the following input: {{\"file_path\":{path}}}")
+}
+
+const RESULT_OF_READ: &str = "Result of calling the Read tool:";
+
+/// The lines of an attached file of text.
+fn file_lines(
+    attachment: Value<'_>,
+    numbered: impl Fn(u64, &str) -> String,
+) -> Option<Vec<String>> {
     let content = attachment
         .get("content")
         .filter(|content| content.str("type").is_some_and(|kind| kind == "text"))?;
     let file = content.get("file")?;
     let start = file.get("startLine").and_then(Value::as_u64).unwrap_or(1);
     let lines = file.str("content")?;
-    let lines: Vec<String> =
-        lines.split('\n').zip(start..).map(|(line, number)| format!("{number}\t{line}")).collect();
-    let mut name = Vec::new();
-    write_string(&mut name, &attachment.str("filename").unwrap_or_default());
-    Some(format!(
-        "Called the Read tool with the following input: {{\"file_path\":{}}}\nResult of calling the Read tool:\n{}",
-        String::from_utf8_lossy(&name),
-        lines.join("\n")
-    ))
+    Some(lines.split('\n').zip(start..).map(|(line, number)| numbered(number, line)).collect())
+}
+
+fn json_string(text: &str) -> String {
+    let mut json = Vec::new();
+    write_string(&mut json, text);
+    String::from_utf8_lossy(&json).into_owned()
 }
 
 fn texts_of(list: Option<Value<'_>>) -> Vec<Cow<'_, str>> {

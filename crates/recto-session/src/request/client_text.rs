@@ -19,6 +19,8 @@ pub(super) const INTERRUPTED: &str = "[Tool call interrupted: the session ended 
 
 /// Stands for the text that explains plan mode.
 pub(super) const PLAN_MODE: &str = "[client text: plan mode]";
+/// Stands for what is said after each file that is read.
+pub(super) const READING: &str = "[client text: reading files]";
 /// The end of what is told in passing.
 pub(super) const AMBIENT: &str = "\n\nThis is ambient context — do not narrate it to the user unless they ask or it is directly relevant to their request.";
 /// How agents are started together.
@@ -37,6 +39,11 @@ pub(super) const TRUNCATED: &str = "Call Read with offset/limit to page through.
 pub(super) const QUEUED: [&str; 2] = [
     "The user sent a new message while you were working:\n",
     "\n\nIMPORTANT: After completing your current task, you MUST address the user's message above. Do not ignore it.",
+];
+/// The same in the words of the oldest clients.
+pub(super) const QUEUED_OLDEST: [&str; 2] = [
+    "The user sent the following message:\n",
+    "\n\nPlease address this message and continue with your tasks.",
 ];
 /// What the newest clients say after that prompt.
 pub(super) const QUEUED_NEWEST: &str = "\n\nThis is how Claude Code surfaces messages the user sends mid-turn — within the running turn, often alongside the next tool result, rather than as a separate conversation turn. Address the message above as you continue this turn.";

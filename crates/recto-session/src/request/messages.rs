@@ -8,6 +8,7 @@ use recto_log::json::write_string;
 
 use super::Generation;
 use super::client_text::NO_CONTENT;
+use super::client_text::wrap;
 use super::group::Group;
 use super::group::Reminder;
 use super::group::Turn;
@@ -49,10 +50,16 @@ pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: &str) -> Vec<Mes
 
 fn add_turn(
     messages: &mut Vec<Message>,
-    turn: Turn,
+    mut turn: Turn,
     generation: Generation,
     effort: &mut Option<&str>,
 ) {
+    // A message of the system follows one of the user.
+    if generation == Generation::V2_1_300 && turn.user.is_empty() && turn.reminders.is_empty() {
+        let texts = turn.system.drain(..);
+        let pieces = texts.map(|text| Piece::text(&wrap(&text))).collect();
+        turn.reminders.push(Reminder { pieces, folds: false });
+    }
     let sends_empty =
         matches!(generation, Generation::V2_1_100 | Generation::V2_1_200) && !turn.user.is_empty();
     let mut results = Vec::new();
@@ -103,8 +110,7 @@ fn add_turn(
 /// Whether a reminder beside a result goes into the result's own text.
 fn folds(result: &Piece, reminder: &Reminder, generation: Generation) -> bool {
     let content = result.get("content");
-    generation >= Generation::V2_1_100
-        && reminder.folds
+    reminder.folds
         && content.is_some_and(|content| {
             content.is_string() || (generation == Generation::V2_1_300 && content.is_array())
         })

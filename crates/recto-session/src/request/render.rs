@@ -167,12 +167,11 @@ impl Rendered {
         let before = self.items.len();
         // What only the client reads need not be fetched.
         let is_for_model = match node.kind {
-            Kind::User | Kind::Assistant => true,
+            Kind::User | Kind::Assistant | Kind::Attachment => true,
             Kind::System => {
                 let is = |name| session.name(name) == "local_command";
                 rules.generation >= Generation::V2_1_100 && node.subtype.is_some_and(is)
             }
-            Kind::Attachment => rules.generation >= Generation::V2_1_0,
             _ => false,
         };
         if is_for_model {

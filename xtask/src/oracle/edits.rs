@@ -1,0 +1,150 @@
+//! The edits that are checked: what recto is told, and with which recordings.
+
+/// A command of recto that edits recorded sessions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edit {
+    /// The words after `recto --home COPY --json`; `{session}` is the source.
+    pub(crate) words: &'static [&'static str],
+    /// The recordings; without a file, `resume.json` is meant.
+    pub(crate) sources: &'static [&'static str],
+}
+
+/// What is done with every damaged log of the corpus. It is done in place: clients
+/// 2.1.0 to 2.1.99 hang as long as any log of the project has a cycle.
+pub(crate) const REPAIR: &[&str] = &["repair", "{session}", "--all-clients", "--in-place"];
+
+/// All edits of whole sessions. To add one, add a row.
+pub(crate) const EDITS: &[Edit] = &[
+    Edit {
+        words: &["clone", "{session}"],
+        sources: &["2.0.50/S4", "2.1.29/S2par", "2.1.200/I5", "2.1.325/I7", "2.1.325/S8"],
+    },
+    Edit {
+        words: &["clone", "{session}", "--keep-uuids"],
+        sources: &["2.0.50/I5", "2.1.29/I7", "2.1.200/S2par", "2.1.325/S3"],
+    },
+    Edit {
+        words: &["fork", "{session}", "--at", "1"],
+        sources: &["2.0.50/S2", "2.1.29/S2par", "2.1.200/S3", "2.1.325/S2par"],
+    },
+    Edit {
+        words: &["fork", "{session}", "--at", "2"],
+        sources: &["2.0.50/I10", "2.1.29/I6", "2.1.200/I7", "2.1.325/I6"],
+    },
+    Edit {
+        words: &["fork", "{session}", "--at", "4"],
+        sources: &["2.0.50/S5p", "2.1.29/I7", "2.1.200/I8", "2.1.325/S5p"],
+    },
+    Edit {
+        words: &["fork", "{session}", "--at", "7"],
+        sources: &["2.0.50/I5", "2.1.29/I8", "2.1.200/I5", "2.1.325/I8"],
+    },
+    Edit {
+        words: &["trim", "{session}", "--tool-results"],
+        sources: &[
+            "2.0.50/S2",
+            "2.1.29/I13/resume-db10cf93-6e94-4a7a-af7a-72189caf629a.json",
+            "2.1.200/S2",
+            "2.1.325/S2",
+        ],
+    },
+    Edit {
+        words: &["trim", "{session}", "--tool-results", "older-than", "1", "larger-than", "10"],
+        sources: &["2.0.50/S9", "2.1.29/S9", "2.1.200/S9", "2.1.325/S9"],
+    },
+    Edit {
+        words: &["trim", "{session}", "--tool-results", "--drop"],
+        sources: &["2.0.50/S2", "2.1.29/S2par", "2.1.200/S2", "2.1.325/S2par"],
+    },
+    Edit {
+        words: &["trim", "{session}", "--tool-results", "tool", "Bash", "--drop"],
+        sources: &["2.0.50/I8", "2.1.29/S2", "2.1.200/I7", "2.1.325/I8"],
+    },
+    Edit {
+        words: &["trim", "{session}", "--tool-results", "--in-place"],
+        sources: &["2.0.50/S2", "2.1.325/S2"],
+    },
+    Edit {
+        words: &["trim", "{session}", "--images"],
+        sources: &[
+            "2.0.50/S10",
+            "2.0.50/I10",
+            "2.1.29/I10",
+            "2.1.200/I10",
+            "2.1.325/S10",
+            "2.1.325/S10/resume-4ef9b44f-eca4-4475-951f-fb0b3431562a.json",
+        ],
+    },
+    Edit {
+        words: &["trim", "{session}", "--attachments"],
+        sources: &["2.1.200/I8", "2.1.200/I5", "2.1.325/I8", "2.1.325/I10"],
+    },
+    Edit {
+        words: &["trim", "{session}", "--to-tokens", "100"],
+        sources: &["2.0.50/S2", "2.1.29/I8", "2.1.200/S2", "2.1.325/S2"],
+    },
+    Edit {
+        words: &["strip", "{session}", "--thinking"],
+        sources: &["2.0.50/S3", "2.1.29/S3", "2.1.200/S3", "2.1.325/S3"],
+    },
+    Edit {
+        words: &["strip", "{session}", "--tools"],
+        sources: &["2.0.50/S2", "2.1.29/S2par", "2.1.200/I7", "2.1.325/S2"],
+    },
+    Edit {
+        words: &["strip", "{session}", "--tools", "Read"],
+        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/S2", "2.1.325/S2"],
+    },
+    Edit {
+        words: &["strip", "{session}", "--meta"],
+        sources: &["2.0.50/I8", "2.1.29/I8", "2.1.200/I7", "2.1.325/S8"],
+    },
+    Edit {
+        words: &["strip", "{session}", "--turns", "1"],
+        sources: &["2.0.50/S3", "2.1.29/I7", "2.1.200/S2par", "2.1.325/I6"],
+    },
+    Edit {
+        words: &["strip", "{session}", "--turns", "2..4"],
+        sources: &["2.0.50/I8", "2.1.29/I8", "2.1.200/I5", "2.1.325/I7"],
+    },
+    Edit {
+        words: &["strip", "{session}", "--thinking", "--tools", "--meta", "--in-place"],
+        sources: &["2.0.50/S3", "2.1.29/S2par", "2.1.325/S3"],
+    },
+    Edit {
+        words: &["compress", "{session}", "--before", "2"],
+        sources: &["2.0.50/S2", "2.1.29/S2par", "2.1.200/S3", "2.1.325/S2par"],
+    },
+    Edit {
+        words: &["compress", "{session}", "--before", "3", "--drop-old"],
+        sources: &["2.0.50/S4", "2.1.29/I7", "2.1.200/I7", "2.1.325/I8"],
+    },
+    Edit {
+        words: &["compress", "{session}", "--before", "9", "--keep-tools"],
+        sources: &["2.0.50/I5", "2.1.29/I5", "2.1.200/I5", "2.1.325/I8"],
+    },
+    Edit {
+        words: &["compress", "{session}", "--before", "2", "--in-place"],
+        sources: &["2.0.50/S4", "2.1.325/I7"],
+    },
+    Edit {
+        words: &["repair", "{session}", "--all-clients"],
+        sources: &[
+            "2.0.50/S2",
+            "2.0.50/I7kill",
+            "2.1.29/S2par",
+            "2.1.29/I7kill",
+            "2.1.29/I6",
+            "2.1.200/S2par",
+            "2.1.200/I7kill",
+            "2.1.325/S2par",
+            "2.1.325/I6",
+            "2.1.325/I7",
+        ],
+    },
+    Edit { words: REPAIR, sources: &["2.1.29/S2par", "2.1.325/S2par"] },
+    Edit {
+        words: &["rename", "{session}", "Another title"],
+        sources: &["2.0.50/S5p", "2.1.29/I8", "2.1.200/Ititle", "2.1.325/Ititle"],
+    },
+];
