@@ -155,9 +155,7 @@ fn write_parts(
         let bar = bar(rest, most, BAR);
         table.row(["rest".to_owned(), about.to_owned(), String::new(), tokens, bar]);
     }
-    let measured = turn
-        .measured
-        .map_or_else(|| format!("~{}", count(turn.estimated())), |measured| count(measured));
+    let measured = turn.measured.map_or_else(|| format!("~{}", count(turn.estimated())), count);
     table.row(["all".to_owned(), String::new(), String::new(), measured, String::new()]);
     output.set_in("  ", |output| {
         for (at, cells) in table.layout(output.width).into_iter().enumerate() {

@@ -141,7 +141,7 @@ fn gather(
         LongSession { row, working_milliseconds, turns, calls }
     });
     let mut longest: Vec<LongSession> = long.filter(|one| one.working_milliseconds > 0).collect();
-    longest.sort_by(|a, b| b.working_milliseconds.cmp(&a.working_milliseconds));
+    longest.sort_by_key(|one| std::cmp::Reverse(one.working_milliseconds));
     longest.truncate(question.limit);
     Many { statistics: tally.finish(), longest }
 }
