@@ -173,7 +173,7 @@ fn is_unwanted(c: char) -> bool {
 }
 
 /// Appends text with the five characters of markup escaped.
-fn push_escaped(out: &mut String, text: &str) {
+pub(crate) fn push_escaped(out: &mut String, text: &str) {
     for c in clean(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),

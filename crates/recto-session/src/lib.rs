@@ -11,6 +11,8 @@
 mod anonymize;
 mod blame;
 mod branches;
+pub mod chart;
+pub mod context_fill;
 pub mod edit;
 pub mod export;
 mod facts;
@@ -30,6 +32,7 @@ mod record;
 pub mod redact;
 pub mod request;
 mod session;
+pub mod statistics;
 mod todos;
 mod turns;
 

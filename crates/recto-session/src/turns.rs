@@ -113,6 +113,15 @@ impl Turn {
             tokens: Tokens::default(),
         }
     }
+
+    /// How long it took, in milliseconds: the client's own word, else the span of
+    /// its lines.
+    pub fn length(&self) -> Option<u64> {
+        self.milliseconds.or_else(|| {
+            let span = self.ended?.duration_since(self.started?);
+            u64::try_from(span.as_millis()).ok()
+        })
+    }
 }
 
 /// The turns of a session, in the order of the log.

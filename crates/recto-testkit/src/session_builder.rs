@@ -274,7 +274,7 @@ impl SessionBuilder {
     }
 
     fn call(self, name: &str, input: &str, result: &str, of: ResultOf<'_>) -> SessionBuilder {
-        let id = format!("toolu_{}{:04}", &self.session[..8], self.counted);
+        let id = format!("toolu_{}{:04}", self.id_start(), self.counted);
         let call = ObjectWriter::new()
             .string("type", "tool_use")
             .string("id", &id)
@@ -300,6 +300,13 @@ impl SessionBuilder {
     }
 
     /// One line of an answer. Lines of one message share its id.
+    /// What tells the ids of this log from those of others: the API gives no id
+    /// twice.
+    fn id_start(&self) -> String {
+        let name = self.agent.as_deref().unwrap_or(&self.session);
+        format!("{name:0<8.8}")
+    }
+
     fn block(self, block: &[u8], stop_reason: &str) -> SessionBuilder {
         let blocks = ArrayWriter::new().json(block).finish();
         let usage = br#"{"input_tokens":8,"cache_creation_input_tokens":120,"cache_read_input_tokens":9000,"output_tokens":40,"service_tier":"standard"}"#;
@@ -309,7 +316,7 @@ impl SessionBuilder {
             Client::V2_0_50 | Client::V2_1_325 => Some(stop_reason),
         };
         let message = ObjectWriter::new()
-            .string("id", &format!("msg_{}{:04}", &self.session[..8], self.messages))
+            .string("id", &format!("msg_{}{:04}", self.id_start(), self.messages))
             .string("type", "message")
             .string("role", "assistant")
             .string("model", &self.model)

@@ -15,6 +15,7 @@ use crate::commands::check::CheckArgs;
 use crate::commands::clone::CloneArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::compress::CompressArgs;
+use crate::commands::context::ContextArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
@@ -37,6 +38,7 @@ use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::statusline::StatuslineArgs;
 use crate::commands::strip::StripArgs;
 use crate::commands::todos::TodosArgs;
 use crate::commands::tools::ToolsArgs;
@@ -92,6 +94,7 @@ pub(crate) enum Command {
     Ls(LsArgs),
     Show(ShowArgs),
     Stats(StatsArgs),
+    Context(ContextArgs),
     Turns(TurnsArgs),
     Branches(BranchesArgs),
     Tools(ToolsArgs),
@@ -102,6 +105,7 @@ pub(crate) enum Command {
     Todos(TodosArgs),
     History(HistoryArgs),
     Export(ExportArgs),
+    Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),
     Rename(RenameArgs),

@@ -9,6 +9,7 @@ pub(crate) mod check_health;
 pub(crate) mod clone;
 pub(crate) mod completions;
 pub(crate) mod compress;
+pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod drift;
 pub(crate) mod export;
@@ -34,6 +35,11 @@ pub(crate) mod rm;
 pub(crate) mod scratch;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod stats_all;
+pub(crate) mod stats_charts;
+pub(crate) mod stats_json;
+pub(crate) mod stats_text;
+pub(crate) mod statusline;
 pub(crate) mod strip;
 pub(crate) mod todos;
 pub(crate) mod tools;
@@ -60,6 +66,9 @@ pub(crate) fn run(
         Some(Command::Demo) => return demo::cmd_demo(environment, output),
         Some(Command::Completions(args)) => return completions::cmd_completions(args, output),
         Some(Command::Man(args)) => return man::cmd_man(args, output),
+        Some(Command::Statusline(args)) => {
+            return statusline::cmd_statusline(environment, output, args);
+        }
         _ => {}
     }
     let home = open_home(&cli.global, environment)?;
@@ -102,6 +111,9 @@ pub(crate) fn run(
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
-        Some(Command::Demo | Command::Completions(_) | Command::Man(_)) => Ok(Outcome::Done),
+        Some(Command::Context(args)) => context::cmd_context(&home, environment, output, args),
+        Some(
+            Command::Demo | Command::Completions(_) | Command::Man(_) | Command::Statusline(_),
+        ) => Ok(Outcome::Done),
     }
 }

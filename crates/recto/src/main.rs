@@ -5,6 +5,8 @@
 
 mod cli;
 mod commands;
+mod context_view;
+mod document_file;
 mod editing;
 mod edition;
 mod environment;
@@ -21,6 +23,7 @@ mod sweep;
 mod target;
 mod text;
 mod transcript;
+mod zone;
 
 use std::process::ExitCode;
 

@@ -1,11 +1,14 @@
 //! Text for terminals: what may be shown, how wide it is, how it lines up.
 
+mod bars;
 mod highlight;
 mod human;
 mod markdown;
 mod safe;
 mod table;
 
+pub(crate) use bars::bar;
+pub(crate) use bars::columns;
 pub(crate) use human::age;
 pub(crate) use human::bytes;
 pub(crate) use human::clock;

@@ -371,7 +371,9 @@ fn commands_about_one_session_are_harmless() {
     let place = format!("projects/-home-dev-app/{session}/subagents/agent-a1.meta.json");
     test.home.write(&place, meta.finish());
     for (arguments, words) in [
-        (&["stats"][..], &["w-prompt", "w-answer"][..]),
+        (&["stats", "latest"][..], &["w-prompt", "w-answer"][..]),
+        (&["stats", "--limit", "9999"], &["w-tool", "w-file"]),
+        (&["context", "latest", "--turn", "1"], &["w-tool"]),
         (&["turns"], &["w-prompt", "w-command"]),
         (&["branches"], &["w-"]),
         (&["tools"], &["w-tool", "w-input"]),

@@ -46,7 +46,7 @@ pub(crate) fn working() -> TestHome {
 #[test]
 fn a_session_in_numbers() {
     let test = working();
-    assert_snapshot!(test.run(&["stats"]).shown(), @"
+    assert_snapshot!(test.run(&["stats", "latest"]).shown(), @"
     Parser
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718
 
@@ -61,7 +61,7 @@ fn a_session_in_numbers() {
     subagents      1
     --- exit 0
     ");
-    assert_snapshot!(test.run(&["stats", "--json"]).shown(), @r#"
+    assert_snapshot!(test.run(&["stats", "latest", "--json"]).shown(), @r#"
     {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","title":"Parser","goal":"Repair the parser","last_output":"`empty_line`.","cwd":"/home/dev/app","branch":"main","version":"2.1.325","started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:13.000Z","working_ms":8000,"lines":17,"damaged_lines":0,"turns":2,"prompts":2,"messages":5,"tool_calls":3,"failed_tool_calls":1,"open_tool_calls":0,"files_changed":1,"files_read":0,"lines_added":2,"lines_removed":1,"compactions":0,"agents":1,"interrupts":0,"api_errors":0,"models":[{"model":"claude-opus-5-5","messages":5,"input_tokens":40,"output_tokens":200,"cache_creation_input_tokens":600,"cache_read_input_tokens":45000}]}
     --- exit 0
     "#);

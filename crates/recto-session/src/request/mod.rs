@@ -23,6 +23,7 @@ mod piece;
 mod reach;
 mod render;
 mod siblings;
+pub(crate) mod told;
 mod verify;
 pub(crate) mod view;
 pub(crate) mod walk;

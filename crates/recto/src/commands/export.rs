@@ -28,6 +28,8 @@ use recto_store::Home;
 use recto_store::open_file;
 
 use crate::commands::ls::Listing;
+use crate::document_file;
+use crate::document_file::Existing;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -85,6 +87,10 @@ pub(crate) struct ExportArgs {
 }
 
 impl ExportArgs {
+    fn existing(&self) -> Existing {
+        if self.force { Existing::Replace } else { Existing::Keep }
+    }
+
     fn secrets(&self) -> Secrets {
         if self.redact { Secrets::Redact } else { Secrets::Show }
     }
@@ -338,18 +344,11 @@ fn export_to_file(
     path: &Path,
     args: &ExportArgs,
 ) -> Result<Done, CommandError> {
-    if path.is_dir() {
-        let message = format!("{} is a directory", path.display());
-        return Err(
-            CommandError::user("is-a-directory", message).with_hint("name a file, or use --all")
-        );
-    }
-    if path.exists() && !args.force {
-        let message = format!("{} exists", path.display());
-        return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
-    }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
+    let mut file =
+        document_file::begin(path, args.existing()).map_err(|error| match error.kind() {
+            "is-a-directory" => error.with_hint("name a file, or use --all"),
+            _ => error,
+        })?;
     let mut written = 0;
     let done = export(home, found, args.to.format(), redactor, &mut |text| {
         written += text.len() as u64;

@@ -1,6 +1,7 @@
-//! `recto stats`: a session in numbers.
+//! `recto stats`: a session in numbers. Many of them are in `stats_all`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::Args;
 use recto_log::UserText;
@@ -10,16 +11,20 @@ use recto_session::BlockFact;
 use recto_session::FileFate;
 use recto_session::NodeId;
 use recto_session::Tokens;
+use recto_session::Turn;
 use recto_session::TurnKind;
 use recto_session::file_uses;
 use recto_store::Digest;
 use recto_store::FileKind;
 use recto_store::Home;
 
-use crate::commands::turns::turn_milliseconds;
+use crate::commands::stats_all::Question;
+use crate::commands::stats_all::stats_of_all;
+use crate::document_file::Existing;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::filter::FilterArgs;
 use crate::output::Look;
 use crate::output::Output;
 use crate::reading::Reading;
@@ -29,22 +34,46 @@ use crate::text::duration;
 use crate::text::fit;
 use crate::text::one_line;
 use crate::text::plural;
+use crate::zone::read_zone;
 
-/// Sum up a session
+/// Sum up a session, or all of them
 ///
-/// Its goal (the first prompt), the last answer, turns, tools, files, tokens by
-/// model, compactions, subagents and errors. Tokens of each API message are
-/// counted once.
+/// Of a session: its goal (the first prompt), the last answer, turns, tools,
+/// files, tokens by model, compactions, subagents and errors. `recto stats
+/// latest` is the newest one.
+///
+/// Without a session, all that fit the filters: tools with their failures and
+/// times, models, how long turns take, hours and days, the longest sessions, how
+/// much comes from the cache, how the context grows, the files changed most. What
+/// a session has copied from another one counts once; so do the tokens of each
+/// API message. The filters choose whole sessions.
 ///
 /// Examples:
 ///   recto stats latest
-///   recto stats latest --json | jq .models
+///   recto stats --since 30d --project app
+///   recto stats --svg stats.svg --tz Europe/Berlin
+///   recto stats --json | jq '.tools[] | select(.failed_percent > 10)'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatsArgs {
-    /// The session
-    #[arg(default_value = "latest")]
-    session: String,
+    /// The session; without one, all that fit
+    #[arg(conflicts_with_all = ["svg", "tz", "limit", "project", "since", "until", "model", "branch"])]
+    session: Option<String>,
+    /// Write the charts to this file, as SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Replace the file of --svg if it is there
+    #[arg(long, requires = "svg")]
+    force: bool,
+    /// The time zone of hours and days, such as Europe/Berlin or +02:00 [default: the system's]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    tz: Option<String>,
+    /// List at most this many tools, models, sessions and files
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    limit: usize,
+    // The last, because its heading holds for all that follow.
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 /// How much of the goal and of the last answer is kept.
@@ -115,7 +144,7 @@ impl Stats {
             agents,
             api_errors: reading.turns.iter().map(|turn| u64::from(turn.api_errors)).sum(),
             interrupts: reading.turns.iter().filter(|turn| turn.is_interrupted).count() as u64,
-            milliseconds: reading.turns.iter().filter_map(turn_milliseconds).sum(),
+            milliseconds: reading.turns.iter().filter_map(Turn::length).sum(),
             models,
         })
     }
@@ -148,7 +177,17 @@ pub(crate) fn cmd_stats(
     output: &mut Output,
     args: &StatsArgs,
 ) -> Result<Outcome, CommandError> {
-    let reading = Reading::open(home, environment, &args.session)?;
+    let Some(session) = &args.session else {
+        let question = Question {
+            filter: args.filter.read(environment.now())?,
+            zone: read_zone(args.tz.as_deref())?,
+            limit: args.limit,
+            svg: args.svg.as_deref(),
+            existing: if args.force { Existing::Replace } else { Existing::Keep },
+        };
+        return stats_of_all(home, environment, output, &question);
+    };
+    let reading = Reading::open(home, environment, session)?;
     let stats = Stats::of(home, &reading)?;
     if output.json {
         output.json_line(json(&reading, &stats))?;

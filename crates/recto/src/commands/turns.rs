@@ -100,7 +100,7 @@ fn write_table<'a>(
         table.row([
             turn.number.to_string(),
             turn.started.map(clock).unwrap_or_default(),
-            turn_milliseconds(turn).map(duration).unwrap_or_default(),
+            turn.length().map(duration).unwrap_or_default(),
             calls,
             tokens,
             about,
@@ -115,14 +115,6 @@ fn write_table<'a>(
     Ok(())
 }
 
-/// The client's own word, else the span of the lines.
-pub(crate) fn turn_milliseconds(turn: &Turn) -> Option<u64> {
-    turn.milliseconds.or_else(|| {
-        let span = turn.ended?.duration_since(turn.started?);
-        u64::try_from(span.as_millis()).ok()
-    })
-}
-
 fn json(reading: &Reading, turn: &Turn) -> ObjectWriter {
     let time = |time: Option<jiff::Timestamp>| time.map(|time| format!("{time:.3}"));
     let uuid = turn.prompt.map(|id| reading.session().node(id).uuid.to_string());
@@ -135,7 +127,7 @@ fn json(reading: &Reading, turn: &Turn) -> ObjectWriter {
         .number("line", line)
         .string_or_null("started", time(turn.started).as_deref())
         .string_or_null("ended", time(turn.ended).as_deref());
-    let object = match turn_milliseconds(turn) {
+    let object = match turn.length() {
         Some(milliseconds) => object.number("duration_ms", milliseconds),
         None => object.json("duration_ms", b"null"),
     };

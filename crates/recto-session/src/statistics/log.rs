@@ -1,0 +1,244 @@
+//! What one log adds to the statistics of many.
+
+use std::hash::DefaultHasher;
+use std::hash::Hash;
+use std::hash::Hasher;
+
+use jiff::Timestamp;
+
+use crate::BlockFact;
+use crate::FileAction;
+use crate::NameId;
+use crate::NodeId;
+use crate::Session;
+use crate::Tokens;
+use crate::ToolCall;
+use crate::Turn;
+use crate::TurnKind;
+use crate::hash::IdMap;
+
+/// Whose log it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogRole {
+    /// A session's own: its turns are the user's.
+    Session,
+    /// A subagent's: its messages and tools count, its turns do not.
+    Agent,
+}
+
+/// What one log adds: facts of a few bytes each, with a key by which a copy in
+/// another log is known.
+#[derive(Debug, Clone)]
+pub struct LogStatistics {
+    pub(super) role: LogRole,
+    pub(super) names: Vec<String>,
+    pub(super) messages: Vec<MessageFact>,
+    pub(super) calls: Vec<CallFact>,
+    pub(super) turns: Vec<TurnFact>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct MessageFact {
+    pub(super) key: u64,
+    /// None where the line does not say it.
+    pub(super) model: Option<u32>,
+    pub(super) time: Option<Timestamp>,
+    pub(super) tokens: Tokens,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct CallFact {
+    pub(super) key: u64,
+    pub(super) tool: u32,
+    pub(super) end: CallEnd,
+    pub(super) milliseconds: Option<u64>,
+    pub(super) edit: Option<EditFact>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallEnd {
+    Done,
+    Failed,
+    Open,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct EditFact {
+    pub(super) path: u32,
+    pub(super) added: u64,
+    pub(super) removed: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct TurnFact {
+    pub(super) key: u64,
+    pub(super) kind: TurnKind,
+    pub(super) started: Option<Timestamp>,
+    pub(super) ended: Option<Timestamp>,
+    /// How long it took, if a model worked in it.
+    pub(super) milliseconds: Option<u64>,
+    /// Its number among the turns in which a model worked, from 1, and what its
+    /// first message was sent.
+    pub(super) context: Option<(u32, u64)>,
+}
+
+impl LogStatistics {
+    /// Looks at a log and its turns.
+    pub fn of(session: &Session, turns: &[Turn], role: LogRole) -> LogStatistics {
+        let mut names = LocalNames { session, places: IdMap::default(), names: Vec::new() };
+        let messages = messages(session, &mut names);
+        let calls = calls(session, &mut names);
+        let turns = match role {
+            LogRole::Session => turn_facts(session, turns),
+            LogRole::Agent => Vec::new(),
+        };
+        LogStatistics { role, names: names.names, messages, calls, turns }
+    }
+
+    /// How many turns it has.
+    pub fn turns(&self) -> u64 {
+        self.turns.len() as u64
+    }
+
+    /// How long its turns took together, in milliseconds.
+    pub fn working_milliseconds(&self) -> u64 {
+        let lengths = self.turns.iter().filter_map(|turn| turn.milliseconds);
+        lengths.fold(0, u64::saturating_add)
+    }
+
+    /// How many tool calls it has.
+    pub fn calls(&self) -> u64 {
+        self.calls.len() as u64
+    }
+
+    pub(super) fn name(&self, place: u32) -> &str {
+        &self.names[place as usize]
+    }
+}
+
+/// The names of a log that count, each once.
+struct LocalNames<'s> {
+    session: &'s Session,
+    places: IdMap<NameId, u32>,
+    names: Vec<String>,
+}
+
+impl LocalNames<'_> {
+    fn place(&mut self, id: NameId) -> u32 {
+        *self.places.entry(id).or_insert_with(|| {
+            self.names.push(self.session.name(id).to_owned());
+            u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// A number for something that has the same one in every copy.
+fn key(what: &str, texts: &[&str], time: Option<Timestamp>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    texts.hash(&mut hasher);
+    time.map(Timestamp::as_millisecond).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn message_key(session: &Session, message: &crate::Message) -> u64 {
+    let request = message.request.map_or("", |request| session.name(request));
+    key("message", &[session.name(message.id), request], None)
+}
+
+fn messages(session: &Session, names: &mut LocalNames<'_>) -> Vec<MessageFact> {
+    let real = session.facts().messages.iter().filter(|message| !message.is_synthetic);
+    real.map(|message| MessageFact {
+        key: message_key(session, message),
+        model: message.model.map(|model| names.place(model)),
+        time: message.nodes.first().and_then(|id| session.node(*id).time()),
+        tokens: message.tokens,
+    })
+    .collect()
+}
+
+fn calls(session: &Session, names: &mut LocalNames<'_>) -> Vec<CallFact> {
+    let edits = edits(session);
+    let end = |call: &ToolCall| match (call.result, call.is_error) {
+        (None, _) => CallEnd::Open,
+        (Some(_), true) => CallEnd::Failed,
+        (Some(_), false) => CallEnd::Done,
+    };
+    let mut facts = Vec::new();
+    for call in &session.facts().calls {
+        // A result whose call is not there says nothing of a tool.
+        let Some(name) = call.name else { continue };
+        let edit = edits.get(&call.id).map(|edit| EditFact {
+            path: names.place(edit.path),
+            added: edit.added,
+            removed: edit.removed,
+        });
+        facts.push(CallFact {
+            key: key("call", &[session.name(call.id)], call.called()),
+            tool: names.place(name),
+            end: end(call),
+            milliseconds: call.milliseconds().and_then(|span| u64::try_from(span).ok()),
+            edit,
+        });
+    }
+    facts
+}
+
+/// What was changed, by the call that did it.
+fn edits(session: &Session) -> IdMap<NameId, crate::FileTouch> {
+    let call_of = |node: NodeId| {
+        session.node(node).blocks.iter().find_map(|block| match block {
+            BlockFact::ToolResult { id, .. } => Some(*id),
+            _ => None,
+        })
+    };
+    let touches = session.facts().files.iter().filter(|touch| match touch.action {
+        FileAction::Read => false,
+        FileAction::Created | FileAction::Written | FileAction::Edited => true,
+    });
+    touches.filter_map(|touch| Some((call_of(touch.node)?, *touch))).collect()
+}
+
+fn turn_facts(session: &Session, turns: &[Turn]) -> Vec<TurnFact> {
+    let mut turn_of = vec![None; session.nodes().len()];
+    for (place, turn) in turns.iter().enumerate() {
+        for id in &turn.nodes {
+            turn_of[id.index()] = Some(place);
+        }
+    }
+    // The first message of each turn, which was sent all that came before.
+    let mut firsts: Vec<Option<&crate::Message>> = vec![None; turns.len()];
+    for message in session.facts().messages.iter().filter(|message| !message.is_synthetic) {
+        let place = message.nodes.first().and_then(|id| turn_of[id.index()]);
+        if let Some(place) = place {
+            firsts[place].get_or_insert(message);
+        }
+    }
+    let mut number = 0;
+    let fact = |(turn, first): (&Turn, Option<&crate::Message>)| {
+        // Old clients write the work of subagents into the log of the session.
+        let is_own = turn.kind != TurnKind::Agent;
+        let first = first.filter(|_| is_own);
+        number += u32::from(first.is_some());
+        let sent = first.map(|message| message.tokens.context()).filter(|tokens| *tokens > 0);
+        // A copy keeps the ids of messages, whoever made it.
+        let key = match (first, turn.prompt) {
+            (Some(first), _) => message_key(session, first) ^ 1,
+            (None, Some(prompt)) => {
+                let node = session.node(prompt);
+                key("turn", &[&node.uuid.to_string()], node.time())
+            }
+            (None, None) => key("turn", &[], turn.started),
+        };
+        TurnFact {
+            key,
+            kind: turn.kind,
+            started: turn.started,
+            ended: turn.ended,
+            milliseconds: first.and_then(|_| turn.length()),
+            context: sent.map(|tokens| (number, tokens)),
+        }
+    };
+    turns.iter().zip(firsts).map(fact).collect()
+}

@@ -1,0 +1,43 @@
+//! `recto context`: what fills the context of a session.
+
+use clap::Args;
+use recto_store::Home;
+
+use crate::context_view::show_context;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::reading::Reading;
+
+/// Show what fills the context of a session
+///
+/// For each turn, what the model had before it when it was asked last: prompts,
+/// answers, thinking, calls and results by tool, attachments, memory files,
+/// summaries. Tokens of these are estimates (a quarter of the bytes of the text).
+/// What the API counted stands beside them, where the log has it; the rest is the
+/// system prompt, the descriptions of tools, and what the estimate misses.
+///
+/// Examples:
+///   recto context latest
+///   recto context latest --turn 12
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ContextArgs {
+    /// The session
+    #[arg(default_value = "latest")]
+    session: String,
+    /// Show what is in the context at this turn [default: the last one]
+    #[arg(long, value_name = "N")]
+    turn: Option<u32>,
+}
+
+pub(crate) fn cmd_context(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &ContextArgs,
+) -> Result<Outcome, CommandError> {
+    let reading = Reading::open(home, environment, &args.session)?;
+    show_context(&reading, args.turn, output)
+}

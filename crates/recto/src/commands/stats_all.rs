@@ -1,0 +1,158 @@
+//! `recto stats` without a session: many of them in numbers.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+use jiff::tz::TimeZone;
+use rayon::prelude::*;
+use recto_session::chart::svg;
+use recto_session::statistics::LogRole;
+use recto_session::statistics::LogStatistics;
+use recto_session::statistics::Statistics;
+use recto_session::statistics::Tally;
+use recto_session::turns;
+use recto_store::Home;
+use recto_store::HomeLog;
+use recto_store::Inventory;
+use recto_store::Loaded;
+
+use crate::commands::ls::Listing;
+use crate::commands::ls::Row;
+use crate::commands::stats_charts::charts;
+use crate::commands::stats_json::json;
+use crate::commands::stats_text::about;
+use crate::commands::stats_text::write_text;
+use crate::document_file;
+use crate::document_file::Existing;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::filter::Filter;
+use crate::output::Output;
+use crate::output::Progress;
+use crate::output::remark;
+use crate::target::tell_skipped;
+
+/// What is asked of all sessions.
+pub(crate) struct Question<'a> {
+    pub(crate) filter: Filter,
+    pub(crate) zone: TimeZone,
+    /// How many rows a list has.
+    pub(crate) limit: usize,
+    /// Where the charts go.
+    pub(crate) svg: Option<&'a Path>,
+    pub(crate) existing: Existing,
+}
+
+/// The answer.
+pub(crate) struct Many {
+    pub(crate) statistics: Statistics,
+    /// The sessions that took the longest, longest first.
+    pub(crate) longest: Vec<LongSession>,
+}
+
+/// A session, and how long its turns took.
+pub(crate) struct LongSession {
+    pub(crate) row: Row,
+    pub(crate) working_milliseconds: u64,
+    pub(crate) turns: u64,
+    pub(crate) calls: u64,
+}
+
+pub(crate) fn stats_of_all(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    question: &Question<'_>,
+) -> Result<Outcome, CommandError> {
+    let inventory = home.inventory();
+    let listing = Listing { filter: question.filter.clone(), ..Listing::default() };
+    let rows = listing.rows(home, &inventory);
+    tell_skipped(&inventory, output);
+    if rows.is_empty() {
+        output.remark("no session fits");
+    }
+    let many = gather(home, &inventory, rows, question, output);
+    if let Some(path) = question.svg {
+        let about = about(&many.statistics, &question.zone);
+        let document = svg("Sessions", &about.join(" · "), &charts(&many, question));
+        document_file::write(path, question.existing, &document)?;
+        output.remark(&format!("wrote {}", path.display()));
+    }
+    if output.json {
+        output.json_line(json(&many, question))?;
+    } else if many.statistics.sessions > 0 {
+        write_text(&many, question, environment, output)?;
+    }
+    Ok(if many.statistics.sessions == 0 { Outcome::Found } else { Outcome::Done })
+}
+
+/// Reads the logs of all sessions and their subagents. A few are read at a time;
+/// what is kept of each is small.
+fn gather(
+    home: &Home,
+    inventory: &Inventory,
+    mut rows: Vec<Row>,
+    question: &Question<'_>,
+    output: &Output,
+) -> Many {
+    const PIECE: usize = 64;
+    // The first log that has something counts: that of a session before those
+    // that copied it, and before those of subagents.
+    rows.sort_by(|a, b| {
+        let key = |row: &Row| (row.digest.started.is_none(), row.digest.started);
+        let times = key(a).cmp(&key(b)).then_with(|| a.session.modified.cmp(&b.session.modified));
+        times.then_with(|| a.session.path.cmp(&b.session.path))
+    });
+    let agents = rows.par_iter().flat_map_iter(|row| {
+        let logs = home.logs_of(inventory, &row.session).into_iter();
+        logs.filter(|log| log.agent.is_some())
+    });
+    let agents: Vec<HomeLog> = agents.collect();
+    let mut logs: Vec<HomeLog> = rows.iter().map(|row| HomeLog::from(&row.session)).collect();
+    logs.extend(agents);
+    let progress = Progress::new("reading", output);
+    let done = AtomicU64::new(0);
+    let mut tally = Tally::new(question.zone.clone());
+    let mut sums = Vec::with_capacity(rows.len());
+    for piece in logs.chunks(PIECE) {
+        let read: Vec<Option<LogStatistics>> = piece
+            .par_iter()
+            .map(|log| {
+                progress.tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
+                read_log(log)
+            })
+            .collect();
+        for log in read {
+            if let Some(log) = &log {
+                tally.add(log);
+            }
+            // The logs of sessions come first, in the order of their rows.
+            if sums.len() < rows.len() {
+                sums.push(log.map_or((0, 0, 0), |log| {
+                    (log.working_milliseconds(), log.turns(), log.calls())
+                }));
+            }
+        }
+    }
+    progress.done();
+    let long = rows.into_iter().zip(sums).map(|(row, (working_milliseconds, turns, calls))| {
+        LongSession { row, working_milliseconds, turns, calls }
+    });
+    let mut longest: Vec<LongSession> = long.filter(|one| one.working_milliseconds > 0).collect();
+    longest.sort_by_key(|one| std::cmp::Reverse(one.working_milliseconds));
+    longest.truncate(question.limit);
+    Many { statistics: tally.finish(), longest }
+}
+
+fn read_log(log: &HomeLog) -> Option<LogStatistics> {
+    let role = if log.agent.is_some() { LogRole::Agent } else { LogRole::Session };
+    match Loaded::read(&log.path) {
+        Ok(loaded) => Some(LogStatistics::of(&loaded.session, &turns(&loaded.session), role)),
+        Err(error) => {
+            remark(&format!("skipped: {error}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Many sessions in numbers, as charts.
+
+use recto_session::chart::Bar;
+use recto_session::chart::Chart;
+
+use crate::commands::stats_all::Many;
+use crate::commands::stats_all::Question;
+use crate::commands::stats_text::DAYS;
+use crate::commands::stats_text::failed_percent;
+use crate::commands::stats_text::length_name;
+use crate::commands::stats_text::shown_contexts;
+use crate::commands::stats_text::shown_lengths;
+use crate::text::count;
+use crate::text::duration;
+use crate::text::one_line;
+use crate::text::plural;
+use crate::zone::zone_name;
+
+pub(crate) fn charts(many: &Many, question: &Question<'_>) -> Vec<Chart> {
+    let statistics = &many.statistics;
+    let tools = statistics.tools.iter().take(question.limit).map(|tool| {
+        let failed = failed_percent(tool).filter(|_| tool.failed > 0);
+        let failed = failed.map_or(String::new(), |failed| format!(", {failed:.1} % failed"));
+        bar(&tool.name, tool.calls, count(tool.calls) + &failed)
+    });
+    let times = statistics.tools.iter().filter(|tool| tool.total_milliseconds > 0);
+    let times = times.take(question.limit).map(|tool| {
+        let median = tool.median_milliseconds.map(duration).unwrap_or_default();
+        let text = format!("{}, median {median}", duration(tool.total_milliseconds));
+        bar(&tool.name, tool.total_milliseconds, text)
+    });
+    let models = statistics.models.iter().take(question.limit);
+    let models =
+        models.map(|model| bar(&model.name, model.messages, plural(model.messages, "message")));
+    let lengths = shown_lengths(&statistics.lengths).iter();
+    let lengths =
+        lengths.map(|range| bar(&length_name(range), range.turns, plural(range.turns, "turn")));
+    let hours = (0..24).zip(&statistics.hours);
+    let hours = hours.map(|(hour, at)| {
+        bar(&format!("{hour:02}:00"), at.messages, plural(at.messages, "message"))
+    });
+    let days = DAYS.iter().zip(&statistics.weekdays);
+    let days = days.map(|(day, at)| bar(day, at.messages, plural(at.messages, "message")));
+    let longest = many.longest.iter().map(|one| {
+        bar(&one.row.title(), one.working_milliseconds, duration(one.working_milliseconds))
+    });
+    let contexts = shown_contexts(&statistics.contexts).map(|point| {
+        let text = format!("{} tokens", count(point.median_tokens));
+        bar(&format!("turn {}", point.turn), point.median_tokens, text)
+    });
+    let files = statistics.files.iter().take(question.limit);
+    let files = files.map(|file| bar(end_of(&file.path), file.edits, plural(file.edits, "edit")));
+    let hours_title = format!("Hours ({})", zone_name(&question.zone));
+    vec![
+        chart("Tools by calls", tools),
+        chart("Tools by time", times),
+        chart("Models", models),
+        chart("Length of turns", lengths),
+        chart(&hours_title, hours),
+        chart("Days", days),
+        chart("Longest sessions", longest),
+        chart("Context at the start of a turn (median)", contexts),
+        chart("Files changed most", files),
+    ]
+}
+
+fn chart(title: &str, bars: impl Iterator<Item = Bar>) -> Chart {
+    let bars: Vec<Bar> = bars.collect();
+    // Bars of nothing say nothing.
+    let is_empty = bars.iter().all(|bar| bar.value == 0);
+    Chart { title: title.to_owned(), bars: if is_empty { Vec::new() } else { bars } }
+}
+
+fn bar(label: &str, value: u64, text: String) -> Bar {
+    Bar { label: one_line(label), value, text }
+}
+
+/// The last two parts of a path, which say the most.
+fn end_of(path: &str) -> &str {
+    match path.rmatch_indices('/').nth(1) {
+        Some((at, _)) => &path[at + 1..],
+        None => path,
+    }
+}
