@@ -128,7 +128,13 @@ pub(crate) fn cmd_repair(
             .with_hint("`recto check` says more"));
     }
     let goal = Goal::of(&source, &args.edit, "repaired");
-    let job = job(plan, args.words(session));
+    let has_cycle = plan.fixes.iter().any(|applied| applied.fix == Fix::Cycle);
+    let mut job = job(plan, args.words(session));
+    if has_cycle && !args.edit.in_place {
+        job.notes.push(
+            "clients before 2.1.100 hang on every session of the project while the old log is there: use --in-place, or remove it".to_owned(),
+        );
+    }
     edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }
 
