@@ -2,6 +2,7 @@
 
 use recto_session::chart::Bar;
 use recto_session::chart::Chart;
+use recto_session::statistics::ToolStatistics;
 
 use crate::commands::stats_all::Many;
 use crate::commands::stats_all::Question;
@@ -23,8 +24,7 @@ pub(crate) fn charts(many: &Many, question: &Question<'_>) -> Vec<Chart> {
         let failed = failed.map_or(String::new(), |failed| format!(", {failed:.1} % failed"));
         bar(&tool.name, tool.calls, count(tool.calls) + &failed)
     });
-    let times = statistics.tools.iter().filter(|tool| tool.total_milliseconds > 0);
-    let times = times.take(question.limit).map(|tool| {
+    let times = by_time(&statistics.tools).into_iter().take(question.limit).map(|tool| {
         let median = tool.median_milliseconds.map(duration).unwrap_or_default();
         let text = format!("{}, median {median}", duration(tool.total_milliseconds));
         bar(&tool.name, tool.total_milliseconds, text)
@@ -64,6 +64,14 @@ pub(crate) fn charts(many: &Many, question: &Question<'_>) -> Vec<Chart> {
     ]
 }
 
+/// The tools that took time, the longest first.
+fn by_time(tools: &[ToolStatistics]) -> Vec<&ToolStatistics> {
+    let timed = tools.iter().filter(|tool| tool.total_milliseconds > 0);
+    let mut timed: Vec<&ToolStatistics> = timed.collect();
+    timed.sort_by_key(|tool| std::cmp::Reverse(tool.total_milliseconds));
+    timed
+}
+
 fn chart(title: &str, bars: impl Iterator<Item = Bar>) -> Chart {
     let bars: Vec<Bar> = bars.collect();
     // Bars of nothing say nothing.
@@ -80,5 +88,31 @@ fn end_of(path: &str) -> &str {
     match path.rmatch_indices('/').nth(1) {
         Some((at, _)) => &path[at + 1..],
         None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_ordered_by_their_time() {
+        let tool = |name: &str, total_milliseconds| ToolStatistics {
+            name: name.to_owned(),
+            calls: 9,
+            failed: 0,
+            open: 0,
+            median_milliseconds: None,
+            total_milliseconds,
+        };
+        let tools = [tool("short", 5), tool("none", 0), tool("long", 50)];
+        let names: Vec<&str> = by_time(&tools).iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["long", "short"]);
+    }
+
+    #[test]
+    fn a_path_is_known_by_its_end() {
+        assert_eq!(end_of("/home/dev/app/src/a.rs"), "src/a.rs");
+        assert_eq!((end_of("/a"), end_of("a/b")), ("/a", "a/b"));
     }
 }
