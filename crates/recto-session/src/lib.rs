@@ -32,6 +32,7 @@ pub mod request;
 mod session;
 mod todos;
 mod turns;
+pub mod usage;
 
 pub use anonymize::Anonymizer;
 pub use blame::Blame;

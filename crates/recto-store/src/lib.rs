@@ -46,6 +46,7 @@ mod session_index;
 mod settings;
 mod sidecar;
 mod space;
+mod usage;
 
 pub use agent_tree::Agent;
 pub use agent_tree::AgentLink;
@@ -93,3 +94,5 @@ pub use settings::Scope;
 pub use sidecar::OverflowFile;
 pub use sidecar::Sidecars;
 pub use space::Area;
+pub use usage::Usage;
+pub use usage::UsageScan;
