@@ -53,3 +53,6 @@ pub use report::Row;
 pub use report::Total;
 pub use report::report;
 pub(crate) use rule::Seen;
+
+#[cfg(test)]
+mod tests;
