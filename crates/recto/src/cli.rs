@@ -25,6 +25,7 @@ use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::plans::PlansArgs;
+use crate::commands::prices::PricesArgs;
 use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
 use crate::commands::rename::RenameArgs;
@@ -40,6 +41,7 @@ use crate::commands::tools::ToolsArgs;
 use crate::commands::trim::TrimArgs;
 use crate::commands::turns::TurnsArgs;
 use crate::commands::undo::UndoArgs;
+use crate::commands::usage::UsageArgs;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Ls(LsArgs),
     Show(ShowArgs),
     Stats(StatsArgs),
+    Usage(UsageArgs),
+    Prices(PricesArgs),
     Turns(TurnsArgs),
     Branches(BranchesArgs),
     Tools(ToolsArgs),

@@ -22,6 +22,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod overview;
 pub(crate) mod plans;
+pub(crate) mod prices;
 pub(crate) mod redact;
 pub(crate) mod redo;
 pub(crate) mod rename;
@@ -37,6 +38,10 @@ pub(crate) mod tools;
 pub(crate) mod trim;
 pub(crate) mod turns;
 pub(crate) mod undo;
+pub(crate) mod usage;
+pub(crate) mod usage_compare;
+pub(crate) mod usage_explain;
+pub(crate) mod usage_show;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -56,6 +61,7 @@ pub(crate) fn run(
         Some(Command::Demo) => return demo::cmd_demo(environment, output),
         Some(Command::Completions(args)) => return completions::cmd_completions(args, output),
         Some(Command::Man(args)) => return man::cmd_man(args, output),
+        Some(Command::Prices(args)) => return prices::cmd_prices(environment, output, args),
         _ => {}
     }
     let home = open_home(&cli.global, environment)?;
@@ -67,6 +73,7 @@ pub(crate) fn run(
         Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
         Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
+        Some(Command::Usage(args)) => usage::cmd_usage(&home, environment, output, args),
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
         Some(Command::Blame(args)) => blame::cmd_blame(&home, environment, output, args),
@@ -94,6 +101,8 @@ pub(crate) fn run(
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
-        Some(Command::Demo | Command::Completions(_) | Command::Man(_)) => Ok(Outcome::Done),
+        Some(Command::Demo | Command::Completions(_) | Command::Man(_) | Command::Prices(_)) => {
+            Ok(Outcome::Done)
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! | `edition` | edits of sessions: copies, forks, what they share |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
-//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued`, `usage` | what each command prints, in a few snapshots |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
@@ -53,6 +53,7 @@ mod support;
 #[cfg(unix)]
 mod terminal;
 mod todos;
+mod usage;
 
 /// A file that is not listed above would be left out without a word.
 #[test]
