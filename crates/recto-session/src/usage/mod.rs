@@ -41,6 +41,7 @@ pub use log_usage::Wanted;
 pub use money::Money;
 pub use price::Amount;
 pub use price::Part;
+pub use price::PerMillion;
 pub use price::PriceRow;
 pub use price::PriceTable;
 pub use price::Unpriced;

@@ -25,6 +25,9 @@ pub(crate) struct Prices {
     pub(crate) write_1h: Option<Money>,
 }
 
+/// Prices of a million tokens by name; one that is not known is `None`.
+pub type PerMillion = [(&'static str, Option<Money>); 5];
+
 /// The prices of a model, from a date on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceRow {
@@ -50,12 +53,12 @@ pub struct PriceRow {
 
 impl PriceRow {
     /// The prices of a million tokens, by name, in dollars.
-    pub fn per_million(&self) -> [(&'static str, Option<Money>); 5] {
+    pub fn per_million(&self) -> PerMillion {
         per_million(&self.prices)
     }
 
     /// The context from which on other prices hold, and those of a million.
-    pub fn above(&self) -> Option<(u64, [(&'static str, Option<Money>); 5])> {
+    pub fn above(&self) -> Option<(u64, PerMillion)> {
         let (tokens, prices) = self.above.as_ref()?;
         Some((*tokens, per_million(prices)))
     }
@@ -72,7 +75,7 @@ impl PriceRow {
     }
 }
 
-fn per_million(prices: &Prices) -> [(&'static str, Option<Money>); 5] {
+fn per_million(prices: &Prices) -> PerMillion {
     let all = [
         ("input", Some(prices.input)),
         ("output", Some(prices.output)),
