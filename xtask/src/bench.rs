@@ -10,9 +10,13 @@
 //! cargo xtask bench --write      also writes bench/RESULTS.md
 //! ```
 //!
+//! `cargo xtask bench bare-reader HOME` is one of the measured commands: the least
+//! that a count of usage must do.
+//!
 //! The homes are kept in `target/bench` and used again. No measured command
 //! sees the home of the person who runs this.
 
+mod bare_reader;
 mod homes;
 mod measure;
 mod report;
@@ -72,12 +76,18 @@ fn parse(words: &[String]) -> anyhow::Result<Plan> {
 
 /// Runs the task with the words after `bench`.
 pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
+    if let [word, home] = words
+        && word == "bare-reader"
+    {
+        bare_reader::run(Path::new(home))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let plan = parse(words)?;
     let folder = target().join("bench");
     fs::create_dir_all(&folder)?;
 
     heading("build");
-    cargo_task(&["build", "--release", "--package", "recto"])?;
+    cargo_task(&["build", "--release", "--package", "recto", "--package", "xtask"])?;
     heading("homes");
     let homes = Homes::prepare(&folder, &plan)?;
     heading("ccusage");
@@ -197,10 +207,17 @@ fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
                 group.cases.push(case);
             }
         }
+        let words = ["bench", "bare-reader"].map(OsString::from);
+        let bare = [built("xtask").into_os_string()].into_iter().chain(words);
+        let bare: Vec<OsString> = bare.chain([home.into()]).collect();
+        group.cases.push(Case::new("bare reader", bare).over_bytes(bytes));
+        group.cases.push(recto(&["usage", "--by", "month"], home).over_bytes(bytes));
         if let Some(program) = ccusage {
-            let words: [OsString; 4] =
-                [program.into(), "daily".into(), "--json".into(), "--offline".into()];
-            group.cases.push(Case::new("ccusage daily", words));
+            for word in ["daily", "monthly"] {
+                let words: [OsString; 4] =
+                    [program.into(), word.into(), "--json".into(), "--offline".into()];
+                group.cases.push(Case::new(format!("ccusage {word}"), words));
+            }
         }
         groups.push(group);
     }
@@ -210,7 +227,9 @@ fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
     first.label.push_str(" FILE, until line 50");
     largest.cases.push(first.until_line(50));
     groups.push(largest);
-    groups.push(one_file("one very long file", &homes.long, &homes.long_file, "check"));
+    let mut long = one_file("one very long file", &homes.long, &homes.long_file, "check");
+    long.cases.push(recto(&["usage", "--by", "month"], &homes.long));
+    groups.push(long);
 
     let title = format!("{} small sessions", plan.small_sessions);
     let mut small = Group::new(title, &homes.small);
@@ -247,9 +266,13 @@ fn over_logs(label: &str, home: &Path, words: &[&str]) -> Case {
     Case::new(label, all)
 }
 
+/// A program of the workspace.
+fn built(name: &str) -> PathBuf {
+    target().join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
 fn recto(words: &[&str], home: &Path) -> Case {
-    let program = target().join("release").join(format!("recto{}", std::env::consts::EXE_SUFFIX));
-    let mut all: Vec<OsString> = vec![program.into()];
+    let mut all: Vec<OsString> = vec![built("recto").into()];
     all.extend(words.iter().map(OsString::from));
     all.extend([OsString::from("--home"), home.into()]);
     let label = ["recto"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");

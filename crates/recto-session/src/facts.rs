@@ -25,6 +25,7 @@ use crate::NodeId;
 use crate::hash::IdMap;
 use crate::hooks::HookFact;
 use crate::node::Moment;
+use crate::usage::Seen;
 
 /// Tokens, added up or of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -280,12 +281,9 @@ impl Facts {
         let Some(usage) = message.usage_value() else { return };
         let tokens = Tokens::of(usage);
         let stop = message.stop_reason().map(|reason| names.add(&reason));
-        let is_better = match (known.stop_reason, stop) {
-            (None, Some(_)) => true,
-            (Some(_), None) => false,
-            _ => known.nodes.len() == 1 || tokens.output > known.tokens.output,
-        };
-        if is_better {
+        let seen = Seen { has_stop: stop.is_some(), output: tokens.output };
+        let before = Seen { has_stop: known.stop_reason.is_some(), output: known.tokens.output };
+        if known.nodes.len() == 1 || seen.beats(before) {
             known.tokens = tokens;
             known.stop_reason = stop.or(known.stop_reason);
         }

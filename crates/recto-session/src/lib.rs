@@ -35,6 +35,7 @@ mod session;
 pub mod statistics;
 mod todos;
 mod turns;
+pub mod usage;
 
 pub use anonymize::Anonymizer;
 pub use blame::Blame;

@@ -122,6 +122,14 @@ impl Moment {
         // The smallest number is no time, so it is none.
         Timestamp::from_millisecond(self.0).ok()
     }
+
+    /// The earlier of two; one that is known, if only one is.
+    pub(crate) fn earlier(self, other: Moment) -> Moment {
+        match (self, other) {
+            (Moment::NONE, known) | (known, Moment::NONE) => known,
+            (a, b) => Moment(a.0.min(b.0)),
+        }
+    }
 }
 
 /// Yes-or-no facts of a line.

@@ -50,6 +50,7 @@ mod session_index;
 mod settings;
 mod sidecar;
 mod space;
+mod usage;
 
 pub use agent_tree::Agent;
 pub use agent_tree::AgentLink;
@@ -102,3 +103,5 @@ pub use settings::Scope;
 pub use sidecar::OverflowFile;
 pub use sidecar::Sidecars;
 pub use space::Area;
+pub use usage::Usage;
+pub use usage::UsageScan;

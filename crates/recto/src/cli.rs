@@ -29,6 +29,7 @@ use crate::commands::merge::MergeArgs;
 use crate::commands::move_session::MoveArgs;
 use crate::commands::pack::PackArgs;
 use crate::commands::plans::PlansArgs;
+use crate::commands::prices::PricesArgs;
 use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
 use crate::commands::rename::RenameArgs;
@@ -46,6 +47,7 @@ use crate::commands::trim::TrimArgs;
 use crate::commands::turns::TurnsArgs;
 use crate::commands::undo::UndoArgs;
 use crate::commands::unpack::UnpackArgs;
+use crate::commands::usage::UsageArgs;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -95,6 +97,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     Stats(StatsArgs),
     Context(ContextArgs),
+    Usage(UsageArgs),
+    Prices(PricesArgs),
     Turns(TurnsArgs),
     Branches(BranchesArgs),
     Tools(ToolsArgs),

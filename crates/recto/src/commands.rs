@@ -26,6 +26,7 @@ pub(crate) mod move_session;
 pub(crate) mod overview;
 pub(crate) mod pack;
 pub(crate) mod plans;
+pub(crate) mod prices;
 pub(crate) mod redact;
 pub(crate) mod redo;
 pub(crate) mod rename;
@@ -47,6 +48,10 @@ pub(crate) mod trim;
 pub(crate) mod turns;
 pub(crate) mod undo;
 pub(crate) mod unpack;
+pub(crate) mod usage;
+pub(crate) mod usage_compare;
+pub(crate) mod usage_explain;
+pub(crate) mod usage_show;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -69,6 +74,7 @@ pub(crate) fn run(
         Some(Command::Statusline(args)) => {
             return statusline::cmd_statusline(environment, output, args);
         }
+        Some(Command::Prices(args)) => return prices::cmd_prices(environment, output, args),
         _ => {}
     }
     let home = open_home(&cli.global, environment)?;
@@ -80,6 +86,7 @@ pub(crate) fn run(
         Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
         Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
+        Some(Command::Usage(args)) => usage::cmd_usage(&home, environment, output, args),
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
         Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
         Some(Command::Blame(args)) => blame::cmd_blame(&home, environment, output, args),
@@ -113,7 +120,11 @@ pub(crate) fn run(
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
         Some(Command::Context(args)) => context::cmd_context(&home, environment, output, args),
         Some(
-            Command::Demo | Command::Completions(_) | Command::Man(_) | Command::Statusline(_),
+            Command::Demo
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Statusline(_)
+            | Command::Prices(_),
         ) => Ok(Outcome::Done),
     }
 }

@@ -18,6 +18,10 @@ pub(crate) struct Environment {
     pub(crate) data_home: Option<PathBuf>,
     /// `RECTO_DATA_DIR`: recto's own data, in place of `recto` in the above.
     pub(crate) data_dir: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`: the settings of all programs, in place of `~/.config`.
+    pub(crate) config_home: Option<PathBuf>,
+    /// `RECTO_PRICES`: a file of prices, in place of `prices.toml` in recto's settings.
+    pub(crate) prices: Option<PathBuf>,
     /// `SESSION_CONTEXT`: `session_id=…`, set by some hooks.
     pub(crate) session_context: Option<String>,
     /// `RECTO_PAGER`, else `PAGER`: the program that shows long text.
@@ -44,6 +48,8 @@ impl Environment {
             user_home: path(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
             data_home: path("XDG_DATA_HOME"),
             data_dir: path("RECTO_DATA_DIR"),
+            config_home: path("XDG_CONFIG_HOME"),
+            prices: path("RECTO_PRICES"),
             session_context: text("SESSION_CONTEXT"),
             pager: text("RECTO_PAGER").or_else(|| text("PAGER")),
             no_color: text("NO_COLOR").is_some(),

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use recto_session::usage::Selection;
 use recto_store::Digest;
 
 use crate::error::CommandError;
@@ -46,9 +47,14 @@ pub(crate) struct Filter {
 
 impl FilterArgs {
     pub(crate) fn read(&self, now: Timestamp) -> Result<Filter, CommandError> {
+        self.read_in(now, &TimeZone::system())
+    }
+
+    /// The same, with days of a time zone.
+    pub(crate) fn read_in(&self, now: Timestamp, zone: &TimeZone) -> Result<Filter, CommandError> {
         let time = |text: &Option<String>, option: &str| match text {
             None => Ok(None),
-            Some(text) => read_time(option, text, now).map(Some),
+            Some(text) => read_time_in(option, text, now, zone).map(Some),
         };
         // A path is compared as the client writes it: absolute, without links.
         let project =
@@ -80,6 +86,18 @@ impl Filter {
         self.since.is_none_or(|since| time >= since)
     }
 
+    /// The same for single messages.
+    pub(crate) fn selection(&self) -> Selection {
+        Selection {
+            since: self.since,
+            until: self.until,
+            project: self.project.clone(),
+            model: self.model.clone(),
+            branch: self.branch.clone(),
+            ..Selection::default()
+        }
+    }
+
     /// What must be read from the log.
     pub(crate) fn fits(&self, project_key: &str, digest: &Digest) -> bool {
         let contains = |text: &Option<String>, part: &str| {
@@ -102,7 +120,16 @@ pub(crate) fn read_time(
     text: &str,
     now: Timestamp,
 ) -> Result<Timestamp, CommandError> {
-    parse_time(text, now).ok_or_else(|| {
+    read_time_in(option, text, now, &TimeZone::system())
+}
+
+fn read_time_in(
+    option: &str,
+    text: &str,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Result<Timestamp, CommandError> {
+    parse_time(text, now, zone).ok_or_else(|| {
         CommandError::user("bad-time", format!("{option} does not understand `{text}`")).with_hint(
             "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
         )
@@ -110,14 +137,13 @@ pub(crate) fn read_time(
 }
 
 /// A date, a time, or a span before now.
-fn parse_time(text: &str, now: Timestamp) -> Option<Timestamp> {
+fn parse_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
     if let Ok(time) = text.parse::<Timestamp>() {
         return Some(time);
     }
-    let zone = TimeZone::system();
     if let Ok(time) = text.parse::<DateTime>() {
-        return time.to_zoned(zone).ok().map(|zoned| zoned.timestamp());
+        return time.to_zoned(zone.clone()).ok().map(|zoned| zoned.timestamp());
     }
     let midnight = |date: Date| Some(date.to_zoned(zone.clone()).ok()?.timestamp());
     if let Ok(date) = text.parse::<Date>() {
@@ -164,7 +190,8 @@ mod tests {
     #[test]
     fn times_are_dates_or_spans() {
         let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
-        let time = |text: &str| parse_time(text, now).map(|time| time.to_string());
+        let time =
+            |text: &str| parse_time(text, now, &TimeZone::system()).map(|time| time.to_string());
         assert_eq!(time("7d").as_deref(), Some("2026-11-09T12:00:00Z"));
         assert_eq!(time("90m").as_deref(), Some("2026-11-16T10:30:00Z"));
         assert_eq!(time("2w").as_deref(), Some("2026-11-02T12:00:00Z"));

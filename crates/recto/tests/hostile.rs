@@ -268,6 +268,13 @@ fn listings_are_harmless() {
     check(&test, &["home"], &["w-title", "w-prompt"]);
     check(&test, &["home", "--json"], &["w-title", "w-project"]);
     check(&test, &["check", "--all"], &["no damage"]);
+    for (by, word) in [("model", "w-model"), ("branch", "w-branch"), ("project", "w-project")] {
+        for form in ["--json", "--csv", "--no-pager"] {
+            check(&test, &["usage", "--by", by, form], &[word]);
+        }
+    }
+    check(&test, &["usage", "--explain"], &["w-model", "w-project"]);
+    check(&test, &["usage", "--explain", "--json"], &["w-model", "w-project"]);
     // Titles of candidates, and what the user typed, stand in errors.
     for arguments in [&["show", "w-title"][..], &["show", "w-title", "--json"]] {
         let run = test.run(arguments);
@@ -378,6 +385,7 @@ fn commands_about_one_session_are_harmless() {
         (&["branches"], &["w-"]),
         (&["tools"], &["w-tool", "w-input"]),
         (&["tools", "--by", "name"], &["w-tool"]),
+        (&["usage", "--by", "tool"], &["w-tool"]),
         (&["files"], &["w-file"]),
         (&["todos"], &["w-todo"]),
         (&["todos", "--history"], &["w-todo"]),

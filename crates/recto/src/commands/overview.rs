@@ -1,10 +1,17 @@
 //! Bare `recto`: what is here, what runs, what to type next.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use recto_log::json::ObjectWriter;
+use recto_session::usage::Selection;
 use recto_store::Home;
+use recto_store::Inventory;
+use recto_store::UsageScan;
 
 use crate::commands::ls;
 use crate::commands::ls::Listing;
+use crate::commands::prices::PricesOption;
+use crate::commands::usage::Figures;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -50,6 +57,9 @@ pub(crate) fn cmd_overview(
         bytes(total)
     );
     output.line(&format!("{}  {summary}", output.paint(Look::Strong, &one_line(&root))))?;
+    if let Some(today) = today(home, &inventory, environment, now) {
+        output.line(&today)?;
+    }
     if sessions == 0 {
         output.line("")?;
         output.line("No session yet. `recto demo` shows recto on a sample.")?;
@@ -78,4 +88,34 @@ pub(crate) fn cmd_overview(
         output.line(&format!("  {line}"))?;
     }
     Ok(Outcome::Done)
+}
+
+/// What was used today, from the files that were written today. Nothing is said
+/// where a log or the prices cannot be read: `recto usage` will say why.
+fn today(
+    home: &Home,
+    inventory: &Inventory,
+    environment: &Environment,
+    now: Timestamp,
+) -> Option<String> {
+    let zone = TimeZone::system();
+    let midnight = now.to_zoned(zone.clone()).date().to_zoned(zone.clone()).ok()?.timestamp();
+    let scan = UsageScan { since: Some(midnight), ..UsageScan::default() };
+    let usage = home.usage(inventory, &scan, &|_, _| {});
+    if !usage.skipped.is_empty() {
+        return None;
+    }
+    let prices = PricesOption::default().read(environment).ok()?;
+    let selection = Selection { since: Some(midnight), ..Selection::default() };
+    let figures = Figures { ledger: usage.ledger, prices, selection, zone, now };
+    let total = figures.report(&[]).total;
+    if total.messages == 0 {
+        return None;
+    }
+    let cost = match total.cost() {
+        Some(cost) => format!("${}", cost.rounded(2)),
+        None => format!("more than ${}", total.known_cost.rounded(2)),
+    };
+    let (messages, tokens) = (plural(total.messages, "message"), plural(total.tokens(), "token"));
+    Some(format!("today: {messages}, {tokens}, {cost}"))
 }

@@ -93,6 +93,11 @@ impl Table {
         self.rows.push(cells.into());
     }
 
+    /// A row whose number of cells is known only when it is made.
+    pub(crate) fn cells(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

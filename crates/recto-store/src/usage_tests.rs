@@ -1,0 +1,167 @@
+//! Usage of generated and recorded homes, against the generator's word, the full
+//! decoder, and what clients counted themselves.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+
+use fs_err as fs;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use recto_log::LineReader;
+use recto_log::decode;
+use recto_session::Session;
+use recto_session::usage::Dimension;
+use recto_session::usage::Grouping;
+use recto_session::usage::Ledger;
+use recto_session::usage::PriceTable;
+use recto_session::usage::Report;
+use recto_session::usage::Selection;
+use recto_session::usage::helpers;
+use recto_session::usage::report;
+use recto_testkit::generate::Options;
+use recto_testkit::generate::Shape;
+use recto_testkit::generate::generate;
+
+use super::*;
+
+fn usage_of(home: &Path) -> Usage {
+    let home = Home::open(home).unwrap();
+    home.usage(&home.inventory(), &UsageScan::default(), &|_, _| {})
+}
+
+fn by(ledger: &Ledger, dimension: Dimension, selection: &Selection) -> Report {
+    let grouping = Grouping { dimensions: vec![dimension], zone: TimeZone::UTC };
+    let prices = PriceTable::built_in().unwrap();
+    report(ledger, &prices, &grouping, selection, Timestamp::UNIX_EPOCH)
+}
+
+#[test]
+fn totals_by_model_are_the_generators_to_the_token() {
+    for (seed, shape) in [(1, Shape::Old), (2, Shape::New), (3, Shape::Mixed)] {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options { megabytes: 8, seed, shape };
+        let truth = generate(&options, directory.path(), &mut |_| {}).unwrap();
+        let usage = usage_of(&directory.path().join(".claude"));
+        assert!(usage.skipped.is_empty());
+        let found = by(&usage.ledger, Dimension::Model, &Selection::default());
+        let found: BTreeMap<&str, [u64; 5]> = found
+            .rows
+            .iter()
+            .map(|row| {
+                let total = &row.total;
+                let numbers =
+                    [total.messages, total.input, total.output, total.writes(), total.cache_read];
+                (row.keys[0].as_str(), numbers)
+            })
+            .collect();
+        let expected: BTreeMap<&str, [u64; 5]> = truth
+            .tokens
+            .iter()
+            .map(|(model, tokens)| {
+                let last = &tokens.last;
+                let numbers =
+                    [tokens.messages, last.input, last.output, last.cache_create, last.cache_read];
+                (model.as_str(), numbers)
+            })
+            .collect();
+        assert_eq!(found, expected, "seed {seed}");
+        assert!(usage.ledger.copies > 0, "forks of seed {seed}");
+    }
+}
+
+#[test]
+fn what_the_client_counted_itself_is_what_the_logs_tell() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { megabytes: 8, seed: 4, shape: Shape::New };
+    let truth = generate(&options, directory.path(), &mut |_| {}).unwrap();
+    let usage = usage_of(&directory.path().join(".claude"));
+    let helpers = helpers(&usage.ledger, &Selection::default()).unwrap();
+    assert_eq!(helpers.tokens(), 0, "the generator has no helper calls");
+    // A damaged line can be the last count, or one of its messages.
+    let damaged: u64 = truth.lines.malformed_by_kind.values().sum();
+    assert!(helpers.agreeing > 3 && helpers.sessions - helpers.agreeing <= damaged);
+}
+
+/// All files of a kind below a folder.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") {
+            found.push(path);
+        }
+    }
+}
+
+type Numbers = (String, bool, u64, u64, u64, u64);
+
+/// The messages of a log by the fold of whole sessions, which shares nothing but
+/// the rule which line is final.
+fn by_the_full_decoder(path: &Path) -> Vec<Numbers> {
+    let mut session = Session::new();
+    let mut lines = LineReader::new(fs::File::open(path).unwrap());
+    while let Some(line) = lines.next_line().unwrap() {
+        session.push(&decode(line).0);
+    }
+    let messages = session.facts().messages.iter();
+    let real = messages.filter(|message| !message.is_synthetic && !message.is_api_error);
+    let mut found: Vec<Numbers> = real
+        .map(|message| {
+            let tokens = &message.tokens;
+            let model = message.model.map_or("", |model| session.name(model)).to_owned();
+            let stop = message.stop_reason.is_some();
+            (model, stop, tokens.input, tokens.output, tokens.cache_creation, tokens.cache_read)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn by_the_fast_way(path: &Path) -> Vec<Numbers> {
+    let file = LogFile {
+        path: path.display().to_string(),
+        project: String::new(),
+        session: None,
+        agent: None,
+        modified: Timestamp::UNIX_EPOCH,
+    };
+    let source = Source { file, path: path.to_owned() };
+    let usage = read_log(&source, Wanted::default(), &may_matter(), &mut Vec::new()).unwrap();
+    let mut ledger = Ledger::default();
+    ledger.add(source.file, usage);
+    let mut found: Vec<Numbers> = ledger
+        .records()
+        .iter()
+        .map(|record| {
+            let counts = &record.counts;
+            let model = record.model.map_or("", |model| ledger.name(model)).to_owned();
+            let stop = record.flags.has(recto_session::usage::RecordFlags::HAS_STOP);
+            let [input, output, read] =
+                [counts.input, counts.output, counts.cache_read].map(u64::from);
+            (model, stop, input, output, counts.writes(), read)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_fast_way_agrees_with_the_full_decoder_on_all_logs() {
+    let mut logs = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures"), &mut logs);
+    let recorded = logs.len();
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { megabytes: 12, seed: 5, shape: Shape::Mixed };
+    generate(&options, directory.path(), &mut |_| {}).unwrap();
+    files(directory.path(), &mut logs);
+    assert!(recorded > 100 && logs.len() > recorded + 20);
+    let mut messages = 0;
+    for log in &logs {
+        let found = by_the_fast_way(log);
+        messages += found.len();
+        assert_eq!(found, by_the_full_decoder(log), "{}", log.display());
+    }
+    assert!(messages > 1000);
+}

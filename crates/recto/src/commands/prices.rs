@@ -1,0 +1,169 @@
+//! `recto prices`: what tokens cost, and who says so.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use clap::Args;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_session::usage::Money;
+use recto_session::usage::PriceRow;
+use recto_session::usage::PriceTable;
+use recto_store::read_small;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::count;
+use crate::text::one_line;
+
+/// List the prices that `recto usage` takes
+///
+/// Dollars for a million tokens, and for a thousand web searches. A model in your
+/// own file, `prices.toml` in recto's settings, has the prices of that file.
+///
+/// Examples:
+///   recto prices
+///   recto prices --prices mine.toml --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct PricesArgs {
+    #[command(flatten)]
+    prices: PricesOption,
+}
+
+/// Where prices are from.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PricesOption {
+    /// A file of prices [default: $RECTO_PRICES, else recto/prices.toml in the settings]
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+}
+
+impl PricesOption {
+    /// The prices that come with recto, and those of the user.
+    pub(crate) fn read(&self, environment: &Environment) -> Result<PriceTable, CommandError> {
+        let broken = |path: &Path, error: &dyn std::fmt::Display| {
+            CommandError::user("bad-prices", format!("{}: {error}", path.display()))
+                .with_hint("`recto prices` lists what can be in such a file")
+        };
+        let own = Path::new("data/prices.toml");
+        let mut table = PriceTable::built_in().map_err(|error| broken(own, &error))?;
+        let named = self.prices.clone().or_else(|| environment.prices.clone());
+        let settings = || {
+            let user = environment.user_home.as_ref().map(|home| home.join(".config"));
+            let folder = environment.config_home.clone().or(user)?;
+            Some(folder.join("recto/prices.toml")).filter(|path| path.exists())
+        };
+        if let Some(path) = named.or_else(settings) {
+            let bytes = read_small(&path)?;
+            let text = String::from_utf8_lossy(&bytes);
+            let name = path.display().to_string();
+            table.add_file(&text, &name).map_err(|error| broken(&path, &error))?;
+        }
+        Ok(table)
+    }
+}
+
+pub(crate) fn cmd_prices(
+    environment: &Environment,
+    output: &mut Output,
+    args: &PricesArgs,
+) -> Result<Outcome, CommandError> {
+    let table = args.prices.read(environment)?;
+    if output.json {
+        for row in table.rows() {
+            output.json_line(json(row, &table))?;
+        }
+        return Ok(Outcome::Done);
+    }
+    output.page();
+    let mut lines = Table::new(&[
+        Column::Left,
+        Column::Left,
+        Column::Right,
+        Column::Right,
+        Column::Right,
+        Column::Right,
+        Column::Right,
+        Column::Left,
+    ]);
+    let heads = ["model", "from", "input", "output", "read", "write 5m", "write 1h", ""];
+    lines.row(heads.map(str::to_owned));
+    for row in table.rows() {
+        let from = row.from.map_or_else(String::new, |from| from.to_string());
+        let mut cells = vec![one_line(&row.model), from];
+        cells.extend(row.per_million().map(|(_, price)| dollars(price)));
+        cells.push(remarks(row));
+        lines.cells(cells);
+        if let Some((tokens, prices)) = row.above() {
+            let mut cells = vec![format!("  above {} tokens", count(tokens)), String::new()];
+            cells.extend(prices.map(|(_, price)| dollars(price)));
+            cells.push(String::new());
+            lines.cells(cells);
+        }
+    }
+    for cells in lines.layout(output.width) {
+        output.line(cells.join("  ").trim_end())?;
+    }
+    output.line("")?;
+    for source in &table.sources {
+        output.line(&one_line(source))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn dollars(price: Option<Money>) -> String {
+    price.map_or_else(|| "-".to_owned(), |price| price.to_string())
+}
+
+fn remarks(row: &PriceRow) -> String {
+    let searches = row.thousand_web_searches().map(|price| format!("1,000 searches {price}"));
+    let factors = row.factors();
+    let factors = factors.iter().filter_map(|(name, factor)| {
+        let factor = (*factor)?;
+        Some(format!("{name} ×{}.{}", factor / 1000, factor % 1000 / 100))
+    });
+    searches.into_iter().chain(factors).collect::<Vec<_>>().join(", ")
+}
+
+fn json(row: &PriceRow, table: &PriceTable) -> ObjectWriter {
+    let prices = |prices: [(&'static str, Option<Money>); 5]| {
+        let object = ObjectWriter::new();
+        let object = prices
+            .into_iter()
+            .fold(object, |object, (name, price)| object.json(name, money(price).as_bytes()));
+        object.finish()
+    };
+    let source = table.sources.iter().find(|source| source.starts_with(&row.source));
+    let above = row.above().map(|(tokens, above)| {
+        ObjectWriter::new().number("tokens", tokens).json("prices", &prices(above)).finish()
+    });
+    let factors = row.factors().into_iter().fold(ObjectWriter::new(), |object, (name, factor)| {
+        let factor =
+            factor.map(|factor| Money::from_pico(u128::from(factor) * Money::PER_DOLLAR / 1000));
+        object.json(name, money(factor).as_bytes())
+    });
+    ObjectWriter::new()
+        .string("model", &row.model)
+        .string_or_null("from", row.from.map(|from| from.to_string()).as_deref())
+        .json("prices", &prices(row.per_million()))
+        .json("above", &above.unwrap_or_else(|| b"null".to_vec()))
+        .json("web_search", money(row.thousand_web_searches()).as_bytes())
+        .json("factors", &factors.finish())
+        .string("source", source.map_or(row.source.as_str(), String::as_str))
+        .number("line", row.line as u64)
+}
+
+/// Money as JSON.
+pub(crate) fn money(amount: Option<Money>) -> String {
+    amount.map_or_else(|| "null".to_owned(), |amount| amount.to_string())
+}
+
+/// Texts as a JSON list.
+pub(crate) fn texts(texts: &[String]) -> Vec<u8> {
+    texts.iter().fold(ArrayWriter::new(), |list, text| list.string(text)).finish()
+}

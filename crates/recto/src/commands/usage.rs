@@ -1,0 +1,237 @@
+//! `recto usage`: tokens and what they cost.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jiff::SignedDuration;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use recto_session::usage::Dimension;
+use recto_session::usage::Grouping;
+use recto_session::usage::Ledger;
+use recto_session::usage::PriceTable;
+use recto_session::usage::Report;
+use recto_session::usage::Selection;
+use recto_session::usage::Wanted;
+use recto_session::usage::report;
+use recto_store::Home;
+use recto_store::UsageScan;
+
+use crate::commands::prices::PricesOption;
+use crate::commands::usage_compare;
+use crate::commands::usage_explain;
+use crate::commands::usage_show;
+use crate::context_view::show_context;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::filter::FilterArgs;
+use crate::output::Output;
+use crate::output::Progress;
+use crate::reading::Reading;
+use crate::target;
+use crate::target::tell_skipped;
+use crate::text::fit;
+use crate::text::plural;
+
+/// Add up tokens and what they cost
+///
+/// Every API message of every log counts once: lines that repeat it, forks and
+/// resumed copies do not. Subagents are included, each at the price of its model.
+/// A model without a price has no cost, and the end says so.
+///
+/// `--by` takes day, week, month, session, project, model, branch, tool, agent, hour
+/// or block (a window of five hours), or two of them. `--explain` shows for each
+/// message its lines, the rule, the row of prices and the amount.
+///
+/// Examples:
+///   recto usage --since 7d
+///   recto usage --by month,model
+///   recto usage latest
+///   recto usage --explain 2026-11-14
+///   ccusage daily --json | recto usage --compare -
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct UsageArgs {
+    /// Only this session, or this day (2026-11-14)
+    #[arg(value_name = "SESSION|DAY")]
+    target: Option<String>,
+    /// What a row stands for; two with a comma [default: day, of one session: model]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    by: Vec<String>,
+    /// The time zone of days, such as Europe/Berlin [default: that of the system]
+    #[arg(long, value_name = "ZONE")]
+    tz: Option<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    prices: PricesOption,
+    /// Show where every amount is from
+    #[arg(long, conflicts_with_all = ["by", "csv", "compare"])]
+    explain: bool,
+    /// Compare with a JSON report of ccusage (`-` for standard input)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "csv"])]
+    compare: Option<PathBuf>,
+    /// Write the rows as comma-separated values
+    #[arg(long)]
+    csv: bool,
+    /// Show what fills the context of the session, as `recto context` does
+    #[arg(long, requires = "target", conflicts_with_all = ["by", "csv", "compare", "explain"])]
+    context: bool,
+}
+
+/// Everything that figures are made of.
+pub(crate) struct Figures {
+    pub(crate) ledger: Ledger,
+    pub(crate) prices: PriceTable,
+    pub(crate) selection: Selection,
+    pub(crate) zone: TimeZone,
+    pub(crate) now: Timestamp,
+}
+
+impl Figures {
+    pub(crate) fn report(&self, dimensions: &[Dimension]) -> Report {
+        let grouping = Grouping { dimensions: dimensions.to_vec(), zone: self.zone.clone() };
+        report(&self.ledger, &self.prices, &grouping, &self.selection, self.now)
+    }
+}
+
+pub(crate) fn cmd_usage(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &UsageArgs,
+) -> Result<Outcome, CommandError> {
+    if let (true, Some(session)) = (args.context, &args.target) {
+        let reading = Reading::open(home, environment, session)?;
+        return show_context(&reading, None, output);
+    }
+    let now = environment.now();
+    let zone = match &args.tz {
+        None => TimeZone::system(),
+        Some(name) => TimeZone::get(name).map_err(|_| {
+            let message = format!("no time zone is called `{}`", fit(name, 60));
+            CommandError::user("bad-time-zone", message)
+                .with_hint("use a name such as Europe/Berlin, America/New_York or UTC")
+        })?,
+    };
+    let mut selection = args.filter.read_in(now, &zone)?.selection();
+    let inventory = home.inventory();
+    let mut dimensions = dimensions(&args.by)?;
+    if let Some(target) = &args.target {
+        let is_session = narrow(home, environment, &inventory, &zone, target, &mut selection)?;
+        if dimensions.is_empty() && is_session {
+            dimensions.push(Dimension::Model);
+        }
+    }
+    if dimensions.is_empty() {
+        dimensions.push(Dimension::Day);
+    }
+    let prices = args.prices.read(environment)?;
+    // A file can be a day older than its last message says: clocks are set back.
+    let day = SignedDuration::from_hours(24);
+    let since = selection.since.and_then(|since| since.checked_sub(day).ok());
+    let is_by_tool = dimensions.contains(&Dimension::Tool);
+    let scan = UsageScan { wanted: Wanted { tools: is_by_tool }, since };
+    let progress = Progress::new("counting", output);
+    let usage = home.usage(&inventory, &scan, &|done, all| progress.tell(done, all));
+    progress.done();
+    tell_skipped(&inventory, output);
+    for skipped in &usage.skipped {
+        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+    }
+    let figures = Figures { ledger: usage.ledger, prices, selection, zone, now };
+    let outcome = match (&args.compare, args.explain) {
+        (Some(file), _) => usage_compare::compare(home, &figures, file, output)?,
+        (None, true) => usage_explain::explain(home, &figures, output)?,
+        (None, false) => usage_show::show(&figures, &dimensions, args.csv, output)?,
+    };
+    tell_doubts(&figures, output);
+    Ok(outcome)
+}
+
+/// Reads what `--by` was given.
+fn dimensions(names: &[String]) -> Result<Vec<Dimension>, CommandError> {
+    let mut dimensions = Vec::new();
+    for name in names {
+        let known = Dimension::ALL.iter().find(|dimension| dimension.name() == name.trim());
+        let dimension = *known.ok_or_else(|| {
+            let all = Dimension::ALL.map(Dimension::name).join(", ");
+            let message = format!("--by does not understand `{}`", fit(name, 60));
+            CommandError::user("bad-grouping", message).with_hint(format!("use one of {all}"))
+        })?;
+        if dimensions.contains(&dimension) || dimensions.len() == 2 {
+            let message = "--by takes one or two different things";
+            return Err(CommandError::user("bad-grouping", message));
+        }
+        dimensions.push(dimension);
+    }
+    Ok(dimensions)
+}
+
+/// Leaves what the user named: a day, or a session. Says whether it is a session.
+fn narrow(
+    home: &Home,
+    environment: &Environment,
+    inventory: &recto_store::Inventory,
+    zone: &TimeZone,
+    target: &str,
+    selection: &mut Selection,
+) -> Result<bool, CommandError> {
+    if let Ok(date) = target.parse::<Date>() {
+        let midnight = |date: Date| Some(date.to_zoned(zone.clone()).ok()?.timestamp());
+        let (start, end) = (midnight(date), date.tomorrow().ok().and_then(midnight));
+        selection.since = selection.since.max(start);
+        selection.until = match (selection.until, end) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        return Ok(false);
+    }
+    let found = target::find(home, inventory, environment, target)?;
+    if found.is_agent {
+        selection.agent = found.name.strip_prefix("agent-").map(str::to_owned);
+    } else if let Some(session) = found.session {
+        selection.session = Some(session.id.to_string());
+    } else {
+        let message = format!("`{}` is no session of the home", fit(target, 60));
+        return Err(CommandError::user("no-session", message));
+    }
+    Ok(true)
+}
+
+/// Says what the figures do not: nothing is left out in silence.
+fn tell_doubts(figures: &Figures, output: &Output) {
+    let report = figures.report(&[]);
+    let (doubts, ledger) = (&report.doubts, &figures.ledger);
+    if !doubts.unknown_models.is_empty() {
+        let models = doubts.unknown_models.join(", ");
+        output.remark(&format!(
+            "note: no price for {models}: {} of unknown cost; `prices.toml` can name one",
+            plural(report.total.unpriced, "message")
+        ));
+    }
+    let notes = [
+        (doubts.unknown_way, "was sent in a way that has no public price: its cost is unknown"),
+        (doubts.bad_count, "has a count that cannot be true, which is left out"),
+        (doubts.no_id, "has no id, so that each of its lines counts"),
+        (doubts.tiers_differ, "has more cache writes by lifetime than in all: the former count"),
+        (doubts.no_time, "has no time"),
+        (doubts.in_the_future, "lies in the future"),
+        (report.total.under_reported, "is of a client that writes too few output tokens"),
+    ];
+    for (number, what) in notes {
+        if number > 0 {
+            output.remark(&format!("note: {} {what}", usage_show::which(number)));
+        }
+    }
+    if ledger.long_lines > 0 {
+        let lines = plural(ledger.long_lines, "line");
+        output.remark(&format!("note: {lines} of more than 16 MB not looked at"));
+    }
+    if ledger.clock_jumps > 0 {
+        let times = plural(ledger.clock_jumps, "time");
+        output.remark(&format!("note: the clock went back by more than an hour {times}"));
+    }
+}

@@ -1,0 +1,374 @@
+//! `recto usage --compare`: why another report says something else.
+//!
+//! Owns: reading a JSON report of ccusage, and which other way of counting gives
+//! its numbers. A difference that none of them gives is said to be open.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::io::Read as _;
+use std::path::Path;
+
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_log::json::Value;
+use recto_session::usage::Counts;
+use recto_session::usage::Dimension;
+use recto_session::usage::Record;
+use recto_session::usage::RecordFlags;
+use recto_session::usage::Sighting;
+use recto_store::Home;
+use recto_store::read_small;
+
+use super::usage::Figures;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::text::Column;
+use crate::text::Table;
+use crate::text::count;
+use crate::text::one_line;
+use crate::text::plural;
+
+/// Input, output, cache writes, cache reads.
+type Tokens = [u64; 4];
+
+/// What a report says about a model in a period.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Said {
+    tokens: Tokens,
+    cost: f64,
+    has_no_price: bool,
+}
+
+type ByPeriod = BTreeMap<(String, String), Said>;
+
+/// A report of ccusage.
+struct Foreign {
+    dimension: Dimension,
+    rows: ByPeriod,
+}
+
+pub(super) fn compare(
+    home: &Home,
+    figures: &Figures,
+    file: &Path,
+    output: &mut Output,
+) -> Result<Outcome, CommandError> {
+    let foreign = read(file)?;
+    let ours = ours(figures, foreign.dimension);
+    let keys = figures.ledger.records().iter().map(|record| record.key).collect();
+    let lines = home.sightings(&figures.ledger, &keys);
+    let others =
+        Variant::ALL.map(|variant| (variant, variant.count(&lines, figures, foreign.dimension)));
+    let keys: std::collections::BTreeSet<&(String, String)> =
+        ours.keys().chain(foreign.rows.keys()).collect();
+    let sum = |rows: &ByPeriod, model: &str| {
+        let rows = rows.iter().filter(|((_, name), _)| name == model);
+        rows.fold([0; 4], |sum: Tokens, (_, said)| add(sum, said.tokens))
+    };
+    let mut found = Vec::new();
+    for key in &keys {
+        let (mine, theirs) = (at(&ours, key), at(&foreign.rows, key));
+        let is_same_cost = (mine.cost - theirs.cost).abs() <= 1e-6 * mine.cost.max(1.0);
+        if mine.tokens == theirs.tokens && is_same_cost {
+            continue;
+        }
+        let why = if mine.tokens == theirs.tokens {
+            why_cost(figures, foreign.dimension, key, theirs)
+        } else if let Some((variant, _)) =
+            others.iter().find(|(_, rows)| at(rows, key).tokens == theirs.tokens)
+        {
+            variant.words()
+        } else if sum(&ours, &key.1) == sum(&foreign.rows, &key.1) {
+            match foreign.dimension {
+                Dimension::Session => {
+                    "the same sum over all rows: it counts copies or subagents for other sessions"
+                }
+                _ => "the same sum over all rows: it puts messages into other periods (time zone)",
+            }
+        } else {
+            "open: no known rule gives this number"
+        };
+        found.push((*key, mine, theirs, why));
+    }
+    if output.json {
+        for (key, mine, theirs, why) in &found {
+            output.json_line(json(foreign.dimension, key, mine, theirs, why))?;
+        }
+    } else {
+        print(foreign.dimension, &found, keys.len(), output)?;
+    }
+    Ok(if found.is_empty() { Outcome::Done } else { Outcome::Found })
+}
+
+fn at(rows: &ByPeriod, key: &(String, String)) -> Said {
+    rows.get(key).copied().unwrap_or_default()
+}
+
+fn add(a: Tokens, b: Tokens) -> Tokens {
+    std::array::from_fn(|place| a[place] + b[place])
+}
+
+/// Why the same tokens have another price.
+fn why_cost(
+    figures: &Figures,
+    dimension: Dimension,
+    key: &(String, String),
+    theirs: Said,
+) -> &'static str {
+    if !figures.prices.knows(&key.1) {
+        return "unknown model: recto does not guess a price";
+    }
+    if theirs.has_no_price || theirs.cost == 0.0 {
+        return "unknown model: it has no price for this one and counts it as free";
+    }
+    let at_5m = counted(figures, dimension, |record| {
+        let mut record = record.clone();
+        record.counts.write_5m += std::mem::take(&mut record.counts.write_1h);
+        Some(record)
+    });
+    if (at(&at_5m, key).cost - theirs.cost).abs() <= 1e-6 * theirs.cost.max(1.0) {
+        return "1-hour cache writes: it takes the price of five minutes";
+    }
+    let ledger = &figures.ledger;
+    let has_long = ledger.records().iter().any(|record| {
+        let model = record.model.map(|model| ledger.name(model));
+        figures.prices.amount(model, record).is_ok_and(|amount| amount.is_long)
+            && period(figures, dimension, record) == *key
+    });
+    if has_long {
+        return "long context: recto takes its prices for the whole message, it does not";
+    }
+    "another price: compare `recto prices`"
+}
+
+/// Other ways to count, which tools are known to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    FirstLine,
+    EveryLine,
+    CopiesToo,
+    NoSubagents,
+}
+
+impl Variant {
+    const ALL: [Variant; 4] =
+        [Variant::FirstLine, Variant::EveryLine, Variant::CopiesToo, Variant::NoSubagents];
+
+    fn words(self) -> &'static str {
+        match self {
+            Variant::FirstLine => {
+                "dedup: it takes the first line of a message, which has placeholders"
+            }
+            Variant::EveryLine => "dedup: it adds up every line of a message",
+            Variant::CopiesToo => "forks: it counts copies in other logs again",
+            Variant::NoSubagents => "subagents: it leaves them out",
+        }
+    }
+
+    fn count(self, lines: &[Sighting], figures: &Figures, dimension: Dimension) -> ByPeriod {
+        if self == Variant::NoSubagents {
+            return counted(figures, dimension, |record| {
+                figures.ledger.agent_of(record).is_none().then(|| record.clone())
+            });
+        }
+        let records: HashMap<u128, &Record> =
+            figures.ledger.records().iter().map(|record| (record.key, record)).collect();
+        let mut seen: HashSet<(u128, u32)> = HashSet::new();
+        let mut all = ByPeriod::new();
+        for line in lines {
+            let Some(record) = records.get(&line.key) else { continue };
+            let (is_counted, counts) = match self {
+                Variant::EveryLine => (true, line.counts),
+                Variant::FirstLine => (seen.insert((line.key, 0)), line.counts),
+                Variant::CopiesToo | Variant::NoSubagents => {
+                    (seen.insert((line.key, line.file)), record.counts)
+                }
+            };
+            if is_counted && figures.selection.holds(&figures.ledger, record) {
+                let said = all.entry(period(figures, dimension, record)).or_default();
+                said.tokens = add(said.tokens, tokens(&counts));
+            }
+        }
+        all
+    }
+}
+
+fn ours(figures: &Figures, dimension: Dimension) -> ByPeriod {
+    counted(figures, dimension, |record| Some(record.clone()))
+}
+
+fn tokens(counts: &Counts) -> Tokens {
+    [
+        u64::from(counts.input),
+        u64::from(counts.output),
+        counts.writes(),
+        u64::from(counts.cache_read),
+    ]
+}
+
+/// The messages that are meant, changed or left out, by period and model.
+fn counted(
+    figures: &Figures,
+    dimension: Dimension,
+    change: impl Fn(&Record) -> Option<Record>,
+) -> ByPeriod {
+    let ledger = &figures.ledger;
+    let mut exact: BTreeMap<(String, String), (Tokens, u128)> = BTreeMap::new();
+    for record in ledger.records() {
+        if !figures.selection.holds(ledger, record) {
+            continue;
+        }
+        let Some(record) = change(record) else { continue };
+        let model = record.model.map(|model| ledger.name(model));
+        let cost = figures.prices.amount(model, &record).map_or(0, |amount| amount.total.pico());
+        let sum = exact.entry(period(figures, dimension, &record)).or_default();
+        *sum = (add(sum.0, tokens(&record.counts)), sum.1 + cost);
+    }
+    let said = |(tokens, pico): (Tokens, u128)| Said {
+        tokens,
+        cost: pico as f64 / 1e12,
+        has_no_price: false,
+    };
+    exact.into_iter().map(|(key, sum)| (key, said(sum))).collect()
+}
+
+/// The period and the model that a record counts for.
+fn period(figures: &Figures, dimension: Dimension, record: &Record) -> (String, String) {
+    let ledger = &figures.ledger;
+    let model = record.model.map_or("unknown", |model| ledger.name(model)).to_owned();
+    // Sonnet and others are told apart by the way in which they were sent.
+    let fast = if record.flags.has(RecordFlags::FAST) { "-fast" } else { "" };
+    let format = match dimension {
+        Dimension::Month => "%Y-%m",
+        Dimension::Session => {
+            let session = ledger.session_of(record).map_or("unknown", |id| ledger.name(id));
+            return (session.to_owned(), model + fast);
+        }
+        _ => "%Y-%m-%d",
+    };
+    let time = record.time().map(|time| figures.zone.to_datetime(time));
+    let period =
+        time.map_or_else(|| "unknown".to_owned(), |time| time.strftime(format).to_string());
+    (period, model + fast)
+}
+
+/// Reads a report: `daily`, `monthly` or `session`, of any version.
+fn read(file: &Path) -> Result<Foreign, CommandError> {
+    let bad = |why: &str| {
+        CommandError::user(
+            "bad-report",
+            format!("{} is no report of ccusage: {why}", file.display()),
+        )
+        .with_hint("`ccusage daily --json`, `monthly` and `session` are understood")
+    };
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().take(64 * 1024 * 1024).read_to_end(&mut bytes)?;
+        bytes
+    } else {
+        read_small(file)?
+    };
+    let value = Value::parse(&bytes).map_err(|error| bad(&error.to_string()))?;
+    let lists = [
+        ("daily", Dimension::Day),
+        ("monthly", Dimension::Month),
+        ("session", Dimension::Session),
+        ("sessions", Dimension::Session),
+    ];
+    let found = lists.iter().find_map(|(name, dimension)| Some((value.get(name)?, *dimension)));
+    let (list, dimension) = found.ok_or_else(|| bad("it has no list of rows"))?;
+    let mut rows = ByPeriod::new();
+    for row in list.elements() {
+        let names = ["period", "date", "month", "sessionId"];
+        let period = names
+            .iter()
+            .find_map(|name| row.str(name))
+            .ok_or_else(|| bad("a row has no period"))?;
+        let models = row.get("modelBreakdowns").ok_or_else(|| bad("a row has no models"))?;
+        for model in models.elements() {
+            let number = |name| model.get(name).and_then(Value::as_u64).unwrap_or(0);
+            let name = model.str("modelName").ok_or_else(|| bad("a model has no name"))?;
+            let said = rows.entry((period.to_string(), name.into_owned())).or_default();
+            let names = ["inputTokens", "outputTokens", "cacheCreationTokens", "cacheReadTokens"];
+            said.tokens = add(said.tokens, names.map(number));
+            said.cost += model.get("cost").and_then(Value::as_f64).unwrap_or(0.0);
+            said.has_no_price |= model.get("missingPricing").and_then(Value::as_bool) == Some(true);
+        }
+    }
+    Ok(Foreign { dimension, rows })
+}
+
+type Difference<'a> = (&'a (String, String), Said, Said, &'static str);
+
+fn print(
+    dimension: Dimension,
+    found: &[Difference<'_>],
+    all: usize,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    if found.is_empty() {
+        return output.line(&format!("{} agree.", plural(all as u64, "row")));
+    }
+    if found.len() > 30 {
+        output.page();
+    }
+    const NAMES: [&str; 4] = ["input", "output", "cache write", "cache read"];
+    let mut table = Table::new(&[
+        Column::Left,
+        Column::Left,
+        Column::Left,
+        Column::Right,
+        Column::Right,
+        Column::Flexible,
+    ]);
+    let heads = [dimension.name(), "model", "", "recto", "ccusage", "why"];
+    table.row(heads.map(str::to_owned));
+    for (key, mine, theirs, why) in found {
+        let mut rows: Vec<(&str, String, String)> = (0..4)
+            .filter(|place| mine.tokens[*place] != theirs.tokens[*place])
+            .map(|place| (NAMES[place], count(mine.tokens[place]), count(theirs.tokens[place])))
+            .collect();
+        rows.push(("cost", format!("${:.4}", mine.cost), format!("${:.4}", theirs.cost)));
+        for (at, (name, mine, theirs)) in rows.into_iter().enumerate() {
+            let (period, model, why) = match at {
+                0 => (one_line(&key.0), one_line(&key.1), (*why).to_owned()),
+                _ => Default::default(),
+            };
+            table.row([period, model, name.to_owned(), mine, theirs, why]);
+        }
+    }
+    for cells in table.layout(output.width) {
+        output.line(cells.join("  ").trim_end())?;
+    }
+    let same = all - found.len();
+    output.line("")?;
+    output.line(&format!("{} of {} agree.", count(same as u64), plural(all as u64, "row")))
+}
+
+fn json(
+    dimension: Dimension,
+    key: &(String, String),
+    mine: &Said,
+    theirs: &Said,
+    why: &str,
+) -> ObjectWriter {
+    let side = |said: &Said| {
+        let list = said
+            .tokens
+            .iter()
+            .fold(ArrayWriter::new(), |list, number| list.json(number.to_string().as_bytes()));
+        let cost = format!("{:.9}", said.cost);
+        ObjectWriter::new()
+            .json("tokens", &list.finish())
+            .json("cost_usd", cost.as_bytes())
+            .finish()
+    };
+    ObjectWriter::new()
+        .string(dimension.name(), &key.0)
+        .string("model", &key.1)
+        .json("recto", &side(mine))
+        .json("ccusage", &side(theirs))
+        .string("why", why)
+}

@@ -1,0 +1,169 @@
+//! `recto usage` and `recto prices`.
+
+use recto_testkit::Client;
+use recto_testkit::SessionBuilder;
+use serde_json::Value;
+
+use crate::support::DOCS;
+use crate::support::FIX;
+use crate::support::TestHome;
+use crate::support::hours_ago;
+
+/// One object, whose rows add up to its total.
+fn report(test: &TestHome, arguments: &[&str]) -> Value {
+    let run = test.run(&[&["usage", "--json"], arguments].concat());
+    let [report] = run.json().try_into().unwrap();
+    let report: Value = report;
+    for name in ["messages", "input_tokens", "output_tokens", "cache_read_input_tokens"] {
+        let rows = report["rows"].as_array().unwrap();
+        let sum: u64 = rows.iter().map(|row| row[name].as_u64().unwrap()).sum();
+        assert_eq!(report["total"][name], sum, "{name}");
+    }
+    report
+}
+
+#[test]
+fn rows_of_every_grouping_add_up_to_the_total() {
+    let test = TestHome::with_sessions();
+    let all = report(&test, &[]);
+    assert!(all["total"]["messages"].as_u64().unwrap() > 5);
+    assert!(all["total"]["cost_usd"].as_f64().unwrap() > 0.0);
+    for by in [
+        "day",
+        "week",
+        "month",
+        "hour",
+        "block",
+        "session",
+        "project",
+        "model",
+        "branch",
+        "tool",
+        "agent",
+        "day,model",
+        "project,branch",
+    ] {
+        let found = report(&test, &["--by", by]);
+        assert_eq!(found["total"], all["total"], "{by}");
+        for name in by.split(',') {
+            assert!(found["rows"][0][name].is_string(), "{by}");
+        }
+    }
+}
+
+#[test]
+fn a_session_has_its_subagents_and_a_part_is_less_than_the_whole() {
+    let test = TestHome::with_sessions();
+    let all = report(&test, &[]);
+    let fix = report(&test, &[FIX]);
+    let by_session = report(&test, &["--by", "session"]);
+    let rows = by_session["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["session"] == FIX).unwrap();
+    assert_eq!(fix["total"]["messages"], row["messages"]);
+    let agents = report(&test, &[FIX, "--by", "agent"]);
+    assert_eq!(agents["rows"].as_array().unwrap().len(), 2);
+    let recent = report(&test, &["--model", "opus"]);
+    assert!(recent["total"]["messages"].as_u64() < all["total"]["messages"].as_u64());
+    assert_eq!(report(&test, &["--project", "/home/dev/docs"])["total"]["messages"], 1);
+    assert_eq!(test.run(&["usage", "--since", "1m"]).code, 1, "nothing is in it");
+}
+
+#[test]
+fn the_amounts_of_an_explanation_add_up() {
+    let test = TestHome::with_sessions();
+    let total = report(&test, &[])["total"]["cost_usd"].as_f64().unwrap();
+    let explained = test.run(&["usage", "--explain", "--json"]).json();
+    let sum: f64 = explained.iter().map(|one| one["cost_usd"].as_f64().unwrap()).sum();
+    assert!((sum - total).abs() < 1e-9, "{sum} and {total}");
+    for one in &explained {
+        let lines = one["lines"].as_array().unwrap();
+        assert_eq!(lines.iter().filter(|line| line["counted"] == true).count(), 1);
+    }
+    let text = test.run(&["usage", "--explain", FIX]).stdout;
+    for part in [
+        ".jsonl:",
+        "price: claude-opus-5-5",
+        "cache read: 9,000 × $0.0000002 = $0.0018",
+        "total of",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn a_report_of_ccusage_is_compared_by_rule() {
+    let test = TestHome::with_sessions();
+    let rows = report(&test, &["--by", "month,model"]);
+    let number = |row: &Value, name: &str| row[name].as_u64().unwrap();
+    let monthly = |change: &dyn Fn(&mut Value)| {
+        let rows = rows["rows"].as_array().unwrap().iter().map(|row| {
+            let mut model = serde_json::json!({
+                "modelName": row["model"], "inputTokens": number(row, "input_tokens"),
+                "outputTokens": number(row, "output_tokens"),
+                "cacheCreationTokens": number(row, "cache_creation_input_tokens"),
+                "cacheReadTokens": number(row, "cache_read_input_tokens"), "cost": row["cost_usd"],
+            });
+            change(&mut model);
+            serde_json::json!({"period": row["month"], "modelBreakdowns": [model]})
+        });
+        let report = serde_json::json!({"monthly": rows.collect::<Vec<_>>()});
+        test.run_with_input(&["usage", "--compare", "-"], &report.to_string())
+    };
+    let same = monthly(&|_| {});
+    assert!(same.code == 0 && same.stdout.contains("agree."), "{}", same.shown());
+    let free = monthly(&|model| model["cost"] = 0.into());
+    assert!(free.stdout.contains("counts it as free") && free.code == 1, "{}", free.shown());
+    let odd = monthly(&|model| model["inputTokens"] = 12345.into());
+    assert!(odd.stdout.contains("open: no known rule"), "{}", odd.shown());
+    let bad = test.run_with_input(&["usage", "--compare", "-"], "[]");
+    assert!(bad.code == 2 && bad.stderr.contains("no report of ccusage"), "{}", bad.shown());
+}
+
+#[test]
+fn an_unknown_model_has_no_cost_until_a_file_names_its_price() {
+    let test = TestHome::empty();
+    let log = SessionBuilder::new(DOCS, Client::V2_1_325).prompt("Hello").answer("Hello");
+    let path = test.home.add(&log, hours_ago(1));
+    let text = std::fs::read_to_string(&path).unwrap().replace("claude-opus-5-5", "my-model");
+    std::fs::write(&path, text).unwrap();
+    let run = test.run(&["usage", "--json"]);
+    assert_eq!(run.json()[0]["total"]["cost_usd"], Value::Null);
+    assert_eq!(run.json()[0]["notes"]["unknown_models"][0], "my-model");
+    assert!(
+        run.stderr.contains("no price for my-model: 1 message of unknown cost"),
+        "{}",
+        run.stderr
+    );
+    let row = "[[price]]\nmodel = \"my-model\"\ninput = 1\noutput = 1\ncache_read = 1\ncache_write_5m = 1\n";
+    let file = test.home.write("mine.toml", row);
+    let known = test.run(&["usage", "--json", "--prices", file.to_str().unwrap()]);
+    assert_eq!(known.json()[0]["total"]["cost_usd"].as_f64(), Some(0.009168));
+    let listed = test.run(&["prices", "--prices", file.to_str().unwrap()]).stdout;
+    assert!(listed.contains("my-model") && listed.contains("litellm"), "{listed}");
+}
+
+#[test]
+fn what_cannot_be_understood_is_told() {
+    let test = TestHome::with_sessions();
+    let file = test.home.write("broken.toml", "[[price]]\nmodel = \"m\"\ninptu = 3\n");
+    for (arguments, message) in [
+        (&["--by", "colour"][..], "--by does not understand `colour`"),
+        (&["--by", "day,day"], "--by takes one or two different things"),
+        (&["--tz", "Mars/Olympus"], "no time zone is called `Mars/Olympus`"),
+        (&["--prices", file.to_str().unwrap()], "line 3: no price is called `inptu`"),
+        (&["--since", "soon"], "--since does not understand `soon`"),
+    ] {
+        let run = test.run(&[&["usage"], arguments].concat());
+        assert!(run.code == 2 && run.stderr.contains(message), "{}", run.shown());
+    }
+}
+
+#[test]
+fn rows_can_be_read_by_a_spreadsheet() {
+    let test = TestHome::with_sessions();
+    let text = test.run(&["usage", "--csv", "--by", "model"]).stdout;
+    let mut lines = text.lines();
+    let head = "model,messages,input_tokens,output_tokens,cache_creation_input_tokens,cache_read_input_tokens,cost_usd";
+    assert_eq!(lines.next(), Some(head));
+    assert!(lines.clone().count() >= 2 && lines.all(|line| line.split(',').count() == 7), "{text}");
+}
