@@ -1,7 +1,7 @@
 //! Finding and mending what is broken in a log.
 //!
 //! A repair goes in rounds. Each family of fixes looks at the log as it would
-//! be by then and proposes [`Step`]s. The rounds end when nothing more is made,
+//! be by then and proposes steps. The rounds end when nothing more is made,
 //! so that a second repair finds nothing to do. Then no client of any generation
 //! may bring back less than before; if one does, everything is taken back and
 //! done again step by step, without the steps that do harm.
