@@ -199,6 +199,7 @@ impl EmptyHome {
         // Git refuses a checkout of another owner unless the user's settings,
         // which are out of reach here, allow it.
         fs::write(folder.path().join(GIT_SETTINGS), "[safe]\n\tdirectory = *\n")?;
+        // For the folders of the toolchain alone: without them all would be fetched again.
         let real = env::home_dir();
         let kept = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
         let kept = kept.into_iter().filter_map(|(name, usual)| {

@@ -149,7 +149,7 @@ fn what_cannot_be_understood_is_told() {
     for (arguments, message) in [
         (&["--by", "colour"][..], "--by does not understand `colour`"),
         (&["--by", "day,day"], "--by takes one or two different things"),
-        (&["--tz", "Mars/Olympus"], "no time zone is called `Mars/Olympus`"),
+        (&["--tz", "Mars/Olympus"], "--tz does not know the zone `Mars/Olympus`"),
         (&["--prices", file.to_str().unwrap()], "line 3: no price is called `inptu`"),
         (&["--since", "soon"], "--since does not understand `soon`"),
     ] {

@@ -33,7 +33,7 @@ use crate::output::Output;
 ///
 /// Examples:
 ///   recto clone latest
-///   recto clone 3f2a --to ~/work/other --title "Second try"
+///   recto clone 3f2a --to ~/code/other --title "Second try"
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CloneArgs {

@@ -36,8 +36,8 @@ use crate::text::plural;
 /// worktrees included, with what the client remembers of the project.
 ///
 /// Examples:
-///   recto move 3f2a ~/work/new-name
-///   recto move --project ~/work/old-name ~/work/new-name
+///   recto move 3f2a ~/code/new-name
+///   recto move --project ~/code/old-name ~/code/new-name
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, allow_missing_positional = true)]
 pub(crate) struct MoveArgs {

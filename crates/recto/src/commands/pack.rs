@@ -36,7 +36,7 @@ const CHOOSERS: [&str; 6] = ["all", "project", "since", "until", "model", "branc
 ///
 /// Examples:
 ///   recto pack latest
-///   recto pack --project ~/work/app --output app.recto
+///   recto pack --project ~/code/app --output app.recto
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PackArgs {

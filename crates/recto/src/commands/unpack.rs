@@ -36,7 +36,7 @@ use crate::text::plural;
 /// Examples:
 ///   recto unpack app.recto --list
 ///   recto unpack app.recto
-///   recto unpack app.recto --to ~/work/app --new-ids
+///   recto unpack app.recto --to ~/code/app --new-ids
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct UnpackArgs {

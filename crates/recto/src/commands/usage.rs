@@ -34,6 +34,7 @@ use crate::target;
 use crate::target::tell_skipped;
 use crate::text::fit;
 use crate::text::plural;
+use crate::zone::read_zone;
 
 /// Add up tokens and what they cost
 ///
@@ -108,14 +109,7 @@ pub(crate) fn cmd_usage(
         return show_context(&reading, None, output);
     }
     let now = environment.now();
-    let zone = match &args.tz {
-        None => TimeZone::system(),
-        Some(name) => TimeZone::get(name).map_err(|_| {
-            let message = format!("no time zone is called `{}`", fit(name, 60));
-            CommandError::user("bad-time-zone", message)
-                .with_hint("use a name such as Europe/Berlin, America/New_York or UTC")
-        })?,
-    };
+    let zone = read_zone(args.tz.as_deref())?;
     let mut selection = args.filter.read_in(now, &zone)?.selection();
     let inventory = home.inventory();
     let mut dimensions = dimensions(&args.by)?;
