@@ -10,35 +10,31 @@ const STEP: usize = 32;
 /// The next quote, backslash or control character at or after `at`.
 #[inline(always)]
 pub(super) fn next_special(bytes: &[u8], at: usize) -> usize {
-    // Keys and most values are over soon.
-    for word in [at, at + 8] {
-        match bytes.get(word..word + 8) {
-            Some(chunk) => {
-                if let Some(found) = special_in_word(chunk) {
-                    return word + found;
-                }
-            }
-            None => return next_by_bytes(bytes, word),
-        }
-    }
-    next_in_long(bytes, at + 16)
+    in_first_words(bytes, at).unwrap_or_else(|| next_in_long(bytes, at + 16))
 }
 
 /// The next quote or backslash, where there are no control characters.
 #[inline(always)]
 pub(super) fn next_quote_or_slash(bytes: &[u8], at: usize) -> usize {
+    in_first_words(bytes, at).unwrap_or_else(|| {
+        let rest = &bytes[at + 16..];
+        at + 16 + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
+    })
+}
+
+/// The same in the first 16 bytes, or in all there are: keys and most values are
+/// over soon.
+#[inline(always)]
+fn in_first_words(bytes: &[u8], at: usize) -> Option<usize> {
     for word in [at, at + 8] {
-        match bytes.get(word..word + 8) {
-            Some(chunk) => {
-                if let Some(found) = special_in_word(chunk) {
-                    return word + found;
-                }
-            }
-            None => return next_by_bytes(bytes, word),
+        let Some(chunk) = bytes.get(word..word + 8) else {
+            return Some(next_by_bytes(bytes, word));
+        };
+        if let Some(found) = special_in_word(chunk) {
+            return Some(word + found);
         }
     }
-    let rest = &bytes[at + 16..];
-    at + 16 + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
+    None
 }
 
 /// What kinds of bytes a text holds.

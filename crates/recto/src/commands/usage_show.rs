@@ -19,12 +19,13 @@ use crate::output::Look;
 use crate::output::Output;
 use crate::text::Column;
 use crate::text::Table;
+use crate::text::bar;
 use crate::text::count;
 use crate::text::one_line;
 use crate::text::plural;
 
 /// How wide a full bar is.
-const BAR: u64 = 12;
+const BAR: usize = 12;
 
 pub(super) fn show(
     figures: &Figures,
@@ -70,7 +71,7 @@ fn table(
     let most = report.rows.iter().map(|row| size(&row.total)).max().unwrap_or(0);
     for row in &report.rows {
         let keys = row.keys.iter().map(|key| one_line(key)).collect();
-        let bar = if output.is_terminal { bar(size(&row.total), most) } else { String::new() };
+        let bar = if output.is_terminal { bar(size(&row.total), most, BAR) } else { String::new() };
         table.cells(cells(keys, &row.total, bar));
     }
     let mut keys = vec![String::new(); dimensions.len()];
@@ -106,12 +107,6 @@ fn table(
 /// By what bars are drawn: money, or tokens where that is not known.
 fn size(total: &Total) -> u128 {
     total.cost().map_or(u128::from(total.tokens()), |cost| cost.pico())
-}
-
-fn bar(size: u128, most: u128) -> String {
-    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (size * u128::from(BAR) * 8).checked_div(most).unwrap_or(0) as usize;
-    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
 fn cells(keys: Vec<String>, total: &Total, bar: String) -> Vec<String> {
@@ -303,12 +298,5 @@ mod tests {
         let cells = ["main", "a,b", "say \"x\"", "=1+1", "a\u{1b}[2Jb"].map(csv_text);
         assert_eq!(cells[..4], ["main", "\"a,b\"", "\"say \"\"x\"\"\"", "'=1+1"]);
         assert!(!cells[4].contains('\u{1b}'));
-    }
-
-    #[test]
-    fn bars_are_drawn_in_eighths() {
-        assert_eq!(bar(100, 100), "█".repeat(12));
-        assert_eq!((bar(0, 100).as_str(), bar(1, 96).as_str()), ("", "▏"));
-        assert_eq!(bar(5, 0), "");
     }
 }

@@ -1,13 +1,14 @@
 //! Numbers as bars of block characters.
 
 /// A bar, to an eighth of a column. What is there is seen, however small it is.
-pub(crate) fn bar(value: u64, largest: u64, columns: usize) -> String {
+pub(crate) fn bar(value: impl Into<u128>, largest: impl Into<u128>, columns: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let (value, largest) = (value.into(), largest.into());
     if value == 0 || largest == 0 {
         return String::new();
     }
     let all = columns as u128 * 8;
-    let eighths = (u128::from(value) * all / u128::from(largest)).clamp(1, all) as usize;
+    let eighths = (value.saturating_mul(all) / largest).clamp(1, all) as usize;
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
@@ -28,11 +29,14 @@ mod tests {
 
     #[test]
     fn bars_are_drawn_to_an_eighth() {
+        let bar = |value: u64, largest: u64, columns| bar(value, largest, columns);
         assert_eq!(bar(10, 10, 3), "███");
         assert_eq!(bar(5, 10, 3), "█▌");
         assert_eq!(bar(1, u64::MAX, 3), "▏");
         assert_eq!((bar(0, 10, 3), bar(1, 0, 3)), (String::new(), String::new()));
         assert_eq!(bar(20, 10, 3), "███", "never longer than its room");
+        assert_eq!(bar(100, 100, 12), "█".repeat(12));
+        assert_eq!(bar(1, 96, 12), "▏");
     }
 
     #[test]
