@@ -1,8 +1,9 @@
 //! Regular expressions straight over logs, without an index.
 //!
-//! A log is first looked at as bytes, which is as fast as reading it. Only one
-//! that may have a match is read again line by line, and of its lines only those
-//! are decoded that may have one, and those that say what others are about.
+//! A log is first looked at as bytes, which is as fast as reading it. One that may
+//! have a match is read again, and those of its lines are decoded that may have one.
+//! Only a log that has one is decoded as a whole, so that tools, turns and times are
+//! known.
 
 use std::path::Path;
 
@@ -18,68 +19,90 @@ use crate::StoreError;
 use crate::logs::in_pieces;
 use crate::open_file;
 
-/// Gives the texts of a log that an expression matches, in the order of its lines;
-/// prompts that were never sent come last. `buffer` is used again.
-pub fn scan(
+/// A text of a log while it is scanned.
+#[derive(Debug)]
+pub(crate) struct Scanned<'a> {
+    pub(crate) document: &'a Document<'a>,
+    /// Which text of its line it is.
+    pub(crate) part: u32,
+    pub(crate) is_match: bool,
+}
+
+/// Gives the texts of a log in which an expression matches, and those between them,
+/// in the order of its lines; prompts that were never sent come last. A log without
+/// a match has no texts. `buffer` is used again.
+pub(crate) fn scan(
     path: &Path,
     expression: &Expression,
     buffer: &mut Vec<u8>,
-    see: &mut dyn FnMut(&Document<'_>),
+    see: &mut dyn FnMut(Scanned<'_>),
 ) -> Result<(), StoreError> {
-    if let Some(filter) = expression.filter() {
-        let mut seen = Seen::default();
-        if !in_pieces(path, filter.overlap(), |piece| filter.may_match(piece, &mut seen))? {
-            return Ok(());
-        }
+    if expression.filter().is_some() && !has_match(path, expression, buffer)? {
+        return Ok(());
     }
-    let mut see_match = |document: &Document<'_>| {
-        let mut is_match = false;
-        document.texts(&mut |text| {
-            is_match = expression.regex().is_match(text);
-            !is_match
-        });
-        if is_match {
-            see(document);
-        }
-    };
-    let context = Context::default();
     let mut extractor = Extractor::default();
     let mut lines = LineReader::with_buffer(open_file(path)?, std::mem::take(buffer));
     while let Some(line) = lines.next_line()? {
-        let may_match = expression
-            .filter()
-            .is_none_or(|filter| filter.may_match(line.bytes, &mut Seen::default()));
-        if !may_match && !context.is_in(line.bytes) {
-            continue;
-        }
-        let number = line.number;
+        let may_match = may_match(expression, line.bytes);
+        let (number, mut next) = (line.number, 0);
         extractor.next(&decode(line).0, &mut |document| {
             // A prompt may come out of the queue with a line that is not its own.
-            if may_match || document.line != number {
-                see_match(document);
-            }
+            let is_of_line = document.line == number;
+            let part = if is_of_line { next } else { 0 };
+            next += u32::from(is_of_line);
+            let is_match = (may_match || !is_of_line) && is_match(expression, document);
+            see(Scanned { document, part, is_match });
         });
     }
-    extractor.rest(&mut see_match);
+    extractor.rest(&mut |document| {
+        see(Scanned { document, part: 0, is_match: is_match(expression, document) });
+    });
     *buffer = lines.into_buffer();
     Ok(())
 }
 
-/// Finds lines that say what others are about: calls of tools, whose results follow;
-/// prompts that wait; titles, which are told again and again.
-struct Context([memmem::Finder<'static>; 4]);
-
-impl Default for Context {
-    fn default() -> Context {
-        let words = ["tool_use\"", "queue", "-title\"", "\"summary\""];
-        Context(words.map(memmem::Finder::new))
+/// Whether a text of the log matches. Few lines are decoded.
+fn has_match(
+    path: &Path,
+    expression: &Expression,
+    buffer: &mut Vec<u8>,
+) -> Result<bool, StoreError> {
+    if let Some(filter) = expression.filter() {
+        let mut seen = Seen::default();
+        if !in_pieces(path, filter.overlap(), |piece| filter.may_match(piece, &mut seen))? {
+            return Ok(false);
+        }
     }
+    let queue = memmem::Finder::new("queue");
+    let mut has_match = false;
+    let mut extractor = Extractor::default();
+    let mut lines = LineReader::with_buffer(open_file(path)?, std::mem::take(buffer));
+    while let Some(line) = lines.next_line()?
+        && !has_match
+    {
+        // What leaves the queue may be told by lines without the text.
+        if may_match(expression, line.bytes) || queue.find(line.bytes).is_some() {
+            extractor.next(&decode(line).0, &mut |document| {
+                has_match = has_match || is_match(expression, document);
+            });
+        }
+    }
+    extractor.rest(&mut |document| has_match = has_match || is_match(expression, document));
+    *buffer = lines.into_buffer();
+    Ok(has_match)
 }
 
-impl Context {
-    fn is_in(&self, line: &[u8]) -> bool {
-        self.0.iter().any(|word| word.find(line).is_some())
-    }
+fn may_match(expression: &Expression, line: &[u8]) -> bool {
+    expression.filter().is_none_or(|filter| filter.may_match(line, &mut Seen::default()))
+}
+
+fn is_match(expression: &Expression, document: &Document<'_>) -> bool {
+    let mut is_match = false;
+    document.texts(&mut |text| {
+        is_match = expression.regex().is_match(text);
+        !is_match
+    });
+    is_match
 }
 
 #[cfg(test)]
@@ -104,7 +127,12 @@ mod tests {
 
     fn scanned(path: &Path, expression: &Expression) -> Vec<Found> {
         let mut all = Vec::new();
-        scan(path, expression, &mut Vec::new(), &mut |document| all.push(found(document))).unwrap();
+        scan(path, expression, &mut Vec::new(), &mut |scanned| {
+            if scanned.is_match {
+                all.push(found(scanned.document));
+            }
+        })
+        .unwrap();
         all
     }
 

@@ -85,7 +85,7 @@ impl Hit {
     }
 
     /// Newest first; of one time, by log and from its end.
-    pub(super) fn order(&self) -> impl Ord + use<> {
+    pub(crate) fn order(&self) -> impl Ord + use<> {
         (std::cmp::Reverse(self.time), self.path.clone(), std::cmp::Reverse((self.line, self.part)))
     }
 }

@@ -19,6 +19,7 @@ use super::compare::Change;
 use super::compare::Checkpoint;
 use super::fingerprint::fingerprint;
 use super::tree::DiskLog;
+use super::tree::see_facts;
 use crate::StoreError;
 use crate::inventory::Stamp;
 use crate::inventory::timestamp;
@@ -244,19 +245,7 @@ impl Adding<'_> {
         if let Some(time) = document.time {
             end.time = time.as_millisecond();
         }
-        if end.cwd.is_none() {
-            end.cwd = document.cwd().map(|cwd| cwd.into_owned());
-        }
-        if let Some(model) = document.model.filter(|model| *model != "<synthetic>")
-            && end.model.as_deref() != Some(model)
-        {
-            end.model = Some(model.to_owned());
-        }
-        if let Some(branch) = document.branch()
-            && end.branch.as_deref() != Some(&*branch)
-        {
-            end.branch = Some(branch.into_owned());
-        }
+        see_facts(document, &mut end.cwd, &mut end.model, &mut end.branch);
         let time = end.time;
         // A prompt of the queue has a line of its own.
         let is_of_line = document.line == self.line;

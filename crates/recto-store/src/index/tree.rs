@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use recto_log::AgentId;
 use recto_log::SessionId;
+use recto_session::search::Document;
 
 use crate::Home;
 use crate::Inventory;
@@ -13,14 +14,14 @@ use crate::inventory::Stamp;
 
 /// A log on disk.
 #[derive(Debug, Clone)]
-pub(super) struct DiskLog {
-    pub(super) path: PathBuf,
+pub(crate) struct DiskLog {
+    pub(crate) path: PathBuf,
     /// The path below the home, with `/`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The session, where the path names it.
     session: Option<SessionId>,
-    pub(super) agent: Option<AgentId>,
-    pub(super) size: u64,
+    pub(crate) agent: Option<AgentId>,
+    pub(crate) size: u64,
     /// In nanoseconds since 1970.
     pub(super) modified: i64,
     pub(super) stamp: Stamp,
@@ -29,7 +30,7 @@ pub(super) struct DiskLog {
 impl DiskLog {
     /// The session that the log belongs to. That of a subagent beside the main
     /// logs is named in its lines only.
-    pub(super) fn session(&self) -> Option<SessionId> {
+    pub(crate) fn session(&self) -> Option<SessionId> {
         self.session.or_else(|| session_named_in(&self.path))
     }
 }
@@ -49,9 +50,38 @@ pub struct LogFacts {
     pub is_agent: bool,
 }
 
+impl LogFacts {
+    /// Takes in what the next document says.
+    pub(crate) fn see(&mut self, document: &Document<'_>) {
+        see_facts(document, &mut self.cwd, &mut self.model, &mut self.branch);
+    }
+}
+
+/// The first working directory, the last model, the last branch.
+pub(super) fn see_facts(
+    document: &Document<'_>,
+    cwd: &mut Option<String>,
+    model: &mut Option<String>,
+    branch: &mut Option<String>,
+) {
+    if cwd.is_none() {
+        *cwd = document.cwd().map(|cwd| cwd.into_owned());
+    }
+    if let Some(new) = document.model.filter(|model| *model != "<synthetic>")
+        && model.as_deref() != Some(new)
+    {
+        *model = Some(new.to_owned());
+    }
+    if let Some(new) = document.branch()
+        && branch.as_deref() != Some(&*new)
+    {
+        *branch = Some(new.into_owned());
+    }
+}
+
 impl Home {
     /// All logs on disk, with what tells whether they have changed.
-    pub(super) fn disk_logs(&self, inventory: &Inventory) -> Vec<DiskLog> {
+    pub(crate) fn disk_logs(&self, inventory: &Inventory) -> Vec<DiskLog> {
         let mut logs = Vec::with_capacity(inventory.sessions.len());
         for session in &inventory.sessions {
             logs.push(DiskLog {
@@ -88,7 +118,7 @@ impl Home {
 }
 
 /// The project's directory in the path of a log below the home.
-pub(super) fn project_of(name: &str) -> &str {
+pub(crate) fn project_of(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
 }
 
