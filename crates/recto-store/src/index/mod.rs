@@ -36,3 +36,6 @@ pub use tree::LogFacts;
 pub use verify::Difference;
 pub use verify::Status;
 pub use verify::Verified;
+
+#[cfg(test)]
+mod index_tests;
