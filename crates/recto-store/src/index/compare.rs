@@ -40,11 +40,18 @@ pub(super) enum Change {
     Replaced,
     /// It had another name, and may have grown.
     Moved,
+    /// It looks the same, but was read in the moment in which it was written.
+    Doubtful,
 }
 
 impl Plan {
     pub(super) fn is_empty(&self) -> bool {
         self.work.is_empty() && self.gone.is_empty()
+    }
+
+    /// How many logs are not in the index as they are now.
+    pub(super) fn stale(&self) -> usize {
+        self.work.iter().filter(|work| work.change != Change::Doubtful).count()
     }
 
     /// How much there is to read, at most.
@@ -84,13 +91,17 @@ pub(super) fn compare(connection: &Connection, logs: Vec<DiskLog>) -> Result<Pla
         };
         let is_same_file =
             found.stamp.number == log.stamp.number && found.stamp.device == log.stamp.device;
-        if found.stamp == log.stamp
+        let looks_the_same = is_same_file
             && found.modified == log.modified
-            && u64::try_from(found.size) == Ok(log.size)
-        {
+            && u64::try_from(found.size) == Ok(log.size);
+        if looks_the_same && found.stamp.changed == log.stamp.changed {
             continue;
         }
-        let change = if is_same_file { Change::Touched } else { Change::Replaced };
+        let change = match (is_same_file, looks_the_same && found.stamp.changed == 0) {
+            (_, true) => Change::Doubtful,
+            (true, false) => Change::Touched,
+            (false, false) => Change::Replaced,
+        };
         plan.work.push(Work { log, file: Some(found.id), change });
     }
     // What is left has no file any more, or one of another name.

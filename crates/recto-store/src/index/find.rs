@@ -204,7 +204,7 @@ impl Finding<'_> {
         let found = index.search(self.home, self.request, &HashSet::new())?;
         self.answer.remarks.push(format!(
             "note: another process is building the index: {} of {} logs are not searched yet",
-            plan.work.len(),
+            plan.stale(),
             logs.len()
         ));
         Ok(found)

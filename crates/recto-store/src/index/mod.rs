@@ -38,3 +38,6 @@ pub(crate) use tree::project_of;
 pub use verify::Difference;
 pub use verify::Status;
 pub use verify::Verified;
+
+#[cfg(test)]
+mod index_tests;

@@ -51,7 +51,9 @@ impl Index {
         let mut starts = Vec::with_capacity(plan.work.len());
         for work in &plan.work {
             starts.push(match (work.change, work.file) {
-                (Change::Touched | Change::Moved, Some(file)) => Checkpoint::of(connection, file)?,
+                (Change::Touched | Change::Moved | Change::Doubtful, Some(file)) => {
+                    Checkpoint::of(connection, file)?
+                }
                 _ => Checkpoint::start(),
             });
         }

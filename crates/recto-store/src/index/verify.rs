@@ -99,7 +99,7 @@ impl Home {
         status.logs = number("SELECT count(*) FROM files")?;
         status.log_bytes = number("SELECT coalesce(sum(max(size, 0)), 0) FROM files")?;
         status.documents = number("SELECT count(*) FROM documents")?;
-        status.stale = plan.work.len() as u64;
+        status.stale = plan.stale() as u64;
         status.gone = plan.gone.len() as u64;
         Ok(status)
     }
@@ -156,6 +156,7 @@ impl Home {
                 Change::New => "is not in the index",
                 Change::Moved => "has another name in the index",
                 Change::Touched | Change::Replaced => "has changed since it was indexed",
+                Change::Doubtful => continue,
             };
             stale.insert(&work.log.name, what);
             differs(&work.log.name, what);
