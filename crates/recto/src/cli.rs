@@ -20,6 +20,7 @@ use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
 use crate::commands::find::FindArgs;
+use crate::commands::grep::GrepArgs;
 use crate::commands::fork::ForkArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
@@ -98,6 +99,7 @@ pub(crate) enum Command {
     Ls(LsArgs),
     Show(ShowArgs),
     Find(FindArgs),
+    Grep(GrepArgs),
     Stats(StatsArgs),
     Context(ContextArgs),
     Usage(UsageArgs),

@@ -17,6 +17,7 @@ pub(crate) mod file_uses;
 pub(crate) mod files;
 pub(crate) mod find;
 pub(crate) mod fork;
+pub(crate) mod grep;
 pub(crate) mod history;
 pub(crate) mod home;
 pub(crate) mod index;
@@ -85,6 +86,7 @@ pub(crate) fn run(
         Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
         Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
         Some(Command::Find(args)) => find::cmd_find(&home, environment, output, args),
+        Some(Command::Grep(args)) => grep::cmd_grep(&home, environment, output, args),
         Some(Command::Index(args)) => index::cmd_index(&home, environment, output, args),
         Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
         Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),

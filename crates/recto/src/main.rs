@@ -20,6 +20,7 @@ mod prompts;
 mod reading;
 mod redaction;
 mod repair_all;
+mod searching;
 mod sweep;
 mod target;
 mod text;

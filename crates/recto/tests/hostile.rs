@@ -387,6 +387,8 @@ fn commands_about_one_session_are_harmless() {
         (&["find", "w", "--limit", "0", "--json"], &["w-tool", "w-answer", "w-summary"]),
         (&["find", "w", "--limit", "999", "--context", "1"], &["w-answer", "w-file"]),
         (&["find", "w", "role:user", "--open", "1"], &["w-"]),
+        (&["grep", "w-", "--limit", "0"], &["w-tool", "w-answer", "w-summary"]),
+        (&["grep", "w-", "--limit", "0", "--context", "1"], &["w-answer", "w-file"]),
         (&["context", "latest", "--turn", "1"], &["w-tool"]),
         (&["turns"], &["w-prompt", "w-command"]),
         (&["branches"], &["w-"]),

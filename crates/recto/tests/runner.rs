@@ -38,6 +38,7 @@ mod editing;
 mod edition;
 mod files;
 mod find;
+mod grep;
 mod home;
 mod hostile;
 mod ls;

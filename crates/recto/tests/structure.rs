@@ -277,6 +277,7 @@ fn every_field_of_json_output_is_documented() {
         ("recto unpack --list", &["unpack", "x.recto", "--list", "--json"]),
         ("recto home", &["home", "--json", "--within", "100"]),
         ("recto find", &["find", "parser", "--json"]),
+        ("recto find", &["grep", "parser", "--json"]),
         ("recto index", &["index", "--json"]),
         ("recto plans", &["plans", "--json"]),
         ("recto check", &["check", "--json", damaged.to_str().unwrap()]),

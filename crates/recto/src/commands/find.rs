@@ -1,30 +1,20 @@
 //! `recto find`: words in all sessions.
 
 use clap::Args;
-use recto_session::search::Limit;
-use recto_session::search::Query;
 use recto_session::search::highlights;
-use recto_store::Digest;
 use recto_store::Home;
-use recto_store::index::Hit;
-use recto_store::index::LogFacts;
 use recto_store::index::Request;
 use recto_store::index::Sorting;
 
-use crate::commands::show;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::Filter;
-use crate::filter::FilterArgs;
-use crate::filter::read_time;
-use crate::hits;
-use crate::hits::FoundText;
 use crate::output::Output;
 use crate::output::Progress;
+use crate::searching;
+use crate::searching::Filters;
+use crate::searching::HitArgs;
 use crate::target;
-use crate::text::count;
-use crate::text::plural;
 
 /// Find words in all sessions
 ///
@@ -49,25 +39,13 @@ use crate::text::plural;
 #[command(verbatim_doc_comment)]
 pub(crate) struct FindArgs {
     /// What to look for
-    #[arg(required = true, value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
-    /// Show at most this many hits; 0 for all
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
-    limit: usize,
     /// The best hits first, in place of the newest
     #[arg(long)]
     rank: bool,
-    /// Show this many lines of the text before and after
-    #[arg(long, short = 'C', value_name = "LINES")]
-    context: Option<usize>,
-    /// Read the turn of hit N
-    #[arg(long, value_name = "N", conflicts_with_all = ["resume", "context"])]
-    open: Option<usize>,
-    /// Print the command that goes on with the session of hit N
-    #[arg(long, value_name = "N", conflicts_with = "context")]
-    resume: Option<usize>,
     #[command(flatten)]
-    filter: FilterArgs,
+    hits: HitArgs,
 }
 
 pub(crate) fn cmd_find(
@@ -76,17 +54,13 @@ pub(crate) fn cmd_find(
     output: &mut Output,
     args: &FindArgs,
 ) -> Result<Outcome, CommandError> {
-    let query = Query::parse(&args.query.join(" ")).map_err(|error| {
-        CommandError::user("bad-query", error.message.clone()).with_hint(error.hint)
-    })?;
-    let filters = Filters::of(&query, args, environment)?;
-    let (since, until) = filters.all.span();
-    let chosen = args.open.or(args.resume);
-    let limit = chosen.map_or(args.limit, |chosen| chosen.max(1));
+    let query = searching::read_query(&args.query.join(" "))?;
+    let filters = Filters::of(Some(&query), &args.hits.filter, environment)?;
+    let (since, until) = filters.span();
     let request = Request {
         query: &query,
         sorting: if args.rank { Sorting::Rank } else { Sorting::Newest },
-        limit,
+        limit: args.hits.limit(output),
         since,
         until,
         keep: &|facts| filters.fit(facts),
@@ -99,148 +73,6 @@ pub(crate) fn cmd_find(
         progress.tell_bytes(done, all);
     });
     progress.done();
-    for remark in &answer.remarks {
-        output.remark(remark);
-    }
-    for skipped in &answer.skipped {
-        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
-    }
-    if let Some(number) = chosen {
-        let hit = number.checked_sub(1).and_then(|place| answer.hits.get(place));
-        let hit = hit.ok_or_else(|| {
-            let message = format!("there is no hit {number}");
-            let hint = format!("the query has {}", plural(answer.total as u64, "hit"));
-            CommandError::user("not-found", message).with_hint(hint)
-        })?;
-        return match args.open {
-            Some(_) => show::show_place(home, environment, output, &log_name(hit), hit.line),
-            None => write_resume(hit, output),
-        };
-    }
-    let found = texts(&query, answer.hits);
-    if output.json {
-        hits::write_json(&found, output)?;
-    } else {
-        if found.len() > 8 {
-            output.page();
-        }
-        hits::write_text(&found, args.context, environment, output)?;
-    }
-    if found.len() < answer.total {
-        output.remark(&format!(
-            "{} of {} in {}; --limit 0 shows all",
-            count(found.len() as u64),
-            plural(answer.total as u64, "hit"),
-            plural(answer.logs as u64, "log")
-        ));
-    }
-    Ok(if answer.total == 0 { Outcome::Found } else { Outcome::Done })
-}
-
-/// The options and the limits in the query.
-struct Filters {
-    all: Filter,
-    /// Projects of the query, and whether each one is refused.
-    projects: Vec<(Filter, bool)>,
-}
-
-impl Filters {
-    fn of(
-        query: &Query,
-        args: &FindArgs,
-        environment: &Environment,
-    ) -> Result<Filters, CommandError> {
-        let now = environment.now();
-        let mut filters = Filters { all: args.filter.read(now)?, projects: Vec::new() };
-        for limit in &query.limits {
-            match limit {
-                Limit::Project { name, is_not } => {
-                    filters.projects.push((Filter::of_project(name), *is_not));
-                }
-                Limit::Before(text) => {
-                    filters.all.narrow(None, Some(read_time("before:", text, now)?));
-                }
-                Limit::After(text) => {
-                    filters.all.narrow(Some(read_time("after:", text, now)?), None);
-                }
-            }
-        }
-        Ok(filters)
-    }
-
-    fn fit(&self, facts: &LogFacts) -> bool {
-        let digest = Digest {
-            cwd: facts.cwd.clone(),
-            model: facts.model.clone(),
-            branch: facts.branch.clone(),
-            ..Digest::default()
-        };
-        let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
-        fits(&self.all) && self.projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
-    }
-}
-
-/// The texts of hits. One whose log has changed meanwhile is left out.
-fn texts(query: &Query, hits: Vec<Hit>) -> Vec<FoundText> {
-    let mut found = Vec::with_capacity(hits.len());
-    for hit in hits {
-        let Some(text) = hit.read() else { continue };
-        found.push(FoundText {
-            marks: highlights(query, &text.text),
-            session: hit.session.map(|session| session.to_string()),
-            agent: hit.agent.map(|agent| agent.to_string()),
-            path: hit.path,
-            line: hit.line,
-            offset: hit.offset,
-            uuid: text.uuid,
-            role: hit.role,
-            tool: hit.tool,
-            is_error: hit.is_error,
-            time: text.time.or(hit.time),
-            turn: hit.turn,
-            text: text.text,
-        });
-    }
-    found
-}
-
-fn log_name(hit: &Hit) -> String {
-    hit.path.to_string_lossy().into_owned()
-}
-
-/// What to type to go on with a session, in the directory where the client looks
-/// for it.
-fn write_resume(hit: &Hit, output: &mut Output) -> Result<Outcome, CommandError> {
-    let Some(session) = hit.session else {
-        let message = "nobody knows which session the subagent belongs to";
-        return Err(CommandError::user("no-session", message));
-    };
-    let command = match &hit.cwd {
-        Some(cwd) => format!("cd {} && claude --resume {session}", quoted(cwd)),
-        None => format!("claude --resume {session}"),
-    };
-    output.line(&crate::text::one_line(&command))?;
-    Ok(Outcome::Done)
-}
-
-/// A word as a shell reads it back.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_quoted_for_a_shell() {
-        assert_eq!(quoted("/home/dev/app-2.0"), "/home/dev/app-2.0");
-        assert_eq!(quoted("/a b/$(x)"), "'/a b/$(x)'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted(""), "''");
-    }
+    let mark = |text: &str| highlights(&query, text);
+    searching::give(answer, &args.hits, &mark, home, environment, output)
 }

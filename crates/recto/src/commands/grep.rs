@@ -1,0 +1,98 @@
+//! `recto grep`: regular expressions in all sessions.
+
+use clap::Args;
+use recto_session::search::Expression;
+use recto_session::search::ExpressionOptions;
+use recto_store::GrepRequest;
+use recto_store::Home;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::output::Progress;
+use crate::searching;
+use crate::searching::Filters;
+use crate::searching::HitArgs;
+use crate::target;
+
+/// Find a regular expression in all sessions
+///
+/// The expression is matched against texts as people see them, not against the
+/// JSON of the log: a quote is a quote, and ^ and $ are the ends of a line. The
+/// logs are read as they are, without an index, so that all of every result is
+/// searched. Upper and lower case differ; a search by words is `recto find`.
+///
+/// --where takes the fields that `recto find` has: tool:Bash role:user
+/// file:src/main.rs model:opus project:app branch:main is:error before:2026-11-01
+/// after:7d, and words.
+///
+/// Exit code 1 means that nothing was found.
+///
+/// Examples:
+///   recto grep 'error\\[E0[0-9]+\\]'
+///   recto grep -F 'Vec<Option<' --since 7d
+///   recto grep -i timeout --where 'tool:Bash is:error'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct GrepArgs {
+    /// What to look for, as a regular expression
+    #[arg(value_name = "PATTERN")]
+    pattern: String,
+    /// Upper and lower case are the same
+    #[arg(long, short = 'i')]
+    ignore_case: bool,
+    /// The pattern is a plain text
+    #[arg(long, short = 'F')]
+    fixed_strings: bool,
+    /// Only whole words match
+    #[arg(long, short = 'w')]
+    word_regexp: bool,
+    /// Only texts that fit this query too
+    #[arg(long = "where", value_name = "QUERY", allow_hyphen_values = true)]
+    query: Option<String>,
+    #[command(flatten)]
+    hits: HitArgs,
+}
+
+pub(crate) fn cmd_grep(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &GrepArgs,
+) -> Result<Outcome, CommandError> {
+    let options = ExpressionOptions {
+        ignores_case: args.ignore_case,
+        is_literal: args.fixed_strings,
+        is_word: args.word_regexp,
+    };
+    if args.pattern.is_empty() {
+        return Err(CommandError::user("bad-pattern", "the pattern is empty")
+            .with_hint("recto show SESSION shows all of a session"));
+    }
+    let expression = Expression::new(&args.pattern, options).map_err(|error| {
+        CommandError::user("bad-pattern", format!("the pattern cannot be read: {}", error.message))
+            .with_hint("-F looks for it as a plain text")
+    })?;
+    let query = args.query.as_deref().map(searching::read_query).transpose()?;
+    let filters = Filters::of(query.as_ref(), &args.hits.filter, environment)?;
+    let (since, until) = filters.span();
+    let request = GrepRequest {
+        expression: &expression,
+        query: query.as_ref(),
+        limit: args.hits.limit(output),
+        since,
+        until,
+        keep: &|facts| filters.fit(facts),
+    };
+    let inventory = home.inventory();
+    target::tell_skipped(&inventory, output);
+    let progress = Progress::new("searching", output);
+    let answer = home.grep(&inventory, &request, &|done, all| progress.tell_bytes(done, all));
+    progress.done();
+    let mark = |text: &str| {
+        let matches = expression.regex().find_iter(text).map(|found| found.range());
+        matches.filter(|range| !range.is_empty()).collect()
+    };
+    searching::give(answer, &args.hits, &mark, home, environment, output)
+}

@@ -1,0 +1,228 @@
+//! What all searches share: which hits are wanted, and what is done with them.
+
+use std::ops::Range;
+
+use clap::Args;
+use recto_session::search::Limit;
+use recto_session::search::Query;
+use recto_store::Digest;
+use recto_store::Home;
+use recto_store::index::Answer;
+use recto_store::index::Hit;
+use recto_store::index::LogFacts;
+
+use crate::commands::show;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::filter::Filter;
+use crate::filter::FilterArgs;
+use crate::filter::read_time;
+use crate::hits;
+use crate::hits::FoundText;
+use crate::output::Output;
+use crate::text::count;
+use crate::text::plural;
+
+/// How many hits a person is shown.
+const SHOWN: usize = 20;
+
+/// Which hits, and what to do with them.
+#[derive(Debug, Args)]
+pub(crate) struct HitArgs {
+    /// Show at most this many hits; 0 for all [default: 20, with --json all]
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+    /// Show this many lines of the text before and after
+    #[arg(long, short = 'C', value_name = "LINES")]
+    context: Option<usize>,
+    /// Read the turn of hit N
+    #[arg(long, value_name = "N", conflicts_with_all = ["resume", "context"])]
+    open: Option<usize>,
+    /// Print the command that goes on with the session of hit N
+    #[arg(long, value_name = "N", conflicts_with = "context")]
+    resume: Option<usize>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+}
+
+impl HitArgs {
+    fn chosen(&self) -> Option<usize> {
+        self.open.or(self.resume)
+    }
+
+    /// How many hits are needed; 0 for all.
+    pub(crate) fn limit(&self, output: &Output) -> usize {
+        let usual = if output.json { 0 } else { SHOWN };
+        self.chosen().map_or(self.limit.unwrap_or(usual), |chosen| chosen.max(1))
+    }
+}
+
+pub(crate) fn read_query(text: &str) -> Result<Query, CommandError> {
+    Query::parse(text).map_err(|error| {
+        CommandError::user("bad-query", error.message.clone()).with_hint(error.hint)
+    })
+}
+
+/// Finds in a text what was looked for.
+pub(crate) type Mark<'a> = dyn Fn(&str) -> Vec<Range<usize>> + 'a;
+
+/// Shows what was found, or does with it what was asked for.
+pub(crate) fn give(
+    answer: Answer,
+    args: &HitArgs,
+    mark: &Mark<'_>,
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Outcome, CommandError> {
+    for remark in &answer.remarks {
+        output.remark(remark);
+    }
+    for skipped in &answer.skipped {
+        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+    }
+    if let Some(number) = args.chosen() {
+        let hit = number.checked_sub(1).and_then(|place| answer.hits.get(place));
+        let hit = hit.ok_or_else(|| {
+            let message = format!("there is no hit {number}");
+            let hint = format!("there are {}", plural(answer.total as u64, "hit"));
+            CommandError::user("not-found", message).with_hint(hint)
+        })?;
+        return match args.open {
+            Some(_) => show::show_place(home, environment, output, &log_name(hit), hit.line),
+            None => write_resume(hit, output),
+        };
+    }
+    let found = texts(mark, answer.hits);
+    if output.json {
+        hits::write_json(&found, output)?;
+    } else {
+        if found.len() > 8 {
+            output.page();
+        }
+        hits::write_text(&found, args.context, environment, output)?;
+    }
+    if found.len() < answer.total {
+        output.remark(&format!(
+            "{} of {} in {}; --limit 0 shows all",
+            count(found.len() as u64),
+            plural(answer.total as u64, "hit"),
+            plural(answer.logs as u64, "log")
+        ));
+    }
+    Ok(if answer.total == 0 { Outcome::Found } else { Outcome::Done })
+}
+
+/// The options and the limits in the query.
+pub(crate) struct Filters {
+    all: Filter,
+    /// Projects of the query, and whether each one is refused.
+    projects: Vec<(Filter, bool)>,
+}
+
+impl Filters {
+    pub(crate) fn of(
+        query: Option<&Query>,
+        args: &FilterArgs,
+        environment: &Environment,
+    ) -> Result<Filters, CommandError> {
+        let now = environment.now();
+        let mut filters = Filters { all: args.read(now)?, projects: Vec::new() };
+        for limit in query.into_iter().flat_map(|query| &query.limits) {
+            match limit {
+                Limit::Project { name, is_not } => {
+                    filters.projects.push((Filter::of_project(name), *is_not));
+                }
+                Limit::Before(text) => {
+                    filters.all.narrow(None, Some(read_time("before:", text, now)?));
+                }
+                Limit::After(text) => {
+                    filters.all.narrow(Some(read_time("after:", text, now)?), None);
+                }
+            }
+        }
+        Ok(filters)
+    }
+
+    /// The time that is asked for, in milliseconds since 1970.
+    pub(crate) fn span(&self) -> (Option<i64>, Option<i64>) {
+        self.all.span()
+    }
+
+    pub(crate) fn fit(&self, facts: &LogFacts) -> bool {
+        let digest = Digest {
+            cwd: facts.cwd.clone(),
+            model: facts.model.clone(),
+            branch: facts.branch.clone(),
+            ..Digest::default()
+        };
+        let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
+        fits(&self.all) && self.projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
+    }
+}
+
+/// The texts of hits. One whose log has changed meanwhile is left out.
+fn texts(mark: &Mark<'_>, hits: Vec<Hit>) -> Vec<FoundText> {
+    let mut found = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let Some(text) = hit.read() else { continue };
+        found.push(FoundText {
+            marks: mark(&text.text),
+            session: hit.session.map(|session| session.to_string()),
+            agent: hit.agent.map(|agent| agent.to_string()),
+            path: hit.path,
+            line: hit.line,
+            offset: hit.offset,
+            uuid: text.uuid,
+            role: hit.role,
+            tool: hit.tool,
+            is_error: hit.is_error,
+            time: text.time.or(hit.time),
+            turn: hit.turn,
+            text: text.text,
+        });
+    }
+    found
+}
+
+fn log_name(hit: &Hit) -> String {
+    hit.path.to_string_lossy().into_owned()
+}
+
+/// What to type to go on with a session, in the directory where the client looks
+/// for it.
+fn write_resume(hit: &Hit, output: &mut Output) -> Result<Outcome, CommandError> {
+    let Some(session) = hit.session else {
+        let message = "nobody knows which session the subagent belongs to";
+        return Err(CommandError::user("no-session", message));
+    };
+    let command = match &hit.cwd {
+        Some(cwd) => format!("cd {} && claude --resume {session}", quoted(cwd)),
+        None => format!("claude --resume {session}"),
+    };
+    output.line(&crate::text::one_line(&command))?;
+    Ok(Outcome::Done)
+}
+
+/// A word as a shell reads it back.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_for_a_shell() {
+        assert_eq!(quoted("/home/dev/app-2.0"), "/home/dev/app-2.0");
+        assert_eq!(quoted("/a b/$(x)"), "'/a b/$(x)'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

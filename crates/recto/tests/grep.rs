@@ -1,0 +1,44 @@
+//! `recto grep`.
+
+use insta::assert_snapshot;
+
+use crate::support::TestHome;
+
+#[test]
+fn matches_are_shown_as_hits_of_sessions() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["grep", r"pars\w+", "-n", "2"]).shown(), @"");
+    assert_snapshot!(test.run(&["grep", "-i", "PARSER", "-n", "1", "--json"]).shown(), @"");
+    assert_snapshot!(test.run(&["grep", "no such text"]).shown(), @"");
+}
+
+#[test]
+fn words_find_and_expressions_match_in_the_same_texts() {
+    let test = TestHome::with_sessions();
+    let places = |arguments: &[&str]| {
+        let run = test.run(&[arguments, &["--json"]].concat());
+        assert_eq!(run.stderr, "");
+        let place = |hit: &serde_json::Value| format!("{}:{}", hit["path"], hit["line"]);
+        run.json().iter().map(place).collect::<Vec<_>>()
+    };
+    let by_words = places(&["find", "parser"]);
+    assert!(by_words.len() >= 4);
+    assert_eq!(places(&["grep", "-i", "parser"]), by_words);
+    let by_user = places(&["find", "parser role:user"]);
+    assert!(by_user.len() < by_words.len());
+    assert_eq!(places(&["grep", "-i", "parser", "--where", "role:user"]), by_user);
+    assert_eq!(
+        places(&["grep", "-i", "parser", "--where", "-project:docs role:user"]),
+        places(&["find", "parser -project:docs role:user"])
+    );
+    assert_eq!(places(&["grep", "-i", "parser", "--until", "2020-01-01"]), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_a_hint() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["grep", "a("]).shown(), @"");
+    assert_snapshot!(test.run(&["grep", ""]).shown(), @"");
+    assert_snapshot!(test.run(&["grep", "a", "--where", "\"open"]).shown(), @"");
+    assert_eq!(test.run(&["grep", "-F", "a("]).code, 1);
+}
