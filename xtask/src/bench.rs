@@ -202,6 +202,7 @@ fn groups(homes: &Homes, others: &[Other], plan: &Plan) -> Vec<Group> {
             group.cases.extend(other.cases(home));
         }
         groups.push(group);
+        groups.push(from_the_disk(megabytes, name, home, bytes));
     }
     let mut largest = one_file("the largest session", &homes.old, &homes.largest, "show");
     let mut first = recto(&["show"], &homes.old);
@@ -227,6 +228,15 @@ fn groups(homes: &Homes, others: &[Other], plan: &Plan) -> Vec<Group> {
     start.cases.push(recto(&["--version"], &homes.small));
     groups.push(start);
     groups
+}
+
+/// What reads every byte, with nothing of the logs in memory: is the disk the limit?
+fn from_the_disk(megabytes: u64, name: &str, home: &Path, bytes: u64) -> Group {
+    let title = format!("{megabytes} MB of logs, {name}, read from the disk");
+    let mut group = Group::new(title, home);
+    let cases = [over_logs("cat", home, &["cat"]), recto(&["check", "--all"], home)];
+    group.cases.extend(cases.map(|case| case.over_bytes(bytes).read_from_the_disk()));
+    group
 }
 
 fn one_file(title: &str, home: &Path, file: &Path, word: &str) -> Group {

@@ -439,7 +439,7 @@ pub fn command_text(text: &str) -> String {
 }
 
 /// The output of a command without the tags around it.
-fn output_text(text: &str) -> String {
+pub(crate) fn output_text(text: &str) -> String {
     const TAGS: [&str; 4] =
         ["local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"];
     if !TAGS.iter().any(|tag| text.contains(tag)) {

@@ -31,6 +31,7 @@ mod queue;
 mod record;
 pub mod redact;
 pub mod request;
+pub mod search;
 mod session;
 pub mod statistics;
 mod todos;

@@ -4,6 +4,8 @@ use std::env;
 use std::fs;
 use std::fs::File;
 use std::io;
+use std::io::BufRead;
+use std::io::BufReader;
 use std::io::BufWriter;
 use std::io::Write as _;
 use std::path::Path;
@@ -66,13 +68,51 @@ impl Homes {
 /// The first file that the largest log says was edited or read.
 fn touched(folder: &Path, home: &Path) -> anyhow::Result<Option<Touched>> {
     let Some((_, log)) = largest_log(&home.join("projects"))? else { return Ok(None) };
-    let text = String::from_utf8_lossy(&fs::read(log)?).into_owned();
-    let path = text.split_once("\"filePath\":\"").and_then(|(_, rest)| rest.split_once('"'));
-    let Some(path) = path.map(|(path, _)| PathBuf::from(path)) else { return Ok(None) };
+    let Some(path) = first_path(BufReader::new(File::open(log)?))? else { return Ok(None) };
     let copy = folder.join("work").join(path.file_name().context("a path without a name")?);
     fs::create_dir_all(folder.join("work"))?;
     fs::write(&copy, "one\ntwo\nthree\n")?;
     Ok(Some(Touched { path, copy }))
+}
+
+/// The first path that a log names. Line by line: the memory that this process has
+/// ever used is a floor of what is measured of its children.
+fn first_path(log: impl BufRead) -> io::Result<Option<PathBuf>> {
+    for line in log.split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        let path = line.split_once("\"filePath\":\"").and_then(|(_, rest)| rest.split_once('"'));
+        if let Some((path, _)) = path {
+            return Ok(Some(PathBuf::from(path)));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes the system forget what it keeps of the logs of a home in memory.
+pub(super) fn forget_logs(folder: &Path) -> io::Result<()> {
+    for item in fs::read_dir(folder)? {
+        let item = item?;
+        if item.file_type()?.is_dir() {
+            forget_logs(&item.path())?;
+        } else if item.file_type()?.is_file() {
+            let file = File::open(item.path())?;
+            // Only what is on the disk can be forgotten.
+            file.sync_data()?;
+            forget(&file)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn forget(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn forget(_: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// The bytes of all logs of a home.

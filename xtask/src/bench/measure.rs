@@ -16,6 +16,7 @@ use anyhow::Context as _;
 use anyhow::bail;
 use wait4::Wait4 as _;
 
+use super::homes;
 use crate::repository::say;
 
 /// Commands that read one home. The first one is what the others are compared with.
@@ -34,6 +35,8 @@ pub(super) struct Case {
     first_lines: Option<usize>,
     /// How many bytes of logs the command reads, to say how fast.
     pub(super) bytes: Option<u64>,
+    /// Whether the logs are read from the disk each time.
+    cold: bool,
     /// The largest exit code that is an answer and no failure.
     worst_answer: i32,
     samples: Vec<Sample>,
@@ -69,6 +72,7 @@ impl Case {
             piped: false,
             first_lines: None,
             bytes: None,
+            cold: false,
             worst_answer: 0,
             samples: Vec::new(),
             failure: None,
@@ -90,6 +94,12 @@ impl Case {
     /// The command goes through so many bytes.
     pub(super) fn over_bytes(mut self, bytes: u64) -> Case {
         self.bytes = Some(bytes);
+        self
+    }
+
+    /// The system forgets the logs before each run.
+    pub(super) fn read_from_the_disk(mut self) -> Case {
+        self.cold = true;
         self
     }
 
@@ -120,6 +130,9 @@ impl Case {
 
     fn measure(&self, home: &Path, folder: &Path) -> anyhow::Result<Sample> {
         let output = if self.piped { Stdio::piped() } else { Stdio::null() };
+        if self.cold {
+            homes::forget_logs(&home.join("projects")).context("the logs stay in memory")?;
+        }
         Ok(self.run(home, folder, output)?.0)
     }
 
