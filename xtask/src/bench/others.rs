@@ -51,6 +51,8 @@ struct Tool {
     program: &'static str,
     /// What runs the program, where the machine's own does not do.
     runtime: Option<(Package, &'static str)>,
+    /// Whether it looks for `.claude` in the user's home, whatever the environment says.
+    is_bound_to_user: bool,
     /// Reports over the whole home, as words. `{projects}` is its folder of logs.
     reports: &'static [&'static [&'static str]],
     /// What a reader of the figures should know.
@@ -64,6 +66,7 @@ const TOOLS: &[Tool] = &[
         package: npm("ccusage", "20.0.24"),
         program: "ccusage",
         runtime: None,
+        is_bound_to_user: false,
         reports: &[&["daily", "--json", "--offline"], &["monthly", "--json", "--offline"]],
         remark: "the newest with a native part for every platform",
     },
@@ -71,6 +74,7 @@ const TOOLS: &[Tool] = &[
         package: npm("codeburn", "0.9.15"),
         program: "codeburn",
         runtime: Some((npm("node", "22.23.3"), "node")),
+        is_bound_to_user: false,
         reports: &[&["report", "--from", "2020-01-01", "--format", "json"]],
         remark: "keeps what it read: the first run takes three times as long",
     },
@@ -78,6 +82,7 @@ const TOOLS: &[Tool] = &[
         package: pypi("claude-cost", "0.2.0"),
         program: "claude-cost",
         runtime: None,
+        is_bound_to_user: true,
         reports: &[&["summary"]],
         remark: "",
     },
@@ -85,6 +90,7 @@ const TOOLS: &[Tool] = &[
         package: pypi("claude-code-cost", "1.3.1"),
         program: "ccc",
         runtime: None,
+        is_bound_to_user: false,
         reports: &[&["--data-dir", "{projects}", "--max-days", "0"]],
         remark: "leaves a log at its first byte that is no UTF-8",
     },
@@ -207,7 +213,13 @@ impl Other {
                 "{projects}" => home.join("projects").into_os_string(),
                 word => word.into(),
             });
-            let words: Vec<OsString> = start.iter().cloned().chain(words).collect();
+            let user = home.parent().filter(|_| self.tool.is_bound_to_user);
+            let user = user.into_iter().flat_map(|user| {
+                let mut variable = OsString::from("HOME=");
+                variable.push(user);
+                ["env".into(), variable]
+            });
+            let words = user.chain(start.iter().cloned()).chain(words).collect::<Vec<_>>();
             let first = report.first().filter(|word| !word.starts_with('-'));
             let label = [Some(&self.tool.package.name), first].into_iter().flatten();
             Case::new(label.copied().collect::<Vec<_>>().join(" "), words)
@@ -260,6 +272,9 @@ mod tests {
         let cases = ready.cases(Path::new("home"));
         assert_eq!(cases[0].label, "claude-code-cost");
         assert_eq!(cases[0].words[2], "home/projects");
+        let bound = Other { tool: &TOOLS[2], start: Ok(vec!["cost".into()]) };
+        let words = &bound.cases(Path::new("made/.claude"))[0].words;
+        assert_eq!(words[..], ["env", "HOME=made", "cost", "summary"]);
         let text = render(&[missing, ready]);
         assert!(text.contains("| ccusage | 20.0.24 | npm | not measured: npm cannot install it |"));
         assert!(text.contains("| claude-code-cost | 1.3.1 | PyPI | leaves a log"));
