@@ -172,6 +172,29 @@ fn every_report_of_ccusage_can_be_compared() {
 }
 
 #[test]
+fn a_window_with_a_model_that_ccusage_cannot_price_is_explained() {
+    let test = TestHome::empty();
+    let models = ["claude-opus-5-5", "claude-haiku-4-5-20251001"].map(|model| {
+        format!(
+            r#"{{"type":"assistant","timestamp":"2026-11-03T10:00:00Z","message":{{"id":"{model}","model":"{model}","usage":{{"output_tokens":1000}}}}}}"#
+        )
+    });
+    test.home.write(&format!("projects/-home-dev-docs/{DOCS}.jsonl"), models.join("\n"));
+    let costs = report(&test, &["--by", "model"]);
+    let dearest = costs["rows"][0]["cost_usd"].as_f64().unwrap();
+    let blocks = |cost: f64| {
+        let counts = serde_json::json!({"outputTokens": 2000});
+        let block = serde_json::json!({
+            "startTime": "2026-11-03T10:00:00.000Z", "tokenCounts": counts, "costUSD": cost,
+        });
+        let text = serde_json::json!({ "blocks": [block] }).to_string();
+        test.run_with_input(&["usage", "--compare", "-"], &text).stdout
+    };
+    assert!(blocks(dearest).contains("it has no price for one of them"), "{}", blocks(dearest));
+    assert!(blocks(dearest / 2.0).contains("another price"), "{}", blocks(dearest / 2.0));
+}
+
+#[test]
 fn what_a_log_says_wrongly_is_told_and_counts_as_far_as_it_can() {
     let test = TestHome::empty();
     let line = |time: &str, id: &str, usage: &str| {

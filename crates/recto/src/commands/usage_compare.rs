@@ -89,8 +89,7 @@ pub(super) fn compare(
     let mut found = Vec::new();
     for key in &keys {
         let (mine, theirs) = (at(&ours, key), at(&foreign.rows, key));
-        let is_same_cost = (mine.cost - theirs.cost).abs() <= 1e-6 * mine.cost.max(1.0);
-        if mine.tokens == theirs.tokens && is_same_cost {
+        if mine.tokens == theirs.tokens && is_same_cost(mine.cost, theirs.cost) {
             continue;
         }
         let why = if mine.tokens == theirs.tokens {
@@ -129,6 +128,11 @@ fn add(a: Tokens, b: Tokens) -> Tokens {
     std::array::from_fn(|place| a[place] + b[place])
 }
 
+/// Amounts of other programs are rounded.
+fn is_same_cost(mine: f64, theirs: f64) -> bool {
+    (mine - theirs).abs() <= 1e-6 * mine.max(1.0)
+}
+
 /// Why the same tokens have another price.
 fn why_cost(
     figures: &Figures,
@@ -139,13 +143,15 @@ fn why_cost(
     let ledger = &figures.ledger;
     let of_period = || {
         let records = ledger.records().iter();
+        let records = records.filter(|record| figures.selection.holds(ledger, record));
         records.filter(|record| periods.key(figures, record) == *key)
     };
     let amount = |record: &Record| {
         let model = record.model.map(|model| ledger.name(model));
-        figures.prices.amount(model, record).map(|amount| amount.is_long)
+        let amount = figures.prices.amount(model, record).ok()?;
+        Some((amount.total.pico(), amount.is_long))
     };
-    if of_period().any(|record| amount(record).is_err()) {
+    if of_period().any(|record| amount(record).is_none()) {
         return "unknown price: recto does not guess one";
     }
     if theirs.has_no_price || theirs.cost == 0.0 {
@@ -156,10 +162,19 @@ fn why_cost(
         record.counts.write_5m += std::mem::take(&mut record.counts.write_1h);
         Some(record)
     });
-    if (at(&at_5m, key).cost - theirs.cost).abs() <= 1e-6 * theirs.cost.max(1.0) {
+    if is_same_cost(at(&at_5m, key).cost, theirs.cost) {
         return "1-hour cache writes: it takes the price of five minutes";
     }
-    let has_long = of_period().any(|record| amount(record) == Ok(true));
+    let mut models: BTreeMap<_, u128> = BTreeMap::new();
+    for record in of_period() {
+        *models.entry(record.model).or_default() += amount(record).map_or(0, |(pico, _)| pico);
+    }
+    let all: u128 = models.values().sum();
+    let without = |one: &u128| (all - one) as f64 / 1e12;
+    if models.len() > 1 && models.values().any(|one| is_same_cost(without(one), theirs.cost)) {
+        return "unknown model: it has no price for one of them and counts it as free";
+    }
+    let has_long = of_period().any(|record| amount(record).is_some_and(|(_, is_long)| is_long));
     if has_long {
         return "long context: recto takes its prices for the whole message, it does not";
     }
