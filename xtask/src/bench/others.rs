@@ -112,10 +112,10 @@ const LEFT_OUT: &[(Package, &str)] = &[
     (pypi("claude-usage-tracker", "0.4.1"), "asks the service, not the logs"),
     (pypi("ccburn", "0.8.0"), "asks the service, not the logs"),
     (pypi("claude-meter", "0.2.0"), "asks the service, not the logs"),
-    (crates("ccstat", "0.6.2"), "not tried: it has to be compiled"),
-    (crates("claudelytics", "0.6.4"), "not tried: it has to be compiled"),
-    (crates("claudex", "0.15.1"), "not tried: it has to be compiled"),
-    (crates("vibe_coding_tracker", "2.2.2"), "not tried: it has to be compiled"),
+    (crates("ccstat", "0.6.2"), "has to be compiled, which was not tried"),
+    (crates("claudelytics", "0.6.4"), "has to be compiled, which was not tried"),
+    (crates("claudex", "0.15.1"), "has to be compiled, which was not tried"),
+    (crates("vibe_coding_tracker", "2.2.2"), "has to be compiled, which was not tried"),
     (pypi("sniffly", "0.1.5"), "is a server with a page; it has no report on the command line"),
 ];
 
