@@ -76,7 +76,7 @@ const TOOLS: &[Tool] = &[
         runtime: Some((npm("node", "22.23.3"), "node")),
         is_bound_to_user: false,
         reports: &[&["report", "--from", "2020-01-01", "--format", "json"]],
-        remark: "keeps what it read: the first run takes three times as long",
+        remark: "keeps a cache of what it read",
     },
     Tool {
         package: pypi("claude-cost", "0.2.0"),
