@@ -189,6 +189,16 @@ pub struct TurnCounter {
 }
 
 impl TurnCounter {
+    /// Goes on after a line of which only the number is known.
+    pub(crate) fn after(number: u32) -> TurnCounter {
+        TurnCounter { number }
+    }
+
+    /// How many turns have begun.
+    pub(crate) fn begun(self) -> u32 {
+        self.number
+    }
+
     /// The number of the turn of the line before.
     pub fn current(&self) -> u32 {
         self.number.max(1)

@@ -17,6 +17,7 @@ use crate::Inventory;
 use crate::SessionFile;
 use crate::inventory::LogName;
 use crate::inventory::LooseAgent;
+use crate::inventory::Stamp;
 use crate::inventory::timestamp;
 use crate::open_file;
 use crate::read_small;
@@ -32,6 +33,8 @@ pub struct AgentFile {
     pub bytes: u64,
     /// When it was written last.
     pub modified: Timestamp,
+    /// What tells whether it is still the same.
+    pub(crate) stamp: Stamp,
 }
 
 /// What stands in the `.meta.json` beside a subagent's log (2.1.100 and later).
@@ -72,7 +75,8 @@ impl Home {
             let Some(LogName::Agent(id)) = LogName::of(&file.name) else { continue };
             let Ok(metadata) = fs_err::metadata(&file.path) else { continue };
             let modified = timestamp(metadata.modified());
-            agents.push(AgentFile { id, path: file.path, bytes: metadata.len(), modified });
+            let stamp = Stamp::of(&metadata);
+            agents.push(AgentFile { id, path: file.path, bytes: metadata.len(), modified, stamp });
         }
         for loose in &inventory.loose_agents {
             if loose.project == session.project && session_named_in(&loose.path) == Some(session.id)
@@ -82,6 +86,7 @@ impl Home {
                     path: loose.path.clone(),
                     bytes: loose.bytes,
                     modified: loose.modified,
+                    stamp: loose.stamp,
                 });
             }
         }
@@ -104,7 +109,8 @@ impl Home {
             let Some(LogName::Agent(id)) = LogName::of(&file.name) else { continue };
             let Ok(metadata) = fs_err::metadata(&file.path) else { continue };
             let modified = timestamp(metadata.modified());
-            agents.push(AgentFile { id, path: file.path, bytes: metadata.len(), modified });
+            let stamp = Stamp::of(&metadata);
+            agents.push(AgentFile { id, path: file.path, bytes: metadata.len(), modified, stamp });
         }
         agents
     }
@@ -117,6 +123,7 @@ impl From<&LooseAgent> for AgentFile {
             path: loose.path.clone(),
             bytes: loose.bytes,
             modified: loose.modified,
+            stamp: loose.stamp,
         }
     }
 }

@@ -7,6 +7,7 @@ use recto_log::SessionId;
 use recto_session::edit::EditError;
 use thiserror::Error;
 
+use crate::index::IndexTrouble;
 use crate::publish::PublishError;
 
 /// Why something could not be read. The text is for people; [`StoreError::hint`]
@@ -37,6 +38,20 @@ pub enum StoreError {
     /// Real data were about to be used by a test.
     #[error("a test asked for the data directory without naming one")]
     DataInTest,
+    /// Nothing says where the index may be.
+    #[error("no directory for caches is known")]
+    CacheUnknown,
+    /// A real cache was about to be used by a test.
+    #[error("a test asked for the cache directory without naming one")]
+    CacheInTest,
+    /// The index cannot be used. The text says why.
+    #[error("the index cannot be used: {why}")]
+    Index {
+        /// What the database said.
+        why: String,
+        /// What kind of trouble it is.
+        trouble: IndexTrouble,
+    },
     /// The file can hold a secret and is never opened.
     #[error("{} can hold a secret and is never opened", path.display())]
     Secret {
@@ -130,6 +145,11 @@ impl StoreError {
                 Some("set RECTO_DATA_DIR, XDG_DATA_HOME or HOME to an absolute path")
             }
             StoreError::DataInTest => Some("set RECTO_DATA_DIR to a directory of the test's own"),
+            StoreError::CacheUnknown => {
+                Some("set RECTO_CACHE_DIR, XDG_CACHE_HOME or HOME to an absolute path")
+            }
+            StoreError::CacheInTest => Some("set RECTO_CACHE_DIR to a directory of the test's own"),
+            StoreError::Index { .. } => Some("`recto index rebuild` makes it anew"),
             StoreError::Publish(error) => error.hint(),
             StoreError::Edit(EditError::SourceChanged { .. }) => {
                 Some("wait until the client is done with the session, and try again")
@@ -164,6 +184,9 @@ impl StoreError {
             StoreError::HomeInTest => "home-in-test",
             StoreError::DataUnknown => "no-data-directory",
             StoreError::DataInTest => "data-in-test",
+            StoreError::CacheUnknown => "no-cache-directory",
+            StoreError::CacheInTest => "cache-in-test",
+            StoreError::Index { .. } => "index",
             StoreError::Publish(error) => error.kind(),
             StoreError::Secret { .. } => "secret",
             StoreError::NotAFile { .. } => "not-a-file",

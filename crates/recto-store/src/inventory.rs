@@ -17,6 +17,7 @@ use recto_log::AgentId;
 use recto_log::SessionId;
 
 use crate::Home;
+use crate::platform;
 
 /// A directory under `projects/`.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub struct SessionFile {
     pub bytes: u64,
     /// When it was written last.
     pub modified: Timestamp,
+    /// What tells whether it is still the same.
+    pub(crate) stamp: Stamp,
 }
 
 /// The log of a subagent beside the main logs, where clients up to 2.0.76 put
@@ -53,6 +56,24 @@ pub(crate) struct LooseAgent {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
     pub(crate) modified: Timestamp,
+    pub(crate) stamp: Stamp,
+}
+
+/// Which file it is, and when anything of it changed: what no program can set
+/// back, unlike the time of writing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) device: u64,
+    pub(crate) number: u64,
+    /// In nanoseconds since 1970.
+    pub(crate) changed: i64,
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Stamp {
+        let (device, number) = platform::file_number(metadata);
+        Stamp { device, number, changed: platform::changed(metadata) }
+    }
 }
 
 /// Something that was not looked at, and why.
@@ -154,12 +175,15 @@ impl Home {
             }
             let (path, bytes) = (file.path, metadata.len());
             let modified = timestamp(metadata.modified());
+            let stamp = Stamp::of(&metadata);
             match name {
                 LogName::Main(id) => {
-                    found.sessions.push(SessionFile { id, project, path, bytes, modified });
+                    let file = SessionFile { id, project, path, bytes, modified, stamp };
+                    found.sessions.push(file);
                 }
                 LogName::Agent(id) => {
-                    found.loose_agents.push(LooseAgent { id, project, path, bytes, modified });
+                    let agent = LooseAgent { id, project, path, bytes, modified, stamp };
+                    found.loose_agents.push(agent);
                 }
             }
         }

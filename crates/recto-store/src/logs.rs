@@ -103,6 +103,16 @@ impl Home {
         logs
     }
 
+    /// All logs that are not empty, the newest first.
+    pub fn all_logs(&self, inventory: &Inventory) -> Vec<HomeLog> {
+        let sessions = inventory.sessions.iter().filter(|session| session.bytes > 0);
+        let mut logs: Vec<HomeLog> = sessions.map(HomeLog::from).collect();
+        let agents = self.all_agents(inventory).into_par_iter().filter(|agent| agent.bytes > 0);
+        logs.par_extend(agents.map(HomeLog::of_agent));
+        logs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+        logs
+    }
+
     /// The files in the directory of plans.
     pub fn plan_files(&self) -> Vec<PlanFile> {
         let mut files = Vec::new();
@@ -119,21 +129,31 @@ impl Home {
     }
 }
 
-/// Whether a file holds the word. Read in pieces, which overlap so that a word
-/// across two of them is found.
+/// Whether a file holds the word.
 fn holds(path: &Path, finder: &memmem::Finder<'_>) -> Result<bool, StoreError> {
-    const PIECE: usize = 256 * 1024;
     let overlap = finder.needle().len().saturating_sub(1);
+    let is_found = in_pieces(path, overlap, |piece| finder.find(piece).is_some())?;
+    Ok(is_found || finder.needle().is_empty())
+}
+
+/// Whether a piece of a file passes a test. Pieces overlap, so that what stands
+/// across two of them is seen.
+pub(crate) fn in_pieces(
+    path: &Path,
+    overlap: usize,
+    mut passes: impl FnMut(&[u8]) -> bool,
+) -> Result<bool, StoreError> {
+    const PIECE: usize = 256 * 1024;
     let mut file = open_file(path)?;
     let mut buffer = vec![0; PIECE + overlap];
     let mut kept = 0;
     loop {
         let read = file.read(&mut buffer[kept..])?;
         if read == 0 {
-            return Ok(finder.needle().is_empty());
+            return Ok(false);
         }
         let filled = kept + read;
-        if finder.find(&buffer[..filled]).is_some() {
+        if passes(&buffer[..filled]) {
             return Ok(true);
         }
         kept = overlap.min(filled);

@@ -133,6 +133,21 @@ pub(crate) fn file_number(metadata: &std::fs::Metadata) -> (u64, u64) {
     }
 }
 
+/// When anything of a file changed, its name and rights included, in nanoseconds
+/// since 1970; 0 where the system does not tell.
+pub(crate) fn changed(metadata: &std::fs::Metadata) -> i64 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        0
+    }
+}
+
 /// Who may do what with a file, where the system has such bits.
 pub(crate) fn mode(metadata: &std::fs::Metadata) -> Option<u32> {
     #[cfg(unix)]

@@ -46,6 +46,7 @@ mod tests {
             path: "x".into(),
             bytes: 1,
             modified: now - SignedDuration::from_hours(24 * days),
+            stamp: Default::default(),
         };
         let retention =
             Retention::new(&CleanupSetting { days: 30, scope: Scope::Default, path: None });

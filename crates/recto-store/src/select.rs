@@ -14,6 +14,7 @@ use crate::Home;
 use crate::Inventory;
 use crate::SessionFile;
 use crate::inventory::LogName;
+use crate::inventory::Stamp;
 use crate::inventory::timestamp;
 
 /// How many candidates are named in an error.
@@ -102,6 +103,7 @@ impl Home {
                 path: path.to_owned(),
                 bytes: metadata.len(),
                 modified,
+                stamp: Stamp::of(&metadata),
             });
         }
         Choice::File(path.to_owned())
@@ -116,7 +118,8 @@ impl Home {
                 session.path.with_extension("").join("subagents").join(format!("agent-{id}.jsonl"));
             let metadata = fs_err::metadata(&path).ok()?;
             let modified = timestamp(metadata.modified());
-            Some(AgentFile { id: id.clone(), path, bytes: metadata.len(), modified })
+            let stamp = Stamp::of(&metadata);
+            Some(AgentFile { id: id.clone(), path, bytes: metadata.len(), modified, stamp })
         })
     }
 }

@@ -19,9 +19,11 @@ use crate::commands::context::ContextArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
+use crate::commands::find::FindArgs;
 use crate::commands::fork::ForkArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
+use crate::commands::index::IndexArgs;
 use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
@@ -95,6 +97,7 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     Ls(LsArgs),
     Show(ShowArgs),
+    Find(FindArgs),
     Stats(StatsArgs),
     Context(ContextArgs),
     Usage(UsageArgs),
@@ -130,6 +133,7 @@ pub(crate) enum Command {
     Pack(PackArgs),
     Unpack(UnpackArgs),
     Home(HomeArgs),
+    Index(IndexArgs),
     Drift(DriftArgs),
     Check(CheckArgs),
     /// Show what recto does, on a sample home that comes with it

@@ -15,9 +15,11 @@ pub(crate) mod drift;
 pub(crate) mod export;
 pub(crate) mod file_uses;
 pub(crate) mod files;
+pub(crate) mod find;
 pub(crate) mod fork;
 pub(crate) mod history;
 pub(crate) mod home;
+pub(crate) mod index;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
@@ -82,6 +84,8 @@ pub(crate) fn run(
         None => overview::cmd_overview(&home, environment, output),
         Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
         Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
+        Some(Command::Find(args)) => find::cmd_find(&home, environment, output, args),
+        Some(Command::Index(args)) => index::cmd_index(&home, environment, output, args),
         Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
         Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
         Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),

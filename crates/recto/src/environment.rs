@@ -3,6 +3,8 @@
 use std::env;
 use std::path::PathBuf;
 
+use recto_store::CacheDirectory;
+use recto_store::CacheSource;
 use recto_store::DataDirectory;
 use recto_store::DataSource;
 use recto_store::StoreError;
@@ -18,6 +20,10 @@ pub(crate) struct Environment {
     pub(crate) data_home: Option<PathBuf>,
     /// `RECTO_DATA_DIR`: recto's own data, in place of `recto` in the above.
     pub(crate) data_dir: Option<PathBuf>,
+    /// `XDG_CACHE_HOME`: the caches of all programs, in place of `~/.cache`.
+    pub(crate) cache_home: Option<PathBuf>,
+    /// `RECTO_CACHE_DIR`: the index, in place of `recto` in the above.
+    pub(crate) cache_dir: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`: the settings of all programs, in place of `~/.config`.
     pub(crate) config_home: Option<PathBuf>,
     /// `RECTO_PRICES`: a file of prices, in place of `prices.toml` in recto's settings.
@@ -48,6 +54,8 @@ impl Environment {
             user_home: path(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
             data_home: path("XDG_DATA_HOME"),
             data_dir: path("RECTO_DATA_DIR"),
+            cache_home: path("XDG_CACHE_HOME"),
+            cache_dir: path("RECTO_CACHE_DIR"),
             config_home: path("XDG_CONFIG_HOME"),
             prices: path("RECTO_PRICES"),
             session_context: text("SESSION_CONTEXT"),
@@ -65,6 +73,17 @@ impl Environment {
         let source = DataSource {
             explicit: self.data_dir.clone(),
             data_home: self.data_home.clone(),
+            user_home: self.user_home.clone(),
+            in_test: self.in_test,
+        };
+        source.directory()
+    }
+
+    /// Where recto keeps what can be made again.
+    pub(crate) fn cache_directory(&self) -> Result<CacheDirectory, StoreError> {
+        let source = CacheSource {
+            explicit: self.cache_dir.clone(),
+            cache_home: self.cache_home.clone(),
             user_home: self.user_home.clone(),
             in_test: self.in_test,
         };

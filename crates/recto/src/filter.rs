@@ -56,20 +56,22 @@ impl FilterArgs {
             None => Ok(None),
             Some(text) => read_time_in(option, text, now, zone).map(Some),
         };
-        // A path is compared as the client writes it: absolute, without links.
-        let project =
-            self.project.clone().map(|project| match Path::new(&project).canonicalize() {
-                Ok(path) if project.starts_with(['.', '/', '~']) => {
-                    path.to_string_lossy().into_owned()
-                }
-                _ => project,
-            });
         Ok(Filter {
-            project,
+            project: self.canonical_project(),
             since: time(&self.since, "--since")?,
             until: time(&self.until, "--until")?,
             model: self.model.clone(),
             branch: self.branch.clone(),
+        })
+    }
+}
+
+impl FilterArgs {
+    /// A path is compared as the client writes it: absolute, without links.
+    fn canonical_project(&self) -> Option<String> {
+        self.project.clone().map(|project| match Path::new(&project).canonicalize() {
+            Ok(path) if project.starts_with(['.', '/', '~']) => path.to_string_lossy().into_owned(),
+            _ => project,
         })
     }
 }
@@ -96,6 +98,26 @@ impl Filter {
             branch: self.branch.clone(),
             ..Selection::default()
         }
+    }
+
+    /// Adds what a query says itself; the narrower one counts.
+    pub(crate) fn narrow(&mut self, since: Option<Timestamp>, until: Option<Timestamp>) {
+        self.since = self.since.max(since);
+        self.until = match (self.until, until) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// The span of time, in milliseconds since 1970.
+    pub(crate) fn span(&self) -> (Option<i64>, Option<i64>) {
+        (self.since.map(Timestamp::as_millisecond), self.until.map(Timestamp::as_millisecond))
+    }
+
+    /// The same for another project.
+    pub(crate) fn of_project(project: &str) -> Filter {
+        let args = FilterArgs { project: Some(project.to_owned()), ..FilterArgs::default() };
+        Filter { project: args.canonical_project(), ..Filter::default() }
     }
 
     /// What must be read from the log.

@@ -13,6 +13,7 @@ mod environment;
 mod error;
 mod file_path;
 mod filter;
+mod hits;
 mod output;
 mod overflow;
 mod prompts;

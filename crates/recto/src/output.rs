@@ -40,6 +40,8 @@ pub(crate) enum Look {
     Constant,
     /// Names that code gives or calls.
     Name,
+    /// What was looked for, in a text.
+    Match,
 }
 
 impl Look {
@@ -60,6 +62,7 @@ impl Look {
             Look::Literal => colour(AnsiColor::Green),
             Look::Constant => colour(AnsiColor::Cyan),
             Look::Name => colour(AnsiColor::Blue),
+            Look::Match => colour(AnsiColor::Red).bold(),
         }
     }
 }
@@ -245,6 +248,7 @@ fn terminal_width() -> usize {
 pub(crate) struct Progress {
     is_shown: bool,
     what: &'static str,
+    start: std::time::Instant,
     last: std::sync::Mutex<std::time::Instant>,
 }
 
@@ -254,6 +258,7 @@ impl Progress {
         Progress {
             is_shown: io::stderr().is_terminal() && !output.json,
             what,
+            start: std::time::Instant::now(),
             last: std::sync::Mutex::new(std::time::Instant::now()),
         }
     }
@@ -270,6 +275,32 @@ impl Progress {
         *last = std::time::Instant::now();
         let percent = (done * 100).checked_div(all).unwrap_or(100).min(100);
         let _ = write!(io::stderr(), "\r\u{1b}[K{} {percent} %", self.what);
+    }
+
+    /// The same for bytes, with how fast it goes and how long it will take.
+    pub(crate) fn tell_bytes(&self, done: u64, all: u64) {
+        if !self.is_shown {
+            return;
+        }
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if last.elapsed().as_millis() < 500 || done == 0 {
+            return;
+        }
+        *last = std::time::Instant::now();
+        let taken = self.start.elapsed().as_secs_f64().max(0.001);
+        let rate = done as f64 / taken;
+        let left = (all.saturating_sub(done) as f64 / rate * 1000.0) as u64;
+        let percent = (done * 100).checked_div(all).unwrap_or(100).min(100);
+        let filled = (percent / 5) as usize;
+        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled));
+        let _ = write!(
+            io::stderr(),
+            "\r\u{1b}[K{} {bar} {percent} % of {}, {}/s, {} left",
+            self.what,
+            crate::text::bytes(all),
+            crate::text::bytes(rate as u64),
+            crate::text::duration(left)
+        );
     }
 
     /// Removes the line.

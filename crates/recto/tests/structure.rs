@@ -33,7 +33,10 @@ const MAY_USE: [(&str, &[&str]); 6] = [
 /// Crates that compute and do nothing else, with all they use of others.
 const PURE: [(&str, &[&str]); 2] = [
     ("recto-log", &["jiff", "memchr"]),
-    ("recto-session", &["aho-corasick", "jiff", "memchr", "pulldown-cmark", "regex", "sha2"]),
+    (
+        "recto-session",
+        &["aho-corasick", "jiff", "memchr", "pulldown-cmark", "regex", "regex-syntax", "sha2"],
+    ),
 ];
 
 /// Files of more than 500 lines, which should be cut soon.
@@ -273,6 +276,8 @@ fn every_field_of_json_output_is_documented() {
         ("recto pack", &["pack", FIX, "-o", "x.recto", "--json"]),
         ("recto unpack --list", &["unpack", "x.recto", "--list", "--json"]),
         ("recto home", &["home", "--json", "--within", "100"]),
+        ("recto find", &["find", "parser", "--json"]),
+        ("recto index", &["index", "--json"]),
         ("recto plans", &["plans", "--json"]),
         ("recto check", &["check", "--json", damaged.to_str().unwrap()]),
         ("recto check", &["check", "--json", "--notes", FIX]),
@@ -291,6 +296,7 @@ fn every_field_of_json_output_is_documented() {
         ("recto files", &["files", "--json"]),
         ("recto agents", &["agents", "--json"]),
         ("recto history", &["history", "--json"]),
+        ("recto index verify", &["index", "verify", "--json"]),
         ("recto rename", &["rename", DOCS, "New", "--json"]),
         ("recto rm", &["rm", DOCS, "--yes", "--json"]),
         ("recto log", &["log", "--json"]),

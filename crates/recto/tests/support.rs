@@ -114,6 +114,7 @@ impl TestHome {
             .env("HOME", self.user.path())
             .env("USERPROFILE", self.user.path())
             .env("XDG_DATA_HOME", self.user.path().join(".local/share"))
+            .env("XDG_CACHE_HOME", self.user.path().join(".cache"))
             .env("CLAUDE_CONFIG_DIR", self.home.path())
             .env("TZ", "UTC")
             .env("NO_COLOR", "1")

@@ -28,6 +28,7 @@ use crate::NoteKind;
 use crate::PromptQueue;
 use crate::QueuedPrompt;
 use crate::Span;
+use crate::TurnCounter;
 use crate::command_text;
 use crate::items;
 use crate::items::output_text;
@@ -102,12 +103,16 @@ pub struct Document<'a> {
     pub path: &'a str,
     /// Whether a call failed.
     pub is_error: bool,
+    /// The model that wrote the text.
+    pub model: Option<&'a str>,
     /// The line's number, from 1.
     pub line: u64,
     /// Where the line is.
     pub span: Span,
     /// When it was written.
     pub time: Option<Timestamp>,
+    /// The number of its turn, in the order of the log.
+    pub turn: u32,
     /// The line, but for a prompt that is told by the queue only.
     entry: Option<&'a Entry<'a>>,
     source: Source<'a>,
@@ -162,12 +167,6 @@ impl<'a> Document<'a> {
         self.entry?.str("uuid")
     }
 
-    /// The model that wrote the text.
-    pub fn model(&self) -> Option<Cow<'a, str>> {
-        let entry = self.entry.filter(|entry| entry.kind() == Kind::Assistant)?;
-        entry.message()?.model()
-    }
-
     /// The git branch.
     pub fn branch(&self) -> Option<Cow<'a, str>> {
         self.entry?.git_branch()
@@ -193,6 +192,7 @@ impl<'a> Document<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Extractor {
     state: State,
+    turns: TurnCounter,
     queue: PromptQueue,
 }
 
@@ -209,7 +209,7 @@ impl Extractor {
                 queue.put_back(prompt, is_taken);
             }
         }
-        Extractor { state, queue }
+        Extractor { turns: TurnCounter::after(state.turns), state, queue }
     }
 
     /// What must be kept to go on later.
@@ -220,16 +220,17 @@ impl Extractor {
             length: prompt.span.length,
             is_taken,
         });
-        State { pending: pending.collect(), ..self.state.clone() }
+        State { pending: pending.collect(), turns: self.turns.begun(), ..self.state.clone() }
     }
 
     /// Gives the texts of the next line, in order. A prompt that only the queue
     /// tells is given with a later line; its place is that of its own.
     pub fn next(&mut self, entry: &Entry<'_>, see: &mut dyn FnMut(&Document<'_>)) {
+        let turn = self.turns.current();
         for prompt in self.queue.next(entry) {
-            see_queued(prompt, see);
+            see_queued(prompt, turn, see);
         }
-        let mut line = Line { entry, time: None, see };
+        let mut line = Line { entry, time: None, model: None, turn: self.turns.next(entry), see };
         match entry.kind() {
             Kind::User | Kind::ToolResult => self.user(&mut line),
             Kind::Assistant => self.assistant(&mut line),
@@ -244,7 +245,7 @@ impl Extractor {
     /// Gives the prompts that still wait in the queue at the end of the log.
     pub fn rest(&self, see: &mut dyn FnMut(&Document<'_>)) {
         for prompt in self.queue.rest() {
-            see_queued(prompt, see);
+            see_queued(prompt, self.turns.current(), see);
         }
     }
 
@@ -304,6 +305,7 @@ impl Extractor {
 
     fn assistant(&mut self, line: &mut Line<'_, '_>) {
         let Some(message) = line.entry.message() else { return };
+        line.model = message.model();
         if line.entry.is_api_error() {
             let of = Of { is_error: true, ..Of::default() };
             return line.give(Role::System, of, Source::Content(message.content()));
@@ -396,6 +398,8 @@ struct Line<'l, 'e> {
     entry: &'l Entry<'e>,
     /// Read once it is needed.
     time: Option<Option<Timestamp>>,
+    model: Option<Cow<'e, str>>,
+    turn: u32,
     see: &'l mut dyn FnMut(&Document<'_>),
 }
 
@@ -409,9 +413,11 @@ impl Line<'_, '_> {
             tool: of.tool,
             path: of.path,
             is_error: of.is_error,
+            model: self.model.as_deref(),
             line: line.number,
             span: Span { offset: line.offset, length: line.length },
             time,
+            turn: self.turn,
             entry: Some(entry),
             source,
         });
@@ -466,16 +472,18 @@ fn attachment(line: &mut Line<'_, '_>) {
     }
 }
 
-fn see_queued(prompt: QueuedPrompt, see: &mut dyn FnMut(&Document<'_>)) {
+fn see_queued(prompt: QueuedPrompt, turn: u32, see: &mut dyn FnMut(&Document<'_>)) {
     let of = Of::default();
     see(&Document {
         role: Role::User,
         tool: of.tool,
         path: of.path,
         is_error: of.is_error,
+        model: None,
         line: prompt.line,
         span: prompt.span,
         time: prompt.time,
+        turn,
         entry: None,
         source: Source::Text(prompt.text.into()),
     });

@@ -70,8 +70,8 @@ impl Searchable {
         if document.is_error {
             add(about, ERROR);
         }
-        if let Some(model) = document.model() {
-            parts_with(&model, Some(MODEL), &mut |token| add(about, token));
+        if let Some(model) = document.model {
+            parts_with(model, Some(MODEL), &mut |token| add(about, token));
         }
         if let Some(branch) = document.branch() {
             parts_with(&branch, Some(BRANCH), &mut |token| add(about, token));

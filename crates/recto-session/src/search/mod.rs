@@ -3,10 +3,11 @@
 //! [`Extractor`] gives the searchable texts of a log line by line, as
 //! [`Document`]s. [`tokens`] cuts a text into the tokens that are compared, and
 //! [`Query`] is what a user typed. An index and a plain scan use the same three,
-//! so that both give the same answers. `docs/concepts/search.md` tells users what
+//! so that both give the same answers. [`Expression`] is a regular expression instead. `docs/concepts/search.md` tells users what
 //! is cut where.
 
 mod document;
+mod expression;
 mod matching;
 mod parse;
 mod query;
@@ -17,6 +18,11 @@ mod tokens;
 pub use document::Document;
 pub use document::Extractor;
 pub use document::Role;
+pub use expression::Expression;
+pub use expression::ExpressionError;
+pub use expression::ExpressionOptions;
+pub use expression::RawFilter;
+pub use expression::Seen;
 pub use matching::MOST_OF_RESULT;
 pub use matching::Searchable;
 pub use matching::highlights;

@@ -52,6 +52,7 @@ pub struct PendingLine {
 pub struct State {
     pub(crate) calls: Calls,
     pub(crate) titles: [u64; 3],
+    pub(crate) turns: u32,
     /// The lines with prompts that wait in the queue.
     pub pending: Vec<PendingLine>,
 }
@@ -66,6 +67,9 @@ impl State {
         }
         for (place, title) in self.titles.iter().enumerate().filter(|(_, title)| **title != 0) {
             text.push_str(&format!("t\t{place}\t{title}\t\n"));
+        }
+        if self.turns > 0 {
+            text.push_str(&format!("n\t{}\t\t\n", self.turns));
         }
         for line in &self.pending {
             let PendingLine { offset, number, length, is_taken } = line;
@@ -88,6 +92,7 @@ impl State {
                         state.titles[place] = title;
                     }
                 }
+                "n" => state.turns = a.parse().unwrap_or(0),
                 "p" => {
                     let (length, is_taken) = c.split_once(' ').unwrap_or((c, "0"));
                     if let (Ok(offset), Ok(number), Ok(length)) =
@@ -110,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_state_comes_back_as_it_was() {
-        let mut state = State { titles: [0, 7, u64::MAX], ..State::default() };
+        let mut state = State { titles: [0, 7, u64::MAX], turns: 3, ..State::default() };
         let call = |id: &str| Call { id: id.into(), tool: "Read".into(), path: "/a b/c".into() };
         state.calls.add(call("one"));
         state.calls.add(call("two"));

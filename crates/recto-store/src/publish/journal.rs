@@ -1,13 +1,11 @@
 //! The journal: all operations, and the right to make one.
 
 use std::fs::File;
-use std::fs::TryLockError;
 use std::io;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
-use std::time::Instant;
 
 use fs_err as fs;
 use jiff::Timestamp;
@@ -26,6 +24,7 @@ use super::record;
 use crate::DataDirectory;
 use crate::Home;
 use crate::StoreError;
+use crate::locking::lock_file;
 use crate::platform;
 use crate::read_small;
 
@@ -132,19 +131,7 @@ pub fn list_operations(data: &DataDirectory) -> Result<Vec<Operation>, StoreErro
 }
 
 fn lock(path: &Path, longest: Duration) -> Result<File, StoreError> {
-    let file = platform::append_private_file(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if start.elapsed() < longest => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Err(TryLockError::WouldBlock) => return Err(PublishError::Busy.into()),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
-    }
+    lock_file(path, longest)?.ok_or_else(|| PublishError::Busy.into())
 }
 
 /// The directory with a file for each operation.

@@ -134,6 +134,36 @@ pub(crate) fn cmd_show(
     Ok(Outcome::Done)
 }
 
+/// Shows the turn that a line of a log belongs to, with everything that can be
+/// found in it. A line that is in no turn leads to the whole log.
+pub(crate) fn show_place(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    log: &str,
+    line: u64,
+) -> Result<Outcome, CommandError> {
+    let mut args = ShowArgs {
+        session: log.to_owned(),
+        thinking: true,
+        tools: ToolDetail::Full,
+        agents: false,
+        meta: true,
+        turn: None,
+        follow: false,
+        width: None,
+        raw: false,
+    };
+    let reading = Reading::open(home, environment, log)?;
+    let nodes = reading.session().nodes().iter().zip(0..);
+    let node = nodes.into_iter().find(|(node, _)| node.line == line);
+    args.turn = node.map(|(_, number)| reading.turn_number(NodeId(number)));
+    match args.turn {
+        Some(turn) => show_turn(home, reading, output, &args, turn),
+        None => cmd_show(home, environment, output, &args),
+    }
+}
+
 /// What was asked for, and where.
 #[derive(Clone, Copy)]
 struct Asked<'a> {

@@ -1,0 +1,245 @@
+//! A search by a regular expression over all logs of a home.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+use jiff::Timestamp;
+use rayon::prelude::*;
+use recto_session::search::Expression;
+use recto_session::search::Query;
+use recto_session::search::Searchable;
+
+use crate::Home;
+use crate::Inventory;
+use crate::Skipped;
+use crate::StoreError;
+use crate::index::Answer;
+use crate::index::DiskLog;
+use crate::index::Hit;
+use crate::index::LogFacts;
+use crate::index::project_of;
+use crate::scan::scan;
+
+/// What to look for.
+pub struct GrepRequest<'a> {
+    /// What the text must match.
+    pub expression: &'a Expression,
+    /// What else must fit, as words or fields.
+    pub query: Option<&'a Query>,
+    /// How many hits to give at most; 0 for all.
+    pub limit: usize,
+    /// Only hits since then, in milliseconds since 1970.
+    pub since: Option<i64>,
+    /// Only hits before then.
+    pub until: Option<i64>,
+    /// Which logs to look at.
+    pub keep: &'a (dyn Fn(&LogFacts) -> bool + Sync),
+}
+
+impl Home {
+    /// Searches all logs, without an index. `tell` is called with the bytes that
+    /// were read so far and those of all.
+    pub fn grep(
+        &self,
+        inventory: &Inventory,
+        request: &GrepRequest<'_>,
+        tell: &(dyn Fn(u64, u64) + Sync),
+    ) -> Answer {
+        let mut logs = self.disk_logs(inventory);
+        // The largest first, so that no thread is left alone with it at the end.
+        logs.sort_by_key(|log| std::cmp::Reverse(log.size));
+        let all = logs.iter().map(|log| log.size).sum();
+        let done = AtomicU64::new(0);
+        let found: Vec<_> = logs
+            .par_iter()
+            .filter(|log| log.size > 0)
+            .map_init(Buffers::default, |buffers, log| {
+                let found = grep_log(log, request, buffers);
+                tell(done.fetch_add(log.size, Ordering::Relaxed) + log.size, all);
+                (log, found)
+            })
+            .collect();
+        let mut answer = Answer::default();
+        for (log, found) in found {
+            match found {
+                Ok(found) => {
+                    answer.total += found.total;
+                    answer.logs += usize::from(found.total > 0);
+                    answer.hits.extend(found.hits);
+                }
+                // The client removes logs while we read.
+                Err(StoreError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let reason = format!("cannot be searched: {error}");
+                    answer.skipped.push(Skipped { path: log.path.clone(), reason });
+                }
+            }
+        }
+        keep_first(&mut answer.hits, request.limit);
+        answer
+    }
+}
+
+#[derive(Default)]
+struct Buffers {
+    line: Vec<u8>,
+    searchable: Searchable,
+}
+
+#[derive(Default)]
+struct Found {
+    hits: Vec<Hit>,
+    total: usize,
+}
+
+fn grep_log(
+    log: &DiskLog,
+    request: &GrepRequest<'_>,
+    buffers: &mut Buffers,
+) -> Result<Found, StoreError> {
+    let Buffers { line, searchable } = buffers;
+    let mut found = Found::default();
+    let mut time = None;
+    let mut facts = LogFacts {
+        project: project_of(&log.name).to_owned(),
+        is_agent: log.agent.is_some(),
+        ..LogFacts::default()
+    };
+    scan(&log.path, request.expression, line, &mut |scanned| {
+        let document = scanned.document;
+        facts.see(document);
+        time = document.time.or(time);
+        if !scanned.is_match || !request.fits_time(time) {
+            return;
+        }
+        if let Some(query) = request.query {
+            searchable.fill(document);
+            if !searchable.fits(query) {
+                return;
+            }
+        }
+        found.total += 1;
+        found.hits.push(Hit {
+            path: log.path.clone(),
+            session: None,
+            agent: log.agent.clone(),
+            project: facts.project.clone(),
+            cwd: None,
+            line: document.line,
+            offset: document.span.offset,
+            part: scanned.part,
+            role: document.role,
+            tool: document.tool.map(str::to_owned),
+            is_error: document.is_error,
+            time,
+            turn: document.turn,
+        });
+    })?;
+    if found.total == 0 || !(request.keep)(&facts) {
+        return Ok(Found::default());
+    }
+    keep_first(&mut found.hits, request.limit);
+    let session = log.session();
+    for hit in &mut found.hits {
+        hit.session = session;
+        hit.cwd.clone_from(&facts.cwd);
+    }
+    Ok(found)
+}
+
+impl GrepRequest<'_> {
+    fn fits_time(&self, time: Option<Timestamp>) -> bool {
+        let time = time.map_or(0, Timestamp::as_millisecond);
+        self.since.is_none_or(|since| time >= since) && self.until.is_none_or(|until| time < until)
+    }
+}
+
+fn keep_first(hits: &mut Vec<Hit>, limit: usize) {
+    hits.sort_by_cached_key(Hit::order);
+    if limit > 0 {
+        hits.truncate(limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recto_session::search::ExpressionOptions;
+    use recto_session::search::Role;
+    use recto_testkit::Client;
+    use recto_testkit::FakeHome;
+    use recto_testkit::SessionBuilder;
+
+    use super::*;
+
+    const FIRST: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+    const SECOND: &str = "4f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+
+    /// A home with two sessions.
+    fn home() -> (FakeHome, Home) {
+        let fake = FakeHome::new();
+        let times =
+            ["2026-11-01T10:00:00Z", "2026-11-02T10:00:00Z"].map(|time| time.parse().unwrap());
+        let first = SessionBuilder::new(FIRST, Client::V2_1_325)
+            .cwd("/home/dev/tide")
+            .at(times[0])
+            .prompt("Where is the tide table?")
+            .tool("Bash", r#"{"command":"ls tables"}"#, "tide_table.csv\nmoon.csv")
+            .answer("In tables.")
+            .prompt("And the moon?")
+            .answer("Beside the tide table.");
+        let second = SessionBuilder::new(SECOND, Client::V2_1_325)
+            .cwd("/home/dev/moon")
+            .at(times[1])
+            .prompt("Draw the moon.")
+            .answer("A tide of moons.");
+        fake.add(&first, times[0]);
+        fake.add(&second, times[1]);
+        let home = Home::open(fake.path()).unwrap();
+        (fake, home)
+    }
+
+    fn grep(home: &Home, pattern: &str, query: &str, limit: usize) -> (usize, Vec<String>) {
+        let expression = Expression::new(pattern, ExpressionOptions::default()).unwrap();
+        let query = (!query.is_empty()).then(|| Query::parse(query).unwrap());
+        let request = GrepRequest {
+            expression: &expression,
+            query: query.as_ref(),
+            limit,
+            since: None,
+            until: None,
+            keep: &|facts| facts.cwd.as_deref() != Some("/nowhere"),
+        };
+        let answer = home.grep(&home.inventory(), &request, &|_, _| {});
+        assert!(answer.skipped.is_empty() && answer.logs <= 2);
+        let hits = answer.hits.iter().map(|hit| {
+            let tool = hit.tool.as_deref().unwrap_or("");
+            let session = hit.session.map(|session| session.to_string()).unwrap_or_default();
+            let text = hit.read().unwrap().text.replace('\n', "|");
+            assert!(hit.cwd.is_some() && hit.time.is_some());
+            assert!(hit.role != Role::ToolResult || hit.tool.is_some());
+            format!("{}:{} {} {tool}: {text}", &session[..1], hit.turn, hit.role.name())
+        });
+        (answer.total, hits.collect())
+    }
+
+    #[test]
+    fn matches_come_newest_first_with_their_tools_and_turns() {
+        let (_fake, home) = home();
+        let (total, hits) = grep(&home, "(?i)tide", "", 0);
+        assert_eq!(total, 4);
+        assert_eq!(
+            hits,
+            [
+                "4:1 assistant : A tide of moons.",
+                "3:2 assistant : Beside the tide table.",
+                "3:1 tool-result Bash: tide_table.csv|moon.csv",
+                "3:1 user : Where is the tide table?",
+            ]
+        );
+        assert_eq!(grep(&home, "(?i)tide", "", 2), (4, hits[..2].to_vec()));
+        assert_eq!(grep(&home, r"^moon\.\w+$", "", 0).1, hits[2..3]);
+        assert_eq!(grep(&home, "tide", "tool:Bash", 0).1, hits[2..3]);
+        assert_eq!(grep(&home, "tide", "role:user", 0).1, hits[3..]);
+        assert_eq!(grep(&home, "no such text", "", 0), (0, vec![]));
+    }
+}

@@ -1,0 +1,91 @@
+//! A place that fits a query, and its text.
+
+use std::io::Seek;
+use std::io::SeekFrom;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use recto_log::AgentId;
+use recto_log::LineReader;
+use recto_log::RawLine;
+use recto_log::SessionId;
+use recto_log::decode;
+use recto_session::QueuedPrompt;
+use recto_session::search::Extractor;
+use recto_session::search::Role;
+
+use super::ingest::LONGEST;
+use crate::open_file;
+
+/// A document that fits a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// The log.
+    pub path: PathBuf,
+    /// The session that it belongs to, if that is known.
+    pub session: Option<SessionId>,
+    /// The subagent, if it is the log of one.
+    pub agent: Option<AgentId>,
+    /// The directory of the project.
+    pub project: String,
+    /// The working directory of the log at first.
+    pub cwd: Option<String>,
+    /// The line's number, from 1.
+    pub line: u64,
+    /// Where the line starts.
+    pub offset: u64,
+    /// Which document of the line it is, from 0.
+    pub part: u32,
+    /// What it is.
+    pub role: Role,
+    /// The tool, of inputs and results.
+    pub tool: Option<String>,
+    /// Whether a call failed.
+    pub is_error: bool,
+    /// When the line was written, or the one before it that has a time.
+    pub time: Option<Timestamp>,
+    /// The number of the turn, in the order of the log.
+    pub turn: u32,
+}
+
+/// The text of a hit, read from the log. It is hostile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HitText {
+    /// The whole text.
+    pub text: String,
+    /// The id of the line.
+    pub uuid: Option<String>,
+    /// When the line was written, as it says itself.
+    pub time: Option<Timestamp>,
+}
+
+impl Hit {
+    /// Reads the text. Nothing if the log has changed meanwhile.
+    pub fn read(&self) -> Option<HitText> {
+        let mut file = open_file(&self.path).ok()?;
+        file.seek(SeekFrom::Start(self.offset)).ok()?;
+        let mut lines = LineReader::new(file).starting_at(self.offset, self.line).with_cap(LONGEST);
+        let line = lines.next_line().ok()??;
+        self.text_in(line)
+    }
+
+    /// The text of the hit in its line.
+    pub fn text_in(&self, line: RawLine<'_>) -> Option<HitText> {
+        let (entry, _) = decode(line);
+        let mut text = QueuedPrompt::of(&entry).map(|prompt| prompt.text);
+        let mut part = 0;
+        Extractor::default().next(&entry, &mut |document| {
+            if part == self.part {
+                text = Some(document.text());
+            }
+            part += 1;
+        });
+        let uuid = entry.str("uuid").map(|uuid| uuid.into_owned());
+        Some(HitText { text: text?, uuid, time: entry.timestamp() })
+    }
+
+    /// Newest first; of one time, by log and from its end.
+    pub(crate) fn order(&self) -> impl Ord + use<> {
+        (std::cmp::Reverse(self.time), self.path.clone(), std::cmp::Reverse((self.line, self.part)))
+    }
+}

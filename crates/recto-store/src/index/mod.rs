@@ -1,0 +1,43 @@
+//! The index: which words stand in which line of which log.
+//!
+//! It is a cache. It can be deleted at any time, and nothing is in it that is not
+//! in the logs; texts are cut from the log by their place. One SQLite file for a
+//! home holds the places of all documents, an FTS5 table of their tokens that
+//! keeps no text, and for each log how far it was read. All of them are changed
+//! in one transaction, so that who is killed leaves an index that is behind, but
+//! never one that is wrong.
+//!
+//! Before each search the tree is looked at, and what has changed is folded in.
+//! Whatever is wrong with the file, a search has an answer: from an index that is
+//! made anew, or straight from the logs.
+
+mod apply;
+mod compare;
+mod expression;
+mod find;
+mod fingerprint;
+mod hit;
+mod ingest;
+mod refresh;
+mod scan;
+mod schema;
+mod search;
+mod tree;
+mod verify;
+
+pub use find::Answer;
+pub use find::Request;
+pub use find::Sorting;
+pub use hit::Hit;
+pub use hit::HitText;
+pub use schema::Index;
+pub use schema::IndexTrouble;
+pub(crate) use tree::DiskLog;
+pub use tree::LogFacts;
+pub(crate) use tree::project_of;
+pub use verify::Difference;
+pub use verify::Status;
+pub use verify::Verified;
+
+#[cfg(test)]
+mod index_tests;

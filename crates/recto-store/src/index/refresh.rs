@@ -1,0 +1,152 @@
+//! Folds what has changed on disk into the index.
+//!
+//! Logs are read by several threads; one writes. What waits between them is
+//! bounded, so that memory is, whatever the size of the logs.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::sync_channel;
+
+use super::Index;
+use super::apply::Writer;
+use super::compare::Change;
+use super::compare::Checkpoint;
+use super::compare::Plan;
+use super::compare::Work;
+use super::ingest::Batch;
+use super::ingest::Buffers;
+use super::ingest::ingest;
+use crate::Skipped;
+use crate::StoreError;
+
+/// Batches that wait for the writer.
+const WAITING: usize = 4;
+
+/// What a reader says to the writer.
+enum Told {
+    Batch(usize, Box<Batch>),
+    Failed(usize, StoreError),
+}
+
+impl Index {
+    /// Does what a plan says. `tell` is called with the bytes that were read so
+    /// far and those of all. Logs that could not be read are given back.
+    pub(super) fn carry_out(
+        &mut self,
+        plan: &Plan,
+        tell: &dyn Fn(u64, u64),
+    ) -> Result<Vec<Skipped>, StoreError> {
+        let connection = &self.connection;
+        let mut writer = Writer::new(connection);
+        for file in &plan.gone {
+            writer.remove(*file)?;
+        }
+        let moved = plan.work.iter().filter(|work| work.change == Change::Moved);
+        let moved: Vec<_> = moved.filter_map(|work| Some((work.file?, &work.log))).collect();
+        writer.rename(&moved)?;
+        let mut starts = Vec::with_capacity(plan.work.len());
+        for work in &plan.work {
+            starts.push(match (work.change, work.file) {
+                (Change::Touched | Change::Moved | Change::Doubtful, Some(file)) => {
+                    Checkpoint::of(connection, file)?
+                }
+                _ => Checkpoint::start(),
+            });
+        }
+        let skipped = write_all(&mut writer, &plan.work, starts, tell)?;
+        writer.commit()?;
+        // A large build leaves a large log beside the file, which is of no more use.
+        if plan.bytes() > 8 * 1024 * 1024 {
+            let rest = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            // Somebody may be reading; then it is done another time.
+            let _ = rest;
+        }
+        Ok(skipped)
+    }
+}
+
+/// Reads with several threads, and writes what they give.
+fn write_all(
+    writer: &mut Writer<'_>,
+    work: &[Work],
+    starts: Vec<Checkpoint>,
+    tell: &dyn Fn(u64, u64),
+) -> Result<Vec<Skipped>, StoreError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.saturating_sub(1).clamp(1, 4).min(work.len());
+    let all: u64 = work.iter().map(|work| work.log.size).sum();
+    let starts: Vec<Mutex<Option<Checkpoint>>> =
+        starts.into_iter().map(|start| Mutex::new(Some(start))).collect();
+    let next = AtomicUsize::new(0);
+    let (send, receive) = sync_channel(WAITING);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let send = send.clone();
+            let (next, starts) = (&next, &starts);
+            scope.spawn(move || read_some(work, starts, next, &send));
+        }
+        drop(send);
+        let mut skipped = Vec::new();
+        // What is not known yet gets its number with its first batch; what somebody
+        // else has read gets none.
+        let mut files: HashMap<usize, Option<i64>> = HashMap::new();
+        let (mut done, mut ended) = (0, vec![0; work.len()]);
+        for told in receive {
+            match told {
+                Told::Batch(place, batch) => {
+                    let one = &work[place];
+                    let known = match files.get(&place) {
+                        Some(None) => continue,
+                        Some(known) => *known,
+                        None => one.file,
+                    };
+                    files.insert(place, writer.add(&one.log, known, &batch)?);
+                    let end = if batch.is_last { one.log.size } else { batch.end.offset };
+                    done += end.saturating_sub(ended[place]);
+                    ended[place] = end;
+                    tell(done.min(all), all);
+                }
+                Told::Failed(place, error) => {
+                    let is_gone = matches!(&error, StoreError::Io(error)
+                        if error.kind() == std::io::ErrorKind::NotFound);
+                    if !is_gone {
+                        let reason = format!("cannot be searched: {error}");
+                        skipped.push(Skipped { path: work[place].log.path.clone(), reason });
+                    }
+                }
+            }
+        }
+        Ok(skipped)
+    })
+}
+
+/// Takes one log after the other until there is none, or nobody wants to know.
+fn read_some(
+    work: &[Work],
+    starts: &[Mutex<Option<Checkpoint>>],
+    next: &AtomicUsize,
+    send: &SyncSender<Told>,
+) {
+    let mut buffers = Buffers::default();
+    loop {
+        let place = next.fetch_add(1, Ordering::Relaxed);
+        let Some(one) = work.get(place) else { return };
+        let start = starts[place].lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut is_wanted = true;
+        let read =
+            ingest(&one.log, one.change, start.unwrap_or_default(), &mut buffers, &mut |batch| {
+                is_wanted = send.send(Told::Batch(place, Box::new(batch))).is_ok();
+                is_wanted
+            });
+        if let Err(error) = read {
+            is_wanted = send.send(Told::Failed(place, error)).is_ok();
+        }
+        if !is_wanted {
+            return;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Answers straight from logs that are not in the index.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use rayon::prelude::*;
+
+use super::compare::Change;
+use super::compare::Checkpoint;
+use super::find::Request;
+use super::hit::Hit;
+use super::ingest::Batch;
+use super::ingest::Buffers;
+use super::ingest::ingest;
+use super::search::Found;
+use super::tree::DiskLog;
+use super::tree::LogFacts;
+use super::tree::project_of;
+use crate::Skipped;
+use crate::StoreError;
+
+/// What was found in logs, and which could not be read.
+pub(super) fn scan(
+    logs: &[DiskLog],
+    request: &Request<'_>,
+    tell: &(dyn Fn(u64, u64) + Sync),
+) -> (Found, Vec<Skipped>) {
+    let all: u64 = logs.iter().map(|log| log.size).sum();
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let scanned: Vec<_> = logs
+        .par_iter()
+        .map_init(Buffers::default, |buffers, log| {
+            let hits = scan_log(log, request, buffers);
+            let before = done.fetch_add(log.size, std::sync::atomic::Ordering::Relaxed);
+            tell(before + log.size, all);
+            (log, hits)
+        })
+        .collect();
+    let mut found = Found { logs: HashMap::new(), ..Found::default() };
+    let mut skipped = Vec::new();
+    for (log, hits) in scanned {
+        match hits {
+            Ok(hits) => {
+                found.total += hits.len();
+                if !hits.is_empty() {
+                    found.logs.insert(log.name.clone(), hits.len());
+                }
+                found.hits.extend(hits);
+            }
+            Err(StoreError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let reason = format!("cannot be searched: {error}");
+                skipped.push(Skipped { path: log.path.clone(), reason });
+            }
+        }
+    }
+    found.hits.sort_by_cached_key(Hit::order);
+    (found, skipped)
+}
+
+fn scan_log(
+    log: &DiskLog,
+    request: &Request<'_>,
+    buffers: &mut Buffers,
+) -> Result<Vec<Hit>, StoreError> {
+    let mut hits = Vec::new();
+    let mut end = Checkpoint::start();
+    let mut session = None;
+    ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
+        for number in 0..batch.places.len() {
+            if !batch.fits(number, request) {
+                continue;
+            }
+            session = session.or_else(|| log.session());
+            hits.push(hit_of(log, &batch, number, session));
+        }
+        end = batch.end;
+        true
+    })?;
+    let facts = LogFacts {
+        project: project_of(&log.name).to_owned(),
+        cwd: end.cwd,
+        model: end.model,
+        branch: end.branch,
+        is_agent: log.agent.is_some(),
+    };
+    if !(request.keep)(&facts) {
+        return Ok(Vec::new());
+    }
+    for hit in &mut hits {
+        hit.cwd = facts.cwd.clone();
+    }
+    Ok(hits)
+}
+
+impl Batch {
+    fn fits(&self, number: usize, request: &Request<'_>) -> bool {
+        request.fits_time(self.places[number].time) && self.searchable(number).fits(request.query)
+    }
+}
+
+fn hit_of(
+    log: &DiskLog,
+    batch: &Batch,
+    number: usize,
+    session: Option<recto_log::SessionId>,
+) -> Hit {
+    let place = &batch.places[number];
+    Hit {
+        path: log.path.clone(),
+        session,
+        agent: log.agent.clone(),
+        project: project_of(&log.name).to_owned(),
+        cwd: None,
+        line: place.line,
+        offset: place.offset,
+        part: place.part,
+        role: place.role,
+        tool: place.tool.and_then(|tool| batch.tools.get(tool)).cloned(),
+        is_error: place.is_error,
+        time: Timestamp::from_millisecond(place.time).ok().filter(|_| place.time != 0),
+        turn: place.turn,
+    }
+}

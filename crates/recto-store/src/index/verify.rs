@@ -1,0 +1,264 @@
+//! What the index knows, and whether it is what the logs say.
+
+use std::collections::HashMap;
+
+use rusqlite::params;
+
+use super::Index;
+use super::apply::read_kind;
+use super::compare::Change;
+use super::compare::Checkpoint;
+use super::compare::compare;
+use super::ingest::Batch;
+use super::ingest::Buffers;
+use super::ingest::ingest;
+use super::tree::DiskLog;
+use crate::CacheDirectory;
+use crate::Home;
+use crate::Inventory;
+use crate::Skipped;
+use crate::StoreError;
+use crate::locking::lock_file;
+
+/// How far the index is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The file.
+    pub path: std::path::PathBuf,
+    /// Whether it is there.
+    pub exists: bool,
+    /// Its size.
+    pub bytes: u64,
+    /// Logs that are in it.
+    pub logs: u64,
+    /// Bytes of logs that are in it.
+    pub log_bytes: u64,
+    /// Texts that can be found.
+    pub documents: u64,
+    /// Logs on disk that are not in it as they are now.
+    pub stale: u64,
+    /// Logs in it that are gone from the disk.
+    pub gone: u64,
+    /// Whether another process is changing it now.
+    pub is_being_built: bool,
+}
+
+/// Something that is not as the logs say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The log, below the home.
+    pub log: String,
+    /// What is wrong, in words.
+    pub what: String,
+}
+
+/// What a comparison gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Logs that were compared.
+    pub logs: u64,
+    /// Texts that were compared.
+    pub documents: u64,
+    /// What differs.
+    pub differences: Vec<Difference>,
+}
+
+impl Home {
+    /// How far the index is. Nothing is changed or made.
+    pub fn index_status(
+        &self,
+        inventory: &Inventory,
+        cache: &CacheDirectory,
+    ) -> Result<Status, StoreError> {
+        let path = Index::path(self, cache);
+        let logs = self.disk_logs(inventory);
+        let mut status = Status {
+            exists: path.exists(),
+            path,
+            bytes: 0,
+            logs: 0,
+            log_bytes: 0,
+            documents: 0,
+            stale: logs.len() as u64,
+            gone: 0,
+            is_being_built: false,
+        };
+        if !status.exists {
+            return Ok(status);
+        }
+        let lock = Index::lock_path(self, cache);
+        status.is_being_built =
+            lock.exists() && lock_file(&lock, std::time::Duration::ZERO)?.is_none();
+        let index = Index::open_to_read(self, cache)?;
+        let plan = compare(&index.connection, logs)?;
+        let number = |sql: &str| -> Result<u64, StoreError> {
+            let number: i64 = index.connection.query_row(sql, [], |row| row.get(0))?;
+            Ok(number.cast_unsigned())
+        };
+        status.bytes = index.bytes();
+        status.logs = number("SELECT count(*) FROM files")?;
+        status.log_bytes = number("SELECT coalesce(sum(max(size, 0)), 0) FROM files")?;
+        status.documents = number("SELECT count(*) FROM documents")?;
+        status.stale = plan.stale() as u64;
+        status.gone = plan.gone.len() as u64;
+        Ok(status)
+    }
+
+    /// Brings the index up to date; from nothing, if that is asked for. Gives the
+    /// logs that could not be read.
+    pub fn build_index(
+        &self,
+        inventory: &Inventory,
+        cache: &CacheDirectory,
+        anew: bool,
+        tell: &dyn Fn(u64, u64),
+    ) -> Result<Vec<Skipped>, StoreError> {
+        let logs = self.disk_logs(inventory);
+        let mut index = match Index::open(self, cache) {
+            Err(StoreError::Index { trouble: super::IndexTrouble::Damaged, .. }) => {
+                Index::remove(self, cache)?;
+                Index::open(self, cache)?
+            }
+            other => other?,
+        };
+        let patience = std::time::Duration::from_secs(5);
+        let _lock = lock_file(&Index::lock_path(self, cache), patience)?.ok_or_else(|| {
+            StoreError::Index {
+                why: "another process is building it".into(),
+                trouble: super::IndexTrouble::Locked,
+            }
+        })?;
+        if anew && !index.is_new {
+            index.clear()?;
+        }
+        let plan = compare(&index.connection, logs)?;
+        index.carry_out(&plan, tell)
+    }
+
+    /// Compares the index with the logs, text by text. Nothing is changed.
+    pub fn verify_index(
+        &self,
+        inventory: &Inventory,
+        cache: &CacheDirectory,
+        tell: &dyn Fn(u64, u64),
+    ) -> Result<Verified, StoreError> {
+        let index = Index::open_to_read(self, cache)?;
+        let logs = self.disk_logs(inventory);
+        let plan = compare(&index.connection, logs.clone())?;
+        let mut verified = Verified::default();
+        let mut differs = |log: &str, what: &str| {
+            let difference = Difference { log: log.to_owned(), what: what.to_owned() };
+            verified.differences.push(difference);
+        };
+        let mut stale: HashMap<&str, &str> = HashMap::new();
+        for work in &plan.work {
+            let what = match work.change {
+                Change::New => "is not in the index",
+                Change::Moved => "has another name in the index",
+                Change::Touched | Change::Replaced => "has changed since it was indexed",
+                Change::Doubtful => continue,
+            };
+            stale.insert(&work.log.name, what);
+            differs(&work.log.name, what);
+        }
+        for file in &plan.gone {
+            let name: String = index.connection.query_row(
+                "SELECT path FROM files WHERE id = ?1",
+                [file],
+                |row| row.get(0),
+            )?;
+            differs(&name, "is in the index and not on disk");
+        }
+        let all: u64 = logs.iter().map(|log| log.size).sum();
+        let mut done = 0;
+        let mut buffers = Buffers::default();
+        for log in logs.iter().filter(|log| !stale.contains_key(log.name.as_str())) {
+            let (documents, what) = index.compare_log(log, &mut buffers)?;
+            verified.documents += documents;
+            verified.logs += 1;
+            if let Some(what) = what {
+                verified.differences.push(Difference { log: log.name.clone(), what });
+            }
+            done += log.size;
+            tell(done, all);
+        }
+        verified.differences.sort_by(|a, b| a.log.cmp(&b.log));
+        Ok(verified)
+    }
+}
+
+impl Index {
+    /// Compares one log: the places of its texts, and some words of each.
+    fn compare_log(
+        &self,
+        log: &DiskLog,
+        buffers: &mut Buffers,
+    ) -> Result<(u64, Option<String>), StoreError> {
+        let mut numbers = self.connection.prepare_cached(
+            "SELECT d.id FROM files f JOIN chunks c ON c.file = f.id
+             JOIN documents d ON d.id BETWEEN c.first AND c.last
+             WHERE f.path = ?1 ORDER BY d.id",
+        )?;
+        let numbers: Vec<i64> =
+            numbers.query_map([&log.name], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let mut next = 0;
+        let mut wrong = None;
+        let mut failed = None;
+        ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
+            for number in 0..batch.places.len() {
+                let Some(id) = numbers.get(next) else {
+                    let line = batch.places[number].line;
+                    wrong.get_or_insert(format!("line {line} is not in the index"));
+                    return false;
+                };
+                next += 1;
+                match self.is_same(*id, &batch, number) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let line = batch.places[number].line;
+                        wrong.get_or_insert(format!("line {line} is not as it is in the index"));
+                    }
+                    Err(error) => failed = Some(error),
+                }
+            }
+            true
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if wrong.is_none() && next < numbers.len() {
+            let more = numbers.len() - next;
+            wrong = Some(format!("{more} texts of the index are not in the log"));
+        }
+        Ok((next as u64, wrong))
+    }
+
+    fn is_same(&self, id: i64, batch: &Batch, number: usize) -> Result<bool, StoreError> {
+        let place = &batch.places[number];
+        let mut look = self.connection.prepare_cached(
+            "SELECT d.offset, d.line, d.kind, coalesce(n.name, '') FROM documents d
+             LEFT JOIN names n ON n.id = d.tool WHERE d.id = ?1",
+        )?;
+        let is_there = look.query_row([id], |row| {
+            let (offset, line, kind): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let tool: String = row.get(3)?;
+            let expected = place.tool.and_then(|tool| batch.tools.get(tool));
+            Ok(offset.cast_unsigned() == place.offset
+                && line.cast_unsigned() == place.line
+                && read_kind(kind) == (place.role, place.is_error, place.part)
+                && tool == expected.map_or("", String::as_str))
+        })?;
+        let [text, _, _, about] = batch.columns(number);
+        let (column, tokens) = if text.len() > 1 { ("text", text) } else { ("about", about) };
+        // A few words from the middle: the beginnings of texts are much alike.
+        let words: Vec<&str> = tokens.split(' ').filter(|token| !token.is_empty()).collect();
+        let middle = words.len() / 2;
+        let some = &words[middle..words.len().min(middle + 4)];
+        let phrase = format!("{column} : \"{}\"", some.join(" "));
+        let mut look = self
+            .connection
+            .prepare_cached("SELECT count(*) FROM texts WHERE texts MATCH ?1 AND rowid = ?2")?;
+        let count: i64 = look.query_row(params![phrase, id], |row| row.get(0))?;
+        Ok(is_there && count == 1)
+    }
+}

@@ -1,0 +1,155 @@
+//! `recto index`: the index of `recto find`.
+
+use clap::Args;
+use clap::ValueEnum;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_store::Home;
+use recto_store::index::Status;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::output::Progress;
+use crate::target;
+use crate::text::bytes;
+use crate::text::count;
+use crate::text::one_line;
+use crate::text::path_from_home;
+use crate::text::plural;
+
+/// See, build or check the index of `recto find`
+///
+/// `status` says how large it is and how far; nothing is changed. `rebuild` makes
+/// it anew. `verify` compares it with the logs, text by text, and lists what
+/// differs. The index is a cache: it can be deleted at any time.
+///
+/// Examples:
+///   recto index
+///   recto index rebuild
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct IndexArgs {
+    /// What to do
+    #[arg(default_value = "status", value_name = "WHAT")]
+    action: Action,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Action {
+    /// Say how large it is, and how far
+    Status,
+    /// Make it anew
+    Rebuild,
+    /// Compare it with the logs
+    Verify,
+}
+
+pub(crate) fn cmd_index(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &IndexArgs,
+) -> Result<Outcome, CommandError> {
+    let cache = environment.cache_directory()?;
+    let inventory = home.inventory();
+    target::tell_skipped(&inventory, output);
+    match args.action {
+        Action::Status => {}
+        Action::Rebuild => {
+            let progress = Progress::new("indexing", output);
+            let tell = |done, all| progress.tell_bytes(done, all);
+            let skipped = home.build_index(&inventory, &cache, /* anew */ true, &tell);
+            progress.done();
+            for skipped in skipped? {
+                output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+            }
+        }
+        Action::Verify => {
+            let status = home.index_status(&inventory, &cache)?;
+            if !status.exists {
+                let message = "there is no index yet";
+                let error = CommandError::user("not-found", message);
+                return Err(error.with_hint("`recto find` makes one"));
+            }
+            let progress = Progress::new("comparing", output);
+            let tell = |done, all| progress.tell_bytes(done, all);
+            let verified = home.verify_index(&inventory, &cache, &tell);
+            progress.done();
+            let verified = verified?;
+            if output.json {
+                let mut differences = ArrayWriter::new();
+                for one in &verified.differences {
+                    let object =
+                        ObjectWriter::new().string("log", &one.log).string("what", &one.what);
+                    differences = differences.json(&object.finish());
+                }
+                output.json_line(
+                    ObjectWriter::new()
+                        .number("logs", verified.logs)
+                        .number("documents", verified.documents)
+                        .json("differences", &differences.finish()),
+                )?;
+            } else {
+                for one in &verified.differences {
+                    output.line(&format!("{}: {}", one_line(&one.log), one_line(&one.what)))?;
+                }
+                output.line(&format!(
+                    "{} and {} compared, {}",
+                    plural(verified.logs, "log"),
+                    plural(verified.documents, "text"),
+                    plural(verified.differences.len() as u64, "difference")
+                ))?;
+            }
+            let is_same = verified.differences.is_empty();
+            return Ok(if is_same { Outcome::Done } else { Outcome::Found });
+        }
+    }
+    write_status(&home.index_status(&inventory, &cache)?, environment, output)
+}
+
+fn write_status(
+    status: &Status,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Outcome, CommandError> {
+    let path = status.path.to_string_lossy();
+    if output.json {
+        output.json_line(
+            ObjectWriter::new()
+                .string("path", &path)
+                .boolean("exists", status.exists)
+                .number("bytes", status.bytes)
+                .number("logs", status.logs)
+                .number("log_bytes", status.log_bytes)
+                .number("documents", status.documents)
+                .number("stale", status.stale)
+                .number("gone", status.gone)
+                .boolean("being_built", status.is_being_built),
+        )?;
+        return Ok(Outcome::Done);
+    }
+    let shown = one_line(&path_from_home(&path, environment.user_home.as_deref()));
+    if !status.exists {
+        output.line(&format!("no index yet; the first `recto find` makes {shown}"))?;
+        return Ok(Outcome::Done);
+    }
+    output.line(&shown)?;
+    output.line(&format!(
+        "{} for {} of {} and {}",
+        bytes(status.bytes),
+        plural(status.logs, "log"),
+        bytes(status.log_bytes),
+        plural(status.documents, "text")
+    ))?;
+    let state = match (status.is_being_built, status.stale + status.gone) {
+        (true, _) => format!("being built by another process, {} to go", count(status.stale)),
+        (false, 0) => "up to date".to_owned(),
+        (false, changed) => {
+            format!("{} changed since; the next search folds them in", plural(changed, "log"))
+        }
+    };
+    output.line(&state)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,201 @@
+//! `recto find` and `recto index`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use recto_testkit::generate::Options;
+use recto_testkit::generate::Shape;
+use recto_testkit::generate::Truth;
+use recto_testkit::generate::generate;
+
+use crate::support::FIX;
+use crate::support::TestHome;
+
+#[test]
+fn hits_are_grouped_by_session_with_the_newest_first() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["find", "parser"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "tool:Bash", "role:result", "--context", "1"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "callers -two", "-n", "1"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "parser", "--rank", "-n", "1", "--json"]).shown(), @"");
+}
+
+#[test]
+fn a_hit_is_opened_and_resumed_by_its_number() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["find", "role:user", "repair", "--open", "1"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "role:user", "repair", "--resume", "1"]).shown(), @"");
+    // The session of a subagent is the one to go on with.
+    let run = test.run(&["find", "callers", "--resume", "1"]);
+    assert!(run.stdout.contains(FIX), "{}", run.shown());
+    assert_snapshot!(test.run(&["find", "repair", "--open", "9"]).shown(), @"");
+}
+
+#[test]
+fn filters_and_fields_choose_among_the_sessions() {
+    let test = TestHome::with_sessions();
+    let count = |arguments: &[&str]| {
+        let run = test.run(&[&["find", "--json", "--limit", "0"], arguments].concat());
+        assert_eq!(run.stderr, "");
+        run.json().len()
+    };
+    let all = count(&["parser"]);
+    assert!(all >= 4, "{all}");
+    let docs = count(&["parser", "project:docs"]);
+    assert_eq!(docs, 2);
+    assert_eq!(count(&["parser", "-project:docs"]), all - docs);
+    assert_eq!(count(&["parser", "--project", "/home/dev/docs"]), docs);
+    assert_eq!(count(&["parser", "--branch", "fix/parser"]), all - docs);
+    assert_eq!(count(&["parser", "branch:fix/parser", "role:user"]), 1);
+    assert_eq!(count(&["is:error"]), 1);
+    assert_eq!(count(&["file:gone.rs"]), 2);
+    assert_eq!(count(&["parser", "before:2020-01-01"]), 0);
+    assert_eq!(count(&["parser", "after:2020-01-01"]), all);
+    assert_eq!(test.run(&["find", "parser", "before:2020-01-01"]).code, 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_a_hint() {
+    let test = TestHome::with_sessions();
+    assert_snapshot!(test.run(&["find", "\"open"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "a", "after:soon"]).shown(), @"");
+}
+
+#[test]
+fn the_index_tells_how_far_it_is() {
+    let test = TestHome::with_sessions();
+    let shown = |arguments: &[&str]| {
+        let run = test.run(arguments);
+        // Its name is made of the path of the home, its size depends on the machine.
+        let text = run.shown();
+        let words = text.split(' ').map(|word| match word.find("index-") {
+            Some(at) => format!("{}index-….sqlite{}", &word[..at], &word[at + 29..]),
+            None => word.to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    assert_snapshot!(shown(&["index"]), @"");
+    assert_snapshot!(shown(&["index", "verify"]), @"");
+    assert_eq!(test.run(&["find", "parser"]).code, 0);
+    let status = test.run(&["index", "--json"]).json();
+    assert_eq!((&status[0]["stale"], &status[0]["logs"]), (&0.into(), &7.into()));
+    fs::remove_file(test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"))).unwrap();
+    let status = test.run(&["index", "--json"]).json();
+    assert_eq!((&status[0]["stale"], &status[0]["gone"]), (&0.into(), &1.into()));
+    assert_snapshot!(shown(&["index", "verify"]), @"");
+    assert_eq!(test.run(&["index", "rebuild"]).code, 0);
+    assert_snapshot!(shown(&["index", "verify"]), @"");
+}
+
+#[test]
+fn a_test_that_names_no_cache_directory_is_refused() {
+    let test = TestHome::with_sessions();
+    let mut command = test.command(&["find", "parser"]);
+    assert_snapshot!(test.finish(command.env_remove("XDG_CACHE_HOME")).shown(), @"");
+}
+
+#[test]
+fn a_damaged_index_is_told_in_one_line_and_there_is_an_answer() {
+    let test = TestHome::with_sessions();
+    let before = test.run(&["find", "parser", "--json"]);
+    let cache = test.user.path().join(".cache/recto");
+    for entry in fs::read_dir(&cache).unwrap() {
+        fs::write(entry.unwrap().path(), "x".repeat(5000)).unwrap();
+    }
+    let run = test.run(&["find", "parser", "--json"]);
+    assert_eq!(run.stdout, before.stdout);
+    assert_snapshot!(run.stderr, @"");
+    assert_eq!(test.run(&["find", "parser", "--json"]).shown(), before.shown());
+    // A file where the folder should be.
+    fs::remove_dir_all(&cache).unwrap();
+    fs::write(&cache, "").unwrap();
+    let run = test.run(&["find", "parser", "--json"]);
+    assert_eq!(run.stdout, before.stdout);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+}
+
+/// A generated home in place of the test's own.
+fn generated(megabytes: u64) -> (tempfile::TempDir, Truth, TestHome) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { megabytes, seed: 5, shape: Shape::Mixed };
+    let truth = generate(&options, folder.path(), &mut |_| {}).unwrap();
+    (folder, truth, TestHome::empty())
+}
+
+/// Where all needles are found, and where they are.
+fn compare_needles(home: &Path, truth: &Truth, test: &TestHome) {
+    let home = home.join(".claude");
+    for needle in &truth.needles {
+        let query = format!("\"{}\"", needle.text.replace('"', " "));
+        let arguments =
+            ["--home", home.to_str().unwrap(), "find", &query, "--limit", "0", "--json"];
+        let run = test.finish(&mut test.command(&arguments));
+        assert_eq!(run.stderr, "", "{}", needle.name);
+        let lines = run.json();
+        let found: BTreeSet<(String, u64, String)> = lines
+            .iter()
+            .map(|hit| {
+                let path = Path::new(hit["path"].as_str().unwrap());
+                let path = path.strip_prefix(home.join("projects")).unwrap();
+                (
+                    path.to_str().unwrap().to_owned(),
+                    hit["line"].as_u64().unwrap(),
+                    hit["uuid"].as_str().unwrap().to_owned(),
+                )
+            })
+            .collect();
+        let expected: BTreeSet<(String, u64, String)> =
+            needle.hits.iter().map(|hit| (hit.path.clone(), hit.line, hit.uuid.clone())).collect();
+        assert_eq!(found, expected, "{}", needle.name);
+        assert_eq!(lines.len(), expected.len(), "{}", needle.name);
+    }
+}
+
+#[test]
+fn a_build_may_be_killed_at_any_time() {
+    let (folder, truth, test) = generated(8);
+    let home = folder.path().join(".claude");
+    let arguments = ["--home", home.to_str().unwrap(), "find", "stegosaurus", "--json"];
+    let mut killed = 0;
+    for milliseconds in [5, 20, 40, 60, 90, 120, 160, 200, 250, 300, 400, 500] {
+        let mut command = test.command(&arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        killed += u32::from(child.try_wait().unwrap().is_none());
+        // This is how `kill -9` ends a process.
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    assert!(killed > 0, "every build was done before it could be killed");
+    // No remark: what is there is right, and is gone on with.
+    compare_needles(folder.path(), &truth, &test);
+    let verify = ["--home", home.to_str().unwrap(), "index", "verify"];
+    let run = test.finish(&mut test.command(&verify));
+    assert_eq!(run.code, 0, "{}", run.shown());
+}
+
+#[test]
+fn two_searches_at_once_are_both_right() {
+    let (folder, truth, test) = generated(4);
+    let home = folder.path().join(".claude");
+    let needle = truth.needles.iter().find(|needle| needle.name == "common").unwrap();
+    let arguments =
+        ["--home", home.to_str().unwrap(), "find", &needle.text, "--limit", "0", "--json"];
+    let children: Vec<_> = (0..3)
+        .map(|_| {
+            let mut command = test.command(&arguments);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let count = String::from_utf8(output.stdout).unwrap().lines().count();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        assert_eq!(count, needle.hits.len());
+    }
+    compare_needles(folder.path(), &truth, &test);
+}
