@@ -11,7 +11,8 @@
 //! ```
 //!
 //! `cargo xtask bench bare-reader HOME` is one of the measured commands: the least
-//! that a count of usage must do.
+//! that a count of usage must do. `cargo xtask bench totals` measures nothing, but
+//! compares what recto counts with what was generated.
 //!
 //! The homes are kept in `target/bench` and used again. No measured command
 //! sees the home of the person who runs this.
@@ -19,7 +20,9 @@
 mod bare_reader;
 mod homes;
 mod measure;
+mod others;
 mod report;
+mod totals;
 
 use std::ffi::OsString;
 use std::fs;
@@ -40,8 +43,9 @@ use crate::repository::target;
 use homes::Homes;
 use measure::Case;
 use measure::Group;
+use others::Other;
 
-const USAGE: &str = "usage: cargo xtask bench [--mb N] [--quick] [--write]";
+const USAGE: &str = "usage: cargo xtask bench [totals] [--mb N] [--quick] [--write]";
 
 /// What to measure, and how thoroughly.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +86,8 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         bare_reader::run(Path::new(home))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let plan = parse(words)?;
+    let only_totals = words.first().is_some_and(|word| word == "totals");
+    let plan = parse(&words[usize::from(only_totals)..])?;
     let folder = target().join("bench");
     fs::create_dir_all(&folder)?;
 
@@ -90,21 +95,31 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     cargo_task(&["build", "--release", "--package", "recto", "--package", "xtask"])?;
     heading("homes");
     let homes = Homes::prepare(&folder, &plan)?;
-    heading("ccusage");
-    let ccusage = install_ccusage(&folder);
+    heading("totals");
+    let totals = totals::check_all(&built("recto"), &folder, &homes, plan.megabytes)?;
+    let are_right = totals.iter().all(totals::Check::holds);
+    if only_totals {
+        return Ok(if are_right { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    heading("other tools");
+    let others = others::install_all(&folder);
     heading("decoder");
     let decoder = measure_decoder(plan.quick)?;
     heading("commands");
-    let mut groups = groups(&homes, ccusage.as_deref(), &plan);
+    let mut groups = groups(&homes, &others, &plan);
     measure::run(&mut groups, plan.rounds, &folder);
 
-    let text = report::render(&decoder, &groups, &plan, ccusage.is_some());
+    let has_ccusage = others.iter().any(|other| other.is_ready("ccusage"));
+    let mut text = report::render(&decoder, &groups, &plan, has_ccusage);
+    text.push_str(&totals::render(&totals));
+    text.push_str(&others::render(&others));
     say(&format!("\n{text}"));
     if plan.write {
         fs::create_dir_all(root().join("bench"))?;
         fs::write(root().join("bench/RESULTS.md"), text)?;
     }
-    Ok(if groups.iter().any(Group::has_failures) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let is_well = are_right && !groups.iter().any(Group::has_failures);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn cargo_task(words: &[&str]) -> anyhow::Result<()> {
@@ -150,37 +165,8 @@ fn throughputs(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The tool to compare with. Of newer versions not every platform has its part.
-const CCUSAGE: &str = "ccusage@20.0.24";
-
-/// Installs ccusage where npm can.
-fn install_ccusage(folder: &Path) -> Option<PathBuf> {
-    let place = folder.join(CCUSAGE);
-    let program = place.join("node_modules/.bin/ccusage");
-    if !program.exists() {
-        let mut install = Command::new("npm");
-        install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
-        if !install.arg(&place).arg(CCUSAGE).status().is_ok_and(|status| status.success()) {
-            say("npm cannot install ccusage: it is left out");
-            return None;
-        }
-    }
-    // Without its native part it installs, but does not run.
-    let version = Command::new(&program).arg("--version").output();
-    match version {
-        Ok(output) if output.status.success() => {
-            say(String::from_utf8_lossy(&output.stdout).trim());
-            Some(program)
-        }
-        _ => {
-            say("ccusage does not run here: it is left out");
-            None
-        }
-    }
-}
-
 /// All commands, by the home that they read.
-fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
+fn groups(homes: &Homes, others: &[Other], plan: &Plan) -> Vec<Group> {
     let megabytes = plan.megabytes;
     let mut groups = Vec::new();
     let both = [
@@ -212,12 +198,8 @@ fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
         let bare: Vec<OsString> = bare.chain([home.into()]).collect();
         group.cases.push(Case::new("bare reader", bare).over_bytes(bytes));
         group.cases.push(recto(&["usage", "--by", "month"], home).over_bytes(bytes));
-        if let Some(program) = ccusage {
-            for word in ["daily", "monthly"] {
-                let words: [OsString; 4] =
-                    [program.into(), word.into(), "--json".into(), "--offline".into()];
-                group.cases.push(Case::new(format!("ccusage {word}"), words));
-            }
+        for other in others {
+            group.cases.extend(other.cases(home));
         }
         groups.push(group);
         groups.push(from_the_disk(megabytes, name, home, bytes));
@@ -227,6 +209,7 @@ fn groups(homes: &Homes, ccusage: Option<&Path>, plan: &Plan) -> Vec<Group> {
     first.words.push(homes.largest.clone().into());
     first.label.push_str(" FILE, until line 50");
     largest.cases.push(first.until_line(50));
+    largest.cases.push(status_line(&homes.largest));
     groups.push(largest);
     let mut long = one_file("one very long file", &homes.long, &homes.long_file, "check");
     long.cases.push(recto(&["usage", "--by", "month"], &homes.long));
@@ -279,6 +262,19 @@ fn over_logs(label: &str, home: &Path, words: &[&str]) -> Case {
 /// A program of the workspace.
 fn built(name: &str) -> PathBuf {
     target().join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// The status line of a session, which the client asks for after every message.
+fn status_line(log: &Path) -> Case {
+    let said = serde_json::json!({
+        "transcript_path": log, "cwd": "/home/dev/app",
+        "model": {"id": "claude-opus-5-5", "display_name": "Opus 5.5"},
+        "cost": {"total_cost_usd": 1.25, "total_duration_ms": 754_000},
+    });
+    let script = "printf %s \"$1\" | \"$0\" statusline";
+    let words = ["sh".into(), "-c".into(), script.into(), built("recto").into()];
+    let words: Vec<OsString> = words.into_iter().chain([said.to_string().into()]).collect();
+    Case::new("recto statusline", words)
 }
 
 fn recto(words: &[&str], home: &Path) -> Case {

@@ -83,6 +83,23 @@ fn what_the_client_counted_itself_is_what_the_logs_tell() {
     assert!(helpers.agreeing > 3 && helpers.sessions - helpers.agreeing <= damaged);
 }
 
+#[test]
+fn recorded_clients_count_what_the_logs_tell_and_what_they_do_not() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/corpus/2.1.325");
+    for (name, expected) in [
+        ("S2", (1, 1, 0, 0)),
+        ("I6", (2, 2, 0, 0)), // The count of the fork has the copied messages.
+        ("I7", (1, 0, 0, 10_492)), // Two answers were broken off.
+        ("I13", (1, 0, 2_077, 0)), // A title.
+        ("S17", (5, 3, 18_848, 0)), // Tries that failed; an answer that was never written.
+    ] {
+        let home = corpus.join(name).join("home/.claude");
+        let helpers = helpers(&usage_of(&home).ledger, &Selection::default()).unwrap();
+        let found = (helpers.sessions, helpers.agreeing, helpers.tokens(), helpers.uncounted);
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
 /// All files of a kind below a folder.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

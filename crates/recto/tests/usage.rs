@@ -119,6 +119,129 @@ fn a_report_of_ccusage_is_compared_by_rule() {
     assert!(bad.code == 2 && bad.stderr.contains("no report of ccusage"), "{}", bad.shown());
 }
 
+/// Rows of recto as ccusage would give them, by a key that it makes of the row.
+fn as_ccusage(rows: &Value, key: &dyn Fn(&Value) -> String) -> Value {
+    let rows = rows["rows"].as_array().unwrap().iter().map(|row| {
+        let model = serde_json::json!({
+            "modelName": row["model"], "inputTokens": row["input_tokens"],
+            "outputTokens": row["output_tokens"],
+            "cacheCreationTokens": row["cache_creation_input_tokens"],
+            "cacheReadTokens": row["cache_read_input_tokens"], "cost": row["cost_usd"],
+        });
+        serde_json::json!({"period": key(row), "modelBreakdowns": [model]})
+    });
+    rows.collect::<Vec<_>>().into()
+}
+
+#[test]
+fn every_report_of_ccusage_can_be_compared() {
+    use jiff::civil::Date;
+    use jiff::civil::Weekday;
+    let test = TestHome::with_sessions();
+    let compare = |name: &str, rows: Value| {
+        let text = serde_json::json!({ name: rows }).to_string();
+        let run = test.run_with_input(&["usage", "--compare", "-"], &text);
+        assert!(run.code == 0 && run.stdout.ends_with(" agree.\n"), "{name}: {}", run.shown());
+    };
+    let text = |name: &'static str| move |row: &Value| row[name].as_str().unwrap().to_owned();
+    for (name, by) in [("daily", "day"), ("monthly", "month"), ("session", "session")] {
+        compare(name, as_ccusage(&report(&test, &["--by", &format!("{by},model")]), &text(by)));
+    }
+    let days = report(&test, &["--by", "day,model"]);
+    for first in [Weekday::Monday, Weekday::Sunday] {
+        let week = |row: &Value| {
+            let day: Date = row["day"].as_str().unwrap().parse().unwrap();
+            (day - jiff::Span::new().days(day.weekday().since(first))).to_string()
+        };
+        compare("weekly", as_ccusage(&days, &week));
+    }
+    let blocks = report(&test, &["--by", "block"]);
+    let blocks = blocks["rows"].as_array().unwrap().iter().flat_map(|row| {
+        let counts = serde_json::json!({
+            "inputTokens": row["input_tokens"], "outputTokens": row["output_tokens"],
+            "cacheCreationInputTokens": row["cache_creation_input_tokens"],
+            "cacheReadInputTokens": row["cache_read_input_tokens"],
+        });
+        // As ccusage spells it, and an empty window after each.
+        let start = row["start"].as_str().unwrap().replace('Z', ".000Z");
+        let gap = serde_json::json!({"startTime": row["end"], "isGap": true});
+        let cost = &row["cost_usd"];
+        [serde_json::json!({"startTime": start, "tokenCounts": counts, "costUSD": cost}), gap]
+    });
+    compare("blocks", blocks.collect::<Vec<_>>().into());
+}
+
+#[test]
+fn a_window_with_a_model_that_ccusage_cannot_price_is_explained() {
+    let test = TestHome::empty();
+    let models = ["claude-opus-5-5", "claude-haiku-4-5-20251001"].map(|model| {
+        format!(
+            r#"{{"type":"assistant","timestamp":"2026-11-03T10:00:00Z","message":{{"id":"{model}","model":"{model}","usage":{{"output_tokens":1000}}}}}}"#
+        )
+    });
+    test.home.write(&format!("projects/-home-dev-docs/{DOCS}.jsonl"), models.join("\n"));
+    let costs = report(&test, &["--by", "model"]);
+    let dearest = costs["rows"][0]["cost_usd"].as_f64().unwrap();
+    let blocks = |cost: f64| {
+        let counts = serde_json::json!({"outputTokens": 2000});
+        let block = serde_json::json!({
+            "startTime": "2026-11-03T10:00:00.000Z", "tokenCounts": counts, "costUSD": cost,
+        });
+        let text = serde_json::json!({ "blocks": [block] }).to_string();
+        test.run_with_input(&["usage", "--compare", "-"], &text).stdout
+    };
+    assert!(blocks(dearest).contains("it has no price for one of them"), "{}", blocks(dearest));
+    assert!(blocks(dearest / 2.0).contains("another price"), "{}", blocks(dearest / 2.0));
+}
+
+#[test]
+fn what_a_log_says_wrongly_is_told_and_counts_as_far_as_it_can() {
+    let test = TestHome::empty();
+    let line = |time: &str, id: &str, usage: &str| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"{DOCS}",{time}"message":{{{id}"model":"claude-opus-5-5","usage":{{{usage}}}}}}}"#
+        )
+    };
+    let at = |time: &str| format!(r#""timestamp":"{time}","#);
+    let (past, id) = (at("2026-11-03T10:00:00Z"), |id: &str| format!(r#""id":"{id}","#));
+    let one = r#""input_tokens":1"#;
+    let lines = [
+        line(&past, &id("negative"), r#""input_tokens":-5,"output_tokens":3"#),
+        line(&past, &id("absurd"), r#""input_tokens":1,"output_tokens":1e30"#),
+        line(&format!(r#"{past}"uuid":"a","#), "", one),
+        line(&format!(r#"{past}"uuid":"b","#), "", one),
+        line(&at("2099-01-01T00:00:00Z"), &id("future"), one),
+        line(&past, &id("back"), one),
+        line("", &id("timeless"), one),
+        line(&at("yesterday"), &id("no-time"), one),
+        line(&past, &id("torn"), one).split_at(60).0.to_owned(),
+    ];
+    test.home.write(&format!("projects/-home-dev-docs/{DOCS}.jsonl"), lines.join("\n"));
+    let all = report(&test, &["--by", "day"]);
+    let notes = &all["notes"];
+    for (name, number) in
+        [("bad_counts", 2), ("no_id", 2), ("no_time", 2), ("in_the_future", 1), ("clock_jumps", 1)]
+    {
+        assert_eq!(notes[name], number, "{name}");
+    }
+    let total = &all["total"];
+    let numbers = ["messages", "input_tokens", "output_tokens"].map(|name| total[name].as_u64());
+    assert_eq!(numbers, [Some(8), Some(7), Some(3)]);
+    let days: Vec<&str> =
+        all["rows"].as_array().unwrap().iter().map(|row| row["day"].as_str().unwrap()).collect();
+    assert_eq!(days, ["2026-11-03", "2099-01-01", "unknown"]);
+    let told = test.run(&["usage", "--since", "2020-01-01"]).stderr;
+    for note in [
+        "each of 2 messages has a count that cannot be true, which is left out",
+        "each of 2 messages has no id, so that each of its lines counts",
+        "each of 2 messages has no time, so that no span of time holds it",
+        "1 message lies in the future",
+        "the clock went back by more than an hour 1 time",
+    ] {
+        assert!(told.contains(&format!("note: {note}\n")), "{note} in\n{told}");
+    }
+}
+
 #[test]
 fn an_unknown_model_has_no_cost_until_a_file_names_its_price() {
     let test = TestHome::empty();

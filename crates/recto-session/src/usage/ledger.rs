@@ -1,6 +1,8 @@
 //! The messages of all logs, each once.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 
 use jiff::Timestamp;
@@ -38,6 +40,9 @@ pub(super) struct FileNames {
     pub(super) agent: Option<NameId>,
 }
 
+/// Input, output, cache reads, cache writes.
+pub(super) type Tokens = [u64; 4];
+
 /// A line of a message, for those who want to see where a figure is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
@@ -65,6 +70,10 @@ pub struct Ledger {
     places: Places,
     /// What clients counted themselves, with the place of the file.
     pub(super) cost_states: Vec<(u32, CostState)>,
+    /// What each file holds by model, copies included: so a client counts.
+    pub(super) held: Vec<BTreeMap<Option<NameId>, Tokens>>,
+    /// Files that have a message in common, the smaller place first.
+    pub(super) shared: BTreeSet<(u32, u32)>,
     /// Lines with usage.
     pub lines: u64,
     /// Messages that were in a file, but had been counted in another.
@@ -93,6 +102,7 @@ impl Ledger {
             self.cost_states.push((place, state));
         }
         let LogUsage { names, records, .. } = usage;
+        let mut held: BTreeMap<Option<NameId>, Tokens> = BTreeMap::new();
         for mut record in records {
             let mut rename = |id: Option<NameId>| id.map(|id| self.names.add(names.text(id)));
             record.model = rename(record.model);
@@ -101,8 +111,14 @@ impl Ledger {
             record.session = rename(record.session);
             record.tools = rename(record.tools);
             (record.file, record.counted_file) = (place, place);
+            let counts = &record.counts;
+            let [input, output, read] =
+                [counts.input, counts.output, counts.cache_read].map(u64::from);
+            let sum = held.entry(record.model).or_default();
+            *sum = plus(*sum, [input, output, read, counts.writes()]);
             self.add_record(record);
         }
+        self.held.push(held);
     }
 
     fn add_record(&mut self, record: Record) {
@@ -118,6 +134,7 @@ impl Ledger {
         };
         self.copies += 1;
         let other = &self.records[at as usize];
+        self.shared.insert((other.file.min(record.file), other.file.max(record.file)));
         // The first file that has the message owns it; its numbers are those of
         // the line that had come furthest, wherever that is.
         let (mut first, second) = match self.order(other, &record) {
@@ -190,4 +207,8 @@ impl Ledger {
     pub fn project_of(&self, record: &Record) -> NameId {
         self.file_names[record.file as usize].project
     }
+}
+
+pub(super) fn plus(a: Tokens, b: Tokens) -> Tokens {
+    std::array::from_fn(|kind| a[kind].saturating_add(b[kind]))
 }

@@ -1,18 +1,24 @@
 //! What clients counted themselves, beside what their logs tell.
 //!
 //! Calls for titles, for compaction and the like are in `cost-state` lines only.
+//! The count of a fork goes on from that of its source: it holds the messages that
+//! were copied, and the source's subagents and helpers too, which are not.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use recto_log::ModelUsage;
+use recto_log::CostState;
 
 use super::Ledger;
 use super::Money;
 use super::Selection;
+use super::ledger::Tokens;
+use super::ledger::plus;
 use crate::NameId;
 
 /// The difference between `cost-state` lines and messages, for sessions that
-/// have such lines.
+/// have such lines. Of forks of each other the largest difference counts, because
+/// one holds what the other has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Helpers {
     /// Sessions with a `cost-state`.
@@ -27,14 +33,25 @@ pub struct Helpers {
     pub cache_read: u64,
     /// The same, written to the cache.
     pub cache_creation: u64,
-    /// Tokens of messages that the client did not count, all kinds together: they
-    /// came after its last count, or lines of the log were changed.
+    /// Tokens of messages that the client did not count, all kinds together: the
+    /// answer was broken off, or came after its last count.
     pub uncounted: u64,
     /// What the client says that these sessions cost.
     pub client_cost: Money,
 }
 
-type ByModel = BTreeMap<String, [u64; 4]>;
+/// The name of the project's directory, and the session.
+type Place = (NameId, NameId);
+
+type ByModel<'a> = BTreeMap<&'a str, Tokens>;
+
+/// How one session, or some that are forks of each other, differ.
+#[derive(Debug, Clone, Copy, Default)]
+struct Difference {
+    only_client: Tokens,
+    uncounted: u64,
+    cost: Money,
+}
 
 /// Compares the sessions that are meant, if whole sessions are: a span of time
 /// or a model cannot be told apart in the client's count.
@@ -47,52 +64,150 @@ pub fn helpers(ledger: &Ledger, selection: &Selection) -> Option<Helpers> {
     if !is_whole {
         return None;
     }
-    let mut logged: BTreeMap<NameId, ByModel> = BTreeMap::new();
-    for record in ledger.records() {
-        let Some(session) = ledger.session_of(record).filter(|_| selection.holds(ledger, record))
-        else {
-            continue;
-        };
-        let model = record.model.map_or("", |model| ledger.name(model)).to_owned();
-        let sum = logged.entry(session).or_default().entry(model).or_default();
-        let counts = &record.counts;
-        let more = [counts.input, counts.output, counts.cache_read].map(u64::from);
-        for (sum, more) in sum.iter_mut().zip([more[0], more[1], more[2], counts.writes()]) {
-            *sum += more;
+    let families = families(ledger);
+    let family = |place: Place| families.get(&place).copied().unwrap_or(place);
+    let (mut subagents, mut of_families) = (BTreeMap::new(), BTreeMap::new());
+    for (file, names) in ledger.file_names.iter().enumerate() {
+        if let (Some(place), Some(_)) = (place(ledger, file), names.agent) {
+            add_held(subagents.entry(place).or_default(), ledger, file);
+            add_held(of_families.entry(family(place)).or_default(), ledger, file);
         }
     }
+    let meant = Meant::of(ledger, selection);
     let mut all = Helpers::default();
+    let mut differences: BTreeMap<Place, Difference> = BTreeMap::new();
     for (file, state) in &ledger.cost_states {
-        let Some(session) = ledger.file_names[*file as usize].session else { continue };
-        let Some(logged) = logged.remove(&session) else { continue };
+        let file = *file as usize;
+        let Some(place) = place(ledger, file).filter(|place| meant.holds(*place)) else { continue };
+        let mut least = subagents.get(&place).cloned().unwrap_or_default();
+        let mut most = of_families.get(&family(place)).cloned().unwrap_or_default();
+        add_held(&mut least, ledger, file);
+        add_held(&mut most, ledger, file);
+        if state.models.is_empty() && least.is_empty() {
+            continue;
+        }
+        let found = Difference::of(state, &least, &most);
         all.sessions += 1;
-        let usd = state.total_usd.and_then(|usd| Money::parse(&format!("{usd}")));
-        all.client_cost = all.client_cost.plus(usd.unwrap_or_default());
-        all.compare(&state.models, logged);
+        all.agreeing += u64::from(found.only_client == [0; 4] && found.uncounted == 0);
+        differences.entry(family(place)).or_default().grow_to(&found);
+    }
+    for found in differences.values() {
+        let [input, output, cache_read, cache_creation] = found.only_client;
+        all.input = all.input.saturating_add(input);
+        all.output = all.output.saturating_add(output);
+        all.cache_read = all.cache_read.saturating_add(cache_read);
+        all.cache_creation = all.cache_creation.saturating_add(cache_creation);
+        all.uncounted = all.uncounted.saturating_add(found.uncounted);
+        all.client_cost = all.client_cost.plus(found.cost);
     }
     (all.sessions > 0).then_some(all)
+}
+
+fn place(ledger: &Ledger, file: usize) -> Option<Place> {
+    let names = ledger.file_names.get(file)?;
+    Some((names.project, names.session?))
+}
+
+/// Adds what a file holds, copies included.
+fn add_held<'a>(sum: &mut ByModel<'a>, ledger: &'a Ledger, file: usize) {
+    for (model, tokens) in ledger.held.get(file).into_iter().flatten() {
+        let sum = sum.entry(model.map_or("", |model| ledger.name(model))).or_default();
+        *sum = plus(*sum, *tokens);
+    }
+}
+
+/// Sessions that have messages in common, each with one that stands for all.
+fn families(ledger: &Ledger) -> BTreeMap<Place, Place> {
+    let mut families: BTreeMap<Place, Place> = BTreeMap::new();
+    for (a, b) in &ledger.shared {
+        let (Some(a), Some(b)) = (place(ledger, *a as usize), place(ledger, *b as usize)) else {
+            continue;
+        };
+        let first = families.get(&a).copied().unwrap_or(a);
+        let second = families.get(&b).copied().unwrap_or(b);
+        families.insert(a, first);
+        families.insert(b, first);
+        if first != second {
+            families.values_mut().filter(|one| **one == second).for_each(|one| *one = first);
+        }
+    }
+    families
+}
+
+/// Which sessions a selection means.
+struct Meant<'a> {
+    selection: &'a Selection,
+    ledger: &'a Ledger,
+    chosen: BTreeSet<Place>,
+    with_records: BTreeSet<Place>,
+}
+
+impl<'a> Meant<'a> {
+    fn of(ledger: &'a Ledger, selection: &'a Selection) -> Meant<'a> {
+        let (mut chosen, mut with_records) = (BTreeSet::new(), BTreeSet::new());
+        for record in ledger.records() {
+            if let Some(place) = place(ledger, record.file as usize) {
+                with_records.insert(place);
+                if selection.holds(ledger, record) {
+                    chosen.insert(place);
+                }
+            }
+        }
+        Meant { selection, ledger, chosen, with_records }
+    }
+
+    /// A session none of whose messages count for it can still have a count.
+    fn holds(&self, place: Place) -> bool {
+        let is = |wanted: &Option<String>, name: NameId| {
+            wanted.as_deref().is_none_or(|wanted| wanted == self.ledger.name(name))
+        };
+        self.chosen.contains(&place)
+            || (!self.with_records.contains(&place)
+                && is(&self.selection.project, place.0)
+                && is(&self.selection.session, place.1))
+    }
+}
+
+impl Difference {
+    /// `least` is what the logs of the session hold; `most` has the subagents of
+    /// its forks and sources too, of which the client may have counted some.
+    fn of(state: &CostState, least: &ByModel<'_>, most: &ByModel<'_>) -> Difference {
+        let mut said: ByModel<'_> = BTreeMap::new();
+        for (model, usage) in &state.models {
+            let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_creation];
+            let sum = said.entry(model).or_default();
+            *sum = plus(*sum, tokens);
+        }
+        let cost = state.total_usd.and_then(|usd| Money::parse(&format!("{usd}")));
+        let mut found = Difference { cost: cost.unwrap_or_default(), ..Difference::default() };
+        for (model, said) in &said {
+            found.only_client = plus(found.only_client, beyond(*said, most.get(model)));
+        }
+        for (model, least) in least {
+            let more =
+                beyond(*least, said.get(model)).iter().fold(0, |a: u64, b| a.saturating_add(*b));
+            found.uncounted = found.uncounted.saturating_add(more);
+        }
+        found
+    }
+
+    fn grow_to(&mut self, other: &Difference) {
+        self.only_client =
+            std::array::from_fn(|kind| self.only_client[kind].max(other.only_client[kind]));
+        self.uncounted = self.uncounted.max(other.uncounted);
+        self.cost = self.cost.max(other.cost);
+    }
+}
+
+fn beyond(tokens: Tokens, known: Option<&Tokens>) -> Tokens {
+    std::array::from_fn(|kind| tokens[kind].saturating_sub(known.map_or(0, |known| known[kind])))
 }
 
 impl Helpers {
     /// Tokens that only the client counted, all kinds together.
     pub fn tokens(&self) -> u64 {
-        self.input + self.output + self.cache_read + self.cache_creation
-    }
-
-    fn compare(&mut self, counted: &[(String, ModelUsage)], mut logged: ByModel) {
-        let before = (self.tokens(), self.uncounted);
-        for (model, usage) in counted {
-            let known = logged.remove(model).unwrap_or_default();
-            let said = [usage.input, usage.output, usage.cache_read, usage.cache_creation];
-            let slots =
-                [&mut self.input, &mut self.output, &mut self.cache_read, &mut self.cache_creation];
-            for (slot, (said, known)) in slots.into_iter().zip(said.into_iter().zip(known)) {
-                *slot = slot.saturating_add(said.saturating_sub(known));
-                self.uncounted += known.saturating_sub(said);
-            }
-        }
-        // Models that the client did not count at all.
-        self.uncounted += logged.values().flatten().sum::<u64>();
-        self.agreeing += u64::from((self.tokens(), self.uncounted) == before);
+        [self.output, self.cache_read, self.cache_creation]
+            .iter()
+            .fold(self.input, |sum, tokens| sum.saturating_add(*tokens))
     }
 }

@@ -106,7 +106,7 @@ pub struct Doubts {
     pub bad_count: u64,
     /// Messages whose cache writes by lifetime are more than all of them.
     pub tiers_differ: u64,
-    /// Messages without a time.
+    /// Messages without a time, also those that a span of time leaves out for that.
     pub no_time: u64,
     /// Messages more than a day after now.
     pub in_the_future: u64,
@@ -148,8 +148,12 @@ pub fn report(
     let (mut total, mut doubts) = (Total::default(), Doubts::default());
     let mut unknown = BTreeSet::new();
     let soon = now.saturating_add(SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX);
+    let at_any_time = Selection { since: None, until: None, ..selection.clone() };
     for record in ledger.records() {
         if !selection.holds(ledger, record) {
+            // No span of time holds it, and that must not go unsaid.
+            doubts.no_time +=
+                u64::from(record.time().is_none() && at_any_time.holds(ledger, record));
             continue;
         }
         let model = record.model.map(|model| ledger.name(model));

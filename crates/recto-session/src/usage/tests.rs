@@ -218,3 +218,50 @@ fn calls_of_helpers_are_the_difference_to_the_clients_own_count() {
     let span = Selection { since: Some(now()), ..Selection::default() };
     assert_eq!(helpers(&ledger, &span), None, "the client's count has no days");
 }
+
+/// A count of the client for one model: input and output.
+fn state(input: u32, output: u32) -> String {
+    format!(
+        r#"{{"type":"cost-state","totalCostUSD":0.5,"modelUsage":{{"claude-sonnet-4-5-20250929":{{"inputTokens":{input},"outputTokens":{output}}}}}}}"#
+    )
+}
+
+#[test]
+fn the_count_of_a_fork_goes_on_from_that_of_its_source() {
+    let message = |id: &str| line(id, r#""input_tokens":10,"output_tokens":3"#);
+    let agent = vec![message("a1")];
+    // Each title took 5 tokens; the fork has the source's title and subagent in its count.
+    let source = vec![message("m1"), state(25, 6)];
+    let fork = vec![message("m1"), message("m2"), state(40, 9)];
+    let alone = vec![message("m3"), state(10, 3)];
+    let mut ledger = ledger(vec![("s1", &source), ("s2", &fork), ("s3", &alone)]);
+    let (mut file, usage) = log("s1", &agent);
+    file.agent = Some("a".into());
+    ledger.add(file, usage);
+    let found = helpers(&ledger, &Selection::default()).unwrap();
+    assert_eq!((found.sessions, found.agreeing, found.uncounted), (3, 1, 0));
+    assert_eq!((found.input, found.output), (10, 0), "both titles, once");
+    assert_eq!(found.client_cost.to_string(), "1.00", "of the fork and of the third");
+}
+
+#[test]
+fn a_session_without_a_message_that_counts_can_have_a_count_of_the_client() {
+    let source = vec![line("m1", r#""input_tokens":10"#)];
+    let only_copies = vec![line("m1", r#""input_tokens":10"#), state(17, 0)];
+    let only_a_title = vec![state(4, 0)];
+    let ledger = ledger(vec![("s1", &source), ("s2", &only_copies), ("s3", &only_a_title)]);
+    let found = helpers(&ledger, &Selection::default()).unwrap();
+    assert_eq!((found.sessions, found.agreeing, found.input), (2, 0, 11));
+    let one = |session: &str| {
+        let selection = Selection { session: Some(session.into()), ..Selection::default() };
+        helpers(&ledger, &selection).map(|found| found.input)
+    };
+    assert_eq!((one("s1"), one("s2"), one("s3")), (None, Some(7), Some(4)));
+}
+
+#[test]
+fn what_came_after_the_clients_count_is_told() {
+    let lines = vec![state(0, 0), line("m1", r#""input_tokens":10,"output_tokens":3"#)];
+    let found = helpers(&ledger(vec![("s1", &lines)]), &Selection::default()).unwrap();
+    assert_eq!((found.agreeing, found.tokens(), found.uncounted), (0, 0, 13));
+}

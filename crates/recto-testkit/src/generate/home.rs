@@ -245,7 +245,7 @@ impl Generator {
     /// A new session that starts with the lines of another up to the end of a turn.
     ///
     /// The old clients leave the old session id on the copied lines, the new one replaces it and
-    /// copies the chain only.
+    /// copies the chain only. The count of tokens goes on from that of the source.
     fn fork(&mut self, source: &Transcript, project: &Project) -> Transcript {
         let id = self.random.uuid();
         let mut fork = self.transcript(source.era, &id, &project.key, &project.cwd);
@@ -258,10 +258,11 @@ impl Generator {
         fork.fork = true;
         fork.compacted = source.compacted;
         fork.first_prompt = source.first_prompt.clone();
-        let end = source.turn_ends[self.random.below(source.turn_ends.len())];
+        let end = source.turn_ends[self.random.below(source.turn_ends.len())].clone();
         fork.chain = source.chain[..end.links].to_vec();
         fork.leaf = Some(end.leaf);
         fork.messages = source.messages;
+        fork.new.costs = end.costs;
         for line in &source.lines[..end.lines] {
             let wanted = if source.era.new {
                 line.facts.link.is_some()

@@ -33,13 +33,17 @@ pub(super) struct Link {
     pub(super) call: Option<usize>,
 }
 
-/// The end of a turn: how many lines and links there were.
-#[derive(Clone, Copy)]
+/// The end of a turn: how many lines and links there were, and what it had all cost.
+#[derive(Clone)]
 pub(super) struct TurnEnd {
     pub(super) lines: usize,
     pub(super) links: usize,
     pub(super) leaf: usize,
+    pub(super) costs: Costs,
 }
+
+/// The usage of each model so far.
+pub(super) type Costs = BTreeMap<&'static str, (Model, Usage)>;
 
 /// A subagent that was started in the background and has not reported yet.
 pub(super) struct Notification {
@@ -62,7 +66,7 @@ pub(super) struct NewState {
     /// How many of the hashes the last request named.
     pub(super) kept_hashes: usize,
     pub(super) tools: BTreeSet<&'static str>,
-    pub(super) costs: BTreeMap<&'static str, (Model, Usage)>,
+    pub(super) costs: Costs,
     pub(super) title: String,
     pub(super) notifications: Vec<Notification>,
     pub(super) turn_started: i64,

@@ -85,7 +85,8 @@ impl Generator {
         self.after_answer(transcript, special);
         if let Some(leaf) = transcript.leaf {
             let (lines, links) = (transcript.lines.len(), transcript.chain.len());
-            transcript.turn_ends.push(TurnEnd { lines, links, leaf });
+            let costs = transcript.new.costs.clone();
+            transcript.turn_ends.push(TurnEnd { lines, links, leaf, costs });
         }
     }
 
@@ -119,8 +120,8 @@ impl Generator {
             }
             Special::Rewind => {
                 let back = 2 + self.random.below(transcript.turn_ends.len().min(4) - 1);
-                let target = transcript.turn_ends[transcript.turn_ends.len() - back];
-                transcript.leaf = Some(target.leaf);
+                let target = transcript.turn_ends[transcript.turn_ends.len() - back].leaf;
+                transcript.leaf = Some(target);
             }
             Special::Compaction => self.compaction(transcript),
             Special::PullRequest => self.pull_request(transcript),

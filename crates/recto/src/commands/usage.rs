@@ -211,7 +211,7 @@ fn tell_doubts(figures: &Figures, output: &Output) {
         (doubts.bad_count, "has a count that cannot be true, which is left out"),
         (doubts.no_id, "has no id, so that each of its lines counts"),
         (doubts.tiers_differ, "has more cache writes by lifetime than in all: the former count"),
-        (doubts.no_time, "has no time"),
+        (doubts.no_time, "has no time, so that no span of time holds it"),
         (doubts.in_the_future, "lies in the future"),
         (report.total.under_reported, "is of a client that writes too few output tokens"),
     ];

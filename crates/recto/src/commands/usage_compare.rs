@@ -9,14 +9,19 @@ use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::Path;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::civil::Weekday;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Value;
+use recto_session::usage::BillingBlock;
 use recto_session::usage::Counts;
 use recto_session::usage::Dimension;
 use recto_session::usage::Record;
 use recto_session::usage::RecordFlags;
 use recto_session::usage::Sighting;
+use recto_session::usage::billing_blocks;
 use recto_store::Home;
 use recto_store::read_small;
 
@@ -43,10 +48,24 @@ struct Said {
 
 type ByPeriod = BTreeMap<(String, String), Said>;
 
+/// What stands for all models, where a report does not tell them apart.
+const ALL_MODELS: &str = "all models";
+
 /// A report of ccusage.
 struct Foreign {
     dimension: Dimension,
     rows: ByPeriod,
+}
+
+/// How messages are put into the rows of a report.
+struct Periods {
+    dimension: Dimension,
+    /// The windows of all messages, where rows are windows.
+    blocks: Vec<BillingBlock>,
+    /// The day with which weeks begin.
+    first_day: Weekday,
+    /// Whether subagents whose logs lie beside the main logs are sessions.
+    agents_apart: bool,
 }
 
 pub(super) fn compare(
@@ -56,11 +75,11 @@ pub(super) fn compare(
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let foreign = read(file)?;
-    let ours = ours(figures, foreign.dimension);
+    let periods = Periods::of(&foreign, figures);
+    let ours = ours(figures, &periods);
     let keys = figures.ledger.records().iter().map(|record| record.key).collect();
     let lines = home.sightings(&figures.ledger, &keys);
-    let others =
-        Variant::ALL.map(|variant| (variant, variant.count(&lines, figures, foreign.dimension)));
+    let others = Variant::ALL.map(|variant| (variant, variant.count(&lines, figures, &periods)));
     let keys: std::collections::BTreeSet<&(String, String)> =
         ours.keys().chain(foreign.rows.keys()).collect();
     let sum = |rows: &ByPeriod, model: &str| {
@@ -70,12 +89,11 @@ pub(super) fn compare(
     let mut found = Vec::new();
     for key in &keys {
         let (mine, theirs) = (at(&ours, key), at(&foreign.rows, key));
-        let is_same_cost = (mine.cost - theirs.cost).abs() <= 1e-6 * mine.cost.max(1.0);
-        if mine.tokens == theirs.tokens && is_same_cost {
+        if mine.tokens == theirs.tokens && is_same_cost(mine.cost, theirs.cost) {
             continue;
         }
         let why = if mine.tokens == theirs.tokens {
-            why_cost(figures, foreign.dimension, key, theirs)
+            why_cost(figures, &periods, key, theirs)
         } else if let Some((variant, _)) =
             others.iter().find(|(_, rows)| at(rows, key).tokens == theirs.tokens)
         {
@@ -83,7 +101,7 @@ pub(super) fn compare(
         } else if sum(&ours, &key.1) == sum(&foreign.rows, &key.1) {
             match foreign.dimension {
                 Dimension::Session => {
-                    "the same sum over all rows: it counts copies or subagents for other sessions"
+                    "the same sum over all rows: it counts copies for other sessions"
                 }
                 _ => "the same sum over all rows: it puts messages into other periods (time zone)",
             }
@@ -110,33 +128,53 @@ fn add(a: Tokens, b: Tokens) -> Tokens {
     std::array::from_fn(|place| a[place] + b[place])
 }
 
+/// Amounts of other programs are rounded.
+fn is_same_cost(mine: f64, theirs: f64) -> bool {
+    (mine - theirs).abs() <= 1e-6 * mine.max(1.0)
+}
+
 /// Why the same tokens have another price.
 fn why_cost(
     figures: &Figures,
-    dimension: Dimension,
+    periods: &Periods,
     key: &(String, String),
     theirs: Said,
 ) -> &'static str {
-    if !figures.prices.knows(&key.1) {
-        return "unknown model: recto does not guess a price";
+    let ledger = &figures.ledger;
+    let of_period = || {
+        let records = ledger.records().iter();
+        let records = records.filter(|record| figures.selection.holds(ledger, record));
+        records.filter(|record| periods.key(figures, record) == *key)
+    };
+    let amount = |record: &Record| {
+        let model = record.model.map(|model| ledger.name(model));
+        let amount = figures.prices.amount(model, record).ok()?;
+        Some((amount.total.pico(), amount.is_long))
+    };
+    if of_period().any(|record| amount(record).is_none()) {
+        return "unknown price: recto does not guess one";
     }
     if theirs.has_no_price || theirs.cost == 0.0 {
         return "unknown model: it has no price for this one and counts it as free";
     }
-    let at_5m = counted(figures, dimension, |record| {
+    let at_5m = counted(figures, periods, |record| {
         let mut record = record.clone();
         record.counts.write_5m += std::mem::take(&mut record.counts.write_1h);
         Some(record)
     });
-    if (at(&at_5m, key).cost - theirs.cost).abs() <= 1e-6 * theirs.cost.max(1.0) {
+    if is_same_cost(at(&at_5m, key).cost, theirs.cost) {
         return "1-hour cache writes: it takes the price of five minutes";
     }
-    let ledger = &figures.ledger;
-    let has_long = ledger.records().iter().any(|record| {
-        let model = record.model.map(|model| ledger.name(model));
-        figures.prices.amount(model, record).is_ok_and(|amount| amount.is_long)
-            && period(figures, dimension, record) == *key
-    });
+    let mut models: BTreeMap<_, u128> = BTreeMap::new();
+    for record in of_period() {
+        *models.entry(record.model).or_default() += amount(record).map_or(0, |(pico, _)| pico);
+    }
+    let all: u128 = models.values().sum();
+    let without = |one: &u128| (all - one) as f64 / 1e12;
+    if models.len() > 1 && models.values().any(|one| is_same_cost(without(one), theirs.cost)) {
+        return "unknown model: it has no price for one of them and counts it as free";
+    }
+    let has_long = of_period().any(|record| amount(record).is_some_and(|(_, is_long)| is_long));
     if has_long {
         return "long context: recto takes its prices for the whole message, it does not";
     }
@@ -146,6 +184,7 @@ fn why_cost(
 /// Other ways to count, which tools are known to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
+    AgentsApart,
     FirstLine,
     EveryLine,
     CopiesToo,
@@ -153,11 +192,17 @@ enum Variant {
 }
 
 impl Variant {
-    const ALL: [Variant; 4] =
-        [Variant::FirstLine, Variant::EveryLine, Variant::CopiesToo, Variant::NoSubagents];
+    const ALL: [Variant; 5] = [
+        Variant::AgentsApart,
+        Variant::FirstLine,
+        Variant::EveryLine,
+        Variant::CopiesToo,
+        Variant::NoSubagents,
+    ];
 
     fn words(self) -> &'static str {
         match self {
+            Variant::AgentsApart => "subagents: it takes logs beside the main logs for sessions",
             Variant::FirstLine => {
                 "dedup: it takes the first line of a message, which has placeholders"
             }
@@ -167,11 +212,19 @@ impl Variant {
         }
     }
 
-    fn count(self, lines: &[Sighting], figures: &Figures, dimension: Dimension) -> ByPeriod {
-        if self == Variant::NoSubagents {
-            return counted(figures, dimension, |record| {
-                figures.ledger.agent_of(record).is_none().then(|| record.clone())
-            });
+    fn count(self, lines: &[Sighting], figures: &Figures, periods: &Periods) -> ByPeriod {
+        match self {
+            Variant::AgentsApart => {
+                let blocks = periods.blocks.clone();
+                let apart = Periods { agents_apart: true, blocks, ..*periods };
+                return counted(figures, &apart, |record| Some(record.clone()));
+            }
+            Variant::NoSubagents => {
+                return counted(figures, periods, |record| {
+                    figures.ledger.agent_of(record).is_none().then(|| record.clone())
+                });
+            }
+            Variant::FirstLine | Variant::EveryLine | Variant::CopiesToo => {}
         }
         let records: HashMap<u128, &Record> =
             figures.ledger.records().iter().map(|record| (record.key, record)).collect();
@@ -182,12 +235,12 @@ impl Variant {
             let (is_counted, counts) = match self {
                 Variant::EveryLine => (true, line.counts),
                 Variant::FirstLine => (seen.insert((line.key, 0)), line.counts),
-                Variant::CopiesToo | Variant::NoSubagents => {
+                Variant::CopiesToo | Variant::NoSubagents | Variant::AgentsApart => {
                     (seen.insert((line.key, line.file)), record.counts)
                 }
             };
             if is_counted && figures.selection.holds(&figures.ledger, record) {
-                let said = all.entry(period(figures, dimension, record)).or_default();
+                let said = all.entry(periods.key(figures, record)).or_default();
                 said.tokens = add(said.tokens, tokens(&counts));
             }
         }
@@ -195,8 +248,8 @@ impl Variant {
     }
 }
 
-fn ours(figures: &Figures, dimension: Dimension) -> ByPeriod {
-    counted(figures, dimension, |record| Some(record.clone()))
+fn ours(figures: &Figures, periods: &Periods) -> ByPeriod {
+    counted(figures, periods, |record| Some(record.clone()))
 }
 
 fn tokens(counts: &Counts) -> Tokens {
@@ -211,7 +264,7 @@ fn tokens(counts: &Counts) -> Tokens {
 /// The messages that are meant, changed or left out, by period and model.
 fn counted(
     figures: &Figures,
-    dimension: Dimension,
+    periods: &Periods,
     change: impl Fn(&Record) -> Option<Record>,
 ) -> ByPeriod {
     let ledger = &figures.ledger;
@@ -223,7 +276,7 @@ fn counted(
         let Some(record) = change(record) else { continue };
         let model = record.model.map(|model| ledger.name(model));
         let cost = figures.prices.amount(model, &record).map_or(0, |amount| amount.total.pico());
-        let sum = exact.entry(period(figures, dimension, &record)).or_default();
+        let sum = exact.entry(periods.key(figures, &record)).or_default();
         *sum = (add(sum.0, tokens(&record.counts)), sum.1 + cost);
     }
     let said = |(tokens, pico): (Tokens, u128)| Said {
@@ -234,34 +287,77 @@ fn counted(
     exact.into_iter().map(|(key, sum)| (key, said(sum))).collect()
 }
 
-/// The period and the model that a record counts for.
-fn period(figures: &Figures, dimension: Dimension, record: &Record) -> (String, String) {
-    let ledger = &figures.ledger;
-    let model = record.model.map_or("unknown", |model| ledger.name(model)).to_owned();
-    // Sonnet and others are told apart by the way in which they were sent.
-    let fast = if record.flags.has(RecordFlags::FAST) { "-fast" } else { "" };
-    let format = match dimension {
-        Dimension::Month => "%Y-%m",
-        Dimension::Session => {
-            let session = ledger.session_of(record).map_or("unknown", |id| ledger.name(id));
-            return (session.to_owned(), model + fast);
+impl Periods {
+    fn of(foreign: &Foreign, figures: &Figures) -> Periods {
+        let blocks = match foreign.dimension {
+            Dimension::Block => {
+                let times = figures.ledger.records().iter().filter_map(Record::time);
+                billing_blocks(times.collect())
+            }
+            _ => Vec::new(),
+        };
+        // Weeks begin where the report says: with which day is an option of ccusage.
+        let dates = foreign.rows.keys().filter_map(|(period, _)| period.parse::<Date>().ok());
+        let first_day = dates.map(Date::weekday).next().unwrap_or(Weekday::Monday);
+        Periods { dimension: foreign.dimension, blocks, first_day, agents_apart: false }
+    }
+
+    /// The period and the model that a record counts for.
+    fn key(&self, figures: &Figures, record: &Record) -> (String, String) {
+        let ledger = &figures.ledger;
+        let model = record.model.map_or("unknown", |model| ledger.name(model)).to_owned();
+        // The same model is told apart by the way in which it was sent.
+        let fast = if record.flags.has(RecordFlags::FAST) { "-fast" } else { "" };
+        let model = match self.dimension {
+            Dimension::Block => ALL_MODELS.to_owned(),
+            _ => model + fast,
+        };
+        let period = match self.dimension {
+            Dimension::Session => match self.own_session(figures, record) {
+                Some(agent) => Some(agent),
+                None => ledger.session_of(record).map(|id| ledger.name(id).to_owned()),
+            },
+            _ => record.time().and_then(|time| self.at(figures, time)),
+        };
+        (period.unwrap_or_else(|| "unknown".to_owned()), model)
+    }
+
+    /// The name of a subagent's log, where such a log is taken for a session.
+    fn own_session(&self, figures: &Figures, record: &Record) -> Option<String> {
+        let file = figures.ledger.file_of(record);
+        let agent = file.agent.as_deref().filter(|_| self.agents_apart)?;
+        let folder = Path::new(&file.path).parent()?;
+        (!folder.ends_with("subagents")).then(|| format!("agent-{agent}"))
+    }
+
+    fn at(&self, figures: &Figures, time: Timestamp) -> Option<String> {
+        let local = figures.zone.to_datetime(time);
+        match self.dimension {
+            Dimension::Block => {
+                let after = self.blocks.partition_point(|block| block.start <= time);
+                Some(self.blocks.get(after.checked_sub(1)?)?.start.to_string())
+            }
+            Dimension::Week => {
+                let days = local.weekday().since(self.first_day);
+                let back = jiff::Span::new().try_days(days).ok()?;
+                Some(local.date().checked_sub(back).ok()?.to_string())
+            }
+            Dimension::Month => Some(local.strftime("%Y-%m").to_string()),
+            _ => Some(local.date().to_string()),
         }
-        _ => "%Y-%m-%d",
-    };
-    let time = record.time().map(|time| figures.zone.to_datetime(time));
-    let period =
-        time.map_or_else(|| "unknown".to_owned(), |time| time.strftime(format).to_string());
-    (period, model + fast)
+    }
 }
 
-/// Reads a report: `daily`, `monthly` or `session`, of any version.
+/// Reads a report: `daily`, `weekly`, `monthly`, `session` or `blocks`, of any version.
 fn read(file: &Path) -> Result<Foreign, CommandError> {
     let bad = |why: &str| {
         CommandError::user(
             "bad-report",
             format!("{} is no report of ccusage: {why}", file.display()),
         )
-        .with_hint("`ccusage daily --json`, `monthly` and `session` are understood")
+        .with_hint(
+            "`ccusage daily --json`, `weekly`, `monthly`, `session` and `blocks` are understood",
+        )
     };
     let bytes = if file == Path::new("-") {
         let mut bytes = Vec::new();
@@ -273,31 +369,58 @@ fn read(file: &Path) -> Result<Foreign, CommandError> {
     let value = Value::parse(&bytes).map_err(|error| bad(&error.to_string()))?;
     let lists = [
         ("daily", Dimension::Day),
+        ("weekly", Dimension::Week),
         ("monthly", Dimension::Month),
         ("session", Dimension::Session),
         ("sessions", Dimension::Session),
+        ("blocks", Dimension::Block),
     ];
     let found = lists.iter().find_map(|(name, dimension)| Some((value.get(name)?, *dimension)));
     let (list, dimension) = found.ok_or_else(|| bad("it has no list of rows"))?;
     let mut rows = ByPeriod::new();
     for row in list.elements() {
-        let names = ["period", "date", "month", "sessionId"];
-        let period = names
-            .iter()
-            .find_map(|name| row.str(name))
-            .ok_or_else(|| bad("a row has no period"))?;
-        let models = row.get("modelBreakdowns").ok_or_else(|| bad("a row has no models"))?;
-        for model in models.elements() {
-            let number = |name| model.get(name).and_then(Value::as_u64).unwrap_or(0);
-            let name = model.str("modelName").ok_or_else(|| bad("a model has no name"))?;
-            let said = rows.entry((period.to_string(), name.into_owned())).or_default();
-            let names = ["inputTokens", "outputTokens", "cacheCreationTokens", "cacheReadTokens"];
-            said.tokens = add(said.tokens, names.map(number));
-            said.cost += model.get("cost").and_then(Value::as_f64).unwrap_or(0.0);
-            said.has_no_price |= model.get("missingPricing").and_then(Value::as_bool) == Some(true);
+        match dimension {
+            Dimension::Block => read_block(row, &mut rows),
+            _ => read_row(row, &mut rows),
         }
+        .map_err(bad)?;
     }
     Ok(Foreign { dimension, rows })
+}
+
+/// Reads a row with a part for each model.
+fn read_row(row: Value<'_>, rows: &mut ByPeriod) -> Result<(), &'static str> {
+    let names = ["period", "date", "week", "month", "sessionId"];
+    let period = names.iter().find_map(|name| row.str(name)).ok_or("a row has no period")?;
+    let models = row.get("modelBreakdowns").ok_or("a row has no models")?;
+    for model in models.elements() {
+        let name = model.str("modelName").ok_or("a model has no name")?;
+        let said = rows.entry((period.to_string(), name.into_owned())).or_default();
+        let names = ["inputTokens", "outputTokens", "cacheCreationTokens", "cacheReadTokens"];
+        said.tokens = add(said.tokens, names.map(|name| number(model, name)));
+        said.cost += model.get("cost").and_then(Value::as_f64).unwrap_or(0.0);
+        said.has_no_price |= model.get("missingPricing").and_then(Value::as_bool) == Some(true);
+    }
+    Ok(())
+}
+
+/// Reads a window. Those in which nothing happened are rows too.
+fn read_block(row: Value<'_>, rows: &mut ByPeriod) -> Result<(), &'static str> {
+    if row.get("isGap").and_then(Value::as_bool) == Some(true) {
+        return Ok(());
+    }
+    let start = row.str("startTime").and_then(|start| start.parse::<Timestamp>().ok());
+    let start = start.ok_or("a window has no start")?;
+    let counts = row.get("tokenCounts").ok_or("a window has no counts")?;
+    let said = rows.entry((start.to_string(), ALL_MODELS.to_owned())).or_default();
+    let names = ["inputTokens", "outputTokens", "cacheCreationInputTokens", "cacheReadInputTokens"];
+    said.tokens = add(said.tokens, names.map(|name| number(counts, name)));
+    said.cost += row.get("costUSD").and_then(Value::as_f64).unwrap_or(0.0);
+    Ok(())
+}
+
+fn number(value: Value<'_>, name: &str) -> u64 {
+    value.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
 
 type Difference<'a> = (&'a (String, String), Said, Said, &'static str);

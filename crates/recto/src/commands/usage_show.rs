@@ -158,10 +158,15 @@ fn reconciled(helpers: Option<&Helpers>, output: &mut Output) -> Result<(), Comm
     );
     if helpers.tokens() > 0 {
         let tokens = plural(helpers.tokens(), "token");
-        text += &format!(" {tokens} only it has: helpers, such as those that write titles.");
+        text += &format!(
+            " {tokens} only it has: helpers, such as those that write titles, and tries that failed."
+        );
     }
     if helpers.uncounted > 0 {
-        text += &format!(" {} it does not have.", plural(helpers.uncounted, "token"));
+        let tokens = plural(helpers.uncounted, "token");
+        text += &format!(
+            " {tokens} it does not have: answers that were broken off, or came after its last count."
+        );
     }
     output.line("")?;
     output.line(&text)
