@@ -38,7 +38,7 @@ use crate::text::plural;
 /// as it is.
 ///
 /// The first search makes an index in the cache directory; the next ones fold in
-/// what is new. Of long results the first 16 KB are found.
+/// what is new. Of long results the first 64 KB are found.
 ///
 /// Examples:
 ///   recto find borrow checker
@@ -49,7 +49,7 @@ use crate::text::plural;
 #[command(verbatim_doc_comment)]
 pub(crate) struct FindArgs {
     /// What to look for
-    #[arg(required = true, value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// Show at most this many hits; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
