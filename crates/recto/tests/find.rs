@@ -47,7 +47,7 @@ fn filters_and_fields_choose_among_the_sessions() {
     assert!(all >= 4, "{all}");
     let docs = count(&["parser", "project:docs"]);
     assert_eq!(docs, 2);
-    assert_eq!(count(&["parser", "-project:docs"]), all - docs);
+    assert_eq!(count(&["parser -project:docs"]), all - docs);
     assert_eq!(count(&["parser", "--project", "/home/dev/docs"]), docs);
     assert_eq!(count(&["parser", "--branch", "fix/parser"]), all - docs);
     assert_eq!(count(&["parser", "branch:fix/parser", "role:user"]), 1);

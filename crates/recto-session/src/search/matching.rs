@@ -25,7 +25,7 @@ use super::tokens::tokens;
 
 /// How much of a tool's result, and of a text of the client, can be searched by
 /// words, in bytes. The rest is found by expressions, straight in the log.
-pub const MOST_OF_RESULT: usize = 16 * 1024;
+pub const MOST_OF_RESULT: usize = 64 * 1024;
 
 /// The tokens of a document. Each column has a space before and after each token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What can be searched of a log, and what a query means.
 //!
 //! [`Extractor`] gives the searchable texts of a log line by line, as
-//! [`Document`]s. [`tokens`] cuts a text into the tokens that are compared, and
+//! [`Document`]s. [`tokens()`] cuts a text into the tokens that are compared, and
 //! [`Query`] is what a user typed. An index and a plain scan use the same three,
 //! so that both give the same answers. [`Expression`] is a regular expression instead. `docs/concepts/search.md` tells users what
 //! is cut where.

@@ -20,7 +20,13 @@ pub(crate) struct Calls(VecDeque<Call>);
 const MOST_CALLS: usize = 256;
 
 impl Calls {
-    pub(crate) fn add(&mut self, call: Call) {
+    pub(crate) fn add(&mut self, mut call: Call) {
+        // What separates in the text of a state cannot be part of it.
+        for field in [&mut call.id, &mut call.tool, &mut call.path] {
+            if field.contains(['\t', '\n', '\r']) {
+                *field = field.replace(['\t', '\n', '\r'], " ");
+            }
+        }
         if self.0.len() == MOST_CALLS {
             self.0.pop_front();
         }
@@ -62,8 +68,7 @@ impl State {
     pub fn encode(&self) -> String {
         let mut text = String::new();
         for Call { id, tool, path } in &self.calls.0 {
-            let clean = |text: &str| text.replace(['\t', '\n'], " ");
-            text.push_str(&format!("c\t{}\t{}\t{}\n", clean(id), clean(tool), clean(path)));
+            text.push_str(&format!("c\t{id}\t{tool}\t{path}\n"));
         }
         for (place, title) in self.titles.iter().enumerate().filter(|(_, title)| **title != 0) {
             text.push_str(&format!("t\t{place}\t{title}\t\n"));
@@ -119,6 +124,7 @@ mod tests {
         let call = |id: &str| Call { id: id.into(), tool: "Read".into(), path: "/a b/c".into() };
         state.calls.add(call("one"));
         state.calls.add(call("two"));
+        state.calls.add(Call { path: "/a\tb\r\nc".into(), ..call("three") });
         for is_taken in [false, true] {
             state.pending.push(PendingLine { offset: 9, number: 2, length: 100, is_taken });
         }

@@ -28,7 +28,7 @@ use crate::target;
 /// as it is.
 ///
 /// The first search makes an index in the cache directory; the next ones fold in
-/// what is new. Of long results the first 16 KB are found.
+/// what is new. Of long results the first 64 KB are found.
 ///
 /// Examples:
 ///   recto find borrow checker
