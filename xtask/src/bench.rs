@@ -22,6 +22,7 @@ mod homes;
 mod measure;
 mod others;
 mod report;
+mod search;
 mod totals;
 
 use std::ffi::OsString;
@@ -44,6 +45,7 @@ use homes::Homes;
 use measure::Case;
 use measure::Group;
 use others::Other;
+use search::Search;
 
 const USAGE: &str = "usage: cargo xtask bench [totals] [--mb N] [--quick] [--write]";
 
@@ -108,6 +110,14 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     heading("commands");
     let mut groups = groups(&homes, &others, &plan);
     measure::run(&mut groups, plan.rounds, &folder);
+    heading("search");
+    for (name, home) in [("old clients", &homes.old), ("new client", &homes.new)] {
+        let title = format!("search in {} MB of logs, {name}", plan.megabytes);
+        let mut search = Search::prepare(title, home, &folder)?;
+        measure::run(std::slice::from_mut(&mut search.group), plan.rounds, &folder);
+        search.finish()?;
+        groups.push(search.group);
+    }
 
     let has_ccusage = others.iter().any(|other| other.is_ready("ccusage"));
     let mut text = report::render(&decoder, &groups, &plan, has_ccusage);

@@ -24,6 +24,8 @@ pub(super) struct Group {
     pub(super) title: String,
     pub(super) home: PathBuf,
     pub(super) cases: Vec<Case>,
+    /// What the table does not say.
+    pub(super) remarks: Vec<String>,
 }
 
 /// One command and what was measured of it.
@@ -37,6 +39,8 @@ pub(super) struct Case {
     pub(super) bytes: Option<u64>,
     /// Whether the logs are read from the disk each time.
     cold: bool,
+    /// Whether one run is enough, because it takes long.
+    once: bool,
     /// The largest exit code that is an answer and no failure.
     worst_answer: i32,
     samples: Vec<Sample>,
@@ -56,7 +60,7 @@ pub(super) struct Sample {
 
 impl Group {
     pub(super) fn new(title: String, home: &Path) -> Group {
-        Group { title, home: home.to_owned(), cases: Vec::new() }
+        Group { title, home: home.to_owned(), cases: Vec::new(), remarks: Vec::new() }
     }
 
     pub(super) fn has_failures(&self) -> bool {
@@ -73,6 +77,7 @@ impl Case {
             first_lines: None,
             bytes: None,
             cold: false,
+            once: false,
             worst_answer: 0,
             samples: Vec::new(),
             failure: None,
@@ -100,6 +105,12 @@ impl Case {
     /// The system forgets the logs before each run.
     pub(super) fn read_from_the_disk(mut self) -> Case {
         self.cold = true;
+        self
+    }
+
+    /// Runs in the first round only: it takes long.
+    pub(super) fn only_once(mut self) -> Case {
+        self.once = true;
         self
     }
 
@@ -195,7 +206,8 @@ pub(super) fn run(groups: &mut [Group], rounds: usize, folder: &Path) {
         for group in &mut *groups {
             for case in group.cases.iter_mut().filter(|case| case.failure.is_none()) {
                 let outcome = match round {
-                    0 => case.try_out(&group.home, folder),
+                    0 if !case.once => case.try_out(&group.home, folder),
+                    1.. if case.once => continue,
                     _ => case.measure(&group.home, folder).map(|sample| case.samples.push(sample)),
                 };
                 if let Err(error) = outcome {

@@ -112,10 +112,10 @@ const LEFT_OUT: &[(Package, &str)] = &[
     (pypi("claude-usage-tracker", "0.4.1"), "asks the service, not the logs"),
     (pypi("ccburn", "0.8.0"), "asks the service, not the logs"),
     (pypi("claude-meter", "0.2.0"), "asks the service, not the logs"),
-    (crates("ccstat", "0.6.2"), "has to be compiled, which was not tried"),
-    (crates("claudelytics", "0.6.4"), "has to be compiled, which was not tried"),
-    (crates("claudex", "0.15.1"), "has to be compiled, which was not tried"),
-    (crates("vibe_coding_tracker", "2.2.2"), "has to be compiled, which was not tried"),
+    (crates("ccstat", "0.6.2"), "has to be compiled for many minutes; not measured"),
+    (crates("claudelytics", "0.6.4"), "has to be compiled for many minutes; not measured"),
+    (crates("claudex", "0.15.1"), "has to be compiled for many minutes; not measured"),
+    (crates("vibe_coding_tracker", "2.2.2"), "has to be compiled for many minutes; not measured"),
     (pypi("sniffly", "0.1.5"), "is a server with a page; it has no report on the command line"),
 ];
 
@@ -241,7 +241,7 @@ pub(super) fn render(others: &[Other]) -> String {
         let from = match package.registry {
             Registry::Npm => "npm",
             Registry::PyPi => "PyPI",
-            Registry::Crates => "crates.io",
+            Registry::Crates => "Cargo",
         };
         let _ = writeln!(text, "| {} | {} | {from} | {remark} |", package.name, package.version);
     };

@@ -51,7 +51,11 @@ fn render_group(text: &mut String, group: &Group) {
             true => format!(" {} |", speed(case).unwrap_or_default()),
             false => String::new(),
         };
-        let _ = writeln!(text, "| `{}` | {row} |{speed}", case.label);
+        let label = case.label.replace('|', "\\|");
+        let _ = writeln!(text, "| `{label}` | {row} |{speed}");
+    }
+    for (number, remark) in group.remarks.iter().enumerate() {
+        let _ = writeln!(text, "{}{remark}", if number == 0 { "\n" } else { "" });
     }
 }
 
