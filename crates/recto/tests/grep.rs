@@ -7,9 +7,20 @@ use crate::support::TestHome;
 #[test]
 fn matches_are_shown_as_hits_of_sessions() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["grep", r"pars\w+", "-n", "2"]).shown(), @"");
-    assert_snapshot!(test.run(&["grep", "-i", "PARSER", "-n", "1", "--json"]).shown(), @"");
-    assert_snapshot!(test.run(&["grep", "no such text"]).shown(), @"");
+    assert_snapshot!(test.run(&["grep", r"pars\w+", "-n", "2"]).shown(), @"
+    Repair the parser
+    3f2a1b4c · /home/dev/app · fix/parser
+    1  title  2026-11-16 08:00:19 · turn 4
+       Repair the parser
+    2  summary  2026-11-16 08:00:16 · turn 3
+       We repaired the parser.
+    --- stderr
+    2 of 5 hits in 3 logs; --limit 0 shows all
+    --- exit 0
+    ");
+    assert_snapshot!(test.run(&["grep", "no such text"]).shown(), @"--- exit 1");
+    let by_words = test.run(&["find", "parser", "--json"]);
+    assert_eq!(test.run(&["grep", "-i", "PARSER", "--json"]).shown(), by_words.shown());
 }
 
 #[test]
@@ -37,8 +48,19 @@ fn words_find_and_expressions_match_in_the_same_texts() {
 #[test]
 fn what_cannot_be_read_is_told_with_a_hint() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["grep", "a("]).shown(), @"");
-    assert_snapshot!(test.run(&["grep", ""]).shown(), @"");
-    assert_snapshot!(test.run(&["grep", "a", "--where", "\"open"]).shown(), @"");
+    assert_snapshot!(test.run(&["grep", "a("]).shown(), @"
+    --- stderr
+    error: the pattern cannot be read: regex parse error: a( ^ error: unclosed group
+    hint: -F looks for it as a plain text
+    --- exit 2
+    ");
+    assert_snapshot!(test.run(&["grep", ""]).shown(), @"
+    --- stderr
+    error: the pattern is empty
+    hint: recto show SESSION shows all of a session
+    --- exit 2
+    ");
+    let query = test.run(&["find", "\"open"]);
+    assert_eq!(test.run(&["grep", "a", "--where", "\"open"]).shown(), query.shown());
     assert_eq!(test.run(&["grep", "-F", "a("]).code, 1);
 }
