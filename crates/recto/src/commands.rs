@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod anonymize;
 pub(crate) mod blame;
 pub(crate) mod branches;
+pub(crate) mod browse;
 pub(crate) mod check;
 pub(crate) mod check_health;
 pub(crate) mod clone;
@@ -79,7 +80,11 @@ pub(crate) fn run(
     }
     let home = open_home(&cli.global, environment)?;
     match &cli.command {
+        None if browse::is_possible(environment, output) => {
+            browse::open(&home, environment, output, String::new())
+        }
         None => overview::cmd_overview(&home, environment, output),
+        Some(Command::Browse(args)) => browse::cmd_browse(&home, environment, output, args),
         Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
         Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
         Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
