@@ -2,7 +2,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `list`, `reader`, `table_page`, `overlay` | what is shown and what keys do; no input and output |
+//! | `state`, `list`, `fitting`, `reader`, `table_page`, `overlay` | what is shown and what keys do; no input and output |
 //! | `view`, `layout`, `theme`, `keys` | the screen, from the state alone |
 //! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
 //! | `terminal` | the terminal, and how it is given back |
@@ -12,6 +12,7 @@
 //! done. Nothing here waits for a file.
 
 mod document;
+mod fitting;
 mod jobs;
 mod keys;
 mod layout;
@@ -63,13 +64,15 @@ pub(crate) struct Opening<'a> {
     pub(crate) home: &'a Home,
     pub(crate) environment: &'a Environment,
     pub(crate) has_colour: bool,
+    /// Whether the home was named on the command line, which the client cannot know.
+    pub(crate) names_home: bool,
     /// What is typed already.
     pub(crate) filter: String,
 }
 
 /// Opens the browser, and comes back when it is left.
 pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
-    let Opening { home, environment, has_colour, filter } = opening;
+    let Opening { home, environment, has_colour, names_home, filter } = opening;
     let place = Place {
         home: Arc::new(home.clone()),
         user_home: environment.user_home.clone(),
@@ -83,7 +86,8 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
     };
     let signals = Signals::watch()?;
     let workers = Workers::start(&place)?;
-    let client = Client { program: client.into(), home: home.root().to_owned() };
+    let home = names_home.then(|| home.root().to_owned());
+    let client = Client { program: client.into(), home };
     let screen = Screen::take()?;
     let browser = Browser::new(facts, screen.size()?, environment.now(), filter);
     let mut session = Running { screen, browser, workers, signals, client };
@@ -101,7 +105,8 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
 /// The real client.
 struct Client {
     program: OsString,
-    home: PathBuf,
+    /// The home, where it is not the one that the client would use by itself.
+    home: Option<PathBuf>,
 }
 
 impl Client {
@@ -111,12 +116,10 @@ impl Client {
         if !resume.directory.is_dir() {
             return Err(format!("{} is not there any more", resume.directory.display()));
         }
-        let ended = Command::new(&self.program)
-            .args(["--resume", &resume.id])
-            .current_dir(&resume.directory)
-            .env("CLAUDE_CONFIG_DIR", &self.home)
-            .status();
-        match ended {
+        let mut command = Command::new(&self.program);
+        command.args(["--resume", &resume.id]).current_dir(&resume.directory);
+        command.envs(self.home.iter().map(|home| ("CLAUDE_CONFIG_DIR", home)));
+        match command.status() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("{name} ended with {status}")),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

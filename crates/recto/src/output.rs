@@ -9,6 +9,7 @@ use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use anstyle::AnsiColor;
 use anstyle::Style;
@@ -130,14 +131,19 @@ fn unpaint(line: &str) -> Vec<Span> {
 
 /// The look that begins here, and the length of its codes.
 fn look_at(text: &str) -> Option<(Look, usize)> {
-    let codes = |look: Look| match look {
-        Look::Plain => Style::new().render_reset().to_string(),
-        _ => look.style().render().to_string(),
-    };
-    let fitting = Look::ALL.into_iter().map(|look| (look, codes(look)));
-    let fitting = fitting.filter(|(_, codes)| text.starts_with(codes.as_str()));
-    // Bold is also how bold and blue begins.
-    fitting.map(|(look, codes)| (look, codes.len())).max_by_key(|(_, length)| *length)
+    static CODES: LazyLock<Vec<(String, Look)>> = LazyLock::new(|| {
+        let codes = |look: Look| match look {
+            Look::Plain => anstyle::Reset.render().to_string(),
+            _ => look.style().render().to_string(),
+        };
+        let mut all: Vec<(String, Look)> =
+            Look::ALL.into_iter().map(|look| (codes(look), look)).collect();
+        // Bold is also how bold and blue begins.
+        all.sort_by_key(|(codes, _)| std::cmp::Reverse(codes.len()));
+        all
+    });
+    let (codes, look) = CODES.iter().find(|(codes, _)| text.starts_with(codes.as_str()))?;
+    Some((*look, codes.len()))
 }
 
 /// Where a command's output goes.

@@ -11,7 +11,7 @@ pub(super) struct ListLayout {
     pub(super) header: Rect,
     pub(super) input: Rect,
     pub(super) list: Rect,
-    /// The transcript, and the two lines above it.
+    /// The lines above the transcript, and the transcript.
     pub(super) preview: Option<(Rect, Rect)>,
     pub(super) status: Rect,
 }
@@ -29,7 +29,16 @@ fn rows(size: (u16, u16), from: u16, count: u16) -> Rect {
     Rect::new(0, from, size.0, count.min(size.1 - from))
 }
 
-pub(super) fn list(size: (u16, u16)) -> ListLayout {
+/// How the list shares the screen with the transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Share {
+    /// Titles are short.
+    Titles,
+    /// What was found needs room.
+    Hits,
+}
+
+pub(super) fn list(size: (u16, u16), share: Share) -> ListLayout {
     let (width, height) = size;
     let status = rows(size, height.saturating_sub(1), 1);
     // On a screen of a few lines, the list is what matters.
@@ -39,14 +48,19 @@ pub(super) fn list(size: (u16, u16)) -> ListLayout {
     if width < WIDE_ENOUGH {
         return ListLayout { header, input, list: body, preview: None, status };
     }
-    let left = (width * 2 / 5).clamp(30, 64);
+    let left = match share {
+        Share::Titles => (width * 2 / 5).clamp(30, 64),
+        Share::Hits => (width / 2).clamp(30, 90),
+    };
     let list = Rect::new(0, body.y, left, body.height);
     // The transcript begins beside the input, to the right of a rule.
     let (x, y) = (left + 2, input.y);
     let room = status.y.saturating_sub(y);
+    // On a low screen, the blank line below the facts gives way.
+    let lines = if height > 14 { 3 } else { 2 };
     // The last column is for the scroll bar.
-    let head = Rect::new(x, y, width - x - 1, room.min(2));
-    let text = Rect::new(x, head.bottom(), width - x - 1, room.saturating_sub(2));
+    let head = Rect::new(x, y, width - x - 1, room.min(lines));
+    let text = Rect::new(x, head.bottom(), width - x - 1, room.saturating_sub(lines));
     let input = Rect { width: left, ..input };
     ListLayout { header, input, list, preview: Some((head, text)), status }
 }
@@ -76,13 +90,17 @@ mod tests {
             for height in 0..50 {
                 let size = (width, height);
                 let screen = Rect::new(0, 0, width, height);
-                let layout = list(size);
-                let mut parts = vec![layout.header, layout.input, layout.list, layout.status];
-                if let Some((head, text)) = layout.preview {
-                    parts.extend([head, text]);
-                }
+                let parts = |share| {
+                    let layout = list(size, share);
+                    let mut parts = vec![layout.header, layout.input, layout.list, layout.status];
+                    if let Some((head, text)) = layout.preview {
+                        parts.extend([head, text]);
+                    }
+                    parts
+                };
                 let page = page(size);
-                for parts in [parts, vec![page.header, page.body, page.status]] {
+                let page = vec![page.header, page.body, page.status];
+                for parts in [parts(Share::Titles), parts(Share::Hits), page] {
                     for (at, part) in parts.iter().enumerate() {
                         assert_eq!(part.intersection(screen).area(), part.area(), "{size:?}");
                         for other in &parts[at + 1..] {

@@ -8,11 +8,8 @@ use crossterm::event::KeyEvent;
 use crossterm::event::KeyModifiers;
 use nucleo_matcher::Config;
 use nucleo_matcher::Matcher;
-use nucleo_matcher::Utf32Str;
-use nucleo_matcher::pattern::CaseMatching;
-use nucleo_matcher::pattern::Normalization;
-use nucleo_matcher::pattern::Pattern;
 
+use super::fitting::Fitter;
 use super::message::Entry;
 use super::message::Hit;
 use super::message::Listing;
@@ -179,26 +176,17 @@ impl List {
 
     /// Those that fit what was typed, the best first.
     fn rows_that_fit(&mut self) -> Vec<Row> {
-        let pattern = Pattern::parse(&self.filter, CaseMatching::Smart, Normalization::Smart);
-        let mut buffer = Vec::new();
-        let mut fitting: Vec<(u32, &Arc<Entry>)> = Vec::new();
+        let fitter = Fitter::new(&self.filter);
+        let mut fitting: Vec<(u32, Row)> = Vec::new();
         for entry in &self.entries {
-            let text = searchable(entry);
-            let score = pattern.score(Utf32Str::new(&text, &mut buffer), &mut self.matcher);
-            fitting.extend(score.map(|score| (score, entry)));
+            if let Some((score, places)) = fitter.fit(entry, &mut self.matcher) {
+                let row = Row::Session { entry: entry.clone(), fitting: places };
+                fitting.push((score, row));
+            }
         }
         // The sort is stable: of those that fit equally well, the newest is first.
         fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        let mut rows = Vec::new();
-        for (_, entry) in fitting {
-            let mut places = Vec::new();
-            let text = searchable(entry);
-            pattern.indices(Utf32Str::new(&text, &mut buffer), &mut self.matcher, &mut places);
-            let length = entry.title.chars().count() as u32;
-            places.retain(|place| *place < length);
-            rows.push(Row::Session { entry: entry.clone(), fitting: places });
-        }
-        rows
+        fitting.into_iter().map(|(_, row)| row).collect()
     }
 
     /// The hits below their sessions, in the order in which they were found.
@@ -441,9 +429,4 @@ impl List {
         }
         Ask::Preview
     }
-}
-
-/// What letters are compared with: the title before all else.
-fn searchable(entry: &Entry) -> String {
-    format!("{} {} {} {}", entry.title, entry.project, entry.branch, entry.id())
 }

@@ -19,6 +19,8 @@ use ratatui::layout::Rect;
 
 use super::document::Progress;
 use super::layout;
+use super::layout::ListLayout;
+use super::layout::Share;
 use super::list::Focus;
 use super::list::List;
 use super::list::Mode;
@@ -160,6 +162,14 @@ impl Browser {
         std::mem::take(&mut self.effects)
     }
 
+    pub(super) fn list_layout(&self) -> ListLayout {
+        let share = match self.list.mode {
+            Mode::Filter => Share::Titles,
+            Mode::Search => Share::Hits,
+        };
+        layout::list(self.size, share)
+    }
+
     /// Whether something is on its way from the workers.
     pub(super) fn is_waiting(&self) -> bool {
         let page_waits = match self.pages.last() {
@@ -239,7 +249,7 @@ impl Browser {
             }
             Some(Page::Table(table)) => within(body).map_or(Ask::Nothing, |row| table.click(row)),
             None => {
-                let layout = layout::list(self.size);
+                let layout = self.list_layout();
                 let preview = layout.preview.map_or(Rect::ZERO, |(head, text)| head.union(text));
                 if within(preview).is_some() {
                     if wheel == 0 {
@@ -384,7 +394,7 @@ impl Browser {
 
     /// Tells every part how large it is; what is wrapped for another width is read again.
     fn resize(&mut self) {
-        let layout = layout::list(self.size);
+        let layout = self.list_layout();
         self.list.resize(layout.list.height);
         if layout.preview.is_none() {
             self.list.focus = Focus::List;
@@ -407,7 +417,7 @@ impl Browser {
 
     /// Shows what is chosen beside the list.
     fn preview(&mut self) {
-        if layout::list(self.size).preview.is_none() {
+        if self.list_layout().preview.is_none() {
             return;
         }
         let Some((entry, hit)) = self.list.chosen() else {
@@ -460,6 +470,8 @@ impl Browser {
         self.list.begin_search(ticket);
         let words = self.list.words.clone();
         self.effects.push(Effect::Search(SearchRequest { ticket, words }));
+        // Between titles and hits, the list has another width.
+        self.resize();
         self.preview();
     }
 

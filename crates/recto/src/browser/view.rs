@@ -66,18 +66,20 @@ fn span(text: impl Into<String>, look: Look) -> Span {
 
 impl View<'_> {
     /// What there is to know about a log, on one line.
-    fn facts(&self, entry: &Entry) -> Vec<Span> {
-        let mut facts = vec![entry.short_id(), entry.project.clone()];
-        facts.extend([&entry.branch, &entry.model].map(String::clone));
-        facts.push(bytes(entry.bytes));
+    fn facts(&self, entry: &Entry, width: u16) -> Vec<Span> {
+        let mut facts = vec![entry.project.clone(), entry.branch.clone(), entry.model.clone()];
         let age = age(entry.modified, self.browser.now);
         facts.push(if age == "now" { age } else { format!("{age} ago") });
+        facts.extend([bytes(entry.bytes), entry.short_id()]);
         facts.retain(|fact| !fact.is_empty());
         let mut spans = Vec::new();
+        let mut room = usize::from(width);
         if let Some(live) = entry.live {
-            spans.push(span(format!("{}  ", live.mark), live.look));
+            let mark = format!("{}  ", live.mark);
+            room = room.saturating_sub(mark.width());
+            spans.push(span(mark, live.look));
         }
-        spans.push(span(facts.join(" · "), Look::Faint));
+        spans.push(span(fit(&facts.join(" · "), room), Look::Faint));
         spans
     }
 
@@ -87,16 +89,16 @@ impl View<'_> {
     }
 
     /// The lines above a page: what it shows, and facts about it.
-    fn page_header(&self, title: Vec<Span>, facts: &[Span], area: Rect, buffer: &mut Buffer) {
+    fn page_header(&self, title: &[Span], entry: &Entry, area: Rect, buffer: &mut Buffer) {
         let line = |row: u16| Rect {
             x: area.x + 1,
             y: area.y + row,
             width: area.width.saturating_sub(2),
             height: u16::from(row < area.height),
         };
-        self.theme.put(buffer, line(0), &title);
+        self.theme.put(buffer, line(0), title);
         if area.height > 2 {
-            self.theme.put(buffer, line(1), facts);
+            self.theme.put(buffer, line(1), &self.facts(entry, line(1).width));
             self.rule(buffer, Rect { y: area.y + 2, height: 1, ..area });
         }
     }
@@ -115,7 +117,7 @@ impl View<'_> {
         if entry.target.is_agent {
             title.insert(0, span("subagent  ", Look::Tool));
         }
-        self.page_header(title, &self.facts(entry), layout.header, buffer);
+        self.page_header(&title, entry, layout.header, buffer);
         self.document(reader, layout.body, buffer);
         if let Some(typed) = &reader.typed {
             return Some(self.find_line(reader, typed, layout.status, buffer));
@@ -208,11 +210,11 @@ impl View<'_> {
 
     fn table_page(&self, table: &TablePage, buffer: &mut Buffer) -> Option<Position> {
         let layout = layout::page(self.size);
-        let title = vec![
+        let title = [
             span(format!("{}  ", table.subject.heading()), Look::Tool),
             span(table.entry.title.clone(), Look::Strong),
         ];
-        self.page_header(title, &self.facts(&table.entry), layout.header, buffer);
+        self.page_header(&title, &table.entry, layout.header, buffer);
         let area = layout.body;
         let place = match &table.rows {
             None => {

@@ -10,7 +10,6 @@ use unicode_width::UnicodeWidthStr;
 use super::View;
 use super::list_keys;
 use super::span;
-use crate::browser::layout;
 use crate::browser::list::Focus;
 use crate::browser::list::Mode;
 use crate::browser::list::Row;
@@ -33,7 +32,7 @@ const ROOM_FOR_SIZE: u16 = 50;
 impl View<'_> {
     pub(super) fn list_page(&self, buffer: &mut Buffer) -> Option<Position> {
         let list = &self.browser.list;
-        let layout = layout::list(self.size);
+        let layout = self.browser.list_layout();
         self.list_header(layout.header, buffer);
         let cursor = self.input(layout.input, buffer);
         self.rows(layout.list, buffer);
@@ -205,9 +204,10 @@ impl View<'_> {
         let turn = hit.turn.map_or(String::new(), |turn| turn.to_string());
         let x = self.theme.put(buffer, inner, &[span(format!("{turn:>4} "), Look::Faint)]);
         let area = Rect { x, width: inner.right().saturating_sub(x), ..inner };
-        let text = fit(&hit.snippet, area.width.into());
+        let find = Find::new(self.browser.list.searched_words());
+        let text = fit(&around(&hit.snippet, &find, area.width.into()), area.width.into());
         self.theme.put(buffer, area, &[span(text.as_str(), Look::Plain)]);
-        for place in Find::new(self.browser.list.searched_words()).places(&text) {
+        for place in find.places(&text) {
             let columns = columns(&text, &place);
             let x = area.x + columns.start.min(usize::from(area.width)) as u16;
             let cell = Rect { x, width: columns.len() as u16, ..area }.intersection(area);
@@ -222,10 +222,22 @@ impl View<'_> {
         self.theme.put(buffer, head, &[span(title, Look::Strong)]);
         if head.height > 1 {
             let line = Rect { y: head.y + 1, height: 1, ..head };
-            self.theme.put(buffer, line, &self.facts(entry));
+            self.theme.put(buffer, line, &self.facts(entry, line.width));
         }
         self.document(preview, text, buffer);
     }
+}
+
+/// Cuts the beginning of a snippet, so that the first word can be seen in this width.
+fn around(snippet: &str, find: &Find, width: usize) -> String {
+    let Some(first) = find.places(snippet).into_iter().next() else { return snippet.to_owned() };
+    let before = columns(snippet, &first).start;
+    if before <= width / 3 {
+        return snippet.to_owned();
+    }
+    let kept: Vec<char> = snippet[..first.start].chars().rev().take(width / 4).collect();
+    let kept: String = kept.into_iter().rev().collect();
+    format!("…{kept}{}", &snippet[first.start..])
 }
 
 /// Cuts the beginning of a text.

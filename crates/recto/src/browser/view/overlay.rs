@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::View;
 use super::span;
+use crate::browser::document::fold;
 use crate::browser::keys;
 use crate::browser::overlay::FORMATS;
 use crate::browser::overlay::Overlay;
@@ -34,7 +35,10 @@ impl View<'_> {
                 let mut lines = Vec::new();
                 for (letter, name, text) in copies {
                     lines.push(choice(letter, name));
-                    lines.push(vec![span(format!("   {}", one_line(&text)), Look::Faint)]);
+                    // All of it is shown, for terminals that take no copy.
+                    let room = usize::from(self.size.0).saturating_sub(4);
+                    let text = vec![span(format!("   {}", one_line(&text)), Look::Faint)];
+                    lines.extend(fold(text, room));
                 }
                 self.question("Copy", &lines, buffer);
             }
@@ -139,7 +143,7 @@ fn help_lines() -> Vec<Vec<Span>> {
         }
         lines.push(vec![span(*heading, Look::Tool)]);
         for (key, what) in *keys {
-            lines.push(vec![span(format!("  {key:<14} "), Look::Strong), span(*what, Look::Plain)]);
+            lines.push(vec![span(format!("  {key:<15} "), Look::Strong), span(*what, Look::Plain)]);
         }
     }
     lines
