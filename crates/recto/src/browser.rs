@@ -214,3 +214,6 @@ impl Running {
         Ok(false)
     }
 }
+
+#[cfg(test)]
+mod browser_tests;

@@ -66,6 +66,11 @@ impl Document {
         self.turns.last().map_or(0, |(number, _)| *number)
     }
 
+    /// Where a turn begins.
+    pub(super) fn start_of(&self, turn: u32) -> Option<usize> {
+        self.turns.iter().find(|(number, _)| *number == turn).map(|(_, start)| *start)
+    }
+
     /// Where the next turn after a line begins.
     pub(super) fn next_turn(&self, line: usize) -> Option<usize> {
         self.turns.iter().map(|(_, start)| *start).find(|start| *start > line)

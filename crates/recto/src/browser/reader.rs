@@ -111,6 +111,9 @@ pub(super) struct Reader {
     pub(super) find: Find,
     /// What is being typed to look for.
     pub(super) typed: Option<String>,
+    /// The turn that the screen was moved to. In a short document it cannot be at the
+    /// top of the screen.
+    pub(super) chosen_turn: Option<u32>,
     /// The match that the screen was moved to.
     pub(super) current_match: Option<usize>,
     width: usize,
@@ -133,6 +136,7 @@ impl Reader {
             follows: keep == Keep::End,
             find: Find::default(),
             typed: None,
+            chosen_turn: None,
             current_match: None,
             width: 0,
             height: 0,
@@ -220,8 +224,13 @@ impl Reader {
 
     /// The turn that the screen is at.
     pub(super) fn turn(&self) -> Option<u32> {
+        if self.chosen_turn.is_some() {
+            return self.chosen_turn;
+        }
+        let is_at_end = self.top > 0 && self.top == self.last_top();
         // A heading in the upper part of the screen is what one reads.
-        let at = self.top + (self.height / 4).min(3);
+        let near = (self.height / 4).min(3);
+        let at = self.top + if is_at_end { self.height } else { near };
         self.document.turn_at(at).or_else(|| self.document.turn_at(self.top))
     }
 
@@ -263,6 +272,7 @@ impl Reader {
     /// Puts a line into the upper third of the screen.
     fn show(&mut self, line: usize) {
         self.follows = false;
+        self.chosen_turn = None;
         self.top = line.saturating_sub(self.height / 3).min(self.last_top());
     }
 
@@ -270,12 +280,32 @@ impl Reader {
         self.anchor = None;
         self.top = self.top.saturating_add_signed(lines).min(self.last_top());
         self.follows = lines > 0 && self.top == self.last_top();
+        self.chosen_turn = None;
     }
 
     fn go_to(&mut self, line: usize) {
         self.anchor = None;
         self.top = line.min(self.last_top());
         self.follows = false;
+        self.chosen_turn = None;
+    }
+
+    /// Goes to the turn after the one on the screen, or to the one before it.
+    fn go_to_turn(&mut self, forward: bool) {
+        let known = self.chosen_turn.and_then(|turn| self.document.start_of(turn));
+        let from = known.unwrap_or(self.top);
+        let place = match forward {
+            true => self.document.next_turn(from),
+            false => self.document.turn_before(from),
+        };
+        match place {
+            Some(line) => {
+                self.go_to(line);
+                self.chosen_turn = self.document.turn_at(line);
+            }
+            None if forward => self.scroll(isize::MAX),
+            None => self.go_to(0),
+        }
     }
 
     /// Goes to a line of the log.
@@ -367,16 +397,12 @@ impl Reader {
             KeyCode::PageUp | KeyCode::Char('b') => self.scroll(-page),
             KeyCode::Home | KeyCode::Char('g') => self.go_to(0),
             KeyCode::End | KeyCode::Char('G') => {
+                self.chosen_turn = None;
                 self.anchor = Some(Anchor::End);
                 self.settle();
             }
-            KeyCode::Char(']' | 'l') | KeyCode::Right => match self.document.next_turn(self.top) {
-                Some(line) => self.go_to(line),
-                None => self.scroll(isize::MAX),
-            },
-            KeyCode::Char('[' | 'h') | KeyCode::Left => {
-                self.go_to(self.document.turn_before(self.top).unwrap_or(0));
-            }
+            KeyCode::Char(']' | 'l') | KeyCode::Right => self.go_to_turn(true),
+            KeyCode::Char('[' | 'h') | KeyCode::Left => self.go_to_turn(false),
             _ => return false,
         }
         true

@@ -311,6 +311,10 @@ impl Browser {
         if waits {
             self.read_again();
         }
+        // What was chosen may be gone meanwhile.
+        if self.pages.is_empty() {
+            self.preview();
+        }
     }
 
     /// Reads the document on the screen again, and comes back to the same place.

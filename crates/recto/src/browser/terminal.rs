@@ -64,7 +64,9 @@ impl Screen {
 
     /// Forgets what the terminal shows, so that everything is drawn again.
     pub(super) fn redraw(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // To clear it would ask the terminal where its cursor is, and wait for the answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())
     }
 
     /// Puts a text into the clipboard of the terminal, if it lets us.
@@ -205,5 +207,75 @@ pub(super) mod signals {
 
     pub(crate) fn stop() -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::process::Command;
+
+    use rustix::pty;
+    use rustix::termios;
+
+    use super::*;
+
+    /// Set for the process that panics.
+    const PANICS: &str = "RECTO_TEST_PANIC";
+
+    /// A worker panics, then the thread that has the screen.
+    fn panic_on_the_screen() {
+        let screen = Screen::take().unwrap();
+        let worker = thread::spawn(|| panic!("a worker has a bug"));
+        assert!(worker.join().is_err());
+        let told = worker_panic();
+        assert!(told.is_some_and(|told| told.contains("a worker has a bug")));
+        let size = screen.size().unwrap();
+        panic!("the screen of {} columns has a bug", size.0);
+    }
+
+    #[test]
+    fn a_panic_leaves_the_terminal_as_it_was() {
+        if std::env::var_os(PANICS).is_some() {
+            return panic_on_the_screen();
+        }
+        let ours = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
+        pty::grantpt(&ours).unwrap();
+        pty::unlockpt(&ours).unwrap();
+        let name = pty::ptsname(&ours, Vec::new()).unwrap();
+        let theirs = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let size = termios::Winsize { ws_row: 24, ws_col: 77, ws_xpixel: 0, ws_ypixel: 0 };
+        termios::tcsetwinsize(&theirs, size).unwrap();
+        let before = format!("{:?}", termios::tcgetattr(&theirs).unwrap());
+        let test = "browser::terminal::tests::a_panic_leaves_the_terminal_as_it_was";
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env(PANICS, "1")
+            .env("RUST_BACKTRACE", "0")
+            .stdin(theirs.try_clone().unwrap())
+            .stdout(theirs.try_clone().unwrap())
+            .stderr(theirs.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+        let reader = thread::spawn(move || {
+            let (mut ours, mut text, mut piece) = (File::from(ours), Vec::new(), [0; 4096]);
+            while let Ok(read @ 1..) = ours.read(&mut piece) {
+                text.extend_from_slice(&piece[..read]);
+            }
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        assert!(!child.wait().unwrap().success());
+        let after = format!("{:?}", termios::tcgetattr(&theirs).unwrap());
+        drop(theirs);
+        let shown = reader.join().unwrap();
+        assert_eq!(before, after, "{shown:?}");
+        let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?}: {shown:?}"));
+        assert!(place("\u{1b}[?1049h") < place("\u{1b}[?1000h"), "{shown:?}");
+        let said = place("the screen of 77 columns has a bug");
+        for given_back in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?1000l", "\u{1b}[?2004l"] {
+            assert!(place(given_back) < said, "{given_back:?}: {shown:?}");
+        }
+        assert!(!shown.contains("a worker has a bug"), "{shown:?}");
     }
 }

@@ -52,6 +52,8 @@ impl Theme {
 
     /// Puts pieces into a line of an area; gives where they end.
     pub(super) fn put(self, buffer: &mut Buffer, area: Rect, spans: &[Span]) -> u16 {
+        // Nothing is put where there is no screen.
+        let area = area.intersection(buffer.area);
         let mut x = area.x;
         if area.height == 0 {
             return x;
@@ -67,7 +69,7 @@ impl Theme {
     pub(super) fn put_right(self, buffer: &mut Buffer, area: Rect, spans: &[Span]) -> u16 {
         let width: usize = spans.iter().map(|(text, _)| text.width()).sum();
         let width = u16::try_from(width).unwrap_or(u16::MAX).min(area.width);
-        let x = area.right() - width;
+        let x = area.right().saturating_sub(width);
         self.put(buffer, Rect { x, width, ..area }, spans);
         x
     }

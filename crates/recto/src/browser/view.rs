@@ -190,6 +190,14 @@ impl View<'_> {
                 buffer.set_style(marked, self.theme.found(is_current));
             }
         }
+        // A mark stands before the turn that was chosen; in the middle of a screen it
+        // would not be known otherwise.
+        let chosen = reader.chosen_turn.and_then(|turn| reader.document.start_of(turn));
+        let row_of_chosen = chosen.and_then(|line| line.checked_sub(reader.top));
+        if let Some(at) = row_of_chosen.filter(|at| *at < height && area.x > 0) {
+            let mark = Rect { x: area.x - 1, width: 1, ..row(at) };
+            self.theme.put(buffer, mark, &[span("▸", Look::User)]);
+        }
         self.scroll_bar(reader.top, lines.len(), area, buffer);
     }
 
