@@ -2,7 +2,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `list`, `fitting`, `reader`, `table_page`, `overlay` | what is shown and what keys do; no input and output |
+//! | `state`, `list`, `fitting`, `reader`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
 //! | `view`, `layout`, `theme`, `keys` | the screen, from the state alone |
 //! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
 //! | `terminal` | the terminal, and how it is given back |
@@ -13,12 +13,14 @@
 
 mod document;
 mod fitting;
+mod incoming;
 mod jobs;
 mod keys;
 mod layout;
 mod list;
 mod listing;
 mod message;
+mod mouse;
 mod overlay;
 mod reader;
 mod search;

@@ -402,11 +402,15 @@ impl List {
     }
 
     fn preview_key(&mut self, key: KeyEvent) -> Ask {
-        let is_back = match key.code {
-            KeyCode::Tab | KeyCode::BackTab | KeyCode::Esc | KeyCode::Backspace => true,
-            KeyCode::Left | KeyCode::Char('q' | 'h') => true,
-            _ => false,
-        };
+        let is_back = matches!(
+            key.code,
+            KeyCode::Tab
+                | KeyCode::BackTab
+                | KeyCode::Esc
+                | KeyCode::Backspace
+                | KeyCode::Left
+                | KeyCode::Char('q' | 'h')
+        );
         let Some(preview) = self.preview.as_mut().filter(|_| !is_back) else {
             self.focus = Focus::List;
             return Ask::Nothing;

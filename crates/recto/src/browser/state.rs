@@ -10,14 +10,8 @@ use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
 use crossterm::event::KeyEventKind;
 use crossterm::event::KeyModifiers;
-use crossterm::event::MouseButton;
-use crossterm::event::MouseEvent;
-use crossterm::event::MouseEventKind;
 use jiff::Timestamp;
-use ratatui::layout::Position;
-use ratatui::layout::Rect;
 
-use super::document::Progress;
 use super::layout;
 use super::layout::ListLayout;
 use super::layout::Share;
@@ -31,9 +25,7 @@ use super::message::Errand;
 use super::message::Input;
 use super::message::Keep;
 use super::message::LeadsTo;
-use super::message::Listing;
 use super::message::Part;
-use super::message::Report;
 use super::message::SearchRequest;
 use super::message::SearchState;
 use super::overlay::Overlay;
@@ -43,14 +35,10 @@ use super::reader::Reader;
 use super::table_page::Subject;
 use super::table_page::TablePage;
 use crate::output::Look;
-use crate::text::bytes;
 use crate::text::one_line;
 
 /// Keys that make a letter a command.
 pub(super) const COMMAND: KeyModifiers = KeyModifiers::CONTROL.union(KeyModifiers::ALT);
-
-/// How many lines a turn of the wheel moves.
-const WHEEL: isize = 3;
 
 /// What a part of the browser wants from the whole.
 #[derive(Debug)]
@@ -221,53 +209,6 @@ impl Browser {
         }
     }
 
-    fn mouse(&mut self, mouse: MouseEvent) {
-        let position = Position::new(mouse.column, mouse.row);
-        let wheel = match mouse.kind {
-            MouseEventKind::ScrollDown => WHEEL,
-            MouseEventKind::ScrollUp => -WHEEL,
-            MouseEventKind::Down(MouseButton::Left) => 0,
-            _ => return,
-        };
-        if self.overlay.is_some() {
-            // A click beside it puts it away.
-            if wheel == 0 {
-                self.overlay = None;
-            }
-            return;
-        }
-        let within = |area: Rect| area.contains(position).then(|| usize::from(mouse.row - area.y));
-        let body = layout::page(self.size).body;
-        let ask = match self.pages.last_mut() {
-            Some(Page::Reader(reader)) => {
-                reader.scroll(wheel);
-                Ask::Nothing
-            }
-            Some(Page::Table(table)) if wheel != 0 => {
-                table.move_by(wheel);
-                Ask::Nothing
-            }
-            Some(Page::Table(table)) => within(body).map_or(Ask::Nothing, |row| table.click(row)),
-            None => {
-                let layout = self.list_layout();
-                let preview = layout.preview.map_or(Rect::ZERO, |(head, text)| head.union(text));
-                if within(preview).is_some() {
-                    if wheel == 0 {
-                        self.list.focus = Focus::Preview;
-                    }
-                    self.list.preview.iter_mut().for_each(|preview| preview.scroll(wheel));
-                    Ask::Nothing
-                } else if wheel != 0 {
-                    self.list.scroll(wheel);
-                    Ask::Nothing
-                } else {
-                    within(layout.list).map_or(Ask::Nothing, |row| self.list.click(row))
-                }
-            }
-        };
-        self.answer(ask);
-    }
-
     pub(super) fn answer(&mut self, ask: Ask) {
         match ask {
             Ask::Nothing => {}
@@ -318,7 +259,7 @@ impl Browser {
     }
 
     /// Reads the document on the screen again, and comes back to the same place.
-    fn read_again(&mut self) {
+    pub(super) fn read_again(&mut self) {
         let ticket = self.ticket();
         let reader = match self.pages.last_mut() {
             Some(Page::Reader(reader)) => Some(reader),
@@ -420,7 +361,7 @@ impl Browser {
     }
 
     /// Shows what is chosen beside the list.
-    fn preview(&mut self) {
+    pub(super) fn preview(&mut self) {
         if self.list_layout().preview.is_none() {
             return;
         }
@@ -477,98 +418,6 @@ impl Browser {
         // Between titles and hits, the list has another width.
         self.resize();
         self.preview();
-    }
-
-    fn report(&mut self, report: Report) {
-        match report {
-            Report::Listing(listing) => self.fill(listing),
-            Report::Begun { ticket } => self.with_reader(ticket, Reader::begin_again),
-            Report::Lines { ticket, lines } => {
-                self.with_reader(ticket, |reader| reader.add(lines));
-            }
-            Report::Read { ticket, is_cut } => {
-                let progress = if is_cut { Progress::Cut } else { Progress::Whole };
-                self.with_reader(ticket, |reader| reader.finish(progress));
-            }
-            Report::Rows { ticket, rows } => {
-                if let Some(Page::Table(table)) = self.pages.last_mut()
-                    && table.ticket == ticket
-                {
-                    table.fill(rows);
-                }
-            }
-            Report::Hits { ticket, hits } => {
-                if self.list.search_ticket == ticket {
-                    let before = self.list.chosen().map(|(entry, _)| entry.id().to_owned());
-                    self.list.add_hits(hits);
-                    let after = self.list.chosen().map(|(entry, _)| entry.id().to_owned());
-                    if before != after || self.list.preview.is_none() {
-                        self.preview();
-                    }
-                }
-            }
-            Report::Searched { ticket, state } => {
-                if self.list.search_ticket == ticket {
-                    self.list.set_search(state);
-                    if self.list.mode == Mode::Search && self.list.rows.is_empty() {
-                        self.list.preview = None;
-                    }
-                }
-            }
-            Report::Exported { path, bytes: written } => {
-                self.exports = self.exports.saturating_sub(1);
-                let text = format!("wrote {} ({})", one_line(&path), bytes(written));
-                self.notice = Some((text, Look::Good));
-            }
-            Report::Failed { ticket, message } => self.failed(ticket, &message),
-        }
-    }
-
-    fn failed(&mut self, ticket: Option<u64>, message: &str) {
-        self.notice = Some((one_line(message), Look::Bad));
-        let Some(ticket) = ticket else {
-            self.exports = self.exports.saturating_sub(1);
-            return;
-        };
-        self.with_reader(ticket, |reader| reader.finish(Progress::Whole));
-        if let Some(Page::Table(table)) = self.pages.last_mut()
-            && table.ticket == ticket
-        {
-            table.fill(Vec::new());
-        }
-        if self.list.search_ticket == ticket {
-            self.list.set_search(SearchState::Whole);
-        }
-    }
-
-    fn with_reader(&mut self, ticket: u64, work: impl FnOnce(&mut Reader)) {
-        let pages = self.pages.iter_mut().filter_map(|page| match page {
-            Page::Reader(reader) => Some(reader),
-            Page::Table(_) => None,
-        });
-        let mut readers = pages.chain(self.list.preview.as_mut());
-        if let Some(reader) = readers.find(|reader| reader.ticket == ticket) {
-            work(reader);
-        }
-    }
-
-    /// Takes a new look at the home.
-    fn fill(&mut self, listing: Listing) {
-        self.list.fill(listing);
-        if self.pages.is_empty() {
-            self.preview();
-        }
-        let Some(Page::Reader(reader)) = self.pages.last_mut() else { return };
-        let fresh = self.list.entries.iter().find(|entry| entry.id() == reader.entry.id());
-        let Some(fresh) = fresh else { return };
-        let was_followed = reader.entry.live.is_some();
-        let has_grown = fresh.bytes != reader.entry.bytes;
-        let starts = !was_followed && fresh.live.is_some();
-        reader.entry = fresh.clone();
-        // What runs is followed where it is read; the rest is read again.
-        if starts || (has_grown && !was_followed) {
-            self.read_again();
-        }
     }
 
     fn resume(&mut self, entry: Arc<Entry>) {

@@ -210,7 +210,8 @@ pub(super) mod signals {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs::File;
     use std::io::Read;
