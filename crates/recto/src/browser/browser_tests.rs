@@ -655,6 +655,30 @@ fn another_width_leaves_the_place_where_it_was() {
 }
 
 #[test]
+fn on_a_narrow_screen_the_transcript_gets_all_of_it() {
+    let mut trial = Trial::new(home(), (50, 12));
+    trial.keys("<tab>");
+    assert!(trial.screen().starts_with("| Repair the parser\n"), "{}", trial.screen());
+    trial.keys("c");
+    assert!(trial.shows("resume command"), "{}", trial.screen());
+    trial.keys("<esc>q");
+    assert_snapshot!(trial.screen(), @"
+    | recto  ~/.claude                      3 sessions
+    | › type to filter, / to search
+    | /home/dev/app                                  2
+    |   Repair the parser                   11 kB   2h
+    |   What does this project do?         1.2 kB   3w
+    | /home/dev/docs                                 1
+    |   Parser docs                        1.1 kB   1d
+    |
+    |
+    |
+    |
+    | enter read  tab transcript  ? help  esc quit 1/3
+    ");
+}
+
+#[test]
 fn an_empty_home_and_a_log_that_vanished_are_told() {
     let empty = Trial::new(FakeHome::new(), (80, 8));
     assert!(empty.shows("no session yet") && empty.shows("0 sessions"), "{}", empty.screen());

@@ -80,6 +80,7 @@ pub(super) struct List {
     pub(super) selected: usize,
     pub(super) top: usize,
     pub(super) preview: Option<Reader>,
+    has_room_beside: bool,
     /// Whether the hits are those of the search before.
     has_old_hits: bool,
     height: usize,
@@ -103,14 +104,19 @@ impl List {
             selected: 0,
             top: 0,
             preview: None,
+            has_room_beside: false,
             has_old_hits: false,
             height: 0,
             matcher: Matcher::new(Config::DEFAULT),
         }
     }
 
-    pub(super) fn resize(&mut self, height: u16) {
+    pub(super) fn resize(&mut self, height: u16, has_room_beside: bool) {
         self.height = height.into();
+        self.has_room_beside = has_room_beside;
+        if !has_room_beside {
+            self.focus = Focus::List;
+        }
         self.select(self.selected);
     }
 
@@ -341,6 +347,8 @@ impl List {
             KeyCode::Home => self.select(0),
             KeyCode::End => self.select(usize::MAX),
             KeyCode::Enter => return Ask::Open,
+            // Where there is no room for a transcript beside the list, it gets the screen.
+            KeyCode::Tab | KeyCode::Right if !self.has_room_beside => return Ask::Open,
             KeyCode::Tab | KeyCode::Right if self.chosen().is_some() => {
                 self.focus = Focus::Preview;
                 return Ask::Nothing;

@@ -15,7 +15,6 @@ use jiff::Timestamp;
 use super::layout;
 use super::layout::ListLayout;
 use super::layout::Share;
-use super::list::Focus;
 use super::list::List;
 use super::list::Mode;
 use super::message::Detail;
@@ -340,10 +339,7 @@ impl Browser {
     /// Tells every part how large it is; what is wrapped for another width is read again.
     fn resize(&mut self) {
         let layout = self.list_layout();
-        self.list.resize(layout.list.height);
-        if layout.preview.is_none() {
-            self.list.focus = Focus::List;
-        }
+        self.list.resize(layout.list.height, layout.preview.is_some());
         let page = layout::page(self.size);
         let must_read = match self.pages.last_mut() {
             Some(Page::Reader(reader)) => reader.resize(page.body.width, page.body.height),

@@ -96,7 +96,12 @@ impl View<'_> {
             width: area.width.saturating_sub(2),
             height: u16::from(row < area.height),
         };
-        self.theme.put(buffer, line(0), title);
+        let mut title = title.to_vec();
+        let others = title.iter().rev().skip(1).map(|(text, _)| text.width()).sum();
+        if let Some((text, _)) = title.last_mut() {
+            *text = fit(text, usize::from(line(0).width).saturating_sub(others));
+        }
+        self.theme.put(buffer, line(0), &title);
         if area.height > 2 {
             self.theme.put(buffer, line(1), &self.facts(entry, line(1).width));
             self.rule(buffer, Rect { y: area.y + 2, height: 1, ..area });
