@@ -94,8 +94,19 @@ impl Seat {
         }
     }
 
-    /// Waits for the end. Sees that the terminal is as it was before.
-    fn end(mut self) -> (ExitStatus, String) {
+    /// Waits for the end. Sees that the terminal was taken, and is as it was before.
+    fn end(self) -> (ExitStatus, String) {
+        let (status, shown) = self.end_of_anything();
+        for mode in MODES {
+            let taken = shown.rfind(&format!("\u{1b}[{mode}h"));
+            let given = shown.rfind(&format!("\u{1b}[{mode}l"));
+            assert!(taken.is_some() && taken < given, "{mode}: {shown:?}");
+        }
+        assert!(shown.rfind("\u{1b}[?25l") < shown.rfind("\u{1b}[?25h"), "{shown:?}");
+        (status, shown)
+    }
+
+    fn end_of_anything(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().unwrap();
         let after = modes(&self.terminal);
         let shown = self.got.clone();
@@ -104,12 +115,6 @@ impl Seat {
         self.reader.join().unwrap();
         let shown = String::from_utf8_lossy(&shown.lock().unwrap()).into_owned();
         assert_eq!(self.before, after, "{shown:?}");
-        for mode in MODES {
-            let taken = shown.rfind(&format!("\u{1b}[{mode}h"));
-            let given = shown.rfind(&format!("\u{1b}[{mode}l"));
-            assert!(taken.is_some() && taken < given, "{mode}: {shown:?}");
-        }
-        assert!(shown.rfind("\u{1b}[?25l") < shown.rfind("\u{1b}[?25h"), "{shown:?}");
         (status, shown)
     }
 }
@@ -152,6 +157,18 @@ fn what_is_asked_for_on_a_pipe_is_no_browser() {
         "--- stderr\nerror: the browser needs a terminal\n\
          hint: `recto ls` lists the sessions, `recto show` reads one\n--- exit 2\n"
     );
+}
+
+#[test]
+fn the_demonstration_and_a_dumb_terminal_have_no_browser() {
+    let test = TestHome::with_sessions();
+    let seat = Seat::at(&test, &["demo"], &[]);
+    let (status, shown) = seat.end_of_anything();
+    assert!(status.success() && shown.contains("Now with your own sessions"), "{shown:?}");
+    assert!(!shown.contains("\u{1b}[?"), "{shown:?}");
+    let seat = Seat::at(&test, &[], &[("TERM", "dumb")]);
+    let (status, shown) = seat.end_of_anything();
+    assert!(status.success() && shown.contains("Newest") && !shown.contains('\u{1b}'), "{shown:?}");
 }
 
 #[test]

@@ -33,10 +33,8 @@ impl Browser {
             }
             Report::Hits { ticket, hits } => {
                 if self.list.search_ticket == ticket {
-                    let before = self.list.chosen().map(|(entry, _)| entry.id().to_owned());
-                    self.list.add_hits(hits);
-                    let after = self.list.chosen().map(|(entry, _)| entry.id().to_owned());
-                    if before != after || self.list.preview.is_none() {
+                    let replaces = self.list.add_hits(hits);
+                    if replaces || self.list.preview.is_none() {
                         self.preview();
                     }
                 }
@@ -45,7 +43,7 @@ impl Browser {
                 if self.list.search_ticket == ticket {
                     self.list.set_search(state);
                     if self.list.mode == Mode::Search && self.list.rows.is_empty() {
-                        self.list.preview = None;
+                        self.preview();
                     }
                 }
             }

@@ -268,7 +268,6 @@ impl List {
 
     /// What follows from other letters in the input.
     fn was_typed(&mut self) -> Ask {
-        self.selected = 0;
         self.top = 0;
         match self.mode {
             Mode::Filter => {
@@ -276,7 +275,10 @@ impl List {
                 self.make_rows();
                 Ask::Preview
             }
-            Mode::Search => Ask::Search,
+            Mode::Search => {
+                self.select(0);
+                Ask::Search
+            }
         }
     }
 
@@ -286,14 +288,17 @@ impl List {
         self.was_typed()
     }
 
-    pub(super) fn add_hits(&mut self, hits: Vec<Hit>) {
-        if std::mem::take(&mut self.has_old_hits) {
+    /// Adds what was found. Gives whether it takes the place of older hits.
+    pub(super) fn add_hits(&mut self, hits: Vec<Hit>) -> bool {
+        let replaces = std::mem::take(&mut self.has_old_hits);
+        if replaces {
             self.hits.clear();
         }
         self.hits.extend(hits);
         if self.mode == Mode::Search {
             self.make_rows();
         }
+        replaces
     }
 
     /// A new search begins. The old hits stay until the first new ones come, so that

@@ -413,7 +413,10 @@ impl Browser {
         self.effects.push(Effect::Search(SearchRequest { ticket, words }));
         // Between titles and hits, the list has another width.
         self.resize();
-        self.preview();
+        // What was found before stays beside the list until there is something new.
+        if self.list.mode == Mode::Filter || self.list.rows.is_empty() {
+            self.preview();
+        }
     }
 
     fn resume(&mut self, entry: Arc<Entry>) {
