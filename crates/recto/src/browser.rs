@@ -32,6 +32,7 @@ mod view;
 mod worker;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ use std::time::Duration;
 
 use crossterm::event;
 use crossterm::event::Event;
+use crossterm::event::MouseEventKind;
 use recto_store::Home;
 
 use self::message::Effect;
@@ -113,18 +115,23 @@ struct Client {
 
 impl Client {
     /// Goes on with a session. The client gets the terminal.
-    fn resume(&self, resume: &Resume) -> Result<(), String> {
-        let name = self.program.to_string_lossy().into_owned();
+    fn resume(&self, resume: &Resume, screen: &mut Screen) -> io::Result<Result<(), String>> {
         if !resume.directory.is_dir() {
-            return Err(format!("{} is not there any more", resume.directory.display()));
+            let directory = resume.directory.display();
+            return Ok(Err(format!("the directory {directory} is not there any more")));
         }
+        screen.lend(|| self.run(resume))
+    }
+
+    fn run(&self, resume: &Resume) -> Result<(), String> {
+        let name = self.program.to_string_lossy().into_owned();
         let mut command = Command::new(&self.program);
         command.args(["--resume", &resume.id]).current_dir(&resume.directory);
         command.envs(self.home.iter().map(|home| ("CLAUDE_CONFIG_DIR", home)));
         match command.status() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("{name} ended with {status}")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(format!("there is no program {name}; RECTO_CLIENT names another"))
             }
             Err(error) => Err(format!("{name} could not be started: {error}")),
@@ -174,14 +181,16 @@ impl Running {
             }
             // All that was typed meanwhile is taken before the screen is drawn.
             while event::poll(Duration::ZERO)? {
-                is_dirty = true;
                 let input = match event::read()? {
                     Event::Key(key) => Input::Key(key),
+                    // Where the mouse is does not matter.
+                    Event::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => continue,
                     Event::Mouse(mouse) => Input::Mouse(mouse),
                     Event::Paste(text) => Input::Paste(text),
                     Event::Resize(width, height) => Input::Resize(width, height),
                     Event::FocusGained | Event::FocusLost => continue,
                 };
+                is_dirty = true;
                 if self.take(input)? {
                     return Ok(());
                 }
@@ -204,7 +213,7 @@ impl Running {
                     Effect::Redraw => self.screen.redraw()?,
                     Effect::Suspend => self.screen.lend(stop)??,
                     Effect::Resume(resume) => {
-                        let ended = self.screen.lend(|| self.client.resume(&resume))?;
+                        let ended = self.client.resume(&resume, &mut self.screen)?;
                         self.signals.forget_interrupt();
                         more.extend(self.browser.handle(Input::Returned(ended)));
                     }

@@ -48,11 +48,7 @@ struct Seat {
 
 impl Seat {
     fn at(test: &TestHome, arguments: &[&str], variables: &[(&str, &str)]) -> Seat {
-        let ours = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
-        pty::grantpt(&ours).unwrap();
-        pty::unlockpt(&ours).unwrap();
-        let name = pty::ptsname(&ours, Vec::new()).unwrap();
-        let terminal = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let (mut ours, terminal) = terminal();
         let size = termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         termios::tcsetwinsize(&terminal, size).unwrap();
         let before = modes(&terminal);
@@ -62,7 +58,6 @@ impl Seat {
         command.stdin(terminal.try_clone().unwrap());
         command.stdout(terminal.try_clone().unwrap()).stderr(terminal.try_clone().unwrap());
         let child = command.spawn().unwrap();
-        let mut ours = File::from(ours);
         let keys = ours.try_clone().unwrap();
         let got = Arc::new(Mutex::new(Vec::new()));
         let gotten = got.clone();
@@ -119,6 +114,17 @@ impl Seat {
     }
 }
 
+/// Both ends of a new terminal. The program gets only one of them.
+fn terminal() -> (File, File) {
+    let ours = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).unwrap();
+    pty::grantpt(&ours).unwrap();
+    pty::unlockpt(&ours).unwrap();
+    let name = pty::ptsname(&ours, Vec::new()).unwrap();
+    let theirs = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    (File::from(ours), theirs)
+}
+
 fn modes(terminal: &File) -> String {
     format!("{:?}", termios::tcgetattr(terminal).unwrap())
 }
@@ -145,6 +151,42 @@ fn a_signal_to_end_leaves_a_clean_terminal() {
         kill_process(pid, signal).unwrap();
         let (status, shown) = seat.end();
         assert_eq!(status.signal(), Some(number), "{status} {shown:?}");
+    }
+}
+
+#[test]
+fn it_ends_when_the_terminal_is_gone() {
+    let test = TestHome::with_sessions();
+    let (mut ours, theirs) = terminal();
+    let size = termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    termios::tcsetwinsize(&theirs, size).unwrap();
+    let mut command = test.command(&["browse", "docs"]);
+    command.env("TERM", "xterm").stdin(theirs.try_clone().unwrap());
+    command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    // The first screen is there, and then all is quiet: it waits for keys.
+    rustix::io::ioctl_fionbio(&ours, true).unwrap();
+    let (mut shown, mut piece) = (String::new(), [0; 4096]);
+    let mut last = Instant::now();
+    while !shown.contains("Written") || last.elapsed() < Duration::from_millis(500) {
+        match ours.read(&mut piece) {
+            Ok(read) => {
+                shown.push_str(&String::from_utf8_lossy(&piece[..read]));
+                last = Instant::now();
+            }
+            Err(_) => thread::sleep(Duration::from_millis(10)),
+        }
+        assert!(last.elapsed() < Duration::from_secs(60), "{shown:?}");
+    }
+    drop(ours);
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begin.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("it goes on without a terminal");
+        }
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

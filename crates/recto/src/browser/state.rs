@@ -142,7 +142,7 @@ impl Browser {
             Input::Returned(result) => {
                 self.effects.push(Effect::Refresh);
                 if let Err(message) = result {
-                    self.notice = Some((message, Look::Bad));
+                    self.notice = Some((one_line(&message), Look::Bad));
                 }
             }
         }

@@ -139,13 +139,23 @@ pub(super) mod signals {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
     use std::sync::atomic::Ordering;
+    use std::thread;
+    use std::time::Duration;
 
+    use crossterm::terminal::window_size;
     use signal_hook::consts::SIGHUP;
     use signal_hook::consts::SIGINT;
     use signal_hook::consts::SIGTERM;
     use signal_hook::consts::SIGTSTP;
 
+    use super::IS_TAKEN;
+    use super::give_back;
+
+    /// How long the screen has to end by itself.
+    const PATIENCE: Duration = Duration::from_millis(700);
+
     /// The last signal that came.
+    #[derive(Clone)]
     pub(crate) struct Signals(Arc<AtomicUsize>);
 
     impl Signals {
@@ -154,7 +164,32 @@ pub(super) mod signals {
             for signal in [SIGHUP, SIGINT, SIGTERM] {
                 signal_hook::flag::register_usize(signal, last.clone(), signal as usize)?;
             }
-            Ok(Signals(last))
+            let signals = Signals(last);
+            let guard = signals.clone();
+            thread::Builder::new().name("browser-guard".into()).spawn(move || guard.guard())?;
+            Ok(signals)
+        }
+
+        /// Ends the program where the screen cannot: when the terminal is gone,
+        /// crossterm reads from it for ever and never comes back.
+        fn guard(&self) {
+            let mut was_told = false;
+            loop {
+                thread::sleep(PATIENCE);
+                // A client that has the terminal is not to be disturbed.
+                if !IS_TAKEN.load(Ordering::SeqCst) {
+                    continue;
+                }
+                if was_told {
+                    give_back();
+                    let _ = self.obey();
+                }
+                if window_size().is_err() {
+                    let hangup = SIGHUP as usize;
+                    let _ = self.0.compare_exchange(0, hangup, Ordering::SeqCst, Ordering::SeqCst);
+                }
+                was_told = self.came();
+            }
         }
 
         pub(crate) fn came(&self) -> bool {
