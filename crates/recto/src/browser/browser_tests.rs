@@ -252,28 +252,28 @@ fn trial() -> Trial {
 fn the_first_screen_has_projects_sessions_and_a_transcript() {
     assert_snapshot!(trial().screen(), @"
     | recto  ~/.claude                                                    3 sessions
-    | › type to filter, / to search  │ Repair the parser
-    | /home/dev/app                2 │ /home/dev/app · fix/parser · opus-5-5 · 2h a…
-    |   Repair the parser         2h │
-    |   What does this project…   3w │ You  1  0000-00-00 00:00:00                  ┃
-    | /home/dev/docs               1 │   The parser fails on empty lines.           ┃
-    |   Parser docs               1d │   Please repair it.                          ┃
-    |                                │                                              ┃
-    |                                │ Claude                                       ┃
-    |                                │   ⏺ Bash cargo test                          ┃
-    |                                │   ⎿ one                                      ┃
-    |                                │     two                                      ┃
-    |                                │     three                                    ┃
-    |                                │     four                                     ┃
-    |                                │     … 2 lines more
-    |                                │   ⏺ Read /home/dev/app/gone.rs
-    |                                │   ⎿ File does not exist.
-    |                                │
-    |                                │   It is in parse.
-    |                                │
-    |                                │ You  2  0000-00-00 00:00:00
-    |                                │   Then repair it.
-    |                                │
+    | › type to filter, / to search      │ Repair the parser
+    | /home/dev/app                    2 │ /home/dev/app · fix/parser · opus-5-5 · …
+    |   Repair the parser             2h │
+    |   What does this project do?    3w │ You  1  0000-00-00 00:00:00              ┃
+    | /home/dev/docs                   1 │   The parser fails on empty lines.       ┃
+    |   Parser docs                   1d │   Please repair it.                      ┃
+    |                                    │                                          ┃
+    |                                    │ Claude                                   ┃
+    |                                    │   ⏺ Bash cargo test                      ┃
+    |                                    │   ⎿ one                                  ┃
+    |                                    │     two                                  ┃
+    |                                    │     three                                ┃
+    |                                    │     four                                 ┃
+    |                                    │     … 2 lines more
+    |                                    │   ⏺ Read /home/dev/app/gone.rs
+    |                                    │   ⎿ File does not exist.
+    |                                    │
+    |                                    │   It is in parse.
+    |                                    │
+    |                                    │ You  2  0000-00-00 00:00:00
+    |                                    │   Then repair it.
+    |                                    │
     | enter read  tab transcript  / search text  ^r resume  ? help  esc quit     1/3
     ");
 }
@@ -285,16 +285,16 @@ fn running_sessions_come_first_and_show_their_end() {
     let mut trial = Trial::new(home, (80, 12));
     assert_snapshot!(trial.screen(), @"
     | recto  ~/.claude                                       ● 1 running  3 sessions
-    | › type to filter, / to search  │ What does this project do?
-    | Running now                  1 │ ● busy  /home/dev/app · main · sonnet-4-5 · …
-    | ● What does this pr… busy   3w │ You  1  0000-00-00 00:00:00
-    | /home/dev/app                1 │   What does this project do?
-    |   Repair the parser         2h │
-    | /home/dev/docs               1 │ Claude
-    |   Parser docs               1d │   It reads logs.
-    |                                │
-    |                                │
-    |                                │
+    | › type to filter, / to search      │ What does this project do?
+    | Running now                      1 │ ● busy  /home/dev/app · main · sonnet-4-…
+    | ● What does this projec… busy   3w │ You  1  0000-00-00 00:00:00
+    | /home/dev/app                    1 │   What does this project do?
+    |   Repair the parser             2h │
+    | /home/dev/docs                   1 │ Claude
+    |   Parser docs                   1d │   It reads logs.
+    |                                    │
+    |                                    │
+    |                                    │
     | enter read  tab transcript  / search text  ^r resume  ? help  esc quit     1/3
     ");
     // It goes on, and another one comes to life.
@@ -330,12 +330,12 @@ fn letters_narrow_the_list_and_escape_goes_back_step_by_step() {
     trial.keys("prsr");
     assert_snapshot!(trial.screen(), @"
     | recto  ~/.claude                                                    3 sessions
-    | › prsr                         │ Repair the parser
-    |   Repair the parser         2h │ /home/dev/app · fix/parser · opus-5-5 · 2h a…
-    |   Parser docs               1d │ You  1  0000-00-00 00:00:00                  ┃
-    |                                │   The parser fails on empty lines.
-    |                                │   Please repair it.
-    |                                │
+    | › prsr                             │ Repair the parser
+    |   Repair the parser             2h │ /home/dev/app · fix/parser · opus-5-5 · …
+    |   Parser docs                   1d │ You  1  0000-00-00 00:00:00              ┃
+    |                                    │   The parser fails on empty lines.
+    |                                    │   Please repair it.
+    |                                    │
     | enter read  tab transcript  ^u clear  ? help  esc all sessions             1/2
     ");
     trial.keys("<back><back><back><back>reads");

@@ -49,7 +49,7 @@ pub(super) fn list(size: (u16, u16), share: Share) -> ListLayout {
         return ListLayout { header, input, list: body, preview: None, status };
     }
     let left = match share {
-        Share::Titles => (width * 2 / 5).clamp(30, 64),
+        Share::Titles => (width * 9 / 20).clamp(30, 64),
         Share::Hits => (width / 2).clamp(30, 90),
     };
     let list = Rect::new(0, body.y, left, body.height);

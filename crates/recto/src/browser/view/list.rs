@@ -26,8 +26,10 @@ use crate::text::count;
 use crate::text::fit;
 use crate::text::plural;
 
-/// From this width on, a row has room for the size of the log.
-const ROOM_FOR_SIZE: u16 = 50;
+/// From this width on, a row has room for the size of the log, or for its directory.
+const ROOM_FOR_MORE: u16 = 44;
+/// How much of a directory is shown.
+const DIRECTORY: usize = 14;
 
 impl View<'_> {
     pub(super) fn list_page(&self, buffer: &mut Buffer) -> Option<Position> {
@@ -175,8 +177,14 @@ impl View<'_> {
             let status = live.mark.trim_start_matches("● ");
             end.push(span(format!("{status} "), live.look));
         }
-        if line.width >= ROOM_FOR_SIZE {
-            end.push(span(format!("{:>7} ", bytes(entry.bytes)), Look::Faint));
+        // What stands below no heading of its project names the directory.
+        let is_apart = entry.live.is_some() || !self.browser.list.filter.trim().is_empty();
+        if line.width >= ROOM_FOR_MORE {
+            let more = match is_apart {
+                true => fit(entry.project.rsplit('/').next().unwrap_or_default(), DIRECTORY),
+                false => format!("{:>7}", bytes(entry.bytes)),
+            };
+            end.push(span(format!("{more} "), Look::Faint));
         }
         end.push(span(format!("{:>4}", age(entry.modified, self.browser.now)), Look::Faint));
         let start = self.theme.put_right(buffer, inner, &end);
