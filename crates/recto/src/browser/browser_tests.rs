@@ -467,6 +467,11 @@ fn full_text_is_searched_as_one_types_and_read_at_the_hit() {
     // The hit is in a line that the brief form leaves out.
     trial.keys("<enter>");
     assert!(trial.shows("needle six") && trial.shows("turn 1/3"), "{}", trial.screen());
+    // What a subagent said is found in its own log.
+    trial.keys("q<c-u>callers two");
+    assert!(trial.shows("subagent of Repair the parser"), "{}", trial.screen());
+    trial.keys("<enter>");
+    assert!(trial.shows("There are two callers."), "{}", trial.screen());
     trial.keys("q<c-u>nothing of the kind");
     assert!(trial.shows("not found"), "{}", trial.screen());
     trial.keys("<esc>");

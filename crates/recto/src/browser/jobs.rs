@@ -40,7 +40,6 @@ use crate::output::Look;
 use crate::output::Output;
 use crate::overflow::OverflowFiles;
 use crate::reading::Reading;
-use crate::target::Target;
 use crate::text::Span;
 use crate::text::plural;
 use crate::text::safe;
@@ -344,19 +343,7 @@ fn agent_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>,
 fn entry_of_agent(session: &Entry, agent: &Agent) -> Entry {
     let (kind, task) = agents::about(agent);
     let title = [kind.as_str(), task.as_str()].join(" · ");
-    Entry {
-        target: Target {
-            path: agent.file.path.clone(),
-            session: None,
-            name: format!("agent-{}", agent.file.id),
-            is_agent: true,
-        },
-        title: title.trim_matches([' ', '·']).to_owned(),
-        bytes: agent.file.bytes,
-        modified: agent.file.modified,
-        live: None,
-        ..session.clone()
-    }
+    session.of_agent(&agent.file, title.trim_matches([' ', '·']).to_owned())
 }
 
 /// Writes a document beside where the browser was started, under a name that is free.

@@ -199,17 +199,22 @@ impl List {
     fn rows_of_hits(&self) -> Vec<Row> {
         let by_id: HashMap<&str, &Arc<Entry>> =
             self.entries.iter().map(|entry| (entry.id(), entry)).collect();
+        let log =
+            |hit: &Hit| (hit.session.clone(), hit.agent.as_ref().map(|agent| agent.id.to_string()));
         let mut rows = Vec::new();
-        let mut before = "";
-        for (at, hit) in self.hits.iter().enumerate() {
+        for (from, hits) in pieces(&self.hits, log) {
             // A session that is gone meanwhile has nothing to show.
-            let Some(entry) = by_id.get(hit.session.as_str()) else { continue };
-            if hit.session != before {
-                before = &hit.session;
-                let same = self.hits[at..].iter().take_while(|other| other.session == hit.session);
-                rows.push(Row::Heading { text: entry.title.clone(), count: same.count() });
-            }
-            rows.push(Row::Hit { entry: (*entry).clone(), hit: at });
+            let Some(session) = by_id.get(hits[0].session.as_str()) else { continue };
+            let entry = match &hits[0].agent {
+                None => (*session).clone(),
+                Some(agent) => {
+                    let title = format!("subagent of {}", session.title);
+                    Arc::new(session.of_agent(agent, title))
+                }
+            };
+            rows.push(Row::Heading { text: entry.title.clone(), count: hits.len() });
+            let places = from..from + hits.len();
+            rows.extend(places.map(|hit| Row::Hit { entry: entry.clone(), hit }));
         }
         rows
     }
@@ -446,4 +451,15 @@ impl List {
         }
         Ask::Preview
     }
+}
+
+/// The hits in pieces of one log each, with the place where each piece begins.
+fn pieces<K: PartialEq>(hits: &[Hit], log: impl Fn(&Hit) -> K) -> Vec<(usize, &[Hit])> {
+    let mut from = 0;
+    let same = hits.chunk_by(|a, b| log(a) == log(b));
+    same.map(|piece| {
+        from += piece.len();
+        (from - piece.len(), piece)
+    })
+    .collect()
 }

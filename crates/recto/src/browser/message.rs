@@ -10,6 +10,7 @@ use crossterm::event::KeyEvent;
 use crossterm::event::MouseEvent;
 use jiff::Timestamp;
 use recto_session::export::Format;
+use recto_store::AgentFile;
 
 use super::document::PageLine;
 use crate::output::Look;
@@ -43,6 +44,18 @@ pub(super) struct Live {
 impl Entry {
     pub(super) fn id(&self) -> &str {
         &self.target.name
+    }
+
+    /// The log of a subagent of this session.
+    pub(super) fn of_agent(&self, agent: &AgentFile, title: String) -> Entry {
+        let target = Target {
+            path: agent.path.clone(),
+            session: None,
+            name: format!("agent-{}", agent.id),
+            is_agent: true,
+        };
+        let (bytes, modified) = (agent.bytes, agent.modified);
+        Entry { target, title, bytes, modified, live: None, ..self.clone() }
     }
 
     /// The beginning of the id, which every command takes.
@@ -142,10 +155,12 @@ pub(super) struct SearchRequest {
 }
 
 /// A place where the words of a search are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Hit {
-    /// The log, as [`Entry::id`] names it.
+    /// The session, as [`Entry::id`] names it.
     pub(super) session: String,
+    /// The subagent of the session, where the words are in its log.
+    pub(super) agent: Option<Arc<AgentFile>>,
     /// The line of the log, from 1.
     pub(super) line: u64,
     pub(super) turn: Option<u32>,

@@ -4,24 +4,27 @@
 //! words are wanted. An index can take the place of [`search`]; nothing else of the
 //! browser knows.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::Feed;
 use recto_session::Item;
+use recto_store::AgentFile;
 use recto_store::Home;
-use recto_store::SessionFile;
 use recto_store::open_file;
 
 use super::message::Hit;
 use super::message::SearchState;
-use crate::error::CommandError;
 use crate::text::one_line;
 
 /// How many hits are shown at most; nobody reads more.
 const MOST_HITS: usize = 1000;
-/// How many of them of one session.
-const MOST_OF_SESSION: usize = 50;
+/// How many of them of one log.
+const MOST_OF_LOG: usize = 50;
 /// How many logs are read at once, so that hits come in the order of the sessions.
 const AT_ONCE: usize = 16;
 /// How many characters stand before the words in a snippet.
@@ -40,7 +43,43 @@ pub(super) fn words(query: &str) -> Vec<String> {
     query.split_whitespace().map(str::to_lowercase).collect()
 }
 
-/// Looks for the words in all sessions.
+/// A log that is searched.
+struct Log {
+    path: PathBuf,
+    bytes: u64,
+    modified: Timestamp,
+    /// The session; that of a subagent is named in its lines.
+    session: Option<String>,
+    agent: Option<Arc<AgentFile>>,
+}
+
+/// All logs, the newest first.
+fn logs(home: &Home) -> Vec<Log> {
+    let inventory = home.inventory();
+    let sessions = inventory.sessions.iter().map(|session| Log {
+        path: session.path.clone(),
+        bytes: session.bytes,
+        modified: session.modified,
+        session: Some(session.id.to_string()),
+        agent: None,
+    });
+    let agents = home.all_agents(&inventory).into_iter();
+    // Helpers of the client are no work of the user's.
+    let agents =
+        agents.filter(|agent| !agent.id.is_prompt_suggestion() && !agent.id.is_compaction());
+    let agents = agents.map(|agent| Log {
+        path: agent.path.clone(),
+        bytes: agent.bytes,
+        modified: agent.modified,
+        session: None,
+        agent: Some(Arc::new(agent)),
+    });
+    let mut logs: Vec<Log> = sessions.chain(agents).collect();
+    logs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+    logs
+}
+
+/// Looks for the words in all logs.
 pub(super) fn search(
     home: &Home,
     query: &str,
@@ -51,15 +90,12 @@ pub(super) fn search(
     if words.is_empty() {
         return tell(Found::State(SearchState::Whole));
     }
-    let sessions = home.inventory().sessions;
-    let all: u64 = sessions.iter().map(|session| session.bytes).sum();
+    let logs = logs(home);
+    let all: u64 = logs.iter().map(|log| log.bytes).sum();
     let (mut read, mut count) = (0, 0);
-    for piece in sessions.chunks(AT_ONCE) {
-        let found: Vec<Vec<Hit>> = piece
-            .par_iter()
-            // A log that cannot be read holds nothing that can be found.
-            .map(|session| hits_of(session, &words, is_stopped).unwrap_or_default())
-            .collect();
+    for piece in logs.chunks(AT_ONCE) {
+        let found: Vec<Vec<Hit>> =
+            piece.par_iter().map(|log| hits_of(log, &words, is_stopped)).collect();
         if is_stopped() {
             return;
         }
@@ -71,30 +107,32 @@ pub(super) fn search(
         if count >= MOST_HITS {
             return tell(Found::State(SearchState::Cut));
         }
-        read += piece.iter().map(|session| session.bytes).sum::<u64>();
+        read += piece.iter().map(|log| log.bytes).sum::<u64>();
         let percent = (read * 100).checked_div(all).unwrap_or(100);
         tell(Found::State(SearchState::Running { percent }));
     }
     tell(Found::State(SearchState::Whole));
 }
 
-fn hits_of(
-    session: &SessionFile,
-    words: &[String],
-    is_stopped: &(dyn Fn() -> bool + Sync),
-) -> Result<Vec<Hit>, CommandError> {
+/// The hits of a log. One that cannot be read to its end holds nothing more that
+/// could be shown.
+fn hits_of(log: &Log, words: &[String], is_stopped: &(dyn Fn() -> bool + Sync)) -> Vec<Hit> {
     let mut hits = Vec::new();
     let mut feed = Feed::default();
-    let mut lines = LineReader::new(open_file(&session.path)?);
-    while let Some(line) = lines.next_line()? {
-        if is_stopped() || hits.len() >= MOST_OF_SESSION {
+    let Ok(file) = open_file(&log.path) else { return hits };
+    let mut lines = LineReader::new(file);
+    while let Ok(Some(line)) = lines.next_line() {
+        if is_stopped() || hits.len() >= MOST_OF_LOG {
             break;
         }
-        for shown in feed.next(&decode(line).0) {
+        let (entry, _) = decode(line);
+        for shown in feed.next(&entry) {
             let (text, is_shown_in_brief) = text_of(&shown.item);
             let Some(snippet) = snippet(&text, words) else { continue };
+            let session = log.session.clone().or_else(|| Some(entry.session_id()?.to_string()));
             hits.push(Hit {
-                session: session.id.to_string(),
+                session: session.unwrap_or_default(),
+                agent: log.agent.clone(),
                 line: shown.origin.line,
                 turn: (shown.turn > 0).then_some(shown.turn),
                 snippet,
@@ -102,7 +140,7 @@ fn hits_of(
             });
         }
     }
-    Ok(hits)
+    hits
 }
 
 /// The text of an item, and whether a brief transcript shows it.
