@@ -649,6 +649,40 @@ fn every_size_of_screen_has_its_screen() {
 }
 
 #[test]
+fn whatever_is_pressed_there_is_a_screen() {
+    const KEYS: [&str; 34] = [
+        "<enter>", "<esc>", "<tab>", "<up>", "<down>", "<home>", "<end>", "<back>", "<c-u>",
+        "<c-w>", "<c-t>", "<c-a>", "<f1>", "/", "?", "q", "j", "k", "g", "G", "[", "]", "n", "N",
+        "x", "t", "a", "d", "c", "p", "r", " ", "parser", "b",
+    ];
+    let mut trial = trial();
+    let mut state: u64 = 7;
+    let mut random = |below: usize| {
+        // The constants of Knuth's MMIX.
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..1500 {
+        match random(20) {
+            0 => trial.input(Input::Resize(random(120) as u16, random(40) as u16)),
+            1 => trial.look(),
+            2 => {
+                trial.click(random(120) as u16, random(40) as u16);
+            }
+            3 => {
+                let kind = [MouseEventKind::ScrollDown, MouseEventKind::ScrollUp][random(2)];
+                trial.mouse(kind, random(120) as u16, random(40) as u16);
+            }
+            _ => {
+                trial.keys(KEYS[random(KEYS.len())]);
+            }
+        }
+        trial.screen();
+    }
+}
+
+#[test]
 fn another_width_leaves_the_place_where_it_was() {
     let mut trial = trial();
     trial.browser.handle(Input::Resize(80, 10));
