@@ -433,6 +433,7 @@ fn finding_in_a_transcript_moves_to_the_matches() {
     assert!(trial.shows("match 2 of 3"), "{}", trial.screen());
     trial.keys("n");
     assert!(trial.shows("match 3 of 3") && trial.shows("Repaired: empty"), "{}", trial.screen());
+    assert!(trial.shows("turn 2/3"), "the turn of the match: {}", trial.screen());
     trial.keys("n");
     assert!(trial.shows("match 1 of 3, from the other end"), "{}", trial.screen());
     trial.keys("N");

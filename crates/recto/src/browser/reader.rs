@@ -227,6 +227,10 @@ impl Reader {
         if self.chosen_turn.is_some() {
             return self.chosen_turn;
         }
+        let is_shown = |line: &usize| (self.top..self.top + self.height).contains(line);
+        if let Some(line) = self.current_match.filter(is_shown) {
+            return self.document.turn_at(line);
+        }
         let is_at_end = self.top > 0 && self.top == self.last_top();
         // A heading in the upper part of the screen is what one reads.
         let near = (self.height / 4).min(3);
