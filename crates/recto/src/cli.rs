@@ -11,6 +11,7 @@ use crate::commands::agents::AgentsArgs;
 use crate::commands::anonymize::AnonymizeArgs;
 use crate::commands::blame::BlameArgs;
 use crate::commands::branches::BranchesArgs;
+use crate::commands::browse::BrowseArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::clone::CloneArgs;
 use crate::commands::completions::CompletionsArgs;
@@ -54,8 +55,9 @@ use crate::commands::usage::UsageArgs;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
-/// Without a command, recto shows an overview of the home: how many sessions
-/// there are, which ones run now, and the newest ones.
+/// Without a command, recto opens a browser on a terminal: sessions, transcripts,
+/// search. Elsewhere it prints an overview of the home: how many sessions there
+/// are, which ones run now, and the newest ones.
 ///
 /// A SESSION is an id, the beginning of an id, a title or a part of one, the
 /// path of a log, `agent-ID` for a subagent, `latest`, `current` (named by
@@ -96,6 +98,7 @@ pub(crate) enum ColorChoice {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Browse(BrowseArgs),
     Ls(LsArgs),
     Show(ShowArgs),
     Find(FindArgs),

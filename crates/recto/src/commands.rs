@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod anonymize;
 pub(crate) mod blame;
 pub(crate) mod branches;
+pub(crate) mod browse;
 pub(crate) mod check;
 pub(crate) mod check_health;
 pub(crate) mod clone;
@@ -82,7 +83,13 @@ pub(crate) fn run(
     }
     let home = open_home(&cli.global, environment)?;
     match &cli.command {
+        None if browse::is_possible(environment, output) => {
+            browse::open(&home, environment, output, (&cli.global, String::new()))
+        }
         None => overview::cmd_overview(&home, environment, output),
+        Some(Command::Browse(args)) => {
+            browse::cmd_browse(&home, environment, output, (&cli.global, args))
+        }
         Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
         Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
         Some(Command::Find(args)) => find::cmd_find(&home, environment, output, args),

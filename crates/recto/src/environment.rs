@@ -32,6 +32,9 @@ pub(crate) struct Environment {
     pub(crate) session_context: Option<String>,
     /// `RECTO_PAGER`, else `PAGER`: the program that shows long text.
     pub(crate) pager: Option<String>,
+    /// `RECTO_CLIENT`: the client that the browser resumes sessions with, in place of
+    /// `claude`.
+    pub(crate) client: Option<String>,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
     pub(crate) no_color: bool,
     /// `TERM=dumb`: no colour and no pager.
@@ -60,6 +63,7 @@ impl Environment {
             prices: path("RECTO_PRICES"),
             session_context: text("SESSION_CONTEXT"),
             pager: text("RECTO_PAGER").or_else(|| text("PAGER")),
+            client: text("RECTO_CLIENT"),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),

@@ -3,6 +3,7 @@
 //! Logic that another program could use belongs to a library; what is here
 //! reads what the user typed, calls the libraries, and shows the result.
 
+mod browser;
 mod cli;
 mod commands;
 mod context_view;
@@ -20,6 +21,7 @@ mod prompts;
 mod reading;
 mod redaction;
 mod repair_all;
+mod resume;
 mod searching;
 mod sweep;
 mod target;

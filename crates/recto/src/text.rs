@@ -17,6 +17,7 @@ pub(crate) use human::duration;
 pub(crate) use human::path_from_home;
 pub(crate) use human::plural;
 pub(crate) use human::short_model;
+pub(crate) use markdown::Span;
 pub(crate) use markdown::markdown;
 pub(crate) use safe::json_for_terminal;
 pub(crate) use safe::one_line;

@@ -75,6 +75,8 @@ pub(crate) struct Transcript<'a> {
     only_turn: Option<u32>,
     /// Whether the last thing shown was a tool call or its result.
     after_tool: bool,
+    /// The turn of the last thing shown.
+    turn: u32,
 }
 
 impl<'a> Transcript<'a> {
@@ -92,7 +94,13 @@ impl<'a> Transcript<'a> {
             files,
             only_turn: None,
             after_tool: false,
+            turn: 0,
         }
+    }
+
+    /// The number of the turn that was shown last.
+    pub(crate) fn turn(&self) -> u32 {
+        self.turn
     }
 
     /// All lines are of one turn, which has this number.
@@ -137,6 +145,7 @@ impl<'a> Transcript<'a> {
     /// Shows one item.
     pub(crate) fn show(&mut self, shown: &Shown, output: &mut Output) -> Result<(), CommandError> {
         let turn = self.only_turn.unwrap_or(shown.turn);
+        self.turn = turn;
         self.item(&shown.item, turn, shown.origin.time, output)
     }
 

@@ -24,7 +24,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
         })
         .collect();
     assert_snapshot!(shown.concat(), @r#"
-    $ recto  # an overview of the home
+    $ recto  # an overview of the home; on a terminal, a browser
     [sample]  3 session logs in 2 projects, 22 kB
 
     Newest
@@ -100,7 +100,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
     To keep them, set "cleanupPeriodDays": 365 in [sample]
 
     Now with your own sessions:
-      recto                 the overview
+      recto                 browse them, on a terminal
       recto show latest     the newest session
       recto check --all     look for damage in all logs
       recto --help          everything else

@@ -10,6 +10,7 @@
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
+//! | `browse` | the browser on a real terminal: start, end, resume, hostile text |
 //! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
@@ -27,6 +28,8 @@
 mod bad_input;
 mod blame;
 mod branches;
+#[cfg(unix)]
+mod browse;
 mod browser;
 mod check;
 mod context;

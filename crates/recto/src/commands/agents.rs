@@ -108,7 +108,7 @@ fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandErr
 }
 
 /// The type and the task of a subagent, in a few words.
-fn about(agent: &Agent) -> (String, String) {
+pub(crate) fn about(agent: &Agent) -> (String, String) {
     let meta = agent.meta.as_ref();
     let kind = meta.and_then(|meta| meta.agent_type.as_deref()).unwrap_or("").to_owned();
     let task = meta.and_then(|meta| meta.description.clone()).unwrap_or_else(|| task_text(agent));
@@ -146,6 +146,14 @@ fn list(reading: &Reading, agents: &[Agent], output: &mut Output) -> Result<(), 
         }
         return Ok(());
     }
+    for cells in table(agents).layout(output.width) {
+        output.line(cells.join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+/// The subagents with type, calls, tokens, time and task.
+pub(crate) fn table(agents: &[Agent]) -> Table {
     let mut table = Table::new(&[
         Column::Left,
         Column::Left,
@@ -167,10 +175,7 @@ fn list(reading: &Reading, agents: &[Agent], output: &mut Output) -> Result<(), 
             task,
         ]);
     }
-    for cells in table.layout(output.width) {
-        output.line(cells.join("  ").trim_end())?;
-    }
-    Ok(())
+    table
 }
 
 fn json(reading: &Reading, agent: &Agent) -> ObjectWriter {

@@ -8,6 +8,7 @@ use recto_store::Home;
 
 use crate::cli::Cli;
 use crate::commands;
+use crate::commands::overview;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -46,7 +47,7 @@ pub(crate) fn cmd_demo(
     // Checks that the sample can be read before anything is shown.
     Home::open(directory.path())?;
     for (command, about) in [
-        (&["recto"][..], "an overview of the home"),
+        (&["recto"][..], "an overview of the home; on a terminal, a browser"),
         (&["recto", "ls"], "all sessions, whatever client wrote them"),
         (&["recto", "show", "5c1e8a70"], "one session as a conversation"),
         (&["recto", "home"], "what the client will delete, and the setting to change"),
@@ -61,7 +62,7 @@ pub(crate) fn cmd_demo(
     }
     output.line(&output.paint(Look::Strong, "Now with your own sessions:"))?;
     for (command, about) in [
-        ("recto", "the overview"),
+        ("recto", "browse them, on a terminal"),
         ("recto show latest", "the newest session"),
         ("recto check --all", "look for damage in all logs"),
         ("recto --help", "everything else"),
@@ -82,7 +83,11 @@ fn run(
     cli.global.home = Some(home.to_owned());
     cli.global.no_pager = true;
     let was_json = std::mem::replace(&mut output.json, false);
-    let result = output.without_pager(|output| commands::run(&cli, environment, output));
+    let result = output.without_pager(|output| match &cli.command {
+        // On a terminal, it would open the browser.
+        None => overview::cmd_overview(&Home::open(home)?, environment, output),
+        Some(_) => commands::run(&cli, environment, output),
+    });
     output.json = was_json;
     result.map(drop)
 }

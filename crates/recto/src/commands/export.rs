@@ -145,7 +145,8 @@ pub(crate) fn cmd_export(
     let redactor = redactor(&found, args.secrets())?;
     match &args.out {
         Some(path) => {
-            let done = export_to_file(home, &found, redactor.as_ref(), path, args)?;
+            let to = Place { format, path, existing: args.existing() };
+            let done = export_to_file(home, &found, redactor.as_ref(), to)?;
             output.remark(&format!(
                 "wrote {}: {} from a log of {} ({} %)",
                 path.display(),
@@ -181,9 +182,9 @@ fn tell_replaced(output: &mut Output, args: &ExportArgs, replaced: u64) {
 
 /// How much was read and written, and how many secrets were replaced.
 #[derive(Debug, Clone, Copy, Default)]
-struct Done {
+pub(crate) struct Done {
     read: u64,
-    written: u64,
+    pub(crate) written: u64,
     replaced: u64,
 }
 
@@ -335,26 +336,33 @@ fn head(found: &Target, digest: &Digest) -> Head {
     Head { id: found.name.clone(), title, facts }
 }
 
+/// Where a document goes, and as what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) format: Format,
+    pub(crate) path: &'a Path,
+    pub(crate) existing: Existing,
+}
+
 /// Writes beside the place and moves there at the end, so that a half-written
 /// document is never found under its name.
-fn export_to_file(
+pub(crate) fn export_to_file(
     home: &Home,
     found: &Target,
     redactor: Option<&Redactor>,
-    path: &Path,
-    args: &ExportArgs,
+    to: Place<'_>,
 ) -> Result<Done, CommandError> {
     let mut file =
-        document_file::begin(path, args.existing()).map_err(|error| match error.kind() {
+        document_file::begin(to.path, to.existing).map_err(|error| match error.kind() {
             "is-a-directory" => error.with_hint("name a file, or use --all"),
             _ => error,
         })?;
     let mut written = 0;
-    let done = export(home, found, args.to.format(), redactor, &mut |text| {
+    let done = export(home, found, to.format, redactor, &mut |text| {
         written += text.len() as u64;
         Ok(file.write_all(text.as_bytes())?)
     })?;
-    file.persist(path).map_err(|error| CommandError::from(error.error))?;
+    file.persist(to.path).map_err(|error| CommandError::from(error.error))?;
     Ok(Done { written, ..done })
 }
 
@@ -380,7 +388,9 @@ fn export_all(
         };
         let name = format!("{}.{}", row.session.id, format.extension());
         let redactor = redactor(&found, args.secrets())?;
-        let done = export_to_file(home, &found, redactor.as_ref(), &directory.join(&name), args)?;
+        let path = directory.join(&name);
+        let to = Place { format, path: &path, existing: args.existing() };
+        let done = export_to_file(home, &found, redactor.as_ref(), to)?;
         all.read += done.read;
         all.written += done.written;
         all.replaced += done.replaced;

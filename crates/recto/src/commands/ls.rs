@@ -75,6 +75,16 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// The row of a session whose log may or may not be readable.
+    pub(crate) fn of_session(
+        session: SessionFile,
+        digest: Option<Digest>,
+        live: Option<LiveSession>,
+    ) -> Row {
+        let is_unreadable = digest.is_none();
+        Row { session, agent: None, digest: digest.unwrap_or_default(), live, is_unreadable }
+    }
+
     fn kind(&self) -> FileKind {
         match &self.agent {
             Some(agent) if agent.id.is_prompt_suggestion() || agent.id.is_compaction() => {
@@ -84,7 +94,7 @@ impl Row {
         }
     }
 
-    fn is_shown(&self, all: bool) -> bool {
+    pub(crate) fn is_shown(&self, all: bool) -> bool {
         all || matches!(self.kind(), FileKind::Session | FileKind::Agent)
     }
 
@@ -174,13 +184,11 @@ impl Listing {
         }
         let mut rows = Vec::new();
         // A log that may not be read is still a session that is there.
-        let read = Digest::read_listed(session);
-        let is_unreadable = read.is_err();
-        let digest = read.unwrap_or_default();
+        let digest = Digest::read_listed(session).ok();
         let key = inventory.project_of(session).map_or("", |project| &project.key);
-        if self.filter.fits(key, &digest) {
-            let (session, live) = (session.clone(), live.cloned());
-            rows.push(Row { session, agent: None, digest, live, is_unreadable });
+        let row = Row::of_session(session.clone(), digest, live.cloned());
+        if self.filter.fits(key, &row.digest) {
+            rows.push(row);
         }
         if self.agents {
             for agent in home.agents_of(inventory, session) {

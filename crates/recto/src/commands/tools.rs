@@ -103,6 +103,19 @@ fn list(
     if calls.len() > 30 {
         output.page();
     }
+    for (call, cells) in calls.iter().zip(table(reading, calls).layout(output.width)) {
+        output.line(output.paint(look(call), cells.join("  ").trim_end()).as_str())?;
+    }
+    Ok(())
+}
+
+/// What a call looks like.
+pub(crate) fn look(call: &ToolCall) -> Look {
+    if state(call) == "ok" { Look::Plain } else { Look::Bad }
+}
+
+/// The calls with turn, name, time, state and what they are about.
+pub(crate) fn table(reading: &Reading, calls: &[&ToolCall]) -> Table {
     let mut table =
         Table::new(&[Column::Right, Column::Left, Column::Right, Column::Left, Column::Flexible]);
     for call in calls {
@@ -116,11 +129,7 @@ fn list(
             one_line(&reading.call_about(call)),
         ]);
     }
-    for (call, cells) in calls.iter().zip(table.layout(output.width)) {
-        let look = if state(call) == "ok" { Look::Plain } else { Look::Bad };
-        output.line(output.paint(look, cells.join("  ").trim_end()).as_str())?;
-    }
-    Ok(())
+    table
 }
 
 /// What all calls of a tool add up to.

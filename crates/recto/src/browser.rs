@@ -1,0 +1,230 @@
+//! The browser: sessions and transcripts on the whole terminal.
+//!
+//! | part | owns |
+//! |---|---|
+//! | `state`, `list`, `fitting`, `reader`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
+//! | `view`, `layout`, `theme`, `keys` | the screen, from the state alone |
+//! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
+//! | `terminal` | the terminal, and how it is given back |
+//! | `message`, `document` | what they say to each other |
+//!
+//! This file runs them: what happened goes into the state, what comes out of it is
+//! done. Nothing here waits for a file.
+
+mod document;
+mod fitting;
+mod incoming;
+mod jobs;
+mod keys;
+mod layout;
+mod list;
+mod listing;
+mod message;
+mod mouse;
+mod overlay;
+mod reader;
+mod search;
+mod state;
+mod table_page;
+mod terminal;
+mod theme;
+mod view;
+mod worker;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event;
+use crossterm::event::Event;
+use crossterm::event::MouseEventKind;
+use recto_store::Home;
+
+use self::message::Effect;
+use self::message::Input;
+use self::message::Resume;
+use self::state::Browser;
+use self::state::Facts;
+use self::state::shown_path;
+use self::terminal::Screen;
+use self::terminal::signals::Signals;
+use self::terminal::signals::stop;
+use self::worker::Place;
+use self::worker::Workers;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+
+/// How long to wait for a key while something is on its way from the workers.
+const SHORT: Duration = Duration::from_millis(15);
+/// How long otherwise: news of running sessions may come that late.
+const LONG: Duration = Duration::from_millis(200);
+
+/// What the browser is opened with.
+pub(crate) struct Opening<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) environment: &'a Environment,
+    pub(crate) has_colour: bool,
+    /// Whether the home was named on the command line, which the client cannot know.
+    pub(crate) names_home: bool,
+    /// What is typed already.
+    pub(crate) filter: String,
+}
+
+/// Opens the browser, and comes back when it is left.
+pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
+    let Opening { home, environment, has_colour, names_home, filter } = opening;
+    let place = Place {
+        home: Arc::new(home.clone()),
+        user_home: environment.user_home.clone(),
+        working_directory: environment.working_directory.clone(),
+    };
+    let client = environment.client.clone().unwrap_or_else(|| "claude".into());
+    let facts = Facts {
+        home: shown_path(home.root(), environment.user_home.as_ref()),
+        client: client.clone(),
+        has_colour,
+    };
+    let signals = Signals::watch()?;
+    let workers = Workers::start(&place)?;
+    let home = names_home.then(|| home.root().to_owned());
+    let client = Client { program: client.into(), home };
+    let screen = Screen::take()?;
+    let browser = Browser::new(facts, screen.size()?, environment.now(), filter);
+    let mut session = Running { screen, browser, workers, signals, client };
+    let ended = session.run(environment);
+    // The terminal is given back first, because writing may take a while.
+    drop(session.screen);
+    if ended.is_ok() && !session.signals.came() {
+        session.workers.finish();
+    }
+    ended?;
+    session.signals.obey()?;
+    Ok(Outcome::Done)
+}
+
+/// The real client.
+struct Client {
+    program: OsString,
+    /// The home, where it is not the one that the client would use by itself.
+    home: Option<PathBuf>,
+}
+
+impl Client {
+    /// Goes on with a session. The client gets the terminal.
+    fn resume(&self, resume: &Resume, screen: &mut Screen) -> io::Result<Result<(), String>> {
+        if !resume.directory.is_dir() {
+            let directory = resume.directory.display();
+            return Ok(Err(format!("the directory {directory} is not there any more")));
+        }
+        screen.lend(|| self.run(resume))
+    }
+
+    fn run(&self, resume: &Resume) -> Result<(), String> {
+        let name = self.program.to_string_lossy().into_owned();
+        let mut command = Command::new(&self.program);
+        command.args(["--resume", &resume.id]).current_dir(&resume.directory);
+        command.envs(self.home.iter().map(|home| ("CLAUDE_CONFIG_DIR", home)));
+        match command.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{name} ended with {status}")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(format!("there is no program {name}; RECTO_CLIENT names another"))
+            }
+            Err(error) => Err(format!("{name} could not be started: {error}")),
+        }
+    }
+}
+
+struct Running {
+    screen: Screen,
+    browser: Browser,
+    workers: Workers,
+    signals: Signals,
+    client: Client,
+}
+
+impl Running {
+    fn run(&mut self, environment: &Environment) -> Result<(), CommandError> {
+        let mut is_dirty = true;
+        let mut seconds = 0;
+        loop {
+            if self.signals.came() {
+                return Ok(());
+            }
+            if let Some(panic) = terminal::worker_panic() {
+                return Err(CommandError::user("internal", panic)
+                    .with_hint("this is a bug of recto; the logs are not touched"));
+            }
+            while let Ok(report) = self.workers.reports.try_recv() {
+                is_dirty = true;
+                if self.take(Input::Report(report))? {
+                    return Ok(());
+                }
+            }
+            let now = environment.now();
+            // Ages change by the minute; a second is fine enough.
+            if now.as_second() != seconds {
+                seconds = now.as_second();
+                is_dirty |= self.browser.now.as_second() / 60 != seconds / 60;
+                self.browser.handle(Input::Tick(now));
+            }
+            if std::mem::take(&mut is_dirty) {
+                self.screen.draw(|frame| view::draw(&self.browser, frame))?;
+            }
+            let wait = if self.browser.is_waiting() { SHORT } else { LONG };
+            if !event::poll(wait)? {
+                continue;
+            }
+            // All that was typed meanwhile is taken before the screen is drawn.
+            while event::poll(Duration::ZERO)? {
+                let input = match event::read()? {
+                    Event::Key(key) => Input::Key(key),
+                    // Where the mouse is does not matter.
+                    Event::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => continue,
+                    Event::Mouse(mouse) => Input::Mouse(mouse),
+                    Event::Paste(text) => Input::Paste(text),
+                    Event::Resize(width, height) => Input::Resize(width, height),
+                    Event::FocusGained | Event::FocusLost => continue,
+                };
+                is_dirty = true;
+                if self.take(input)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Does what follows from something that happened. Gives whether to end.
+    fn take(&mut self, input: Input) -> Result<bool, CommandError> {
+        let mut effects = self.browser.handle(input);
+        while !effects.is_empty() {
+            let mut more = Vec::new();
+            for effect in effects {
+                match effect {
+                    Effect::Read(request) => self.workers.read(request),
+                    Effect::Search(request) => self.workers.search(request),
+                    Effect::Errand(errand) => self.workers.errand(errand),
+                    Effect::Refresh => self.workers.look(),
+                    Effect::Copy(text) => self.screen.copy(&text)?,
+                    Effect::Redraw => self.screen.redraw()?,
+                    Effect::Suspend => self.screen.lend(stop)??,
+                    Effect::Resume(resume) => {
+                        let ended = self.client.resume(&resume, &mut self.screen)?;
+                        self.signals.forget_interrupt();
+                        more.extend(self.browser.handle(Input::Returned(ended)));
+                    }
+                    Effect::Quit => return Ok(true),
+                }
+            }
+            effects = more;
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod browser_tests;

@@ -1,0 +1,105 @@
+//! What the workers found goes into the state.
+
+use super::document::Progress;
+use super::list::Mode;
+use super::message::Listing;
+use super::message::Report;
+use super::message::SearchState;
+use super::reader::Reader;
+use super::state::Browser;
+use super::state::Page;
+use crate::output::Look;
+use crate::text::bytes;
+use crate::text::one_line;
+
+impl Browser {
+    pub(super) fn report(&mut self, report: Report) {
+        match report {
+            Report::Listing(listing) => self.fill(listing),
+            Report::Begun { ticket } => self.with_reader(ticket, Reader::begin_again),
+            Report::Lines { ticket, lines } => {
+                self.with_reader(ticket, |reader| reader.add(lines));
+            }
+            Report::Read { ticket, is_cut } => {
+                let progress = if is_cut { Progress::Cut } else { Progress::Whole };
+                self.with_reader(ticket, |reader| reader.finish(progress));
+            }
+            Report::Rows { ticket, rows } => {
+                if let Some(Page::Table(table)) = self.pages.last_mut()
+                    && table.ticket == ticket
+                {
+                    table.fill(rows);
+                }
+            }
+            Report::Hits { ticket, hits } => {
+                if self.list.search_ticket == ticket {
+                    let replaces = self.list.add_hits(hits);
+                    if replaces || self.list.preview.is_none() {
+                        self.preview();
+                    }
+                }
+            }
+            Report::Searched { ticket, state } => {
+                if self.list.search_ticket == ticket {
+                    self.list.set_search(state);
+                    if self.list.mode == Mode::Search && self.list.rows.is_empty() {
+                        self.preview();
+                    }
+                }
+            }
+            Report::Exported { path, bytes: written } => {
+                self.exports = self.exports.saturating_sub(1);
+                let text = format!("wrote {} ({})", one_line(&path), bytes(written));
+                self.notice = Some((text, Look::Good));
+            }
+            Report::Failed { ticket, message } => self.failed(ticket, &message),
+        }
+    }
+
+    fn failed(&mut self, ticket: Option<u64>, message: &str) {
+        self.notice = Some((one_line(message), Look::Bad));
+        let Some(ticket) = ticket else {
+            self.exports = self.exports.saturating_sub(1);
+            return;
+        };
+        self.with_reader(ticket, |reader| reader.finish(Progress::Whole));
+        if let Some(Page::Table(table)) = self.pages.last_mut()
+            && table.ticket == ticket
+        {
+            table.fill(Vec::new());
+        }
+        if self.list.search_ticket == ticket {
+            self.list.set_search(SearchState::Whole);
+        }
+    }
+
+    fn with_reader(&mut self, ticket: u64, work: impl FnOnce(&mut Reader)) {
+        let pages = self.pages.iter_mut().filter_map(|page| match page {
+            Page::Reader(reader) => Some(reader),
+            Page::Table(_) => None,
+        });
+        let mut readers = pages.chain(self.list.preview.as_mut());
+        if let Some(reader) = readers.find(|reader| reader.ticket == ticket) {
+            work(reader);
+        }
+    }
+
+    /// Takes a new look at the home.
+    fn fill(&mut self, listing: Listing) {
+        self.list.fill(listing);
+        if self.pages.is_empty() {
+            self.preview();
+        }
+        let Some(Page::Reader(reader)) = self.pages.last_mut() else { return };
+        let fresh = self.list.entries.iter().find(|entry| entry.id() == reader.entry.id());
+        let Some(fresh) = fresh else { return };
+        let was_followed = reader.entry.live.is_some();
+        let has_grown = fresh.bytes != reader.entry.bytes;
+        let starts = !was_followed && fresh.live.is_some();
+        reader.entry = fresh.clone();
+        // What runs is followed where it is read; the rest is read again.
+        if starts || (has_grown && !was_followed) {
+            self.read_again();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The keys, as the status line and the help tell them.
+
+/// A key, and what it does.
+pub(super) type Key = (&'static str, &'static str);
+
+pub(super) const LIST: &[Key] = &[
+    ("enter", "read"),
+    ("tab", "transcript"),
+    ("/", "search text"),
+    ("^r", "resume"),
+    ("^y", "copy"),
+    ("^e", "export"),
+    ("?", "help"),
+    ("esc", "quit"),
+];
+
+pub(super) const FILTERED: &[Key] = &[
+    ("enter", "read"),
+    ("tab", "transcript"),
+    ("^u", "clear"),
+    ("/", "search text"),
+    ("?", "help"),
+    ("esc", "all sessions"),
+];
+
+pub(super) const SEARCH: &[Key] = &[
+    ("enter", "read"),
+    ("↑↓", "hits"),
+    ("tab", "transcript"),
+    ("^u", "clear"),
+    ("F1", "help"),
+    ("esc", "all sessions"),
+];
+
+pub(super) const PREVIEW: &[Key] = &[
+    ("enter", "read"),
+    ("r", "resume"),
+    ("t", "tools"),
+    ("a", "agents"),
+    ("d", "diff"),
+    ("c", "copy"),
+    ("e", "export"),
+    ("?", "help"),
+    ("tab", "list"),
+];
+
+pub(super) const READER: &[Key] = &[
+    ("[ ]", "turns"),
+    ("/", "find"),
+    ("n", "next"),
+    ("x", "detail"),
+    ("t", "tools"),
+    ("a", "agents"),
+    ("d", "diff"),
+    ("c", "copy"),
+    ("r", "resume"),
+    ("e", "export"),
+    ("?", "help"),
+    ("q", "back"),
+];
+
+pub(super) const CHANGES: &[Key] =
+    &[("j k", "scroll"), ("/", "find"), ("n", "next"), ("c", "copy"), ("?", "help"), ("q", "back")];
+
+pub(super) const TABLE: &[Key] = &[
+    ("enter", "go there"),
+    ("j k", "move"),
+    ("c", "copy"),
+    ("r", "resume"),
+    ("e", "export"),
+    ("?", "help"),
+    ("q", "back"),
+];
+
+pub(super) const FINDING: &[Key] = &[("enter", "done"), ("^u", "clear"), ("esc", "give up")];
+
+/// All keys, by where they work.
+pub(super) const HELP: &[(&str, &[Key])] = &[
+    (
+        "In the list, letters are for typing",
+        &[
+            ("letters", "narrow the list by title, project, branch or id"),
+            ("/", "search the text of all sessions as you type"),
+            ("↑ ↓ PgUp PgDn", "choose a session, or a hit"),
+            ("enter", "read it"),
+            ("tab →", "go to the transcript, where letters are commands"),
+            ("^r ^y ^e ^t ^a", "resume, copy, export, tools, agents (also with Alt)"),
+            ("^u ^w", "clear, delete a word"),
+            ("esc", "one step back; with nothing typed, quit"),
+        ],
+    ),
+    (
+        "In a transcript, letters are commands",
+        &[
+            ("j k space b", "scroll by a line, by a page (also ↑ ↓ PgUp PgDn)"),
+            ("[ ]", "turn before, next turn (also ← → in the reader)"),
+            ("g G", "start, end; at the end, a running session is followed"),
+            ("/", "find in this transcript (beside the list: in all sessions)"),
+            ("n N", "next match, match before"),
+            ("x", "tool calls in brief, in full with thinking, or not at all"),
+            ("t", "tool calls; enter goes to the one chosen"),
+            ("a", "subagents; enter reads the one chosen"),
+            ("d", "what the turn on the screen changed in files"),
+            ("c", "copy the id, the resume command or the path"),
+            ("r", "resume the session in the client, and come back after"),
+            ("e", "export; the file is written where recto was started"),
+            ("q esc", "back"),
+        ],
+    ),
+    (
+        "Everywhere",
+        &[
+            ("? F1", "this help"),
+            ("^c", "quit"),
+            ("^z ^l", "put recto aside, draw the screen again"),
+            ("mouse", "click to choose, again to read; the wheel scrolls"),
+            ("shift+mouse", "select text, in most terminals"),
+        ],
+    ),
+];

@@ -1,0 +1,465 @@
+//! The list of sessions: what fits what is typed, and what is chosen.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crossterm::event::KeyCode;
+use crossterm::event::KeyEvent;
+use crossterm::event::KeyModifiers;
+use nucleo_matcher::Config;
+use nucleo_matcher::Matcher;
+
+use super::fitting::Fitter;
+use super::message::Entry;
+use super::message::Hit;
+use super::message::Listing;
+use super::message::SearchState;
+use super::reader::Reader;
+use super::state::Ask;
+use super::state::COMMAND;
+
+/// What typing does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Letters narrow the list by title.
+    Filter,
+    /// Letters are looked for in the text of all sessions.
+    Search,
+}
+
+/// Where keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Focus {
+    List,
+    Preview,
+}
+
+/// A row of the list.
+#[derive(Debug, Clone)]
+pub(super) enum Row {
+    Heading {
+        text: String,
+        count: usize,
+    },
+    Session {
+        entry: Arc<Entry>,
+        /// The characters of the title that fit what was typed.
+        fitting: Vec<u32>,
+    },
+    Hit {
+        entry: Arc<Entry>,
+        hit: usize,
+    },
+}
+
+impl Row {
+    /// What stays the same when the list is made again.
+    fn key(&self, hits: &[Hit]) -> Option<(String, u64)> {
+        match self {
+            Row::Heading { .. } => None,
+            Row::Session { entry, .. } => Some((entry.id().to_owned(), 0)),
+            Row::Hit { entry, hit } => {
+                Some((entry.id().to_owned(), hits.get(*hit).map_or(0, |hit| hit.line)))
+            }
+        }
+    }
+}
+
+pub(super) struct List {
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) is_whole: bool,
+    pub(super) skipped: usize,
+    pub(super) mode: Mode,
+    pub(super) focus: Focus,
+    pub(super) filter: String,
+    pub(super) words: String,
+    pub(super) hits: Vec<Hit>,
+    pub(super) search: SearchState,
+    pub(super) search_ticket: u64,
+    pub(super) rows: Vec<Row>,
+    pub(super) selected: usize,
+    pub(super) top: usize,
+    pub(super) preview: Option<Reader>,
+    has_room_beside: bool,
+    /// Whether the hits are those of the search before.
+    has_old_hits: bool,
+    height: usize,
+    matcher: Matcher,
+}
+
+impl List {
+    pub(super) fn new(filter: String) -> List {
+        List {
+            entries: Vec::new(),
+            is_whole: false,
+            skipped: 0,
+            mode: Mode::Filter,
+            focus: Focus::List,
+            filter,
+            words: String::new(),
+            hits: Vec::new(),
+            search: SearchState::Whole,
+            search_ticket: 0,
+            rows: Vec::new(),
+            selected: 0,
+            top: 0,
+            preview: None,
+            has_room_beside: false,
+            has_old_hits: false,
+            height: 0,
+            matcher: Matcher::new(Config::DEFAULT),
+        }
+    }
+
+    pub(super) fn resize(&mut self, height: u16, has_room_beside: bool) {
+        self.height = height.into();
+        self.has_room_beside = has_room_beside;
+        if !has_room_beside {
+            self.focus = Focus::List;
+        }
+        self.select(self.selected);
+    }
+
+    pub(super) fn fill(&mut self, listing: Listing) {
+        self.entries = listing.entries;
+        self.is_whole = listing.is_whole;
+        self.skipped = listing.skipped;
+        self.make_rows();
+    }
+
+    pub(super) fn chosen(&self) -> Option<(&Arc<Entry>, Option<&Hit>)> {
+        match self.rows.get(self.selected)? {
+            Row::Heading { .. } => None,
+            Row::Session { entry, .. } => Some((entry, None)),
+            Row::Hit { entry, hit } => Some((entry, self.hits.get(*hit))),
+        }
+    }
+
+    /// The words of the search, one by one.
+    pub(super) fn searched_words(&self) -> Vec<String> {
+        super::search::words(&self.words)
+    }
+
+    /// Makes the rows again; what was chosen stays chosen, if it is still there.
+    fn make_rows(&mut self) {
+        let chosen = self.rows.get(self.selected).and_then(|row| row.key(&self.hits));
+        self.rows = match (self.mode, self.filter.trim().is_empty()) {
+            (Mode::Search, _) => self.rows_of_hits(),
+            (Mode::Filter, true) => self.rows_by_project(),
+            (Mode::Filter, false) => self.rows_that_fit(),
+        };
+        let place = chosen.and_then(|chosen| {
+            self.rows.iter().position(|row| row.key(&self.hits).as_ref() == Some(&chosen))
+        });
+        self.select(place.unwrap_or(0));
+    }
+
+    /// Those that run first, then the projects, the newest first.
+    fn rows_by_project(&self) -> Vec<Row> {
+        let row = |entry: &Arc<Entry>| Row::Session { entry: entry.clone(), fitting: Vec::new() };
+        let mut rows = Vec::new();
+        let (live, others): (Vec<_>, Vec<_>) =
+            self.entries.iter().partition(|entry| entry.live.is_some());
+        if !live.is_empty() {
+            rows.push(Row::Heading { text: "Running now".into(), count: live.len() });
+            rows.extend(live.into_iter().map(row));
+        }
+        let mut projects: Vec<(&str, Vec<&Arc<Entry>>)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for entry in others {
+            let place = *places.entry(&entry.project).or_insert_with(|| {
+                projects.push((&entry.project, Vec::new()));
+                projects.len() - 1
+            });
+            projects[place].1.push(entry);
+        }
+        for (project, entries) in projects {
+            rows.push(Row::Heading { text: project.to_owned(), count: entries.len() });
+            rows.extend(entries.into_iter().map(row));
+        }
+        rows
+    }
+
+    /// Those that fit what was typed, the best first.
+    fn rows_that_fit(&mut self) -> Vec<Row> {
+        let fitter = Fitter::new(&self.filter);
+        let mut fitting: Vec<(u32, Row)> = Vec::new();
+        for entry in &self.entries {
+            if let Some((score, places)) = fitter.fit(entry, &mut self.matcher) {
+                let row = Row::Session { entry: entry.clone(), fitting: places };
+                fitting.push((score, row));
+            }
+        }
+        // The sort is stable: of those that fit equally well, the newest is first.
+        fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        fitting.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// The hits below their sessions, in the order in which they were found.
+    fn rows_of_hits(&self) -> Vec<Row> {
+        let by_id: HashMap<&str, &Arc<Entry>> =
+            self.entries.iter().map(|entry| (entry.id(), entry)).collect();
+        let log =
+            |hit: &Hit| (hit.session.clone(), hit.agent.as_ref().map(|agent| agent.id.to_string()));
+        let mut rows = Vec::new();
+        for (from, hits) in pieces(&self.hits, log) {
+            // A session that is gone meanwhile has nothing to show.
+            let Some(session) = by_id.get(hits[0].session.as_str()) else { continue };
+            let entry = match &hits[0].agent {
+                None => (*session).clone(),
+                Some(agent) => {
+                    let title = format!("subagent of {}", session.title);
+                    Arc::new(session.of_agent(agent, title))
+                }
+            };
+            rows.push(Row::Heading { text: entry.title.clone(), count: hits.len() });
+            let places = from..from + hits.len();
+            rows.extend(places.map(|hit| Row::Hit { entry: entry.clone(), hit }));
+        }
+        rows
+    }
+
+    /// Chooses a row, or the next one that can be chosen.
+    pub(super) fn select(&mut self, row: usize) {
+        let last = self.rows.len().saturating_sub(1);
+        let is_heading = |at: &usize| matches!(self.rows.get(*at), Some(Row::Heading { .. }));
+        let row = row.min(last);
+        let next = (row..=last).find(|at| !is_heading(at));
+        self.selected = next.or_else(|| (0..row).rev().find(|at| !is_heading(at))).unwrap_or(0);
+        // The heading above the first row is part of it.
+        let from = if self.selected == 1 { 0 } else { self.selected };
+        let lowest = (self.selected + 1).saturating_sub(self.height.max(1));
+        self.top = self.top.min(from).max(lowest);
+    }
+
+    pub(super) fn move_by(&mut self, rows: isize) {
+        let before = self.selected;
+        let mut at = self.selected.saturating_add_signed(rows);
+        // Upwards, a heading leads to what stands above it.
+        while rows < 0 && at > 0 && matches!(self.rows.get(at), Some(Row::Heading { .. })) {
+            at -= 1;
+        }
+        self.select(at);
+        if rows < 0 && self.selected > before {
+            self.select(before);
+        }
+    }
+
+    pub(super) fn scroll(&mut self, rows: isize) {
+        let last = self.rows.len().saturating_sub(self.height);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    /// A click on a row of the screen: chooses it, or opens the chosen one.
+    pub(super) fn click(&mut self, row: usize) -> Ask {
+        self.focus = Focus::List;
+        let at = self.top + row;
+        match self.rows.get(at) {
+            None | Some(Row::Heading { .. }) => Ask::Nothing,
+            Some(_) if at == self.selected => Ask::Open,
+            Some(_) => {
+                self.selected = at;
+                Ask::Preview
+            }
+        }
+    }
+
+    fn typed(&mut self) -> &mut String {
+        match self.mode {
+            Mode::Filter => &mut self.filter,
+            Mode::Search => &mut self.words,
+        }
+    }
+
+    /// What follows from other letters in the input.
+    fn was_typed(&mut self) -> Ask {
+        self.top = 0;
+        match self.mode {
+            Mode::Filter => {
+                self.rows.clear();
+                self.make_rows();
+                Ask::Preview
+            }
+            Mode::Search => {
+                self.select(0);
+                Ask::Search
+            }
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) -> Ask {
+        self.focus = Focus::List;
+        self.typed().push_str(text);
+        self.was_typed()
+    }
+
+    /// Adds what was found. Gives whether it takes the place of older hits.
+    pub(super) fn add_hits(&mut self, hits: Vec<Hit>) -> bool {
+        let replaces = std::mem::take(&mut self.has_old_hits);
+        if replaces {
+            self.hits.clear();
+        }
+        self.hits.extend(hits);
+        if self.mode == Mode::Search {
+            self.make_rows();
+        }
+        replaces
+    }
+
+    /// A new search begins. The old hits stay until the first new ones come, so that
+    /// the screen is not empty with every letter.
+    pub(super) fn begin_search(&mut self, ticket: u64) {
+        self.search_ticket = ticket;
+        self.has_old_hits = true;
+        self.search = SearchState::Running { percent: 0 };
+        if self.words.trim().is_empty() {
+            self.set_search(SearchState::Whole);
+        }
+    }
+
+    pub(super) fn set_search(&mut self, state: SearchState) {
+        self.search = state;
+        if !matches!(state, SearchState::Running { .. }) && self.has_old_hits {
+            self.add_hits(Vec::new());
+        }
+    }
+
+    fn leave_search(&mut self) -> Ask {
+        self.mode = Mode::Filter;
+        self.words.clear();
+        self.was_typed();
+        Ask::Search
+    }
+
+    fn enter_search(&mut self) -> Ask {
+        self.focus = Focus::List;
+        self.mode = Mode::Search;
+        self.was_typed()
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) -> Ask {
+        match self.focus {
+            Focus::List => self.list_key(key),
+            Focus::Preview => self.preview_key(key),
+        }
+    }
+
+    fn list_key(&mut self, key: KeyEvent) -> Ask {
+        let page = self.height.saturating_sub(1).max(1) as isize;
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Down => self.move_by(1),
+            KeyCode::Up => self.move_by(-1),
+            KeyCode::Char('n' | 'j') if is_control => self.move_by(1),
+            KeyCode::Char('p' | 'k') if is_control => self.move_by(-1),
+            KeyCode::PageDown => self.move_by(page),
+            KeyCode::PageUp => self.move_by(-page),
+            KeyCode::Home => self.select(0),
+            KeyCode::End => self.select(usize::MAX),
+            KeyCode::Enter => return Ask::Open,
+            // Where there is no room for a transcript beside the list, it gets the screen.
+            KeyCode::Tab | KeyCode::Right if !self.has_room_beside => return Ask::Open,
+            KeyCode::Tab | KeyCode::Right if self.chosen().is_some() => {
+                self.focus = Focus::Preview;
+                return Ask::Nothing;
+            }
+            KeyCode::Esc => return self.escape(),
+            KeyCode::Backspace => {
+                if self.typed().pop().is_none() {
+                    return if self.mode == Mode::Search {
+                        self.leave_search()
+                    } else {
+                        Ask::Nothing
+                    };
+                }
+                return self.was_typed();
+            }
+            KeyCode::Char('u') if is_control => {
+                self.typed().clear();
+                return self.was_typed();
+            }
+            KeyCode::Char('w') if is_control => {
+                let text = self.typed().trim_end();
+                let kept = text.rfind(' ').map_or(0, |at| at + 1);
+                self.typed().truncate(kept);
+                return self.was_typed();
+            }
+            KeyCode::F(1) => return Ask::Help,
+            KeyCode::Char(c) if key.modifiers.intersects(COMMAND) => return self.command(c),
+            KeyCode::Char('/') if self.mode == Mode::Filter => return self.enter_search(),
+            KeyCode::Char('?') if self.mode == Mode::Filter => return Ask::Help,
+            KeyCode::Char(c) => {
+                self.typed().push(c);
+                return self.was_typed();
+            }
+            _ => return Ask::Nothing,
+        }
+        Ask::Preview
+    }
+
+    /// A command that needs no other focus: letters with Ctrl or Alt.
+    fn command(&mut self, letter: char) -> Ask {
+        // Ctrl+C leaves, so that a copy has a key of its own.
+        let letter = if letter == 'y' { 'c' } else { letter };
+        let Some((entry, _)) = self.chosen() else { return Ask::Nothing };
+        match letter {
+            'd' => Ask::Nothing,
+            letter => Ask::of_command(KeyCode::Char(letter), entry),
+        }
+    }
+
+    fn escape(&mut self) -> Ask {
+        if self.mode == Mode::Search {
+            return self.leave_search();
+        }
+        if self.filter.is_empty() {
+            return Ask::Back;
+        }
+        self.filter.clear();
+        self.was_typed()
+    }
+
+    fn preview_key(&mut self, key: KeyEvent) -> Ask {
+        let is_back = matches!(
+            key.code,
+            KeyCode::Tab
+                | KeyCode::BackTab
+                | KeyCode::Esc
+                | KeyCode::Backspace
+                | KeyCode::Left
+                | KeyCode::Char('q' | 'h')
+        );
+        let Some(preview) = self.preview.as_mut().filter(|_| !is_back) else {
+            self.focus = Focus::List;
+            return Ask::Nothing;
+        };
+        match key.code {
+            KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') => return Ask::Open,
+            KeyCode::Char('/') => return self.enter_search(),
+            KeyCode::Char('n') if self.mode == Mode::Search => self.move_by(1),
+            KeyCode::Char('N') if self.mode == Mode::Search => self.move_by(-1),
+            KeyCode::Char('n' | 'N') => {
+                return Ask::Say("nothing is searched for; / searches all sessions".into());
+            }
+            KeyCode::Char('d') => {
+                let turn = preview.turn();
+                let entry = preview.entry.clone();
+                return turn.map_or(Ask::Nothing, |turn| Ask::Changes(entry, turn));
+            }
+            _ if preview.move_key(key) => return Ask::Nothing,
+            code => return Ask::of_command(code, &preview.entry),
+        }
+        Ask::Preview
+    }
+}
+
+/// The hits in pieces of one log each, with the place where each piece begins.
+fn pieces<K: PartialEq>(hits: &[Hit], log: impl Fn(&Hit) -> K) -> Vec<(usize, &[Hit])> {
+    let mut from = 0;
+    let same = hits.chunk_by(|a, b| log(a) == log(b));
+    same.map(|piece| {
+        from += piece.len();
+        (from - piece.len(), piece)
+    })
+    .collect()
+}

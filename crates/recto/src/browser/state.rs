@@ -1,0 +1,451 @@
+//! The state of the browser: what a person does goes in, what is to be done comes out.
+//!
+//! Nothing in here reads a file, a clock or a terminal, so that every key can be
+//! tested.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::KeyCode;
+use crossterm::event::KeyEvent;
+use crossterm::event::KeyEventKind;
+use crossterm::event::KeyModifiers;
+use jiff::Timestamp;
+
+use super::layout;
+use super::layout::ListLayout;
+use super::layout::Share;
+use super::list::List;
+use super::list::Mode;
+use super::message::Detail;
+use super::message::Effect;
+use super::message::Entry;
+use super::message::Errand;
+use super::message::Input;
+use super::message::Keep;
+use super::message::LeadsTo;
+use super::message::Part;
+use super::message::SearchRequest;
+use super::message::SearchState;
+use super::overlay::Overlay;
+use super::reader::Anchor;
+use super::reader::Find;
+use super::reader::Reader;
+use super::table_page::Subject;
+use super::table_page::TablePage;
+use crate::output::Look;
+use crate::text::one_line;
+
+/// Keys that make a letter a command.
+pub(super) const COMMAND: KeyModifiers = KeyModifiers::CONTROL.union(KeyModifiers::ALT);
+
+/// What a part of the browser wants from the whole.
+#[derive(Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Say(String),
+    Back,
+    Help,
+    /// Read what is chosen in the list.
+    Open,
+    /// Another session is chosen in the list.
+    Preview,
+    /// Other words are searched for.
+    Search,
+    /// Read again, with other parts of it shown.
+    ShowOtherwise(Detail),
+    Follow(LeadsTo),
+    Changes(Arc<Entry>, u32),
+    Tools(Arc<Entry>),
+    Agents(Arc<Entry>),
+    Copy(Arc<Entry>),
+    Export(Arc<Entry>),
+    Resume(Arc<Entry>),
+}
+
+impl Ask {
+    /// The letters that mean the same wherever letters are commands.
+    pub(super) fn of_command(code: KeyCode, entry: &Arc<Entry>) -> Ask {
+        match code {
+            KeyCode::Char('t') => Ask::Tools(entry.clone()),
+            KeyCode::Char('a') => Ask::Agents(entry.clone()),
+            KeyCode::Char('c') => Ask::Copy(entry.clone()),
+            KeyCode::Char('e') => Ask::Export(entry.clone()),
+            KeyCode::Char('r') => Ask::Resume(entry.clone()),
+            KeyCode::Char('?') | KeyCode::F(1) => Ask::Help,
+            _ => Ask::Nothing,
+        }
+    }
+}
+
+/// What lies over the list.
+pub(super) enum Page {
+    Reader(Reader),
+    Table(TablePage),
+}
+
+/// What does not change while the browser runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    /// The home, as people write it.
+    pub(super) home: String,
+    /// The program that resumes a session.
+    pub(super) client: String,
+    pub(super) has_colour: bool,
+}
+
+pub(super) struct Browser {
+    pub(super) facts: Facts,
+    pub(super) size: (u16, u16),
+    pub(super) now: Timestamp,
+    pub(super) list: List,
+    pub(super) pages: Vec<Page>,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) notice: Option<(String, Look)>,
+    /// Documents that are being written.
+    pub(super) exports: usize,
+    tickets: u64,
+    effects: Vec<Effect>,
+}
+
+impl Browser {
+    pub(super) fn new(facts: Facts, size: (u16, u16), now: Timestamp, filter: String) -> Browser {
+        let mut browser = Browser {
+            facts,
+            size,
+            now,
+            list: List::new(filter),
+            pages: Vec::new(),
+            overlay: None,
+            notice: None,
+            exports: 0,
+            tickets: 0,
+            effects: Vec::new(),
+        };
+        browser.resize();
+        browser
+    }
+
+    /// Takes what happened, and gives what is to be done.
+    pub(super) fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
+            Input::Key(_) => {}
+            Input::Mouse(mouse) => self.mouse(mouse),
+            Input::Paste(text) => self.paste(&one_line(&text)),
+            Input::Resize(width, height) => {
+                self.size = (width, height);
+                self.resize();
+            }
+            Input::Tick(now) => self.now = now,
+            Input::Report(report) => self.report(report),
+            Input::Returned(result) => {
+                self.effects.push(Effect::Refresh);
+                if let Err(message) = result {
+                    self.notice = Some((one_line(&message), Look::Bad));
+                }
+            }
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    pub(super) fn list_layout(&self) -> ListLayout {
+        let share = match self.list.mode {
+            Mode::Filter => Share::Titles,
+            Mode::Search => Share::Hits,
+        };
+        layout::list(self.size, share)
+    }
+
+    /// Whether something is on its way from the workers.
+    pub(super) fn is_waiting(&self) -> bool {
+        let page_waits = match self.pages.last() {
+            Some(Page::Reader(reader)) => reader.is_waiting(),
+            Some(Page::Table(table)) => table.rows.is_none(),
+            None => self.list.preview.as_ref().is_some_and(Reader::is_waiting),
+        };
+        let searches = matches!(self.list.search, SearchState::Running { .. });
+        !self.list.is_whole || page_waits || searches || self.exports > 0
+    }
+
+    fn ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        self.notice = None;
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            match key.code {
+                KeyCode::Char('c') => return self.effects.push(Effect::Quit),
+                KeyCode::Char('z') => return self.effects.push(Effect::Suspend),
+                KeyCode::Char('l') => return self.effects.push(Effect::Redraw),
+                _ => {}
+            }
+        }
+        if let Some(overlay) = self.overlay.take() {
+            return self.overlay_key(overlay, key);
+        }
+        let ask = match self.pages.last_mut() {
+            Some(Page::Reader(reader)) => reader.key(key),
+            Some(Page::Table(table)) => table.key(key),
+            None => self.list.key(key),
+        };
+        self.answer(ask);
+    }
+
+    fn paste(&mut self, text: &str) {
+        if self.overlay.is_some() {
+            return;
+        }
+        match self.pages.last_mut() {
+            Some(Page::Reader(reader)) => reader.paste(text),
+            Some(Page::Table(_)) => {}
+            None => {
+                let ask = self.list.paste(text);
+                self.answer(ask);
+            }
+        }
+    }
+
+    pub(super) fn answer(&mut self, ask: Ask) {
+        match ask {
+            Ask::Nothing => {}
+            Ask::Say(text) => self.notice = Some((text, Look::Warning)),
+            Ask::Back => self.back(),
+            Ask::Help => self.overlay = Some(Overlay::Help { top: 0 }),
+            Ask::Open => self.open_chosen(),
+            Ask::Preview => self.preview(),
+            Ask::Search => self.search(),
+            Ask::ShowOtherwise(detail) => {
+                self.notice = Some((detail.name().into(), Look::Faint));
+                self.read_again();
+            }
+            Ask::Follow(place) => self.follow(place),
+            Ask::Changes(entry, turn) => {
+                self.open(Reader::new(entry, Part::Changes(turn), Keep::All));
+            }
+            Ask::Tools(entry) => self.open_table(Subject::Tools, entry),
+            Ask::Agents(entry) => self.open_table(Subject::Agents, entry),
+            Ask::Copy(entry) => self.overlay = Some(Overlay::Copy { entry }),
+            Ask::Export(entry) => self.overlay = Some(Overlay::Export { entry }),
+            Ask::Resume(entry) => self.resume(entry),
+        }
+    }
+
+    fn back(&mut self) {
+        if self.pages.pop().is_none() {
+            return self.effects.push(Effect::Quit);
+        }
+        // What lies below may have been left half read, or had another size.
+        self.resize();
+        let waits = match self.pages.last() {
+            Some(Page::Reader(reader)) => reader.is_waiting(),
+            Some(Page::Table(_)) => false,
+            None => self
+                .list
+                .preview
+                .as_ref()
+                .is_some_and(|preview| preview.is_waiting() || preview.entry.live.is_some()),
+        };
+        if waits {
+            self.read_again();
+        }
+        // What was chosen may be gone meanwhile.
+        if self.pages.is_empty() {
+            self.preview();
+        }
+    }
+
+    /// Reads the document on the screen again, and comes back to the same place.
+    pub(super) fn read_again(&mut self) {
+        let ticket = self.ticket();
+        let reader = match self.pages.last_mut() {
+            Some(Page::Reader(reader)) => Some(reader),
+            Some(Page::Table(_)) => None,
+            None => self.list.preview.as_mut(),
+        };
+        if let Some(reader) = reader {
+            reader.keep_place();
+            self.effects.push(Effect::Read(reader.request(ticket)));
+        }
+    }
+
+    fn open_chosen(&mut self) {
+        let Some((entry, hit)) = self.list.chosen() else { return };
+        let mut reader = Reader::new(entry.clone(), Part::Conversation, Keep::All);
+        if let Some(hit) = hit {
+            reader.detail = if hit.is_shown_in_brief { Detail::Brief } else { Detail::Full };
+            reader = reader.at(Some(Anchor::Hit { log_line: hit.line }));
+        } else if entry.live.is_some() {
+            reader = reader.at(Some(Anchor::End));
+        }
+        if self.list.mode == Mode::Search {
+            reader = reader.finding(Find::new(self.list.searched_words()));
+        }
+        self.open(reader);
+    }
+
+    fn open(&mut self, reader: Reader) {
+        self.pages.push(Page::Reader(reader));
+        self.resize();
+    }
+
+    fn open_table(&mut self, subject: Subject, entry: Arc<Entry>) {
+        if subject == Subject::Agents && entry.target.session.is_none() {
+            self.notice = Some(("only a session has subagents".into(), Look::Warning));
+            return;
+        }
+        // A table over a table of the same session replaces it.
+        if let Some(Page::Table(_)) = self.pages.last() {
+            self.pages.pop();
+        }
+        let ticket = self.ticket();
+        let width = usize::from(layout::page(self.size).body.width);
+        self.pages.push(Page::Table(TablePage::new(subject, entry.clone(), ticket)));
+        self.effects.push(Effect::Errand(match subject {
+            Subject::Tools => Errand::Tools { ticket, entry, width },
+            Subject::Agents => Errand::Agents { ticket, entry, width },
+        }));
+        self.resize();
+    }
+
+    /// Goes where a row of a table leads.
+    fn follow(&mut self, place: LeadsTo) {
+        let Some(Page::Table(table)) = self.pages.last() else { return };
+        let entry = table.entry.clone();
+        match place {
+            LeadsTo::Log(entry) => {
+                self.open(Reader::new(entry, Part::Conversation, Keep::All));
+            }
+            LeadsTo::Line(log_line) => {
+                self.pages.pop();
+                match self.pages.last_mut() {
+                    Some(Page::Reader(reader))
+                        if reader.entry.id() == entry.id() && reader.part == Part::Conversation =>
+                    {
+                        reader.go_to_log_line(log_line);
+                        self.resize();
+                    }
+                    _ => {
+                        let reader = Reader::new(entry, Part::Conversation, Keep::All);
+                        self.open(reader.at(Some(Anchor::Hit { log_line })));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells every part how large it is; what is wrapped for another width is read again.
+    fn resize(&mut self) {
+        let layout = self.list_layout();
+        self.list.resize(layout.list.height, layout.preview.is_some());
+        let page = layout::page(self.size);
+        let must_read = match self.pages.last_mut() {
+            Some(Page::Reader(reader)) => reader.resize(page.body.width, page.body.height),
+            Some(Page::Table(table)) => {
+                table.resize(page.body.height);
+                false
+            }
+            None => self.list.preview.as_mut().is_some_and(|preview| {
+                layout.preview.is_some_and(|(_, text)| preview.resize(text.width, text.height))
+            }),
+        };
+        if must_read {
+            self.read_again();
+        }
+    }
+
+    /// Shows what is chosen beside the list.
+    pub(super) fn preview(&mut self) {
+        if self.list_layout().preview.is_none() {
+            return;
+        }
+        let Some((entry, hit)) = self.list.chosen() else {
+            self.list.preview = None;
+            return;
+        };
+        let hit = hit.cloned();
+        let known = self.list.preview.as_ref().filter(|preview| preview.entry.id() == entry.id());
+        let detail = match &hit {
+            Some(hit) if !hit.is_shown_in_brief => Detail::Full,
+            _ => Detail::Brief,
+        };
+        let is_same = known.is_some_and(|preview| {
+            let is_live = preview.entry.live.is_some() == entry.live.is_some();
+            let is_as_long = preview.entry.bytes == entry.bytes || entry.live.is_some();
+            let is_found = hit.is_some() == (preview.keep == Keep::All);
+            is_live && is_as_long && is_found && preview.detail == detail
+        });
+        let find = match self.list.mode {
+            Mode::Filter => Find::default(),
+            Mode::Search => Find::new(self.list.searched_words()),
+        };
+        if is_same && self.list.mode == Mode::Filter {
+            return;
+        }
+        let keep = match (&hit, entry.live) {
+            // A hit may be anywhere.
+            (Some(_), _) => Keep::All,
+            (None, Some(_)) => Keep::End,
+            (None, None) => Keep::Start,
+        };
+        let entry = entry.clone();
+        match (self.list.preview.as_mut().filter(|_| is_same), &hit) {
+            (Some(preview), Some(hit)) => {
+                preview.find_again(find);
+                preview.go_to_log_line(hit.line);
+            }
+            _ => {
+                let mut reader = Reader::new(entry, Part::Conversation, keep).finding(find);
+                reader.detail = detail;
+                reader = reader.at(hit.map(|hit| Anchor::Hit { log_line: hit.line }));
+                self.list.preview = Some(reader);
+                self.resize();
+            }
+        }
+    }
+
+    fn search(&mut self) {
+        let ticket = self.ticket();
+        self.list.begin_search(ticket);
+        let words = self.list.words.clone();
+        self.effects.push(Effect::Search(SearchRequest { ticket, words }));
+        // Between titles and hits, the list has another width.
+        self.resize();
+        // What was found before stays beside the list until there is something new.
+        if self.list.mode == Mode::Filter || self.list.rows.is_empty() {
+            self.preview();
+        }
+    }
+
+    fn resume(&mut self, entry: Arc<Entry>) {
+        match (&entry.live, entry.target.is_agent) {
+            (_, true) => {
+                let text = "a subagent cannot be resumed, only its session";
+                self.notice = Some((text.into(), Look::Warning));
+            }
+            (Some(_), false) => self.overlay = Some(Overlay::Resume { entry }),
+            (None, false) => self.resume_now(&entry),
+        }
+    }
+
+    pub(super) fn resume_now(&mut self, entry: &Entry) {
+        let Some(directory) = entry.directory.clone() else {
+            let text = "the log does not say in which directory the session was";
+            self.notice = Some((text.into(), Look::Bad));
+            return;
+        };
+        let id = entry.id().to_owned();
+        self.effects.push(Effect::Resume(super::message::Resume { id, directory }));
+    }
+
+    pub(super) fn push(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+}
+
+/// A path for the screen.
+pub(super) fn shown_path(path: &std::path::Path, user_home: Option<&PathBuf>) -> String {
+    one_line(&crate::text::path_from_home(&path.to_string_lossy(), user_home.map(|p| p.as_path())))
+}

@@ -1,0 +1,266 @@
+//! The screen with the list of sessions and the preview.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
+
+use super::View;
+use super::list_keys;
+use super::span;
+use crate::browser::list::Focus;
+use crate::browser::list::Mode;
+use crate::browser::list::Row;
+use crate::browser::message::Entry;
+use crate::browser::message::Hit;
+use crate::browser::message::SearchState;
+use crate::browser::reader::Find;
+use crate::browser::theme::columns;
+use crate::output::Look;
+use crate::text::Span;
+use crate::text::age;
+use crate::text::bytes;
+use crate::text::count;
+use crate::text::fit;
+use crate::text::plural;
+
+/// From this width on, a row has room for the size of the log, or for its directory.
+const ROOM_FOR_MORE: u16 = 44;
+/// How much of a directory is shown.
+const DIRECTORY: usize = 14;
+
+impl View<'_> {
+    pub(super) fn list_page(&self, buffer: &mut Buffer) -> Option<Position> {
+        let list = &self.browser.list;
+        let layout = self.browser.list_layout();
+        self.list_header(layout.header, buffer);
+        let cursor = self.input(layout.input, buffer);
+        self.rows(layout.list, buffer);
+        if let Some((head, text)) = layout.preview {
+            self.divider(head.x - 1, head.y, text.bottom(), buffer);
+            self.preview(head, text, buffer);
+        }
+        let all = list.rows.iter().filter(|row| !matches!(row, Row::Heading { .. })).count();
+        let before = list.rows.iter().take(list.selected + 1);
+        let at = before.filter(|row| !matches!(row, Row::Heading { .. })).count();
+        let place = if all == 0 { String::new() } else { format!("{at}/{all}") };
+        self.status(list_keys(self.browser), &[span(place, Look::Faint)], layout.status, buffer);
+        cursor.filter(|_| list.focus == Focus::List)
+    }
+
+    fn list_header(&self, area: Rect, buffer: &mut Buffer) {
+        let list = &self.browser.list;
+        let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+        let live = list.entries.iter().filter(|entry| entry.live.is_some()).count();
+        let mut right = Vec::new();
+        if live > 0 {
+            right.push(span(format!("● {live} running  "), Look::Good));
+        }
+        if list.skipped > 0 {
+            right.push(span(format!("{} skipped  ", count(list.skipped as u64)), Look::Warning));
+        }
+        let sessions = plural(list.entries.len() as u64, "session");
+        let text = if list.is_whole { sessions } else { format!("{sessions} so far…") };
+        right.push(span(text, Look::Faint));
+        let start = self.theme.put_right(buffer, inner, &right);
+        let left = Rect { width: start.saturating_sub(inner.x + 1), ..inner };
+        let home = fit(&self.browser.facts.home, usize::from(left.width).saturating_sub(7));
+        let spans = [span("recto", Look::User), span(format!("  {home}"), Look::Faint)];
+        self.theme.put(buffer, left, &spans);
+    }
+
+    fn input(&self, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+        let list = &self.browser.list;
+        let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+        let (sign, typed, empty) = match list.mode {
+            Mode::Filter => ("› ", &list.filter, "type to filter, / to search"),
+            Mode::Search => ("/ ", &list.words, "search the text of all sessions"),
+        };
+        let state = match (list.mode, list.search) {
+            (Mode::Filter, _) => String::new(),
+            (Mode::Search, _) if typed.trim().is_empty() => String::new(),
+            (Mode::Search, SearchState::Running { percent }) => format!("{percent} %"),
+            (Mode::Search, SearchState::Whole) => plural(list.hits.len() as u64, "hit"),
+            (Mode::Search, SearchState::Cut) => format!("{}+ hits", count(list.hits.len() as u64)),
+        };
+        let end = self.theme.put_right(buffer, area, &[span(state, Look::Faint)]);
+        let room = usize::from(end.saturating_sub(area.x + 3));
+        // Of a long text, the end is what is being typed.
+        let width = typed.width();
+        let shown: String = if width <= room {
+            typed.clone()
+        } else {
+            let skipped = typed.chars().count().saturating_sub(room);
+            typed.chars().skip(skipped).collect()
+        };
+        let text = match typed.is_empty() {
+            true => span(fit(empty, room), Look::Faint),
+            false => span(shown.clone(), Look::Plain),
+        };
+        let left = Rect { width: end.saturating_sub(area.x), ..area };
+        self.theme.put(buffer, left, &[span(sign, Look::Tool), text]);
+        let cursor = area.x + 2 + shown.width() as u16;
+        (area.height > 0).then_some(Position::new(cursor, area.y))
+    }
+
+    fn divider(&self, x: u16, from: u16, to: u16, buffer: &mut Buffer) {
+        let is_chosen = self.browser.list.focus == Focus::Preview;
+        let look = if is_chosen { Look::User } else { Look::Faint };
+        let line = if is_chosen { "┃" } else { "│" };
+        // One column of space stands between the rule and the transcript.
+        for y in from..to {
+            buffer.set_string(x.saturating_sub(1), y, line, self.theme.style(look));
+        }
+    }
+
+    fn rows(&self, area: Rect, buffer: &mut Buffer) {
+        let list = &self.browser.list;
+        if list.rows.is_empty() {
+            let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+            self.theme.put(buffer, inner, &[span(self.nothing(), Look::Faint)]);
+        }
+        let shown = list.rows.iter().enumerate().skip(list.top).take(area.height.into());
+        for (at, row) in shown {
+            let y = area.y + (at - list.top) as u16;
+            let line = Rect { y, height: 1, ..area };
+            match row {
+                Row::Heading { text, count } => self.heading(text, *count, line, buffer),
+                Row::Session { entry, fitting } => self.session(entry, fitting, line, buffer),
+                Row::Hit { hit, .. } => {
+                    if let Some(hit) = list.hits.get(*hit) {
+                        self.hit(hit, line, buffer);
+                    }
+                }
+            }
+            if at == list.selected {
+                let style = match list.focus {
+                    Focus::List => Style::new().add_modifier(Modifier::REVERSED),
+                    Focus::Preview => Style::new().add_modifier(Modifier::BOLD),
+                };
+                buffer.set_style(line, style);
+                if list.focus == Focus::Preview {
+                    buffer.set_string(line.x, line.y, "▌", self.theme.style(Look::User));
+                }
+            }
+        }
+    }
+
+    /// What to say where there is nothing to list.
+    fn nothing(&self) -> String {
+        let list = &self.browser.list;
+        match (list.mode, list.search) {
+            (Mode::Search, _) if list.words.trim().is_empty() => "words in any order".into(),
+            (Mode::Search, SearchState::Running { .. }) => "searching…".into(),
+            (Mode::Search, _) => "not found".into(),
+            (Mode::Filter, _) if !list.is_whole => "looking…".into(),
+            (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
+            (Mode::Filter, _) => "no title fits; / searches text".into(),
+        }
+    }
+
+    fn heading(&self, text: &str, number: usize, line: Rect, buffer: &mut Buffer) {
+        let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
+        let end = [span(count(number as u64), Look::Faint)];
+        let start = self.theme.put_right(buffer, inner, &end);
+        let room = usize::from(start.saturating_sub(inner.x + 1));
+        // The end of a path says more than its beginning.
+        let text = if text.starts_with(['~', '/']) { fit_end(text, room) } else { fit(text, room) };
+        self.theme.put(buffer, inner, &[span(text, Look::Tool)]);
+    }
+
+    fn session(&self, entry: &Entry, fitting: &[u32], line: Rect, buffer: &mut Buffer) {
+        let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
+        let mut end: Vec<Span> = Vec::new();
+        if let Some(live) = entry.live {
+            let status = live.mark.trim_start_matches("● ");
+            end.push(span(format!("{status} "), live.look));
+        }
+        // What stands below no heading of its project names the directory.
+        let is_apart = entry.live.is_some() || !self.browser.list.filter.trim().is_empty();
+        if line.width >= ROOM_FOR_MORE {
+            let more = match is_apart {
+                true => fit(entry.project.rsplit('/').next().unwrap_or_default(), DIRECTORY),
+                false => format!("{:>7}", bytes(entry.bytes)),
+            };
+            end.push(span(format!("{more} "), Look::Faint));
+        }
+        end.push(span(format!("{:>4}", age(entry.modified, self.browser.now)), Look::Faint));
+        let start = self.theme.put_right(buffer, inner, &end);
+        let mark = match entry.live {
+            Some(live) => span("● ", live.look),
+            None => span("  ", Look::Plain),
+        };
+        let x = self.theme.put(buffer, inner, &[mark]);
+        let room = start.saturating_sub(x + 1);
+        let title = fit(&entry.title, room.into());
+        let area = Rect { x, width: room, ..inner };
+        self.theme.put(buffer, area, &[span(title.as_str(), Look::Plain)]);
+        for (at, (start, c)) in title.char_indices().enumerate() {
+            if fitting.contains(&(at as u32)) {
+                let place = columns(&title, &(start..start + c.len_utf8()));
+                let x = area.x + place.start.min(usize::from(area.width)) as u16;
+                let cell = Rect { x, width: place.len() as u16, ..area }.intersection(area);
+                buffer.set_style(cell, self.theme.style(Look::User));
+            }
+        }
+    }
+
+    fn hit(&self, hit: &Hit, line: Rect, buffer: &mut Buffer) {
+        let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
+        let turn = hit.turn.map_or(String::new(), |turn| turn.to_string());
+        let x = self.theme.put(buffer, inner, &[span(format!("{turn:>4} "), Look::Faint)]);
+        let area = Rect { x, width: inner.right().saturating_sub(x), ..inner };
+        let find = Find::new(self.browser.list.searched_words());
+        let text = fit(&around(&hit.snippet, &find, area.width.into()), area.width.into());
+        self.theme.put(buffer, area, &[span(text.as_str(), Look::Plain)]);
+        for place in find.places(&text) {
+            let columns = columns(&text, &place);
+            let x = area.x + columns.start.min(usize::from(area.width)) as u16;
+            let cell = Rect { x, width: columns.len() as u16, ..area }.intersection(area);
+            buffer.set_style(cell, self.theme.style(Look::User));
+        }
+    }
+
+    fn preview(&self, head: Rect, text: Rect, buffer: &mut Buffer) {
+        let Some(preview) = &self.browser.list.preview else { return };
+        let entry = &preview.entry;
+        let title = fit(&entry.title, head.width.into());
+        self.theme.put(buffer, head, &[span(title, Look::Strong)]);
+        if head.height > 1 {
+            let line = Rect { y: head.y + 1, height: 1, ..head };
+            self.theme.put(buffer, line, &self.facts(entry, line.width));
+        }
+        self.document(preview, text, buffer);
+    }
+}
+
+/// Cuts the beginning of a snippet, so that the first word can be seen in this width.
+fn around(snippet: &str, find: &Find, width: usize) -> String {
+    let Some(first) = find.places(snippet).into_iter().next() else { return snippet.to_owned() };
+    let before = columns(snippet, &first).start;
+    if before <= width / 3 {
+        return snippet.to_owned();
+    }
+    let kept: Vec<char> = snippet[..first.start].chars().rev().take(width / 4).collect();
+    let kept: String = kept.into_iter().rev().collect();
+    format!("…{kept}{}", &snippet[first.start..])
+}
+
+/// Cuts the beginning of a text.
+fn fit_end(text: &str, width: usize) -> String {
+    if text.width() <= width || width == 0 {
+        return fit(text, width);
+    }
+    let mut kept: Vec<char> = Vec::new();
+    for c in text.chars().rev() {
+        let longer: String = kept.iter().rev().collect::<String>();
+        if longer.width() + 2 > width {
+            break;
+        }
+        kept.push(c);
+    }
+    let end: String = kept.iter().rev().collect();
+    format!("…{end}")
+}

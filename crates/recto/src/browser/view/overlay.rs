@@ -1,0 +1,157 @@
+//! What lies over the screen: help and questions.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr;
+
+use super::View;
+use super::span;
+use crate::browser::document::fold;
+use crate::browser::keys;
+use crate::browser::overlay::FORMATS;
+use crate::browser::overlay::Overlay;
+use crate::browser::overlay::copies;
+use crate::output::Look;
+use crate::text::Span;
+use crate::text::fit;
+use crate::text::one_line;
+
+impl View<'_> {
+    pub(super) fn overlay(&self, overlay: &Overlay, buffer: &mut Buffer) {
+        match overlay {
+            Overlay::Help { top } => {
+                let lines = help_lines();
+                let area = self.frame("Keys", lines.len(), widest(&lines), buffer);
+                let rest = lines.len().saturating_sub(*top + usize::from(area.height));
+                self.lines(&lines[(*top).min(lines.len())..], area, buffer);
+                if rest > 0 {
+                    let more = span(format!(" ↓ {rest} more "), Look::Warning);
+                    let line = Rect { y: area.bottom(), height: 1, ..area };
+                    self.theme.put_right(buffer, line, &[more]);
+                }
+            }
+            Overlay::Copy { entry } => {
+                let copies = copies(entry, &self.browser.facts.client);
+                let mut lines = Vec::new();
+                for (letter, name, text) in copies {
+                    lines.push(choice(letter, name));
+                    // All of it is shown, for terminals that take no copy.
+                    let room = usize::from(self.size.0).saturating_sub(4);
+                    let text = vec![span(format!("   {}", one_line(&text)), Look::Faint)];
+                    lines.extend(fold(text, room));
+                }
+                self.question("Copy", &lines, buffer);
+            }
+            Overlay::Export { entry } => {
+                let lines: Vec<Vec<Span>> =
+                    FORMATS.iter().map(|(letter, name, _)| choice(*letter, name)).collect();
+                self.question(&format!("Export {} as", entry.short_id()), &lines, buffer);
+            }
+            Overlay::Resume { entry } => {
+                let pid = entry.live.map_or(0, |live| live.pid);
+                let text = format!("This session is open in a client (process {pid}).");
+                let lines = [
+                    vec![span(text, Look::Warning)],
+                    vec![span("Two clients would write to one log.", Look::Plain)],
+                    Vec::new(),
+                    choice('y', "resume it here nevertheless"),
+                ];
+                self.question("Resume", &lines, buffer);
+            }
+        }
+    }
+
+    fn question(&self, title: &str, lines: &[Vec<Span>], buffer: &mut Buffer) {
+        let area = self.frame(title, lines.len(), widest(lines), buffer);
+        self.lines(lines, area, buffer);
+        let line = Rect { y: area.bottom(), height: 1, ..area };
+        self.theme.put_right(buffer, line, &[span(" esc gives up ", Look::Faint)]);
+    }
+
+    fn lines(&self, lines: &[Vec<Span>], area: Rect, buffer: &mut Buffer) {
+        for (row, spans) in lines.iter().take(area.height.into()).enumerate() {
+            let mut spans = spans.clone();
+            if let [(text, _)] = spans.as_mut_slice() {
+                *text = fit(text, area.width.into());
+            }
+            let line = Rect { y: area.y + row as u16, height: 1, ..area };
+            self.theme.put(buffer, line, &spans);
+        }
+    }
+
+    /// An empty frame in the middle of the screen; gives what is inside.
+    fn frame(&self, title: &str, height: usize, width: usize, buffer: &mut Buffer) -> Rect {
+        let frame = frame_area(self.size, height, width.max(title.width() + 4));
+        let blank = " ".repeat(frame.width.into());
+        let style = self.theme.style(Look::Plain);
+        for y in frame.y..frame.bottom() {
+            let line = Rect { y, height: 1, ..frame };
+            for x in frame.x..frame.right() {
+                if let Some(cell) = buffer.cell_mut((x, y)) {
+                    cell.reset();
+                }
+            }
+            buffer.set_stringn(line.x, y, &blank, frame.width.into(), style);
+            let inside = usize::from(frame.width.saturating_sub(2));
+            let is_first = y == frame.y;
+            let is_last = y + 1 == frame.bottom();
+            let (left, middle, right) = match (is_first, is_last) {
+                (true, _) => ("╭", "─", "╮"),
+                (_, true) => ("╰", "─", "╯"),
+                _ => ("│", " ", "│"),
+            };
+            let text = format!("{left}{}{right}", middle.repeat(inside));
+            self.theme.put(buffer, line, &[span(text, Look::Tool)]);
+        }
+        let line =
+            Rect { x: frame.x + 2, width: frame.width.saturating_sub(4), height: 1, ..frame };
+        self.theme.put(buffer, line, &[span(format!(" {title} "), Look::Strong)]);
+        inside(frame)
+    }
+}
+
+/// A letter, and what it does.
+fn choice(letter: char, name: &str) -> Vec<Span> {
+    vec![span(format!("{letter}  "), Look::User), span(name, Look::Plain)]
+}
+
+fn widest(lines: &[Vec<Span>]) -> usize {
+    let width = |spans: &Vec<Span>| spans.iter().map(|(text, _)| text.width()).sum();
+    lines.iter().map(width).max().unwrap_or(0)
+}
+
+fn frame_area(size: (u16, u16), height: usize, width: usize) -> Rect {
+    let width = u16::try_from(width + 4).unwrap_or(u16::MAX).min(size.0);
+    let height = u16::try_from(height + 2).unwrap_or(u16::MAX).min(size.1);
+    Rect::new((size.0 - width) / 2, (size.1 - height) / 2, width, height)
+}
+
+fn inside(frame: Rect) -> Rect {
+    Rect {
+        x: frame.x + 2.min(frame.width),
+        y: frame.y + 1.min(frame.height),
+        width: frame.width.saturating_sub(4),
+        height: frame.height.saturating_sub(2),
+    }
+}
+
+fn help_lines() -> Vec<Vec<Span>> {
+    let mut lines = Vec::new();
+    for (heading, keys) in keys::HELP {
+        if !lines.is_empty() {
+            lines.push(Vec::new());
+        }
+        lines.push(vec![span(*heading, Look::Tool)]);
+        for (key, what) in *keys {
+            lines.push(vec![span(format!("  {key:<15} "), Look::Strong), span(*what, Look::Plain)]);
+        }
+    }
+    lines
+}
+
+/// How many lines of the help do not fit on the screen.
+pub(in crate::browser) fn help_overflow(size: (u16, u16)) -> usize {
+    let lines = help_lines();
+    let area = inside(frame_area(size, lines.len(), 0));
+    lines.len().saturating_sub(area.height.into())
+}

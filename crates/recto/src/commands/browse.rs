@@ -1,0 +1,65 @@
+//! `recto browse`: sessions and transcripts on the whole terminal.
+
+use std::io;
+use std::io::IsTerminal;
+
+use clap::Args;
+use recto_store::Home;
+
+use crate::browser;
+use crate::browser::Opening;
+use crate::cli::Global;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+
+/// Browse the sessions on the whole terminal
+///
+/// The list is at the left, what is chosen at the right. Type to narrow the list by
+/// title, `/` to search the text of all sessions, enter to read, `?` for all keys.
+/// On a terminal, `recto` without a command does the same.
+///
+/// The session can be resumed in the client from here; RECTO_CLIENT names the
+/// program, if it is not `claude`.
+///
+/// Examples:
+///   recto browse
+///   recto browse parser
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct BrowseArgs {
+    /// What to narrow the list by at first
+    #[arg(value_name = "WORDS")]
+    filter: Vec<String>,
+}
+
+/// Whether a person sits at a terminal that can show the browser.
+pub(crate) fn is_possible(environment: &Environment, output: &Output) -> bool {
+    let is_terminal = output.is_terminal && io::stdin().is_terminal();
+    is_terminal && !output.json && !environment.dumb_terminal
+}
+
+pub(crate) fn cmd_browse(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    (global, args): (&Global, &BrowseArgs),
+) -> Result<Outcome, CommandError> {
+    if !is_possible(environment, output) {
+        return Err(CommandError::user("no-terminal", "the browser needs a terminal")
+            .with_hint("`recto ls` lists the sessions, `recto show` reads one"));
+    }
+    open(home, environment, output, (global, args.filter.join(" ")))
+}
+
+/// Opens the browser on the terminal.
+pub(crate) fn open(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    (global, filter): (&Global, String),
+) -> Result<Outcome, CommandError> {
+    let (has_colour, names_home) = (output.has_colour(), global.home.is_some());
+    browser::browse(Opening { home, environment, has_colour, names_home, filter })
+}
