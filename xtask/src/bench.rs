@@ -19,6 +19,7 @@
 mod bare_reader;
 mod homes;
 mod measure;
+mod million;
 mod report;
 
 use std::ffi::OsString;
@@ -96,6 +97,7 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let decoder = measure_decoder(plan.quick)?;
     heading("commands");
     let mut groups = groups(&homes, ccusage.as_deref(), &plan);
+    groups.push(million::group(&folder)?);
     measure::run(&mut groups, plan.rounds, &folder);
 
     let text = report::render(&decoder, &groups, &plan, ccusage.is_some());
