@@ -20,6 +20,7 @@
 mod bare_reader;
 mod homes;
 mod measure;
+mod million;
 mod others;
 mod report;
 mod search;
@@ -109,6 +110,7 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let decoder = measure_decoder(plan.quick)?;
     heading("commands");
     let mut groups = groups(&homes, &others, &plan);
+    groups.push(million::group(&folder)?);
     measure::run(&mut groups, plan.rounds, &folder);
     heading("search");
     for (name, home) in [("old clients", &homes.old), ("new client", &homes.new)] {

@@ -50,6 +50,11 @@ impl EntryBuilder {
             .string("sessionId", session)
     }
 
+    /// The title again, as the name under which clients 2.1.200 and later run it.
+    pub fn agent_name(session: &str, title: &str) -> EntryBuilder {
+        EntryBuilder::of_type("agent-name").string("agentName", title).string("sessionId", session)
+    }
+
     /// The leaf from which clients 2.1.200 and later resume.
     pub fn last_prompt(session: &str, prompt: &str, leaf: &str) -> EntryBuilder {
         EntryBuilder::of_type("last-prompt")

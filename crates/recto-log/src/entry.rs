@@ -154,10 +154,19 @@ fn second_object(text: &[u8], error: SyntaxError) -> Option<usize> {
 impl<'a> Entry<'a> {
     /// Whether two objects stand on the line, of which some clients read the first.
     pub fn is_glued(&self) -> bool {
+        self.first_of_glued().is_some()
+    }
+
+    /// Of two objects on the line, the first as a line of its own.
+    pub fn first_of_glued(&self) -> Option<RawLine<'a>> {
+        if self.opaque != Some(OpaqueReason::NotJson) {
+            return None;
+        }
         let bytes = self.bytes();
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        self.opaque == Some(OpaqueReason::NotJson)
-            && Object::parse(text).is_err_and(|error| second_object(text, error).is_some())
+        let start = second_object(text, Object::parse(text).err()?)?;
+        let first = &bytes[..bytes.len() - text.len() + start];
+        Some(RawLine { bytes: first, length: first.len() as u64, ..self.line })
     }
 
     /// What the line is.

@@ -75,6 +75,14 @@ impl<'a> UserBlocks<'a> {
             _ => {}
         }
     }
+
+    /// Whether the first text begins with a mark of the client, to the letter.
+    pub fn begins_with(&self, mark: &str) -> bool {
+        self.first_text
+            .filter(|text| text.text_start() == mark.bytes().next())
+            .and_then(Value::as_str)
+            .is_some_and(|text| text.starts_with(mark))
+    }
 }
 
 /// Sorts a line of kind [`Kind::User`] that has a message, by its blocks.

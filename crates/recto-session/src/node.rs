@@ -159,6 +159,9 @@ pub struct Flags {
     pub has_byte_order_mark: bool,
     /// A string holds a lone surrogate or invalid UTF-8.
     pub is_broken_text: bool,
+    /// It is what a command of the client said, or the caveat before that: the
+    /// newest clients see nothing in it that is to be answered.
+    pub asks_nothing: bool,
 }
 
 /// Where a line is in the file.

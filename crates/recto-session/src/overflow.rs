@@ -21,6 +21,8 @@ pub struct Overflow {
     pub path: Option<String>,
     /// Its text, or the beginning of it, where somebody has read it.
     pub text: Option<String>,
+    /// Whether something is in its place that is not read, such as a link.
+    pub is_refused: bool,
 }
 
 impl Overflow {
@@ -28,7 +30,18 @@ impl Overflow {
     pub fn of_text(text: &str, bytes: Option<u64>) -> Option<Overflow> {
         let path = overflow_path(text)?;
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-        Some(Overflow { name: name.to_owned(), bytes, path: None, text: None })
+        Some(Overflow { name: name.to_owned(), bytes, path: None, text: None, is_refused: false })
+    }
+
+    /// Says that the whole output cannot be had, and why.
+    pub fn remark(&self) -> String {
+        match self.is_refused {
+            true => format!(
+                "(what is in the place of the file with the whole output was not read: {})",
+                self.name
+            ),
+            false => format!("(the file with the whole output is gone: {})", self.name),
+        }
     }
 }
 
@@ -39,8 +52,7 @@ impl Item {
         let Item::Result { text, overflow, .. } = self else { return Cow::Borrowed("") };
         let Some(overflow) = overflow else { return Cow::Borrowed(text) };
         let Some(whole) = &overflow.text else {
-            let remark = format!("(the file with the whole output is gone: {})", overflow.name);
-            return Cow::Owned(format!("{}\n{remark}", text.trim_end()));
+            return Cow::Owned(format!("{}\n{}", text.trim_end(), overflow.remark()));
         };
         match overflow.bytes {
             Some(bytes) if bytes > whole.len() as u64 => {

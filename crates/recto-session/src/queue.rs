@@ -75,7 +75,7 @@ impl PromptQueue {
             self.operate(operation, entry);
             return Vec::new();
         }
-        if self.waiting.is_empty() && self.taken.is_empty() {
+        if self.is_empty() {
             return Vec::new();
         }
         match entry.kind() {
@@ -104,6 +104,11 @@ impl PromptQueue {
             Kind::Assistant => self.told(),
             _ => Vec::new(),
         }
+    }
+
+    /// Whether no prompt is held, so that lines of the chain tell nothing about one.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.taken.is_empty()
     }
 
     /// The prompts that are left at the end of a log: taken last, or never.

@@ -258,6 +258,8 @@ impl Session {
             is_display_only: is("isDisplayOnly"),
             has_byte_order_mark: entry.bytes().starts_with(b"\xef\xbb\xbf"),
             is_broken_text: !entry.is_utf8() || has_lone_surrogate(entry.bytes()),
+            asks_nothing: seen.begins_with("<local-command-stdout>")
+                || (entry.is_meta() && seen.begins_with("<local-command-caveat>")),
         };
         let model = message.and_then(|message| message.model());
         Node {

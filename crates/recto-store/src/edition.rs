@@ -408,3 +408,7 @@ impl Write for Refold {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "random_edit_tests.rs"]
+mod random_edit_tests;

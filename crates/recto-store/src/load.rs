@@ -11,6 +11,8 @@ use recto_session::Node;
 use recto_session::NodeId;
 use recto_session::Session;
 use recto_session::Span;
+use recto_session::request::Generation;
+use recto_session::request::read_by;
 
 use crate::StoreError;
 use crate::open_file;
@@ -31,10 +33,22 @@ pub struct Loaded {
 impl Loaded {
     /// Reads a log.
     pub fn read(path: &Path) -> Result<Loaded, StoreError> {
+        Loaded::read_with(path, |entry| entry)
+    }
+
+    /// Reads a log as clients of a generation do, who may see more in a damaged line.
+    pub fn read_as(path: &Path, generation: Generation) -> Result<Loaded, StoreError> {
+        Loaded::read_with(path, |entry| read_by(entry, generation))
+    }
+
+    fn read_with(
+        path: &Path,
+        see: impl for<'a> Fn(Entry<'a>) -> Entry<'a>,
+    ) -> Result<Loaded, StoreError> {
         let mut lines = LineReader::new(open_file(path)?);
         let mut session = Session::new();
         while let Some(line) = lines.next_line()? {
-            session.push(&decode(line).0);
+            session.push(&see(decode(line).0));
         }
         // A second descriptor, because the reader has moved the first one.
         Ok(Loaded { session, file: open_file(path)? })

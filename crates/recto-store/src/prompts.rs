@@ -12,6 +12,8 @@ use recto_log::LineReader;
 use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
+use recto_session::PromptQueue;
+use recto_session::QueuedPrompt;
 
 use crate::StoreError;
 use crate::open_file;
@@ -31,17 +33,28 @@ pub struct LogPrompt {
 
 /// Gives the prompts of a log to `take`, in the order of the log. Only what a
 /// person or a script asked is a prompt: no commands, results or subagents' tasks.
+/// What was typed while the model worked is one too, where only the queue tells it.
 pub fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Result<(), StoreError> {
     let user = memmem::Finder::new(br#""type":"user""#);
     // In a text the quotation marks have backslashes before them.
     let result = memmem::Finder::new(br#""type":"tool_result""#);
+    let operation = memmem::Finder::new(br#""type":"queue-operation""#);
+    let mut queue = PromptQueue::default();
+    let mut project = None;
     let mut lines = LineReader::new(open_file(path)?);
     while let Some(line) = lines.next_line()? {
-        if user.find(line.bytes).is_none() || result.find(line.bytes).is_some() {
+        let is_user = user.find(line.bytes).is_some() && result.find(line.bytes).is_none();
+        if !is_user && queue.is_empty() && operation.find(line.bytes).is_none() {
             continue;
         }
         let (entry, _) = decode(line);
-        if classify_user(&entry) != UserText::Human {
+        for prompt in queue.next(&entry) {
+            take(of_queue(prompt, &project));
+        }
+        if let Some(cwd) = entry.str("cwd") {
+            project = Some(cwd.into_owned());
+        }
+        if !is_user || classify_user(&entry) != UserText::Human {
             continue;
         }
         let Some(message) = entry.message() else { continue };
@@ -52,7 +65,16 @@ pub fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Result<(), 
             text: message.content().text().into_owned(),
         });
     }
+    for prompt in queue.rest() {
+        take(of_queue(prompt, &project));
+    }
     Ok(())
+}
+
+/// Lines of the queue have no id and no directory.
+fn of_queue(prompt: QueuedPrompt, project: &Option<String>) -> LogPrompt {
+    let QueuedPrompt { time, text, .. } = prompt;
+    LogPrompt { uuid: None, time, project: project.clone(), text }
 }
 
 #[cfg(test)]
@@ -73,12 +95,20 @@ mod tests {
             r#"{"type":"user","uuid":"u4","isMeta":true,"message":{"content":"meta"}}"#,
             r#"{"type":"user","uuid":"u5","isSidechain":true,"message":{"content":"task"}}"#,
             r#"{"type":"assistant","uuid":"u6","message":{"content":"\"type\":\"user\""}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"more","timestamp":"2026-11-16T08:01:00Z"}"#,
+            r#"{"type":"queue-operation","operation":"remove"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"told"}"#,
+            r#"{"type":"queue-operation","operation":"remove"}"#,
+            r#"{"type":"attachment","uuid":"q","attachment":{"type":"queued_command","prompt":"told"}}"#,
+            r#"{"type":"assistant","uuid":"u7","message":{"content":"x"}}"#,
             r#"{"type":"user","#,
         ];
         fs::write(&path, lines.join("\n")).unwrap();
         let mut prompts = Vec::new();
         read_prompts(&path, |prompt| prompts.push(prompt)).unwrap();
-        let [prompt] = &prompts[..] else { panic!("{prompts:?}") };
+        let [prompt, queued] = &prompts[..] else { panic!("{prompts:?}") };
+        assert_eq!((queued.text.as_str(), queued.project.as_deref()), ("more", Some("/app")));
+        assert_eq!(queued.time, Some("2026-11-16T08:01:00Z".parse().unwrap()));
         assert_eq!(prompt.text, "write \"type\":\"tool_result\"");
         assert_eq!(prompt.project.as_deref(), Some("/app"));
         assert_eq!(prompt.time, Some("2026-11-16T08:00:00Z".parse().unwrap()));

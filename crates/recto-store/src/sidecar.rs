@@ -69,18 +69,44 @@ impl Home {
         call: Option<&ToolUseId>,
         persisted_path: Option<&str>,
     ) -> Option<OverflowFile> {
-        let (project, folder) = session_folder(log)?;
-        let project = fs::canonicalize(project).ok().filter(|real| self.contains(real))?;
-        let folder = project.join(folder).join("tool-results");
-        let by_path = persisted_path.and_then(|path| path.rsplit(['/', '\\']).next());
-        let by_call = call.map(|call| format!("{call}.txt"));
-        let names = by_path.map(str::to_owned).into_iter().chain(by_call);
-        let paths = names.filter(|name| is_plain_name(name)).map(|name| folder.join(name));
-        paths.into_iter().find_map(|path| {
+        self.overflow_paths(log, call, persisted_path).into_iter().find_map(|path| {
             let metadata = fs::symlink_metadata(&path).ok().filter(Metadata::is_file)?;
             let is_there = fs::canonicalize(&path).is_ok_and(|real| real == path);
             is_there.then_some(OverflowFile { bytes: metadata.len(), path })
         })
+    }
+
+    /// Whether something is where that file should be, and is not opened because it
+    /// is a link, or no file; or whether its name would lead elsewhere.
+    pub fn overflow_is_refused(
+        &self,
+        log: &Path,
+        call: Option<&ToolUseId>,
+        persisted_path: Option<&str>,
+    ) -> bool {
+        let name = persisted_path.and_then(|path| path.rsplit(['/', '\\']).next());
+        let leads_away = name.is_some_and(|name| !is_plain_name(name));
+        let mut paths = self.overflow_paths(log, call, persisted_path).into_iter();
+        self.overflow_file(log, call, persisted_path).is_none()
+            && (leads_away || paths.any(|path| fs::symlink_metadata(path).is_ok()))
+    }
+
+    fn overflow_paths(
+        &self,
+        log: &Path,
+        call: Option<&ToolUseId>,
+        persisted_path: Option<&str>,
+    ) -> Vec<PathBuf> {
+        let Some((project, folder)) = session_folder(log) else { return Vec::new() };
+        let Some(project) = fs::canonicalize(project).ok().filter(|real| self.contains(real))
+        else {
+            return Vec::new();
+        };
+        let folder = project.join(folder).join("tool-results");
+        let by_path = persisted_path.and_then(|path| path.rsplit(['/', '\\']).next());
+        let by_call = call.map(|call| format!("{call}.txt"));
+        let names = by_path.map(str::to_owned).into_iter().chain(by_call);
+        names.filter(|name| is_plain_name(name)).map(|name| folder.join(name)).collect()
     }
 }
 
@@ -188,9 +214,15 @@ mod tests {
             home.overflow_file(&log, None, Some(name)).is_some()
         };
         assert!(find(first, "real.txt"));
-        for name in ["out.txt", "home.txt", "same.txt", "gone.txt"] {
-            assert!(!find(first, name), "{name}");
+        let is_refused = |id: &str, name: &str| {
+            let log = project.join(format!("{id}.jsonl"));
+            home.overflow_is_refused(&log, None, Some(name))
+        };
+        for name in ["out.txt", "home.txt", "same.txt"] {
+            assert!(!find(first, name) && is_refused(first, name), "{name}");
         }
-        assert!(!find(second, "real.txt"));
+        assert!(!find(first, "gone.txt") && !is_refused(first, "gone.txt"));
+        assert!(!is_refused(first, "real.txt"));
+        assert!(!find(second, "real.txt") && is_refused(second, "real.txt"));
     }
 }

@@ -153,13 +153,24 @@ pub(crate) struct Job<'a> {
     pub(crate) removed: Option<HashSet<EntryUuid>>,
     /// What every line goes through, and the files that belong to the session.
     pub(crate) filter: Option<(LineFilter, Vec<PathBuf>)>,
+    /// How many lines of the log the filter changes.
+    pub(crate) filtered_lines: usize,
 }
 
 impl<'a> Job<'a> {
     /// A job that is a draft and nothing more.
     pub(crate) fn new(name: &'static str, arguments: Vec<String>, draft: Draft<'a>) -> Job<'a> {
         let (notes, details) = (Vec::new(), Vec::new());
-        Job { name, arguments, draft, notes, details, removed: None, filter: None }
+        Job {
+            name,
+            arguments,
+            draft,
+            notes,
+            details,
+            removed: None,
+            filter: None,
+            filtered_lines: 0,
+        }
     }
 
     /// Lets every line, and every file of the session, go through a filter.
@@ -254,7 +265,9 @@ pub(crate) fn finish(
     job: Job<'_>,
 ) -> Result<Outcome, CommandError> {
     let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
-    let report = carry_out(home, environment, output, source, goal, is_dry, job)?;
+    let filtered = job.filtered_lines;
+    let mut report = carry_out(home, environment, output, source, goal, is_dry, job)?;
+    report.counts.1 += filtered;
     tell(output, &report, (name, source.session.id), &notes, details)
 }
 

@@ -44,13 +44,24 @@ impl<'a> OverflowFiles<'a> {
         self.home.overflow_file(self.log, Some(&ToolUseId::new(call)), Some(&overflow.name))
     }
 
-    /// Adds to a result what its file says. A file that cannot be read is as
-    /// good as gone.
+    /// Whether the file of a result is there, and is not read.
+    pub(crate) fn is_refused(&self, call: &str, overflow: &Overflow) -> bool {
+        let call = ToolUseId::new(call);
+        self.home.overflow_is_refused(self.log, Some(&call), Some(&overflow.name))
+    }
+
+    /// Adds to a result what its file says.
     pub(crate) fn complete(&self, item: &mut Item, wanted: Wanted) {
         let Item::Result { id, overflow: Some(overflow), .. } = item else { return };
-        let Some(file) = self.find(id, overflow) else { return };
+        let Some(file) = self.find(id, overflow) else {
+            overflow.is_refused = self.is_refused(id, overflow);
+            return;
+        };
         if let Wanted::Bytes(most) = wanted {
-            let Ok(text) = text_of(&file.path, most) else { return };
+            let Ok(text) = text_of(&file.path, most) else {
+                overflow.is_refused = true;
+                return;
+            };
             overflow.text = Some(text);
         }
         overflow.bytes = Some(file.bytes);

@@ -152,8 +152,12 @@ impl Gatherer {
         found.sort_by(|(_, modified, a), (_, other, b)| {
             (a.time, modified, &a.session).cmp(&(b.time, other, &b.session))
         });
-        let mut seen = HashSet::new();
-        found.retain(|(uuid, _, _)| uuid.as_ref().is_none_or(|uuid| seen.insert(uuid.clone())));
+        let (mut seen, mut queued) = (HashSet::new(), HashSet::new());
+        found.retain(|(uuid, _, prompt)| match uuid {
+            Some(uuid) => seen.insert(uuid.clone()),
+            // Lines of the queue have no id, but the time at which they were typed.
+            None => prompt.time.is_none() || queued.insert((prompt.time, prompt.folded)),
+        });
         found.into_iter().map(|(_, _, prompt)| prompt).collect()
     }
 

@@ -1,6 +1,7 @@
 //! What all searches share: which hits are wanted, and what is done with them.
 
 use std::ops::Range;
+use std::path::Path;
 
 use clap::Args;
 use recto_session::search::Limit;
@@ -21,6 +22,7 @@ use crate::filter::read_time;
 use crate::hits;
 use crate::hits::FoundText;
 use crate::output::Output;
+use crate::resume::resume_command;
 use crate::text::count;
 use crate::text::plural;
 
@@ -197,32 +199,8 @@ fn write_resume(hit: &Hit, output: &mut Output) -> Result<Outcome, CommandError>
         let message = "nobody knows which session the subagent belongs to";
         return Err(CommandError::user("no-session", message));
     };
-    let command = match &hit.cwd {
-        Some(cwd) => format!("cd {} && claude --resume {session}", quoted(cwd)),
-        None => format!("claude --resume {session}"),
-    };
+    let directory = hit.cwd.as_deref().map(Path::new);
+    let command = resume_command("claude", &session.to_string(), directory);
     output.line(&crate::text::one_line(&command))?;
     Ok(Outcome::Done)
-}
-
-/// A word as a shell reads it back.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_quoted_for_a_shell() {
-        assert_eq!(quoted("/home/dev/app-2.0"), "/home/dev/app-2.0");
-        assert_eq!(quoted("/a b/$(x)"), "'/a b/$(x)'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

@@ -332,11 +332,14 @@ impl<'a> Transcript<'a> {
     ) -> Result<(), CommandError> {
         let name = one_line(&overflow.name);
         let file = self.files.find(id, overflow);
+        let is_there = file.is_some();
         // A file that cannot be read is no reason to stop here.
         let start = file.as_ref().and_then(|file| text_of(&file.path, OVERFLOW_START).ok());
         let (Some(file), Some(start)) = (file, start) else {
             self.result_text(text, is_error, output)?;
-            let remark = format!("(the file with the whole output is gone: {name})");
+            let is_refused = is_there || self.files.is_refused(id, overflow);
+            let remark = Overflow { is_refused, ..overflow.clone() }.remark();
+            let remark = one_line(&remark);
             return output.line(&format!("    {}", output.paint(Look::Warning, &remark)));
         };
         let is_full = self.options.tools == ToolDetail::Full;

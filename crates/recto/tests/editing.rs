@@ -52,11 +52,12 @@ fn a_session_is_renamed_as_the_client_does_it_and_back() {
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 has `Mend "it" ✓` now (operation 1)
     --- exit 0
     "#);
-    let line = format!(
-        "{{\"type\":\"custom-title\",\"customTitle\":\"Mend \\\"it\\\" ✓\",\"sessionId\":\"{FIX}\"}}\n"
+    let lines = format!(
+        "{{\"type\":\"custom-title\",\"customTitle\":\"Mend \\\"it\\\" ✓\",\"sessionId\":\"{FIX}\"}}\n\
+         {{\"type\":\"agent-name\",\"agentName\":\"Mend \\\"it\\\" ✓\",\"sessionId\":\"{FIX}\"}}\n"
     );
     let (content, time) = &tree(&test)[&path];
-    assert_eq!(*content, [&before[&path].0[..], line.as_bytes()].concat());
+    assert_eq!(*content, [&before[&path].0[..], lines.as_bytes()].concat());
     assert_eq!(*time, before[&path].1, "the client continues the newest log");
     assert!(test.run(&["ls"]).stdout.contains("Mend \"it\" ✓"));
     assert_snapshot!(test.run(&["undo"]).shown(), @r#"
@@ -67,10 +68,21 @@ fn a_session_is_renamed_as_the_client_does_it_and_back() {
     assert_eq!(tree(&test), before);
     assert_snapshot!(test.run(&["redo", "--dry-run"]).shown(), @r#"
     would do again operation 1: rename 3f2a "Mend "it" ✓"
-      replace  projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl  9.6 kB
+      replace  projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl  9.7 kB
     --- exit 0
     "#);
     assert_eq!(tree(&test), before);
+}
+
+#[test]
+fn clients_that_know_no_agent_name_get_none() {
+    let test = TestHome::with_sessions();
+    assert_eq!(test.run(&["rename", DOCS, "New"]).code, 0);
+    let place = format!("projects/-home-dev-docs/{DOCS}.jsonl");
+    let text = fs::read_to_string(test.home.path().join(place)).unwrap();
+    assert!(text.ends_with(&format!(
+        "{{\"type\":\"custom-title\",\"customTitle\":\"New\",\"sessionId\":\"{DOCS}\"}}\n"
+    )));
 }
 
 #[test]

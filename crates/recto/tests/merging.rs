@@ -78,6 +78,23 @@ fn a_fork_is_joined_with_what_it_was_forked_from() {
 }
 
 #[test]
+fn a_conversation_that_was_compacted_after_the_split_is_joined() {
+    let test = recorded("2.0.50/I5");
+    let sessions = test.run(&["ls", "--json"]).json();
+    let source = sessions[0]["id"].as_str().unwrap().to_owned();
+    let made = |arguments: &[&str]| {
+        let told = edited(&test, arguments);
+        told["result"]["id"].as_str().unwrap().to_owned()
+    };
+    let first = made(&["fork", &source, "--at", "2", "--json"]);
+    let second = made(&["strip", &source, "--turns", "1..2", "--json"]);
+    let new = made(&["merge", &first, &second, "--json"]);
+    for version in ["2.0.50", "2.1.29", "2.1.325"] {
+        assert!(messages(&test, &source, version) == messages(&test, &new, version), "{version}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused_and_changes_nothing() {
     let test = split();
     let write = |id: &str, content: &str| {

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use super::edits::Edit;
 use super::edits::REPAIR;
+use super::edits::THEN;
 use super::resume::copy_tree;
 
 /// How old a log is made before it is edited: recto refuses what was just written.
@@ -90,10 +91,12 @@ impl Case {
         variables.into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
     }
 
-    /// Where the client is started, if not where the log says.
-    pub(crate) fn cwd(&self) -> Option<&'static str> {
-        // Logs that were edited by hand are all of one directory, whatever they say.
-        self.recording.home.is_none().then_some("/home/dev/app")
+    /// Where the client is started, with what the log says.
+    pub(crate) fn cwd(&self, said: String) -> String {
+        // Logs that were edited by hand are all of one directory, whatever they say;
+        // others may have lost what they said.
+        let is_known = self.recording.home.is_some() && said.starts_with('/');
+        if is_known { said } else { "/home/dev/app".into() }
     }
 
     /// Whether the edit is there to bring everything back.
@@ -113,10 +116,9 @@ impl Case {
         let Some(words) = self.words else {
             return Ok(Preparation::Ready(Prepared { home, session, before: None }));
         };
-        fs::File::options().append(true).open(&log)?.set_modified(SystemTime::now() - AGE)?;
         let before = Some(fs::read(&log)?);
         let data = TempDir::with_prefix_in("data-", workspace)?;
-        Ok(match edit(recto, home.path(), data.path(), &session, words)? {
+        Ok(match edit_in_steps(recto, home.path(), data.path(), &session, words)? {
             Said::Session(session) => Preparation::Ready(Prepared { home, session, before }),
             // What needs no repair must be whole as it is.
             Said::NothingToDo if self.is_repair() => {
@@ -142,22 +144,69 @@ enum Said {
     CannotBeDone(String),
 }
 
-/// Runs a command that edits, and reads what it says.
-fn edit(
+/// Runs the commands of an edit one after the other; the last one counts.
+fn edit_in_steps(
     recto: &Path,
     home: &Path,
     data: &Path,
     session: &str,
     words: &[&str],
 ) -> anyhow::Result<Said> {
-    let words = words.iter().map(|word| word.replace("{session}", session));
+    let mut names =
+        vec![("{session}".to_owned(), session.to_owned()), ("{data}".into(), text_of(data))];
+    let mut said = Said::NothingToDo;
+    for (step, words) in words.split(|word| *word == THEN).enumerate() {
+        make_older(&home.join("projects"))?;
+        let words: Vec<String> = words
+            .iter()
+            .map(|word| names.iter().fold((*word).to_owned(), |word, (a, b)| word.replace(a, b)))
+            .collect();
+        said = edit(recto, home, data, session, &words)?;
+        match &said {
+            Said::Session(made) => names.push((format!("{{{}}}", step + 1), made.clone())),
+            Said::NothingToDo | Said::CannotBeDone(_) => break,
+        }
+    }
+    Ok(said)
+}
+
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Makes all logs as old as those that nobody writes to any more.
+fn make_older(folder: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            make_older(&path)?;
+        } else if path.extension() == Some(OsStr::new("jsonl")) {
+            let log = fs::File::options().append(true).open(&path)?;
+            log.set_modified(SystemTime::now() - AGE)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a command that edits, and reads what it says.
+fn edit(
+    recto: &Path,
+    home: &Path,
+    data: &Path,
+    session: &str,
+    words: &[String],
+) -> anyhow::Result<Said> {
     let mut command = Command::new(recto);
     command.arg("--home").arg(home).arg("--json").args(words);
     // Nothing of this machine's own sessions is near.
     command.env_remove("CLAUDE_CONFIG_DIR").env("HOME", home).env("RECTO_DATA_DIR", data);
     let output = command.output().with_context(|| format!("cannot run {}", recto.display()))?;
     if output.status.success() {
-        let said = serde_json::from_slice(&output.stdout);
+        // These say nothing of a session that is there afterwards, or of one other.
+        if words.first().is_some_and(|word| ["pack", "rm", "undo"].contains(&word.as_str())) {
+            return Ok(Said::Session(session.to_owned()));
+        }
+        let said = of_session(&output.stdout, session);
         return read_edited(&said.context("recto did not print one object")?, home);
     }
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -168,6 +217,18 @@ fn edit(
             Ok(Said::CannotBeDone(said["error"].as_str().unwrap_or_default().to_owned()))
         }
         _ => bail!("recto failed: {stderr}"),
+    }
+}
+
+/// The object about a session, or the only one.
+fn of_session(stdout: &[u8], session: &str) -> Option<Value> {
+    let objects = serde_json::Deserializer::from_slice(stdout).into_iter();
+    let mut objects = objects.collect::<Result<Vec<Value>, _>>().ok()?;
+    let at = objects.iter().position(|object| object["source"] == session);
+    match (at, objects.len()) {
+        (Some(at), _) => Some(objects.swap_remove(at)),
+        (None, 1) => objects.pop(),
+        (None, _) => None,
     }
 }
 

@@ -21,6 +21,7 @@ use recto_session::request::Generation;
 use recto_session::request::Place;
 use recto_session::request::RequestOptions;
 use recto_session::request::reach_at;
+use recto_session::request::read_by;
 use recto_session::request::request;
 use recto_testkit::difference;
 use serde_json::Value;
@@ -150,27 +151,12 @@ fn row(case: &Case, client: &str, means: Means<'_>) -> Row {
 }
 
 fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Result<Verdict> {
-    let place = answers::place_of_edit(case, client, means.recto)?;
-    let known = match place.as_ref().filter(|_| means.known != Known::AskAgain) {
-        Some(place) => answers::kept_edit(place, case, means.workspace)?,
-        None => None,
+    let mut prepared = match case.prepare(means.recto, means.workspace)? {
+        Preparation::Ready(prepared) => prepared,
+        Preparation::Skipped(why) => return Ok(Verdict::Skipped(why)),
     };
-    let (prepared, known) = match known {
-        Some((prepared, outcome)) => (prepared, Some(outcome)),
-        None => match case.prepare(means.recto, means.workspace)? {
-            Preparation::Ready(prepared) => (prepared, None),
-            Preparation::Skipped(why) => return Ok(Verdict::Skipped(why)),
-        },
-    };
-    let cwd = match case.cwd() {
-        Some(cwd) => cwd.to_owned(),
-        None => working_directory(prepared.home.path(), &prepared.session)?,
-    };
-    let prediction = predict(&prepared, &cwd, client)?;
-    row.reach = prepared.before.as_ref().map(|before| {
-        let before = reach_of(&session_of(before), prediction.generation);
-        (before, prediction.reach.clone())
-    });
+    let cwd = case.cwd(working_directory(prepared.home.path(), &prepared.session)?);
+    let mut prediction = predict(&prepared, &cwd, client)?;
     let question = Resume {
         version: client,
         home: prepared.home.path(),
@@ -180,27 +166,31 @@ fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Re
         environment: case.environment(),
         workspace: means.workspace,
     };
-    let outcome = match (known, place) {
-        (Some(outcome), _) => outcome,
-        (None, Some(_)) if means.known == Known::AskNothing => return Ok(Verdict::NotAsked),
-        (None, Some(place)) => {
-            let outcome = resume(&question)?;
-            answers::keep_edit(&place, &prepared, &outcome)?;
+    let place = answers::place(&question, case)?;
+    let known = match means.known {
+        Known::AskAgain => None,
+        Known::Use | Known::AskNothing => answers::kept(&place, case, means.workspace)?,
+    };
+    let outcome = match known {
+        Some((as_it_was, outcome)) => {
+            if let Some(as_it_was) = as_it_was {
+                // The answer speaks of the ids that this log has.
+                prediction = predict(&as_it_was, &cwd, client)?;
+                prepared = as_it_was;
+            }
             outcome
         }
-        (None, None) => {
-            let place = answers::place(&question)?;
-            match answers::kept(&place).filter(|_| means.known != Known::AskAgain) {
-                Some(outcome) => outcome,
-                None if means.known == Known::AskNothing => return Ok(Verdict::NotAsked),
-                None => {
-                    let outcome = resume(&question)?;
-                    answers::keep(&place, &outcome)?;
-                    outcome
-                }
-            }
+        None if means.known == Known::AskNothing => return Ok(Verdict::NotAsked),
+        None => {
+            let outcome = resume(&question)?;
+            answers::keep(&place, &prepared, &outcome)?;
+            outcome
         }
     };
+    row.reach = prepared.before.as_ref().map(|before| {
+        let before = reach_of(&session_of(before, prediction.generation), prediction.generation);
+        (before, prediction.reach.clone())
+    });
     row.did = outcome.name();
     row.messages = outcome.messages.as_ref().and_then(Value::as_array).map_or(0, Vec::len);
     row.refused.clone_from(&outcome.refused);
@@ -237,10 +227,10 @@ struct Prediction {
 /// The reach of a session of which nothing is lost.
 const WHOLE: &str = "100 %";
 
-fn session_of(log: &[u8]) -> Session {
+fn session_of(log: &[u8], generation: Generation) -> Session {
     let mut session = Session::new();
     for line in Lines::new(log) {
-        session.push(&decode(line).0);
+        session.push(&read_by(decode(line).0, generation));
     }
     session
 }
@@ -260,9 +250,9 @@ fn reach_of(session: &Session, generation: Generation) -> String {
 fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Prediction> {
     let path = find_log(prepared.home.path(), &prepared.session)?;
     let log = fs::read(&path)?;
-    let session = session_of(&log);
     let generation = Generation::of_version(client)
         .with_context(|| format!("`{client}` is no version of a client"))?;
+    let session = session_of(&log, generation);
     let place = if prepared.session.parse::<SessionId>().is_err() {
         Place::NotNamedByUuid
     } else if ProjectKey::of_path(cwd).to_string() == project_of(&path) {

@@ -3,11 +3,16 @@
 /// A command of recto that edits recorded sessions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edit {
-    /// The words after `recto --home COPY --json`; `{session}` is the source.
+    /// The words after `recto --home COPY --json`, several commands with [`THEN`]
+    /// between them. `{session}` is the source, `{1}` what the first command made,
+    /// `{data}` a folder.
     pub(crate) words: &'static [&'static str],
     /// The recordings; without a file, `resume.json` is meant.
     pub(crate) sources: &'static [&'static str],
 }
+
+/// Stands between two commands.
+pub(crate) const THEN: &str = "then";
 
 /// What is done with every damaged log of the corpus. It is done in place: clients
 /// 2.1.0 to 2.1.99 hang as long as any log of the project has a cycle.
@@ -146,5 +151,82 @@ pub(crate) const EDITS: &[Edit] = &[
     Edit {
         words: &["rename", "{session}", "Another title"],
         sources: &["2.0.50/S5p", "2.1.29/I8", "2.1.200/Ititle", "2.1.325/Ititle"],
+    },
+    Edit {
+        words: &["redact", "{session}", "--pattern", "lab=LAB:[a-z]+"],
+        sources: &["2.0.50/S2", "2.1.29/I7", "2.1.200/S2par", "2.1.325/S3"],
+    },
+    Edit {
+        words: &["redact", "{session}", "--path", "/home/dev/app", "--in-place"],
+        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/I8", "2.1.325/I8"],
+    },
+    Edit {
+        words: &["move", "{session}", "/home/dev/moved", "--even-if-missing"],
+        sources: &["2.0.50/S2", "2.1.29/I7", "2.1.200/I8", "2.1.325/I8"],
+    },
+    Edit {
+        words: &["move", "--project", "/home/dev/app", "/home/dev/moved", "--even-if-missing"],
+        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.325/S8"],
+    },
+    Edit {
+        words: &[
+            "pack",
+            "{session}",
+            "--output",
+            "{data}/one.recto",
+            THEN,
+            "rm",
+            "{session}",
+            "--yes",
+            THEN,
+            "unpack",
+            "{data}/one.recto",
+        ],
+        sources: &["2.0.50/I5", "2.1.29/I8", "2.1.200/I8", "2.1.325/I7"],
+    },
+    Edit {
+        words: &[
+            "pack",
+            "{session}",
+            "--output",
+            "{data}/one.recto",
+            THEN,
+            "unpack",
+            "{data}/one.recto",
+            "--new-ids",
+        ],
+        sources: &["2.0.50/S4", "2.1.29/I7", "2.1.200/S2par", "2.1.325/I8"],
+    },
+    Edit {
+        // A conversation that was split after its second turn.
+        words: &[
+            "fork",
+            "{session}",
+            "--at",
+            "2",
+            THEN,
+            "strip",
+            "{session}",
+            "--turns",
+            "1..2",
+            THEN,
+            "merge",
+            "{1}",
+            "{2}",
+        ],
+        sources: &["2.0.50/I5", "2.1.29/I7", "2.1.200/I7", "2.1.325/I7"],
+    },
+    Edit {
+        // The same session, resumed twice.
+        words: &["fork", "{session}", "--at", "1", THEN, "merge", "{1}", "{session}", "--force"],
+        sources: &["2.0.50/S3", "2.1.29/S3", "2.1.200/S3", "2.1.325/S3"],
+    },
+    Edit {
+        words: &["trim", "{session}", "--to-tokens", "100", "--in-place", THEN, "undo"],
+        sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/S2", "2.1.325/S2"],
+    },
+    Edit {
+        words: &["rm", "{session}", "--yes", THEN, "undo"],
+        sources: &["2.0.50/S4", "2.1.29/I8", "2.1.325/I8"],
     },
 ];

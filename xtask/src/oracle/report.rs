@@ -117,7 +117,7 @@ pub(crate) fn page(rows: &[Row]) -> String {
     for row in rows {
         let why = match &row.verdict {
             Verdict::Equal | Verdict::NotAsked => continue,
-            Verdict::Differs(_) => "differs".into(),
+            Verdict::Differs(why) => format!("differs: {}", brief(why)),
             Verdict::NotGood(why) | Verdict::Skipped(why) | Verdict::Failed(why) => {
                 format!("{}: {}", result(row), why.replace('\n', " "))
             }
@@ -155,6 +155,12 @@ pub(crate) fn page(rows: &[Row]) -> String {
         | Verdict::Failed(_) => format!("{} {}", did(row), result(row)),
     });
     text
+}
+
+/// The first line of a reason; where messages differ, that is the place.
+fn brief(why: &str) -> String {
+    const LONGEST: usize = 200;
+    why.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
 }
 
 /// A line for each name, a column for each client.
@@ -222,7 +228,10 @@ mod tests {
         let rows = [
             row("2.1.29/S1", "2.0.50", Verdict::Equal),
             edited("2.0.50", Verdict::Equal),
-            Row { did: "hangs", ..row("2.1.29/S1", "2.1.325", Verdict::Differs("[0]".into())) },
+            Row {
+                did: "hangs",
+                ..row("2.1.29/S1", "2.1.325", Verdict::Differs("message 0\n  more".into()))
+            },
             Row {
                 refused: Some("why".into()),
                 ..edited("2.1.325", Verdict::NotGood("the API refuses it".into()))
@@ -237,7 +246,7 @@ mod tests {
             "| `fork --at` | 1 of 1 | 0 of 1 | 0 of 0 |\n",
             "\n1 of 6 questions were not asked",
             "| 2.1.29/S2 |  |  |\n",
-            "- `2.1.29/S1` in 2.1.325: differs\n",
+            "- `2.1.29/S1` in 2.1.325: differs: message 0\n",
             "- `fork {session} --at 2: 2.1.29/S1` in 2.1.325: not good, API: the API refuses it\n",
             "| fork {session} --at 2: 2.1.29/S1 | 3 =, 90 % → 100 % | 3 not good, API, 90 % → 100 % | skipped |\n",
             "| 2.1.29/S1 | 3 = | hangs differs |\n",

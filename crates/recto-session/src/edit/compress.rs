@@ -209,21 +209,38 @@ fn times(last_old: Option<Timestamp>, first: Option<Timestamp>) -> Option<(Times
     }
 }
 
-/// Takes out old lines that no other branch follows.
+/// Takes out old lines that no other branch follows, and what else hangs on them:
+/// progress and remarks are no branch.
 fn drop_old(draft: &mut Draft<'_>, is_old: &HashSet<NodeId>, is_kept: &HashSet<NodeId>) {
     let manuscript = draft.manuscript();
     let session = &manuscript.session;
+    let is_branch = |id: &NodeId| {
+        let node = session.node(*id);
+        let is_said = node.is_spoken() && !node.flags.is_meta;
+        is_said && !is_old.contains(id) && !is_kept.contains(id)
+    };
     let mut is_needed = vec![false; session.nodes().len()];
-    for start in session.ids().filter(|id| !is_old.contains(id) && !is_kept.contains(id)) {
-        let mut at = above(manuscript, start);
+    for start in session.ids().filter(is_branch) {
+        let mut at = Some(start);
         // The lines that stay hang on the summary from now on.
         while let Some(id) = at.filter(|id| !is_needed[id.index()] && !is_kept.contains(id)) {
             is_needed[id.index()] = true;
             at = above(manuscript, id);
         }
     }
+    let hangs_on_old = |id: NodeId| {
+        let mut seen = HashSet::new();
+        let mut at = Some(id);
+        while let Some(next) = at.filter(|id| !is_kept.contains(id) && !is_needed[id.index()]) {
+            if is_old.contains(&next) {
+                return true;
+            }
+            at = above(manuscript, next).filter(|_| seen.insert(next));
+        }
+        false
+    };
     for (place, line) in manuscript.lines().iter().enumerate() {
-        if line.node.is_some_and(|id| is_old.contains(&id) && !is_needed[id.index()]) {
+        if line.node.is_some_and(hangs_on_old) {
             draft.remove_line(place);
         }
     }

@@ -7,8 +7,9 @@ use std::ops::Range;
 use memchr::memchr;
 use memchr::memchr2;
 
-/// Members that hold ids, hashes and signatures. What a tool was given or gave
-/// back may have members of the same names, so they count outside of those only.
+/// Members that hold ids, hashes, signatures, and words that clients and the API
+/// know each other by. What a tool was given or gave back may have members of the
+/// same names, so they count outside of those only.
 const IDS: &[&[u8]] = &[
     b"uuid",
     b"parentUuid",
@@ -36,6 +37,13 @@ const IDS: &[&[u8]] = &[
     b"tail",
     b"keep",
     b"type",
+    b"subtype",
+    b"role",
+    b"model",
+    b"name",
+    b"stop_reason",
+    b"media_type",
+    b"operation",
     b"timestamp",
     b"version",
 ];
@@ -140,7 +148,13 @@ fn text<'a>(frames: &[Frame<'a>], inside: Range<usize>, role: Role) -> Text<'a> 
         };
     };
     let parent = frames.len().checked_sub(2).map(|at| &frames[at]);
-    let is_id = role == Role::Value && IDS.contains(&last.key) && !last.is_free;
+    let is_id = !last.is_free
+        && match role {
+            // Without its own keys a line is another one; a key that is no word of
+            // the client can hold anything.
+            Role::Key => is_word(last.key),
+            Role::Value => IDS.contains(&last.key),
+        };
     let is_picture = role == Role::Value
         && match (last.key, parent) {
             // The data of a picture, or of thinking that is encrypted.
@@ -159,6 +173,12 @@ fn text<'a>(frames: &[Frame<'a>], inside: Range<usize>, role: Role) -> Text<'a> 
     let (depth, is_free) =
         (frames.len(), last.is_free || (role == Role::Value && FREE.contains(&last.key)));
     Text { inside, role, key: last.key, depth, is_spared: is_id || is_picture, is_free, block }
+}
+
+/// Whether a key can be one of those that clients use.
+fn is_word(key: &[u8]) -> bool {
+    const LONGEST: usize = 40;
+    key.len() <= LONGEST && key.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
 /// Where the string that begins at `at`, after its quote, ends.

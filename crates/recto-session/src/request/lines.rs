@@ -2,7 +2,6 @@
 //! that lost its message, answers without text, and the ending.
 
 use recto_log::Kind;
-use recto_log::UserText;
 
 use super::Generation;
 use super::reach::Addition;
@@ -85,7 +84,7 @@ pub(super) fn repair_end(view: &View<'_>, leaf: NodeId, lines: &mut Vec<Sent>) {
     let Some(spoken) = spoken.filter(|at| kind_of(view, &lines[*at]) == Kind::User) else {
         return;
     };
-    if gathers_results && is_command_output(view, &lines[spoken]) {
+    if gathers_results && asks_nothing(view, &lines[spoken]) {
         return;
     }
     let is_leaf = |line: &Sent| matches!(line, Sent::Line(line) if line.node == leaf);
@@ -105,10 +104,9 @@ pub(super) fn repair_end(view: &View<'_>, leaf: NodeId, lines: &mut Vec<Sent>) {
     lines.push(Sent::Added(Addition::NoResponse));
 }
 
-/// Whether a line is what a command of the client said, which asks for no answer.
-fn is_command_output(view: &View<'_>, line: &Sent) -> bool {
+fn asks_nothing(view: &View<'_>, line: &Sent) -> bool {
     let Sent::Line(line) = line else { return false };
-    view.node(line.node).user == UserText::CommandOutput
+    view.node(line.node).flags.asks_nothing
 }
 
 /// Whether a line, with those it was joined with, holds a result.

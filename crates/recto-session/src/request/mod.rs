@@ -42,6 +42,7 @@ pub use reach::SentLine;
 pub use reach::history_to;
 pub use reach::reach;
 pub use reach::reach_at;
+pub use reach::read_by;
 pub(crate) use reach::way_to;
 pub use verify::Search;
 pub use verify::Verified;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use recto_log::Entry;
 use recto_log::Kind;
+use recto_log::decode;
 
 use super::Generation;
 use super::compaction::cut_at_boundary;
@@ -10,6 +12,7 @@ use super::leaf::choose_leaf;
 use super::lines;
 use super::siblings::recover_siblings;
 use super::view::View;
+use super::walk::mark_history;
 use super::walk::walk;
 use crate::NameId;
 use crate::Node;
@@ -279,6 +282,15 @@ impl Outcome {
     }
 }
 
+/// A line as clients of a generation read it: of two objects on it, those since
+/// 2.1.200 read the first.
+pub fn read_by(entry: Entry<'_>, generation: Generation) -> Entry<'_> {
+    match entry.first_of_glued() {
+        Some(first) if generation >= Generation::V2_1_200 => decode(first).0,
+        Some(_) | None => entry,
+    }
+}
+
 /// What a client of a generation would send of a session that it finds.
 pub fn reach(session: &Session, generation: Generation) -> Reach {
     reach_at(session, generation, Place::Own)
@@ -418,12 +430,8 @@ fn note_left_out(view: &View<'_>, chain: &[NodeId], kept: &[NodeId], dropped: &m
     };
     let (mut is_before, is_kept) = (mark(chain), mark(kept));
     // A boundary begins anew, but means to follow what it replaced.
-    let mut at = chain.first().copied().filter(|top| view.is_boundary(*top));
-    while let Some(next) = at.and_then(|id| view.above_in_meaning(id)) {
-        if std::mem::replace(&mut is_before[next.index()], true) {
-            break;
-        }
-        at = Some(next);
+    if let Some(top) = chain.first().filter(|top| view.is_boundary(**top)) {
+        mark_history(view, *top, &mut is_before);
     }
     for id in view.session.ids() {
         let node = view.node(id);

@@ -37,6 +37,26 @@ pub(super) fn walk(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Hang> {
     Ok(chain)
 }
 
+/// Marks what a line means to follow, across compactions too, as far as nothing is
+/// marked yet. Orphans are hung where the client would have hung them.
+pub(super) fn mark_history(view: &View<'_>, from: NodeId, marks: &mut [bool]) {
+    let heals = view.generation >= Generation::V2_1_100;
+    let mut fosters = None;
+    let mut at = from;
+    loop {
+        let above = match view.above(at) {
+            Above::Missing if heals => {
+                fosters.get_or_insert_with(|| Fosters::new(view)).find(view, at, marks)
+            }
+            Above::Line(_) | Above::Nothing | Above::Missing => view.above_in_meaning(at),
+        };
+        match above {
+            Some(next) if !std::mem::replace(&mut marks[next.index()], true) => at = next,
+            Some(_) | None => return,
+        }
+    }
+}
+
 /// The lines that an orphan may be hung on: it goes below the newest line that
 /// is not newer than itself, wherever that is in the file, but not below its
 /// own descendants or what the walk has passed.

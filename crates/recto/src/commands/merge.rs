@@ -100,6 +100,8 @@ pub(crate) fn cmd_merge(
         Some(Which::Second) => Prefer::Second,
     };
     edit.add_session(home, &inventory, &second, prefer)?;
+    // In the lines of both, the first session may still name where to go on.
+    edit.removed.extend(merged.unsent_of_first.iter().chain(&merged.unsent_of_second).cloned());
     edit.must_send(first_log.session(), merged.unsent_of_first);
     edit.must_send(second_log.session(), merged.unsent_of_second);
     let arguments = vec![args.first.clone(), args.second.clone()];

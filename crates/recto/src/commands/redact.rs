@@ -1,6 +1,7 @@
 //! `recto redact`: a session without its secrets.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -149,7 +150,9 @@ pub(crate) fn cmd_redact(
     });
     let goal = Goal::of(&source, &args.edit, "redacted");
     let details = vec![("secrets", found.len().to_string().into_bytes())];
-    let job = Job { notes, details, ..Job::new("redact", args.words(), draft) };
+    let own = found.iter().filter(|one| one.file.is_none()).map(|one| one.line);
+    let filtered_lines = own.collect::<BTreeSet<u64>>().len() - thinking.len();
+    let job = Job { notes, details, filtered_lines, ..Job::new("redact", args.words(), draft) };
     let job = job.filtered(filter, parts);
     edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }

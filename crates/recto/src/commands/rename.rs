@@ -7,8 +7,10 @@ use std::io::SeekFrom;
 use clap::Args;
 use recto_log::EntryBuilder;
 use recto_log::json::ObjectWriter;
+use recto_session::request::Generation;
 use recto_store::Digest;
 use recto_store::Home;
+use recto_store::SessionFile;
 use recto_store::StoreError;
 use recto_store::TitleSource;
 use recto_store::open_file;
@@ -25,7 +27,7 @@ use crate::text::one_line;
 
 /// Give a session another title
 ///
-/// Adds a line to the log, as the client's /rename does. The time of the log
+/// Adds to the log what the client's /rename adds. The time of the log
 /// stays, so that the client still continues the session that it would have. A
 /// session that is open in a client is refused: rename it there. An empty title
 /// takes the one that was given back.
@@ -73,15 +75,14 @@ pub(crate) fn cmd_rename(
     })?;
     let mut source = open_file(&session.path)?;
     let identity = FileIdentity::of_file(&source)?;
-    let mut line = EntryBuilder::custom_title(&session.id.to_string(), title).finish();
-    line.push(b'\n');
+    let lines = lines(session, title)?;
     let staged = transaction.replace(&session.path, &identity, |out| {
         let copied = std::io::copy(&mut source, out)?;
         if copied > 0 && !ends_with_line_end(&mut source)? {
             // A torn line stays a line of its own, as the client has it.
             out.write_all(b"\n")?;
         }
-        Ok(out.write_all(&line)?)
+        Ok(out.write_all(&lines)?)
     })?;
     // The client keeps the title in a second place, which must not disagree.
     if let Some(path) = home.sidecars_of(session).custom_title {
@@ -120,6 +121,20 @@ pub(crate) fn cmd_rename(
         output.line(&format!("{} would have {shown}", session.id))?;
     }
     Ok(Outcome::Done)
+}
+
+/// What the client that wrote the log adds to it for a title.
+fn lines(session: &SessionFile, title: &str) -> Result<Vec<u8>, StoreError> {
+    let id = session.id.to_string();
+    let mut lines = EntryBuilder::custom_title(&id, title).finish();
+    lines.push(b'\n');
+    let version = Digest::read(&session.path, false)?.version;
+    let generation = version.and_then(|version| Generation::of_version(&version));
+    if !title.is_empty() && generation >= Some(Generation::V2_1_200) {
+        lines.extend(EntryBuilder::agent_name(&id, title).finish());
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
 fn ends_with_line_end(file: &mut (impl Read + Seek)) -> Result<bool, StoreError> {

@@ -83,7 +83,7 @@ pub(crate) fn cmd_request(
             .with_hint("versions look like 2.0.50 or 2.1.325; `latest` is the newest known"));
     };
     let found = target::find(home, &home.inventory(), environment, &args.session)?;
-    let loaded = Loaded::read(&found.path)?;
+    let loaded = Loaded::read_as(&found.path, generation)?;
     let reach = reach(&loaded.session, generation);
     let mut fetch = |span| loaded.bytes(span);
     let request = request(&loaded.session, &reach, &mut fetch, &RequestOptions::default());

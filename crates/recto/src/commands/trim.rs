@@ -117,7 +117,10 @@ fn policy(words: &[String], action: ResultAction) -> Result<ResultPolicy, Comman
         let bad = || {
             CommandError::user(
                 "bad-condition",
-                format!("--tool-results does not understand `{name} {value}`"),
+                format!(
+                    "--tool-results does not understand `{}`",
+                    format!("{name} {value}").trim_end()
+                ),
             )
             .with_hint("use `older-than 5`, `larger-than 2kB` or `tool Bash`")
         };

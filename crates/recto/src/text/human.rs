@@ -31,7 +31,8 @@ pub(crate) fn count(number: u64) -> String {
 
 /// `1 session`, `2 sessions`.
 pub(crate) fn plural(number: u64, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{} {one}s", count(number)) }
+    let end = if one.ends_with(['x', 's']) { "es" } else { "s" };
+    if number == 1 { format!("1 {one}") } else { format!("{} {one}{end}", count(number)) }
 }
 
 /// How long ago, such as `5m` or `3d`.
