@@ -238,7 +238,9 @@ impl Snippet {
     fn of(hit: &FoundText, width: usize) -> Snippet {
         let text = &hit.text;
         let mark = hit.marks.first().cloned().unwrap_or(0..0);
-        let before = width / 3;
+        // Most of the room is for what follows, if something does.
+        let after = text[mark.start..].chars().take(width).count();
+        let before = (width / 3).max(width - after);
         let mut start = mark.start;
         for (at, _) in text[..mark.start].char_indices().rev().take(before) {
             start = at;
@@ -361,8 +363,8 @@ mod tests {
         let long = format!("{} two {}", "before ".repeat(20), "after ".repeat(20));
         assert_eq!(snippet(&long, "two", 30), "…before <two> after after after…");
         assert_eq!(snippet("\u{1b}[31mred\u{1b}[0m \u{202e}two", "two", 40), "red \u{fffd}<two>");
-        assert_eq!(snippet("縫い針を探す", "針", 3), "…<針>を探…");
-        assert_eq!(snippet("no mark at all", "zzz", 8), "no mark…");
+        assert_eq!(snippet("縫い針を探す", "針", 3), "…い<針>を…");
+        assert_eq!(snippet("no mark at all", "zzz", 8), "no mark …");
         assert_eq!(snippet("", "x", 10), "");
     }
 }

@@ -18,21 +18,89 @@ use crate::support::TestHome;
 #[test]
 fn hits_are_grouped_by_session_with_the_newest_first() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["find", "parser"]).shown(), @"");
-    assert_snapshot!(test.run(&["find", "tool:Bash", "role:result", "--context", "1"]).shown(), @"");
-    assert_snapshot!(test.run(&["find", "callers -two", "-n", "1"]).shown(), @"");
-    assert_snapshot!(test.run(&["find", "parser", "--rank", "-n", "1", "--json"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "parser"]).shown(), @"
+    Repair the parser
+    3f2a1b4c · /home/dev/app · fix/parser
+    1  title  2026-11-16 08:00:19 · turn 4
+       Repair the parser
+    2  summary  2026-11-16 08:00:16 · turn 3
+       We repaired the parser.
+    3  user  2026-11-16 08:00:01 · turn 1
+       The parser fails on empty lines. Please repair it.
+
+    Parser docs
+    3f2b77aa · /home/dev/docs · main
+    4  title  2026-11-16 08:00:01 · turn 1
+       Parser docs
+    5  user  2026-11-16 08:00:00 · turn 1
+       Write the parser docs
+    --- exit 0
+    ");
+    assert_snapshot!(test.run(&["find", "tool:Bash", "role:result", "--context", "1"]).shown(), @"
+    Repair the parser
+    3f2a1b4c · /home/dev/app · fix/parser
+    1  Bash result  2026-11-16 08:00:05 · turn 1
+       line 1
+       line 2
+    --- exit 0
+    ");
+    assert_snapshot!(test.run(&["find", "callers -two", "-n", "1"]).shown(), @"
+    Repair the parser
+    3f2a1b4c · /home/dev/app · fix/parser
+    1  user  2026-11-16 08:00:00 · turn 1 · agent-a1b2c3d4e5f60718
+       Find all callers of parse().
+    --- exit 0
+    ");
+    assert_snapshot!(test.run(&["find", "parser", "--rank", "-n", "1", "--json"]).shown(), @r#"
+    {"session":"3f2b77aa-51c7-4d02-b8f4-93ad17c2e680","agent":null,"path":"[claude]/projects/-home-dev-docs/3f2b77aa-51c7-4d02-b8f4-93ad17c2e680.jsonl","line":3,"offset":1000,"uuid":null,"role":"title","tool":null,"error":false,"turn":1,"timestamp":"2026-11-16T08:00:01.000Z","snippet":"Parser docs"}
+    --- stderr
+    1 of 5 hits in 2 logs; --limit 0 shows all
+    --- exit 0
+    "#);
 }
 
 #[test]
 fn a_hit_is_opened_and_resumed_by_its_number() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["find", "role:user", "repair", "--open", "1"]).shown(), @"");
-    assert_snapshot!(test.run(&["find", "role:user", "repair", "--resume", "1"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "role:user", "repair", "--open", "1"]).shown(), @"
+
+    You  1  2026-11-16 08:00:01
+      The parser fails on empty lines.
+      Please repair it.
+
+      attachment: date
+
+    Claude
+      An empty line is no JSON.
+      ⏺ Bash
+        command: cargo test
+        description: Run the tests
+      ⎿ line 1
+        line 2
+        line 3
+        line 4
+        line 5
+        line 6
+      ⏺ Read
+        file_path: /home/dev/app/gone.rs
+      ⎿ File does not exist.
+
+      Repaired: empty lines are skipped now.
+    --- exit 0
+    ");
+    assert_snapshot!(test.run(&["find", "role:user", "repair", "--resume", "1"]).shown(), @"
+    cd /home/dev/app && claude --resume 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718
+    --- exit 0
+    ");
     // The session of a subagent is the one to go on with.
     let run = test.run(&["find", "callers", "--resume", "1"]);
     assert!(run.stdout.contains(FIX), "{}", run.shown());
-    assert_snapshot!(test.run(&["find", "repair", "--open", "9"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "repair", "--open", "9"]).shown(), @"
+    --- stderr
+    error: there is no hit 9
+    hint: the query has 2 hits
+    --- exit 1
+    ");
 }
 
 #[test]
@@ -61,8 +129,18 @@ fn filters_and_fields_choose_among_the_sessions() {
 #[test]
 fn what_cannot_be_read_is_told_with_a_hint() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["find", "\"open"]).shown(), @"");
-    assert_snapshot!(test.run(&["find", "a", "after:soon"]).shown(), @"");
+    assert_snapshot!(test.run(&["find", "\"open"]).shown(), @"
+    --- stderr
+    error: a quote is not closed
+    hint: add the closing quote, or leave the opening one out
+    --- exit 2
+    ");
+    assert_snapshot!(test.run(&["find", "a", "after:soon"]).shown(), @"
+    --- stderr
+    error: after: does not understand `soon`
+    hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
+    --- exit 2
+    ");
 }
 
 #[test]
@@ -78,24 +156,44 @@ fn the_index_tells_how_far_it_is() {
         });
         words.collect::<Vec<_>>().join(" ")
     };
-    assert_snapshot!(shown(&["index"]), @"");
-    assert_snapshot!(shown(&["index", "verify"]), @"");
+    assert_snapshot!(shown(&["index"]), @"
+    no index yet; the first `recto find` makes ~/.cache/recto/index-….sqlite
+    --- exit 0
+    ");
+    assert_snapshot!(shown(&["index", "verify"]), @"
+    --- stderr
+    error: there is no index yet
+    hint: `recto find` makes one
+    --- exit 1
+    ");
     assert_eq!(test.run(&["find", "parser"]).code, 0);
     let status = test.run(&["index", "--json"]).json();
     assert_eq!((&status[0]["stale"], &status[0]["logs"]), (&0.into(), &7.into()));
     fs::remove_file(test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"))).unwrap();
     let status = test.run(&["index", "--json"]).json();
     assert_eq!((&status[0]["stale"], &status[0]["gone"]), (&0.into(), &1.into()));
-    assert_snapshot!(shown(&["index", "verify"]), @"");
+    assert_snapshot!(shown(&["index", "verify"]), @"
+    projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: is in the index and not on disk
+    6 logs and 10 texts compared, 1 difference
+    --- exit 1
+    ");
     assert_eq!(test.run(&["index", "rebuild"]).code, 0);
-    assert_snapshot!(shown(&["index", "verify"]), @"");
+    assert_snapshot!(shown(&["index", "verify"]), @"
+    6 logs and 10 texts compared, 0 differences
+    --- exit 0
+    ");
 }
 
 #[test]
 fn a_test_that_names_no_cache_directory_is_refused() {
     let test = TestHome::with_sessions();
     let mut command = test.command(&["find", "parser"]);
-    assert_snapshot!(test.finish(command.env_remove("XDG_CACHE_HOME")).shown(), @"");
+    assert_snapshot!(test.finish(command.env_remove("XDG_CACHE_HOME")).shown(), @"
+    --- stderr
+    error: a test asked for the cache directory without naming one
+    hint: set RECTO_CACHE_DIR to a directory of the test's own
+    --- exit 2
+    ");
 }
 
 #[test]
@@ -108,7 +206,7 @@ fn a_damaged_index_is_told_in_one_line_and_there_is_an_answer() {
     }
     let run = test.run(&["find", "parser", "--json"]);
     assert_eq!(run.stdout, before.stdout);
-    assert_snapshot!(run.stderr, @"");
+    assert_snapshot!(run.stderr, @"note: the index cannot be used: file is not a database; it is made anew");
     assert_eq!(test.run(&["find", "parser", "--json"]).shown(), before.shown());
     // A file where the folder should be.
     fs::remove_dir_all(&cache).unwrap();

@@ -1,12 +1,11 @@
 //! A place that fits a query, and its text.
 
-use std::io::Seek;
-use std::io::SeekFrom;
+use std::fs::File;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use memchr::memchr;
 use recto_log::AgentId;
-use recto_log::LineReader;
 use recto_log::RawLine;
 use recto_log::SessionId;
 use recto_log::decode;
@@ -16,6 +15,7 @@ use recto_session::search::Role;
 
 use super::ingest::LONGEST;
 use crate::open_file;
+use crate::platform::read_at;
 
 /// A document that fits a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,10 +62,9 @@ pub struct HitText {
 impl Hit {
     /// Reads the text. Nothing if the log has changed meanwhile.
     pub fn read(&self) -> Option<HitText> {
-        let mut file = open_file(&self.path).ok()?;
-        file.seek(SeekFrom::Start(self.offset)).ok()?;
-        let mut lines = LineReader::new(file).starting_at(self.offset, self.line).with_cap(LONGEST);
-        let line = lines.next_line().ok()??;
+        let file = open_file(&self.path).ok()?;
+        let bytes = line_at(&file, self.offset)?;
+        let line = RawLine { offset: self.offset, number: self.line, ..RawLine::alone(&bytes) };
         self.text_in(line)
     }
 
@@ -87,5 +86,30 @@ impl Hit {
     /// Newest first; of one time, by log and from its end.
     pub(crate) fn order(&self) -> impl Ord + use<> {
         (std::cmp::Reverse(self.time), self.path.clone(), std::cmp::Reverse((self.line, self.part)))
+    }
+}
+
+/// The line that begins at a place, up to its end or that of the file.
+fn line_at(file: &File, offset: u64) -> Option<Vec<u8>> {
+    let (mut bytes, mut filled, mut step) = (Vec::new(), 0, 8 * 1024);
+    loop {
+        bytes.resize(filled + step, 0);
+        let read = match read_at(file, &mut bytes[filled..], offset + filled as u64) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            other => other.ok()?,
+        };
+        if let Some(end) = memchr(b'\n', &bytes[filled..filled + read]) {
+            bytes.truncate(filled + end);
+            return Some(bytes);
+        }
+        filled += read;
+        if read == 0 {
+            bytes.truncate(filled);
+            return Some(bytes);
+        }
+        if filled > LONGEST {
+            return None;
+        }
+        step = filled;
     }
 }
