@@ -81,6 +81,7 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
         home: Arc::new(home.clone()),
         user_home: environment.user_home.clone(),
         working_directory: environment.working_directory.clone(),
+        environment: Arc::new(environment.clone()),
     };
     let client = environment.client.clone().unwrap_or_else(|| "claude".into());
     let facts = Facts {

@@ -98,7 +98,7 @@ fn a_hit_is_opened_and_resumed_by_its_number() {
     assert_snapshot!(test.run(&["find", "repair", "--open", "9"]).shown(), @"
     --- stderr
     error: there is no hit 9
-    hint: the query has 2 hits
+    hint: there are 2 hits
     --- exit 1
     ");
 }

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
@@ -35,6 +36,8 @@ use super::search::Found;
 use super::state::Browser;
 use super::state::Facts;
 use super::view;
+use crate::environment::Environment;
+use crate::output::Look;
 
 const NOW: &str = "2026-11-16T12:00:00Z";
 const FIX: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
@@ -87,6 +90,9 @@ fn home() -> FakeHome {
 struct Trial {
     home: FakeHome,
     work: TempDir,
+    environment: Environment,
+    /// Where the index is.
+    _cache: TempDir,
     browser: Browser,
     watch: Watch,
     copied: Vec<String>,
@@ -98,8 +104,16 @@ impl Trial {
     fn new(home: FakeHome, size: (u16, u16)) -> Trial {
         let facts = Facts { home: "~/.claude".into(), client: "claude".into(), has_colour: true };
         let browser = Browser::new(facts, size, NOW.parse().unwrap(), String::new());
+        let cache = tempfile::tempdir().unwrap();
+        let environment = Environment {
+            cache_dir: Some(cache.path().to_owned()),
+            now: Some(NOW.into()),
+            ..Environment::default()
+        };
         let mut trial = Trial {
             home,
+            environment,
+            _cache: cache,
             work: tempfile::tempdir().unwrap(),
             browser,
             watch: Watch::default(),
@@ -133,13 +147,17 @@ impl Trial {
                     jobs::read(&home, &request, &flow);
                 }
                 Effect::Search(request) => {
-                    let ticket = request.ticket;
-                    search::search(&home, &request.words, &|| false, &mut |found| {
-                        tell(match found {
-                            Found::Hits(hits) => Report::Hits { ticket, hits },
-                            Found::State(state) => Report::Searched { ticket, state },
-                        });
-                    });
+                    let found = Mutex::new(Vec::new());
+                    let note = |one: Found| found.lock().unwrap().push(one);
+                    let (home, environment) = (&home, &self.environment);
+                    let done = search::search(home, environment, &request.words, &|| false, &note);
+                    for one in found.into_inner().unwrap() {
+                        tell(one.report(request.ticket));
+                    }
+                    if let Err(error) = done {
+                        let ticket = Some(request.ticket);
+                        tell(Report::Failed { ticket, message: error.to_string() });
+                    }
                 }
                 Effect::Errand(errand) => {
                     let work = self.work.path().to_owned();
@@ -449,19 +467,19 @@ fn full_text_is_searched_as_one_types_and_read_at_the_hit() {
     trial.keys("/PARSER");
     assert_snapshot!(trial.screen(), @"
     | recto  ~/.claude                                                    3 sessions
-    | / PARSER                        2 hits │ Repair the parser
-    | Repair the parser                    1 │ /home/dev/app · fix/parser · opus-5-…
+    | / PARSER                        4 hits │ Repair the parser
+    | Repair the parser                    2 │ /home/dev/app · fix/parser · opus-5-…
     |    1 The parser fails on empty lines.… │ You  1  0000-00-00 00:00:00          ┃
-    | Parser docs                          1 │   The parser fails on empty lines.   ┃
-    |    1 Write the parser docs             │   Please repair it.
-    |                                        │
-    |                                        │ Claude
+    |    3 Repair the parser                 │   The parser fails on empty lines.   ┃
+    | Parser docs                          2 │   Please repair it.
+    |    1 Write the parser docs             │
+    |    1 Parser docs                       │ Claude
     |                                        │   ⏺ Bash cargo test
     |                                        │   ⎿ one
     |                                        │     two
     |                                        │     three
     |                                        │     four
-    | enter read  ↑↓ hits  tab transcript  ^u clear  F1 help  esc all sessions   1/2
+    | enter read  ↑↓ hits  tab transcript  ^u clear  F1 help  esc all sessions   1/4
     ");
     trial.keys("<c-u>needle");
     assert!(trial.shows("1 hit"), "{}", trial.screen());
@@ -473,7 +491,15 @@ fn full_text_is_searched_as_one_types_and_read_at_the_hit() {
     assert!(trial.shows("subagent of Repair the parser"), "{}", trial.screen());
     trial.keys("<enter>");
     assert!(trial.shows("There are two callers."), "{}", trial.screen());
-    trial.keys("q<c-u>nothing of the kind");
+    // The query language is that of `recto find`; a mistake is told.
+    trial.keys("q<c-u>needle tool:Bash");
+    assert!(trial.shows("1 hit"), "{}", trial.screen());
+    trial.keys("<c-u>needle tool:Read");
+    assert!(trial.shows("not found"), "{}", trial.screen());
+    trial.keys("<c-u>(needle");
+    let (notice, look) = trial.browser.notice.clone().unwrap();
+    assert!(look == Look::Bad && !notice.is_empty(), "{notice}");
+    trial.keys("<c-u>nothing of the kind");
     assert!(trial.shows("not found"), "{}", trial.screen());
     trial.keys("<esc>");
     assert!(trial.shows("type to filter") && trial.shows("Parser docs"), "{}", trial.screen());

@@ -52,6 +52,7 @@ impl Browser {
                 let text = format!("wrote {} ({})", one_line(&path), bytes(written));
                 self.notice = Some((text, Look::Good));
             }
+            Report::Remark(text) => self.notice = Some((one_line(&text), Look::Warning)),
             Report::Failed { ticket, message } => self.failed(ticket, &message),
         }
     }

@@ -217,6 +217,7 @@ pub(super) enum Report {
         path: String,
         bytes: u64,
     },
+    Remark(String),
     /// Something could not be done; with a ticket, what was asked with it.
     Failed {
         ticket: Option<u64>,

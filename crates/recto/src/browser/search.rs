@@ -1,32 +1,34 @@
 //! Full text of all sessions. The one place that knows how it is searched.
 //!
-//! The logs themselves are read, the newest first, and given up as soon as other
-//! words are wanted. An index can take the place of [`search`]; nothing else of the
-//! browser knows.
+//! The index answers, as it does for `recto find`: first it takes in what is new in the
+//! logs, so that what was written a moment ago is found.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use rayon::prelude::*;
-use recto_log::LineReader;
-use recto_log::decode;
-use recto_session::Feed;
-use recto_session::Item;
+use recto_session::search::Query;
+use recto_session::search::Role;
+use recto_session::search::highlights;
 use recto_store::AgentFile;
 use recto_store::Home;
-use recto_store::open_file;
+use recto_store::Inventory;
+use recto_store::index;
+use recto_store::index::Request;
+use recto_store::index::Sorting;
 
 use super::message::Hit;
+use super::message::Report;
 use super::message::SearchState;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::filter::FilterArgs;
+use crate::searching::Filters;
+use crate::searching::read_query;
 use crate::text::one_line;
 
 /// How many hits are shown at most; nobody reads more.
 const MOST_HITS: usize = 1000;
-/// How many of them of one log.
-const MOST_OF_LOG: usize = 50;
-/// How many logs are read at once, so that hits come in the order of the sessions.
-const AT_ONCE: usize = 16;
 /// How many characters stand before the words in a snippet.
 const BEFORE: usize = 24;
 /// How long a snippet is.
@@ -36,139 +38,135 @@ const SNIPPET: usize = 240;
 pub(super) enum Found {
     Hits(Vec<Hit>),
     State(SearchState),
+    /// What the user should know: what is missing, or what was wrong.
+    Remark(String),
 }
 
-/// The words of a query: all of them must be in the same text.
+impl Found {
+    /// What the search with this ticket reports.
+    pub(super) fn report(self, ticket: u64) -> Report {
+        match self {
+            Found::Hits(hits) => Report::Hits { ticket, hits },
+            Found::State(state) => Report::Searched { ticket, state },
+            Found::Remark(text) => Report::Remark(text),
+        }
+    }
+}
+
+/// What is marked in a text: the words of a query, without what else it says.
 pub(super) fn words(query: &str) -> Vec<String> {
-    query.split_whitespace().map(str::to_lowercase).collect()
+    let words = query.split_whitespace();
+    let words = words.filter(|word| *word != "OR" && !word.starts_with('-') && !word.contains(':'));
+    let words = words.map(|word| word.trim_matches(['"', '*', '(', ')']).to_lowercase());
+    words.filter(|word| !word.is_empty()).collect()
 }
 
-/// A log that is searched.
-struct Log {
-    path: PathBuf,
-    bytes: u64,
-    modified: Timestamp,
-    /// The session; that of a subagent is named in its lines.
-    session: Option<String>,
-    agent: Option<Arc<AgentFile>>,
+/// A query that is being typed, made whole: a phrase is closed, and the last word may be
+/// the beginning of one.
+fn made_whole(typed: &str) -> String {
+    let typed = typed.trim();
+    if typed.matches('"').count() % 2 == 1 {
+        return format!("{typed}\"");
+    }
+    let last = typed.split_whitespace().next_back().unwrap_or_default();
+    let is_word = last.chars().all(|c| c.is_alphanumeric() || c == '_') && last != "OR";
+    // The beginnings of a single letter are nearly everything.
+    if is_word && last.chars().count() > 1 { format!("{typed}*") } else { typed.to_owned() }
 }
 
-/// All logs, the newest first.
-fn logs(home: &Home) -> Vec<Log> {
-    let inventory = home.inventory();
-    let sessions = inventory.sessions.iter().map(|session| Log {
-        path: session.path.clone(),
-        bytes: session.bytes,
-        modified: session.modified,
-        session: Some(session.id.to_string()),
-        agent: None,
-    });
-    let agents = home.all_agents(&inventory).into_iter();
-    // Helpers of the client are no work of the user's.
-    let agents =
-        agents.filter(|agent| !agent.id.is_prompt_suggestion() && !agent.id.is_compaction());
-    let agents = agents.map(|agent| Log {
-        path: agent.path.clone(),
-        bytes: agent.bytes,
-        modified: agent.modified,
-        session: None,
-        agent: Some(Arc::new(agent)),
-    });
-    let mut logs: Vec<Log> = sessions.chain(agents).collect();
-    logs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
-    logs
-}
-
-/// Looks for the words in all logs.
+/// Looks for what was typed in all logs, the newest first.
 pub(super) fn search(
     home: &Home,
-    query: &str,
-    is_stopped: &(dyn Fn() -> bool + Sync),
-    tell: &mut dyn FnMut(Found),
-) {
-    let words = words(query);
-    if words.is_empty() {
-        return tell(Found::State(SearchState::Whole));
+    environment: &Environment,
+    typed: &str,
+    is_stopped: &dyn Fn() -> bool,
+    tell: &(dyn Fn(Found) + Sync),
+) -> Result<(), CommandError> {
+    let text = made_whole(typed);
+    if text.is_empty() {
+        tell(Found::State(SearchState::Whole));
+        return Ok(());
     }
-    let logs = logs(home);
-    let all: u64 = logs.iter().map(|log| log.bytes).sum();
-    let (mut read, mut count) = (0, 0);
-    for piece in logs.chunks(AT_ONCE) {
-        let found: Vec<Vec<Hit>> =
-            piece.par_iter().map(|log| hits_of(log, &words, is_stopped)).collect();
-        if is_stopped() {
-            return;
-        }
-        let hits: Vec<Hit> = found.into_iter().flatten().take(MOST_HITS - count).collect();
-        count += hits.len();
-        if !hits.is_empty() {
-            tell(Found::Hits(hits));
-        }
-        if count >= MOST_HITS {
-            return tell(Found::State(SearchState::Cut));
-        }
-        read += piece.iter().map(|log| log.bytes).sum::<u64>();
-        let percent = (read * 100).checked_div(all).unwrap_or(100);
+    let query = read_query(&text)?;
+    let filters = Filters::of(Some(&query), &FilterArgs::default(), environment)?;
+    let (since, until) = filters.span();
+    let request = Request {
+        query: &query,
+        sorting: Sorting::Newest,
+        limit: MOST_HITS,
+        since,
+        until,
+        keep: &|facts| filters.fit(facts),
+    };
+    let cache = environment.cache_directory()?;
+    let inventory = home.inventory();
+    let answer = home.find(&inventory, &cache, &request, &|done, all| {
+        let percent = (done * 100).checked_div(all).unwrap_or(100);
         tell(Found::State(SearchState::Running { percent }));
+    });
+    if is_stopped() {
+        return Ok(());
     }
-    tell(Found::State(SearchState::Whole));
+    for remark in answer.remarks {
+        tell(Found::Remark(remark));
+    }
+    let is_cut = answer.total > answer.hits.len();
+    tell(Found::Hits(hits(home, &inventory, &query, answer.hits)));
+    tell(Found::State(if is_cut { SearchState::Cut } else { SearchState::Whole }));
+    Ok(())
 }
 
-/// The hits of a log. One that cannot be read to its end holds nothing more that
-/// could be shown.
-fn hits_of(log: &Log, words: &[String], is_stopped: &(dyn Fn() -> bool + Sync)) -> Vec<Hit> {
+/// The hits by log, the log with the newest hit first; in a log, in its order.
+fn hits(home: &Home, inventory: &Inventory, query: &Query, found: Vec<index::Hit>) -> Vec<Hit> {
+    let mut agents: HashMap<PathBuf, Arc<AgentFile>> = HashMap::new();
+    if found.iter().any(|hit| hit.agent.is_some()) {
+        let all = home.all_agents(inventory).into_iter();
+        agents.extend(all.map(|agent| (agent.path.clone(), Arc::new(agent))));
+    }
+    let mut logs: Vec<Vec<index::Hit>> = Vec::new();
+    let mut places: HashMap<PathBuf, usize> = HashMap::new();
+    for hit in found {
+        let place = *places.entry(hit.path.clone()).or_insert_with(|| {
+            logs.push(Vec::new());
+            logs.len() - 1
+        });
+        logs[place].push(hit);
+    }
     let mut hits = Vec::new();
-    let mut feed = Feed::default();
-    let Ok(file) = open_file(&log.path) else { return hits };
-    let mut lines = LineReader::new(file);
-    while let Ok(Some(line)) = lines.next_line() {
-        if is_stopped() || hits.len() >= MOST_OF_LOG {
-            break;
-        }
-        let (entry, _) = decode(line);
-        for shown in feed.next(&entry) {
-            let (text, is_shown_in_brief) = text_of(&shown.item);
-            let Some(snippet) = snippet(&text, words) else { continue };
-            let session = log.session.clone().or_else(|| Some(entry.session_id()?.to_string()));
+    for mut log in logs {
+        log.sort_by_key(|hit| (hit.line, hit.part));
+        for hit in log {
+            // A log that has changed meanwhile is found again by the next search.
+            let Some(text) = hit.read() else { continue };
             hits.push(Hit {
-                session: session.unwrap_or_default(),
-                agent: log.agent.clone(),
-                line: shown.origin.line,
-                turn: (shown.turn > 0).then_some(shown.turn),
-                snippet,
-                is_shown_in_brief,
+                session: hit.session.map(|session| session.to_string()).unwrap_or_default(),
+                agent: agents.get(&hit.path).cloned(),
+                line: hit.line,
+                turn: (hit.turn > 0).then_some(hit.turn),
+                snippet: snippet(query, &text.text),
+                is_shown_in_brief: is_shown_in_brief(hit.role),
             });
         }
     }
     hits
 }
 
-/// The text of an item, and whether a brief transcript shows it.
-fn text_of(item: &Item) -> (String, bool) {
-    match item {
-        Item::Prompt { text, .. } | Item::Answer { text } => (text.clone(), true),
-        Item::Thinking { text } => (text.clone(), false),
-        Item::Call { name, about, input, .. } => {
-            let input = String::from_utf8_lossy(input);
-            (format!("{name} {about} {input}"), false)
+fn is_shown_in_brief(role: Role) -> bool {
+    match role {
+        Role::Thinking | Role::ToolInput | Role::ToolResult => false,
+        Role::User | Role::Assistant | Role::Summary | Role::Title | Role::Plan | Role::System => {
+            true
         }
-        Item::Result { text, .. } => (text.clone(), false),
-        Item::Note { text, .. } => (text.clone(), true),
     }
 }
 
-/// The words with what stands around them, on one line; none if one is missing.
-fn snippet(text: &str, words: &[String]) -> Option<String> {
-    let lower = text.to_lowercase();
-    let mut first = usize::MAX;
-    for word in words {
-        first = first.min(lower.find(word.as_str())?);
-    }
-    // Lower case may have another length; near is good enough for a snippet.
-    let before = lower[..first].chars().count().saturating_sub(BEFORE);
+/// The first place that fits, with what stands around it, on one line.
+fn snippet(query: &Query, text: &str) -> String {
+    let first = highlights(query, text).first().map_or(0, |place| place.start);
+    let before = text[..first].chars().count().saturating_sub(BEFORE);
     let around: String = text.chars().skip(before).take(SNIPPET).collect();
     let line = one_line(&around);
-    Some(if before > 0 { format!("…{line}") } else { line })
+    if before > 0 { format!("…{line}") } else { line }
 }
 
 #[cfg(test)]
@@ -176,12 +174,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_words_must_be_there_in_any_case_and_order() {
-        let snippet = |text: &str, query: &str| snippet(text, &words(query));
-        assert_eq!(snippet("The Parser\nfails", "fails PARSER"), Some("The Parser fails".into()));
-        assert_eq!(snippet("The parser fails", "parser works"), None);
-        let long = format!("{} needle in hay", "x".repeat(50));
-        assert_eq!(snippet(&long, "needle"), Some(format!("…{} needle in hay", "x".repeat(23))));
-        assert_eq!(snippet("İİİ ẞ needle", "needle"), Some("İİİ ẞ needle".into()));
+    fn what_is_being_typed_is_made_whole() {
+        assert_eq!(made_whole(" pars"), "pars*");
+        assert_eq!(made_whole("p"), "p");
+        assert_eq!(made_whole("\"empty li"), "\"empty li\"");
+        assert_eq!(made_whole("a OR"), "a OR");
+        assert_eq!(made_whole("panic tool:Bash"), "panic tool:Bash");
+        assert_eq!(made_whole("  "), "");
+    }
+
+    #[test]
+    fn words_are_marked_and_limits_are_not() {
+        assert_eq!(words("\"Empty line\" OR pars* -not tool:Bash"), ["empty", "line", "pars"]);
+    }
+
+    #[test]
+    fn a_snippet_is_around_the_first_place() {
+        let query = read_query("needle").unwrap();
+        let long = format!("{} needle\nin hay", "x".repeat(50));
+        assert_eq!(snippet(&query, &long), format!("…{} needle in hay", "x".repeat(23)));
+        assert_eq!(snippet(&query, "needle"), "needle");
     }
 }

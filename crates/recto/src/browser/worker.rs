@@ -27,6 +27,7 @@ use super::message::Report;
 use super::message::SearchRequest;
 use super::search;
 use super::search::Found;
+use crate::environment::Environment;
 use crate::error::CommandError;
 
 /// How often the home is looked at.
@@ -40,6 +41,7 @@ pub(super) struct Place {
     pub(super) home: Arc<Home>,
     pub(super) user_home: Option<PathBuf>,
     pub(super) working_directory: Option<PathBuf>,
+    pub(super) environment: Arc<Environment>,
 }
 
 pub(super) struct Workers {
@@ -178,11 +180,13 @@ fn search_logs(
         if is_stopped() {
             continue;
         }
-        search::search(&place.home, &request.words, &is_stopped, &mut |found| {
-            let _ = reports.send(match found {
-                Found::Hits(hits) => Report::Hits { ticket, hits },
-                Found::State(state) => Report::Searched { ticket, state },
-            });
-        });
+        let tell = |found: Found| {
+            let _ = reports.send(found.report(ticket));
+        };
+        let (home, environment) = (&place.home, &place.environment);
+        if let Err(error) = search::search(home, environment, &request.words, &is_stopped, &tell) {
+            let failed = Report::Failed { ticket: Some(ticket), message: error.to_string() };
+            let _ = reports.send(failed);
+        }
     }
 }
