@@ -76,7 +76,9 @@ pub fn helpers(ledger: &Ledger, selection: &Selection) -> Option<Helpers> {
 impl Helpers {
     /// Tokens that only the client counted, all kinds together.
     pub fn tokens(&self) -> u64 {
-        self.input + self.output + self.cache_read + self.cache_creation
+        // The client's word can be any number.
+        let all = [self.output, self.cache_read, self.cache_creation];
+        all.into_iter().fold(self.input, u64::saturating_add)
     }
 
     fn compare(&mut self, counted: &[(String, ModelUsage)], mut logged: ByModel) {
