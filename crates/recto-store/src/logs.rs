@@ -20,6 +20,7 @@ use crate::Inventory;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::agents::session_named_in;
+use crate::inventory::FileState;
 use crate::inventory::timestamp;
 use crate::open_file;
 
@@ -34,9 +35,17 @@ pub struct HomeLog {
     pub path: PathBuf,
     /// When it was written last.
     pub modified: Timestamp,
+    /// What the file was when it was listed.
+    pub(crate) state: FileState,
 }
 
 impl HomeLog {
+    /// A log that the user named, wherever it is.
+    pub fn alone(path: PathBuf, agent: Option<AgentId>) -> HomeLog {
+        let (modified, state) = (Timestamp::UNIX_EPOCH, FileState::default());
+        HomeLog { session: None, agent, path, modified, state }
+    }
+
     /// What to call it, so that every SESSION argument understands it.
     pub fn name(&self) -> String {
         match (&self.agent, self.session) {
@@ -55,6 +64,7 @@ impl HomeLog {
             agent: Some(agent.id),
             path: agent.path,
             modified: agent.modified,
+            state: FileState::listed(agent.bytes, agent.modified, agent.stamp),
         }
     }
 }
@@ -66,6 +76,7 @@ impl From<&SessionFile> for HomeLog {
             agent: None,
             path: file.path.clone(),
             modified: file.modified,
+            state: FileState::listed(file.bytes, file.modified, file.stamp),
         }
     }
 }
