@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use jiff::tz::TimeZone;
-use rayon::prelude::*;
 use recto_session::chart::svg;
 use recto_session::statistics::Statistics;
 use recto_session::statistics::Tally;
 use recto_store::Home;
 use recto_store::HomeLog;
 use recto_store::Inventory;
+use recto_store::SessionFile;
 
 use crate::commands::ls::Listing;
 use crate::commands::ls::Row;
@@ -99,13 +99,9 @@ fn gather(
         let times = key(a).cmp(&key(b)).then_with(|| a.session.modified.cmp(&b.session.modified));
         times.then_with(|| a.session.path.cmp(&b.session.path))
     });
-    let agents = rows.par_iter().flat_map_iter(|row| {
-        let logs = home.logs_of(inventory, &row.session).into_iter();
-        logs.filter(|log| log.agent.is_some())
-    });
-    let agents: Vec<HomeLog> = agents.collect();
     let mut logs: Vec<HomeLog> = rows.iter().map(|row| HomeLog::from(&row.session)).collect();
-    logs.extend(agents);
+    let sessions: Vec<&SessionFile> = rows.iter().map(|row| &row.session).collect();
+    logs.extend(home.agent_logs_of(inventory, &sessions));
     let progress = Progress::new("reading", output);
     let mut tally = Tally::new(question.zone.clone());
     let mut sums = Vec::with_capacity(rows.len());
