@@ -49,6 +49,13 @@ impl Folding {
     }
 }
 
+/// A number that is another one for other bytes, and the same in every run.
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    let mut folding = Folding(ODD);
+    folding.write(bytes);
+    folding.finish()
+}
+
 impl Hasher for Folding {
     fn finish(&self) -> u64 {
         self.0

@@ -48,6 +48,16 @@ impl Names {
         self.places.find(text, |place| self.at(place) == text).map(id_of)
     }
 
+    /// How many names there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len() + self.more.len()
+    }
+
+    /// All names, in the order in which they came.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len() as u32).map(|place| self.at(place))
+    }
+
     /// The name.
     pub fn text(&self, id: NameId) -> &str {
         self.at(id.0.get() - 1)
@@ -55,6 +65,13 @@ impl Names {
 
     fn at(&self, place: u32) -> &str {
         text_at(&self.text, &self.ends, &self.more, place)
+    }
+}
+
+impl NameId {
+    /// Its place among the names.
+    pub(crate) fn place(self) -> usize {
+        self.0.get() as usize - 1
     }
 }
 

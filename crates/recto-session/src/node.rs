@@ -118,6 +118,16 @@ impl Moment {
         time.map_or(Moment::NONE, |time| Moment(time.as_millisecond()))
     }
 
+    /// As a number that [`Moment::at`] takes.
+    pub(crate) fn number(self) -> i64 {
+        self.0
+    }
+
+    /// The moment of a number, which is none if no time has it.
+    pub(crate) fn at(number: i64) -> Moment {
+        Moment(number)
+    }
+
     pub(crate) fn get(self) -> Option<Timestamp> {
         // The smallest number is no time, so it is none.
         Timestamp::from_millisecond(self.0).ok()

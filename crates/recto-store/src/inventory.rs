@@ -76,6 +76,51 @@ impl Stamp {
     }
 }
 
+/// What a file is at some moment: as long as nothing of it differs, it was not
+/// written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct FileState {
+    pub(crate) size: u64,
+    /// In nanoseconds since 1970.
+    pub(crate) modified: i64,
+    pub(crate) stamp: Stamp,
+}
+
+/// How long the clock of a file system may stand still, in nanoseconds.
+const TICK: i64 = 50_000_000;
+
+impl FileState {
+    /// Of a file that is open. What is written in this moment may look as if it
+    /// had been written before, because clocks of files tick slowly; then it is
+    /// not said when it changed.
+    pub(crate) fn now(metadata: &Metadata) -> FileState {
+        let mut stamp = Stamp::of(metadata);
+        let now = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+        if now - stamp.changed < TICK {
+            stamp.changed = 0;
+        }
+        FileState {
+            size: metadata.len(),
+            modified: nanoseconds(timestamp(metadata.modified())),
+            stamp,
+        }
+    }
+
+    /// Of what was listed.
+    pub(crate) fn listed(size: u64, modified: Timestamp, stamp: Stamp) -> FileState {
+        FileState { size, modified: nanoseconds(modified), stamp }
+    }
+
+    /// Whether a file that looks like this is this one for certain.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.stamp.changed != 0
+    }
+}
+
+pub(crate) fn nanoseconds(time: Timestamp) -> i64 {
+    i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)
+}
+
 /// Something that was not looked at, and why.
 #[derive(Debug, Clone)]
 pub struct Skipped {

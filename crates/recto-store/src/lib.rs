@@ -55,6 +55,7 @@ mod session_index;
 mod settings;
 mod sidecar;
 mod space;
+mod statistics;
 mod usage;
 
 pub use agent_tree::Agent;
@@ -113,3 +114,6 @@ pub use sidecar::Sidecars;
 pub use space::Area;
 pub use usage::Usage;
 pub use usage::UsageScan;
+
+#[cfg(test)]
+mod rollup_tests;

@@ -4,6 +4,7 @@
 //! logs. Looking for a word in raw bytes is many times faster than decoding, so
 //! that only those few are read as sessions.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::Inventory;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::agents::session_named_in;
+use crate::inventory::FileState;
 use crate::inventory::timestamp;
 use crate::open_file;
 
@@ -34,9 +36,17 @@ pub struct HomeLog {
     pub path: PathBuf,
     /// When it was written last.
     pub modified: Timestamp,
+    /// What the file was when it was listed.
+    pub(crate) state: FileState,
 }
 
 impl HomeLog {
+    /// A log that the user named, wherever it is.
+    pub fn alone(path: PathBuf, agent: Option<AgentId>) -> HomeLog {
+        let (modified, state) = (Timestamp::UNIX_EPOCH, FileState::default());
+        HomeLog { session: None, agent, path, modified, state }
+    }
+
     /// What to call it, so that every SESSION argument understands it.
     pub fn name(&self) -> String {
         match (&self.agent, self.session) {
@@ -55,6 +65,7 @@ impl HomeLog {
             agent: Some(agent.id),
             path: agent.path,
             modified: agent.modified,
+            state: FileState::listed(agent.bytes, agent.modified, agent.stamp),
         }
     }
 }
@@ -66,6 +77,7 @@ impl From<&SessionFile> for HomeLog {
             agent: None,
             path: file.path.clone(),
             modified: file.modified,
+            state: FileState::listed(file.bytes, file.modified, file.stamp),
         }
     }
 }
@@ -84,6 +96,33 @@ impl Home {
     pub fn logs_of(&self, inventory: &Inventory, session: &SessionFile) -> Vec<HomeLog> {
         let agents = self.agents_of(inventory, session).into_iter().map(HomeLog::of_agent);
         std::iter::once(HomeLog::from(session)).chain(agents).collect()
+    }
+
+    /// The logs of the subagents of some sessions, in the order of the sessions.
+    /// Each is looked at once, however many sessions there are.
+    pub fn agent_logs_of(&self, inventory: &Inventory, sessions: &[&SessionFile]) -> Vec<HomeLog> {
+        let agents = self.all_agents(inventory).into_par_iter();
+        let agents: Vec<HomeLog> = agents.map(HomeLog::of_agent).collect();
+        let mut by_session: HashMap<(PathBuf, SessionId), Vec<HomeLog>> = HashMap::new();
+        for log in agents {
+            // In PROJECT, or in PROJECT/SESSION/subagents.
+            let folder = log.path.parent().map(|folder| match folder.ends_with("subagents") {
+                true => folder.parent().and_then(Path::parent).unwrap_or(folder),
+                false => folder,
+            });
+            if let (Some(folder), Some(session)) = (folder, log.session) {
+                by_session.entry((folder.to_owned(), session)).or_default().push(log);
+            }
+        }
+        let mut logs = Vec::new();
+        for session in sessions {
+            let Some(folder) = session.path.parent() else { continue };
+            let of_it = by_session.remove(&(folder.to_owned(), session.id));
+            let mut of_it = of_it.unwrap_or_default();
+            of_it.sort_by(|a, b| a.modified.cmp(&b.modified).then_with(|| a.agent.cmp(&b.agent)));
+            logs.extend(of_it);
+        }
+        logs
     }
 
     /// All logs that hold the word somewhere in their bytes. A log that cannot
@@ -206,5 +245,8 @@ mod tests {
         assert_eq!(names(home.logs_with(&inventory, "plan")), all);
         assert_eq!(names(home.logs_of(&inventory, &inventory.sessions[0])), all);
         assert_eq!(names(home.logs_with(&inventory, "nothing")), [""; 0]);
+        let sessions: Vec<&SessionFile> = inventory.sessions.iter().collect();
+        assert_eq!(names(home.agent_logs_of(&inventory, &sessions)), all[1..]);
+        assert_eq!(names(home.agent_logs_of(&inventory, &[])), [""; 0]);
     }
 }

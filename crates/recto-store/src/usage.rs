@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
@@ -21,14 +22,19 @@ use recto_session::usage::UsageLine;
 use recto_session::usage::Wanted;
 use recto_session::usage::may_matter;
 
+use crate::CacheDirectory;
 use crate::Home;
 use crate::Inventory;
 use crate::Skipped;
 use crate::StoreError;
+use crate::index::Rollup;
+use crate::index::RollupKind;
+use crate::index::Rollups;
+use crate::inventory::FileState;
 use crate::open_file;
 
 /// The longest line that is held; no answer of a model comes near it.
-const LONGEST: usize = 16 * 1024 * 1024;
+pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
 
 /// What to count.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,80 +57,98 @@ pub struct Usage {
 /// A log that is to be read.
 struct Source {
     file: LogFile,
-    path: std::path::PathBuf,
+    path: PathBuf,
+    /// What it was when it was listed.
+    state: FileState,
 }
 
+/// How many logs are asked for at a time.
+const PIECE: usize = 256;
+
 impl Home {
-    /// Counts the usage of all logs. `tell` is called with the bytes that were
+    /// Counts the usage of all logs. With a cache, logs that have not changed are
+    /// not read if its index has them. `tell` is called with the bytes that were
     /// read so far and those of all, from any thread.
     pub fn usage(
         &self,
         inventory: &Inventory,
         scan: &UsageScan,
+        cache: Option<&CacheDirectory>,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> Usage {
-        let mut sources = self.usage_sources(inventory, scan.since);
-        // The largest first, so that no thread is left with one at the end.
-        sources.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.path.cmp(&b.0.path)));
-        let all: u64 = sources.iter().map(|(_, bytes)| bytes).sum();
-        let done = std::sync::atomic::AtomicU64::new(0);
-        let usage = Mutex::new(Usage::default());
-        let finder = may_matter();
-        sources.into_par_iter().with_max_len(1).for_each_init(
-            Vec::new,
-            |buffer, (source, bytes)| {
-                let read = read_log(&source, scan.wanted, &finder, buffer);
-                let before = done.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
-                tell(before + bytes, all);
-                let mut usage = usage.lock().unwrap_or_else(PoisonError::into_inner);
-                match read {
-                    Ok(counted) => usage.ledger.add(source.file, counted),
-                    Err(error) => usage.skipped.push(Skipped {
-                        path: source.path,
-                        reason: format!("is not counted: {error}"),
-                    }),
+        let sources = self.usage_sources(inventory);
+        let mut rollups = cache.and_then(|cache| Rollups::open(self, cache, RollupKind::Usage));
+        let names: Vec<String> = match &rollups {
+            Some(_) => sources.iter().map(|source| self.name_of(&source.path)).collect(),
+            None => Vec::new(),
+        };
+        let all_names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let mut usage = Usage::default();
+        let mut left = Vec::new();
+        let is_wanted = |source: &Source| {
+            let is_new = scan.since.is_none_or(|since| source.file.modified >= since);
+            source.state.size > 0 && is_new
+        };
+        match &mut rollups {
+            Some(rollups) => {
+                let mut named = sources.into_iter().zip(&names);
+                loop {
+                    let piece: Vec<(Source, &String)> = named.by_ref().take(PIECE).collect();
+                    if piece.is_empty() {
+                        break;
+                    }
+                    let piece: Vec<_> =
+                        piece.into_iter().filter(|(source, _)| is_wanted(source)).collect();
+                    let asked = piece.iter().map(|(source, name)| (name.as_str(), source.state));
+                    let known = rollups.read(asked);
+                    for ((source, name), sums) in piece.into_iter().zip(known) {
+                        let known = sums.and_then(|sums| LogUsage::decode(&sums, scan.wanted));
+                        match known {
+                            Some(known) => usage.ledger.add(source.file, known),
+                            None => left.push((source, name.as_str())),
+                        }
+                    }
                 }
-            },
-        );
-        let mut usage = usage.into_inner().unwrap_or_else(PoisonError::into_inner);
+            }
+            None => left.extend(sources.into_iter().filter(is_wanted).map(|source| (source, ""))),
+        }
+        let counting = Mutex::new((usage, rollups));
+        count_logs(left, scan.wanted, &counting, tell);
+        let (mut usage, rollups) = counting.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rollups) = rollups {
+            rollups.finish_and_forget_others(&all_names);
+        }
         usage.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         usage
     }
 
-    /// The logs that can hold messages, with their sizes.
-    fn usage_sources(&self, inventory: &Inventory, since: Option<Timestamp>) -> Vec<(Source, u64)> {
-        let fits = |bytes: u64, modified| bytes > 0 && since.is_none_or(|since| modified >= since);
+    /// All logs.
+    fn usage_sources(&self, inventory: &Inventory) -> Vec<Source> {
         let project = |path: &Path| {
             let below = path.strip_prefix(self.projects()).ok().and_then(|path| path.iter().next());
             below.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
         };
-        let source =
-            |path: &Path, session: Option<String>, agent: Option<String>, modified| Source {
-                file: LogFile {
-                    path: path.strip_prefix(self.root()).unwrap_or(path).display().to_string(),
-                    project: project(path),
-                    session,
-                    agent,
-                    modified,
-                },
-                path: path.to_owned(),
-            };
-        let mut sources = Vec::new();
+        let source = |path: PathBuf, session, agent, modified, state| Source {
+            file: LogFile {
+                path: path.strip_prefix(self.root()).unwrap_or(&path).display().to_string(),
+                project: project(&path),
+                session,
+                agent,
+                modified,
+            },
+            path,
+            state,
+        };
+        let mut sources = Vec::with_capacity(inventory.sessions.len());
         for session in &inventory.sessions {
-            if fits(session.bytes, session.modified) {
-                let id = Some(session.id.to_string());
-                sources.push((source(&session.path, id, None, session.modified), session.bytes));
-            }
+            let (path, modified) = (session.path.clone(), session.modified);
+            let state = FileState::listed(session.bytes, modified, session.stamp);
+            sources.push(source(path, Some(session.id.to_string()), None, modified, state));
         }
         for agent in self.all_agents(inventory) {
-            if fits(agent.bytes, agent.modified) {
-                // Of a log beside the main logs only its lines name the session.
-                let folder = agent.path.parent().filter(|folder| folder.ends_with("subagents"));
-                let session = folder.and_then(Path::parent).and_then(Path::file_name);
-                let session = session.map(|name| name.to_string_lossy().into_owned());
-                let id = Some(agent.id.to_string());
-                sources.push((source(&agent.path, session, id, agent.modified), agent.bytes));
-            }
+            let (session, id) = (session_of_agent(&agent.path), agent.id.to_string());
+            let state = FileState::listed(agent.bytes, agent.modified, agent.stamp);
+            sources.push(source(agent.path, session, Some(id), agent.modified, state));
         }
         sources
     }
@@ -146,14 +170,69 @@ impl Home {
     }
 }
 
-/// Reads a log. Most lines hold no count and are left as they are.
+/// The session of a subagent, where the folder of its log says it. Of a log beside
+/// the main logs only its lines name the session.
+pub(crate) fn session_of_agent(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| folder.ends_with("subagents"));
+    let session = folder.and_then(Path::parent).and_then(Path::file_name);
+    session.map(|name| name.to_string_lossy().into_owned())
+}
+
+/// Reads logs, with their names if what they add is to be kept.
+fn count_logs(
+    mut sources: Vec<(Source, &str)>,
+    wanted: Wanted,
+    counting: &Mutex<(Usage, Option<Rollups<'_>>)>,
+    tell: &(dyn Fn(u64, u64) + Sync),
+) {
+    // The largest first, so that no thread is left with one at the end.
+    sources.sort_by(|(a, _), (b, _)| {
+        b.state.size.cmp(&a.state.size).then_with(|| a.path.cmp(&b.path))
+    });
+    let all: u64 = sources.iter().map(|(source, _)| source.state.size).sum();
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let finder = may_matter();
+    sources.into_par_iter().with_max_len(1).for_each_init(Vec::new, |buffer, (source, name)| {
+        // What is kept has to be good for whatever is asked the next time.
+        let is_kept = !name.is_empty();
+        let collected = if is_kept { Wanted { tools: true } } else { wanted };
+        let read = read_log(&source, collected, &finder, buffer).map(|(mut counted, state)| {
+            let sums = is_kept.then(|| counted.encode());
+            if !wanted.tools {
+                counted.forget_tools();
+            }
+            let name = name.to_owned();
+            (counted, sums.map(|sums| Rollup { name, state, sums }))
+        });
+        let bytes = source.state.size;
+        let before = done.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        tell(before + bytes, all);
+        let mut counting = counting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (usage, rollups) = &mut *counting;
+        match read {
+            Ok((counted, rollup)) => {
+                usage.ledger.add(source.file, counted);
+                if let (Some(rollups), Some(rollup)) = (rollups, rollup) {
+                    rollups.keep(rollup);
+                }
+            }
+            Err(error) => usage
+                .skipped
+                .push(Skipped { path: source.path, reason: format!("is not counted: {error}") }),
+        }
+    });
+}
+
+/// Reads a log, and says what it was before. Most lines hold no count and are left
+/// as they are.
 fn read_log(
     source: &Source,
     wanted: Wanted,
     finder: &Finder<'_>,
     buffer: &mut Vec<u8>,
-) -> Result<LogUsage, StoreError> {
+) -> Result<(LogUsage, FileState), StoreError> {
     let file = open_file(&source.path)?;
+    let state = FileState::now(&file.metadata()?);
     let mut lines = LineReader::with_buffer(file, std::mem::take(buffer)).with_cap(LONGEST);
     let mut usage = LogUsage::new(wanted);
     while let Some(line) = lines.next_line()? {
@@ -162,7 +241,7 @@ fn read_log(
         }
     }
     *buffer = lines.into_buffer();
-    Ok(usage)
+    Ok((usage, state))
 }
 
 fn see_log(

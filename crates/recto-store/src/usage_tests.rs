@@ -27,7 +27,7 @@ use super::*;
 
 fn usage_of(home: &Path) -> Usage {
     let home = Home::open(home).unwrap();
-    home.usage(&home.inventory(), &UsageScan::default(), &|_, _| {})
+    home.usage(&home.inventory(), &UsageScan::default(), None, &|_, _| {})
 }
 
 fn by(ledger: &Ledger, dimension: Dimension, selection: &Selection) -> Report {
@@ -144,8 +144,8 @@ fn by_the_fast_way(path: &Path) -> Vec<Numbers> {
         agent: None,
         modified: Timestamp::UNIX_EPOCH,
     };
-    let source = Source { file, path: path.to_owned() };
-    let usage = read_log(&source, Wanted::default(), &may_matter(), &mut Vec::new()).unwrap();
+    let source = Source { file, path: path.to_owned(), state: FileState::default() };
+    let (usage, _) = read_log(&source, Wanted::default(), &may_matter(), &mut Vec::new()).unwrap();
     let mut ledger = Ledger::default();
     ledger.add(source.file, usage);
     let mut found: Vec<Numbers> = ledger

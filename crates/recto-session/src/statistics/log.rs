@@ -1,10 +1,8 @@
 //! What one log adds to the statistics of many.
 
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
-
 use jiff::Timestamp;
+use sha2::Digest as _;
+use sha2::Sha256;
 
 use crate::BlockFact;
 use crate::FileAction;
@@ -96,6 +94,11 @@ impl LogStatistics {
         LogStatistics { role, names: names.names, messages, calls, turns }
     }
 
+    /// Whose log it is.
+    pub fn role(&self) -> LogRole {
+        self.role
+    }
+
     /// How many turns it has.
     pub fn turns(&self) -> u64 {
         self.turns.len() as u64
@@ -133,13 +136,18 @@ impl LocalNames<'_> {
     }
 }
 
-/// A number for something that has the same one in every copy.
+/// A number for something that has the same one in every copy, and in every
+/// run: what is kept of a log is compared with what others say later.
 fn key(what: &str, texts: &[&str], time: Option<Timestamp>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    texts.hash(&mut hasher);
-    time.map(Timestamp::as_millisecond).hash(&mut hasher);
-    hasher.finish()
+    let mut hash = Sha256::new();
+    for text in std::iter::once(&what).chain(texts) {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text.as_bytes());
+    }
+    if let Some(time) = time {
+        hash.update(time.as_millisecond().to_le_bytes());
+    }
+    hash.finalize().iter().take(8).fold(0, |key, byte| (key << 8) | u64::from(*byte))
 }
 
 fn message_key(session: &Session, message: &crate::Message) -> u64 {

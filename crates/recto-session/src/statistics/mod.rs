@@ -7,6 +7,7 @@
 //! logs are to be given in the order in which they were begun.
 
 mod log;
+mod packed;
 mod spread;
 mod tally;
 

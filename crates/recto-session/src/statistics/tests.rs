@@ -1,7 +1,10 @@
 use jiff::tz::TimeZone;
+use proptest::prelude::*;
 
 use super::*;
 use crate::Session;
+use crate::packed::tests::resealed;
+use crate::packed::tests::sealed;
 use crate::session::tests::session;
 use crate::turns;
 
@@ -174,4 +177,42 @@ fn odd_lines_do_not_stop_the_count() {
     let nothing = statistics_of(&[("", LogRole::Session)], TimeZone::UTC);
     assert_eq!((nothing.messages, nothing.started, nothing.median_turn), (0, None, None));
     assert_eq!(cache_hit_percent(&nothing.tokens), None);
+}
+
+fn log_statistics(log: &str, role: LogRole) -> LogStatistics {
+    let session: Session = session(log);
+    LogStatistics::of(&session, &turns(&session), role)
+}
+
+fn told(log: &LogStatistics) -> String {
+    let mut tally = Tally::new(TimeZone::UTC);
+    tally.add(log);
+    format!("{:?}", tally.finish())
+}
+
+#[test]
+fn a_log_is_the_same_when_it_is_read_back() {
+    for role in [LogRole::Session, LogRole::Agent] {
+        let log = log_statistics(&log(), role);
+        let read = LogStatistics::decode(&log.encode()).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{log:?}"));
+        assert_eq!(told(&read), told(&log));
+    }
+}
+
+proptest! {
+    #[test]
+    fn anything_is_read_or_refused(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        place in any::<usize>(),
+        byte in any::<u8>(),
+    ) {
+        prop_assert!(LogStatistics::decode(&bytes).is_none());
+        let whole = log_statistics(&log(), LogRole::Session).encode();
+        for odd in [sealed(whole[0], &bytes), resealed(whole, place, byte)] {
+            if let Some(read) = LogStatistics::decode(&odd) {
+                told(&read);
+            }
+        }
+    }
 }

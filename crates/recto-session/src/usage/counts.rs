@@ -91,6 +91,13 @@ impl Counts {
         is_named.then_some((counts, flags))
     }
 
+    /// All numbers.
+    pub(super) fn numbers(&self) -> [u32; 7] {
+        let Counts { input, output, cache_read, write_5m, write_1h, write_untiered, web_searches } =
+            *self;
+        [input, output, cache_read, write_5m, write_1h, write_untiered, web_searches]
+    }
+
     /// All tokens written to the cache.
     pub fn writes(&self) -> u64 {
         u64::from(self.write_5m) + u64::from(self.write_1h) + u64::from(self.write_untiered)

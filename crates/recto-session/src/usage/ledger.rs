@@ -103,8 +103,14 @@ impl Ledger {
         }
         let LogUsage { names, records, .. } = usage;
         let mut held: BTreeMap<Option<NameId>, Tokens> = BTreeMap::new();
+        // A log has few names and many records.
+        let mut renamed: Vec<Option<NameId>> = vec![None; names.len()];
         for mut record in records {
-            let mut rename = |id: Option<NameId>| id.map(|id| self.names.add(names.text(id)));
+            let mut rename = |id: Option<NameId>| {
+                let id = id?;
+                let known = renamed.get_mut(id.place())?;
+                Some(*known.get_or_insert_with(|| self.names.add(names.text(id))))
+            };
             record.model = rename(record.model);
             record.cwd = rename(record.cwd);
             record.branch = rename(record.branch);
@@ -143,7 +149,14 @@ impl Ledger {
         };
         first.moment = first.moment.earlier(second.moment);
         first.content_bytes = first.content_bytes.max(second.content_bytes);
-        if second.seen().beats(first.seen()) {
+        // Copies that say different things and had come as far: the larger numbers
+        // count, so that the order of files does not matter.
+        let is_larger = || self.value(&second) > self.value(&first);
+        let is_final = match second.seen() == first.seen() {
+            true => is_larger(),
+            false => second.seen().beats(first.seen()),
+        };
+        if is_final {
             first.counts = second.counts;
             first.model = second.model;
             let copied = first.flags.has(RecordFlags::COPIED);
@@ -151,6 +164,12 @@ impl Ledger {
             (first.counted_file, first.line) = (second.counted_file, second.line);
         }
         self.records[at as usize] = first;
+    }
+
+    /// What a record says, to choose one of two.
+    fn value<'a>(&'a self, record: &'a Record) -> ([u32; 7], RecordFlags, Option<&'a str>) {
+        let flags = record.flags.with(RecordFlags::COPIED, false);
+        (record.counts.numbers(), flags, record.model.map(|model| self.names.text(model)))
     }
 
     /// Which of two copies came first: by the time of the message, then the one

@@ -18,8 +18,8 @@ use crate::node::Moment;
 const CLOCK_JUMP_SECONDS: i64 = 3600;
 
 /// What is to be said about a record, a bit each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RecordFlags(u16);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct RecordFlags(pub(super) u16);
 
 impl RecordFlags {
     /// The message has no id, so its lines count one by one.
@@ -239,6 +239,14 @@ impl LogUsage {
             if !tools.is_empty() {
                 self.records[place as usize].tools = Some(self.names.add(&tools.join("+")));
             }
+        }
+    }
+
+    /// Leaves the tools away, for who has collected them but does not want them.
+    pub fn forget_tools(&mut self) {
+        self.tools.clear();
+        for record in &mut self.records {
+            record.tools = None;
         }
     }
 }

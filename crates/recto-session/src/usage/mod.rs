@@ -14,6 +14,7 @@ mod ledger;
 mod line;
 mod log_usage;
 mod money;
+mod packed;
 mod price;
 mod price_file;
 mod project_label;

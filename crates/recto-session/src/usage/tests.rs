@@ -265,3 +265,25 @@ fn what_came_after_the_clients_count_is_told() {
     let found = helpers(&ledger(vec![("s1", &lines)]), &Selection::default()).unwrap();
     assert_eq!((found.agreeing, found.tokens(), found.uncounted), (0, 0, 13));
 }
+
+#[test]
+fn copies_that_differ_count_the_same_in_whatever_order_they_come() {
+    // The first file has come less far than two others, which differ.
+    let early = line("a", r#""input_tokens":1,"output_tokens":1"#);
+    let later = |input: u32| {
+        let line = line("a", &format!(r#""input_tokens":{input},"output_tokens":9"#));
+        line.replace("T23:30", "T23:45")
+    };
+    let logs = [("s1", early), ("s2", later(5)), ("s3", later(7))];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut ledger = Ledger::default();
+        for place in order {
+            let (name, line) = &logs[place];
+            let (file, usage) = log(name, std::slice::from_ref(line));
+            ledger.add(file, usage);
+        }
+        let [record] = ledger.records() else { panic!("one message") };
+        assert_eq!((record.counts.input, record.counts.output), (7, 9), "{order:?}");
+        assert_eq!(ledger.file_of(record).path, "s1.jsonl");
+    }
+}

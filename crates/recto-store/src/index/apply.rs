@@ -9,6 +9,7 @@ use rusqlite::params;
 
 use super::ingest::Batch;
 use super::ingest::Place;
+use super::rollups;
 use super::tree::DiskLog;
 use crate::StoreError;
 
@@ -128,6 +129,7 @@ impl<'c> Writer<'c> {
         };
         self.insert(file, batch)?;
         self.note(file, batch)?;
+        rollups::keep_usage(self.connection, log, batch)?;
         self.written += batch.bytes();
         if self.written >= STEP {
             self.commit()?;
@@ -237,7 +239,7 @@ impl<'c> Writer<'c> {
             self.remove_documents(first, last + 1)?;
         }
         self.connection.prepare_cached("DELETE FROM chunks WHERE file = ?1")?.execute([file])?;
-        Ok(())
+        rollups::forget(self.connection, file)
     }
 
     fn remove_documents(&mut self, first: i64, end: i64) -> Result<(), StoreError> {

@@ -18,19 +18,16 @@ use recto_session::search::State;
 use super::compare::Change;
 use super::compare::Checkpoint;
 use super::fingerprint::fingerprint;
+use super::rollups::UsageOnTheWay;
 use super::tree::DiskLog;
 use super::tree::see_facts;
 use crate::StoreError;
-use crate::inventory::Stamp;
-use crate::inventory::timestamp;
+use crate::inventory::FileState;
 use crate::open::open_known;
 use crate::platform::read_at;
 
 /// The longest line that is held. Longer ones hold pictures, and cannot be found.
 pub(super) const LONGEST: usize = 32 * 1024 * 1024;
-
-/// How long the clock of a file system may stand still, in nanoseconds.
-const TICK: i64 = 50_000_000;
 
 /// A batch goes to the writer when it has this many bytes of tokens.
 const BATCH: usize = 2 * 1024 * 1024;
@@ -71,14 +68,8 @@ pub(super) struct Batch {
     pub(super) file: FileState,
     /// Whether the log was read to its end.
     pub(super) is_last: bool,
-}
-
-/// What a file was.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct FileState {
-    pub(super) size: u64,
-    pub(super) modified: i64,
-    pub(super) stamp: Stamp,
+    /// What the whole log adds to the usage, if that was counted on the way.
+    pub(super) usage: Option<Vec<u8>>,
 }
 
 impl Batch {
@@ -122,6 +113,15 @@ impl Batch {
 pub(super) struct Buffers {
     line: Vec<u8>,
     searchable: Searchable,
+    /// Whether the usage of logs is counted on the way, if they are read as a whole.
+    with_usage: bool,
+}
+
+impl Buffers {
+    /// For who wants to know what logs add to the usage, too.
+    pub(super) fn with_usage() -> Buffers {
+        Buffers { with_usage: true, ..Buffers::default() }
+    }
 }
 
 /// Reads a log and gives batches to `give`, until it says `false`. The last one
@@ -138,17 +138,7 @@ pub(super) fn ingest(
     if !metadata.is_file() {
         return Err(StoreError::NotAFile { path: log.path.clone() });
     }
-    let mut state = FileState {
-        size: metadata.len(),
-        modified: i64::try_from(timestamp(metadata.modified()).as_nanosecond()).unwrap_or(i64::MAX),
-        stamp: Stamp::of(&metadata),
-    };
-    // Clocks of files tick slowly: what is written in this moment may look as if it
-    // had been written before. It is looked at again.
-    let now = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
-    if now - state.stamp.changed < TICK {
-        state.stamp.changed = 0;
-    }
+    let state = FileState::now(&metadata);
     let goes_on = matches!(change, Change::Touched | Change::Moved | Change::Doubtful)
         && from.offset <= state.size
         && fingerprint(&file, from.offset)? == Some(from.tail);
@@ -161,8 +151,10 @@ pub(super) fn ingest(
     let lines = LineReader::with_buffer(reader, std::mem::take(&mut buffers.line))
         .starting_at(from.offset, from.line)
         .with_cap(LONGEST);
+    let usage = (buffers.with_usage && from.offset == 0).then(|| UsageOnTheWay::new(log));
     let batch = Batch { from: from.offset, is_anew, end: from, file: state, ..Batch::default() };
-    let mut reading = Reading { file, extractor, batch, searchable: &mut buffers.searchable };
+    let mut reading =
+        Reading { file, extractor, batch, usage, searchable: &mut buffers.searchable };
     buffers.line = reading.read(lines, give)?;
     Ok(())
 }
@@ -172,6 +164,7 @@ struct Reading<'a> {
     file: File,
     extractor: Extractor,
     batch: Batch,
+    usage: Option<UsageOnTheWay>,
     searchable: &'a mut Searchable,
 }
 
@@ -185,6 +178,9 @@ impl Reading<'_> {
         let mut end = None;
         while let Some(line) = lines.next_line()? {
             let (entry, _) = decode(line);
+            if let Some(usage) = &mut self.usage {
+                usage.push(&entry);
+            }
             if !line.terminated {
                 // Not finished, or never to be: it counts until the log grows.
                 let mut extractor = self.extractor.clone();
@@ -220,6 +216,7 @@ impl Reading<'_> {
         self.batch.end = end;
         self.finish()?;
         self.batch.is_last = true;
+        self.batch.usage = self.usage.take().and_then(UsageOnTheWay::finish);
         give(std::mem::take(&mut self.batch));
         Ok(lines.into_buffer())
     }

@@ -131,7 +131,7 @@ fn read_some(
     next: &AtomicUsize,
     send: &SyncSender<Told>,
 ) {
-    let mut buffers = Buffers::default();
+    let mut buffers = Buffers::with_usage();
     loop {
         let place = next.fetch_add(1, Ordering::Relaxed);
         let Some(one) = work.get(place) else { return };

@@ -19,14 +19,16 @@ use crate::platform;
 
 /// Goes up with every change of the tables, or of what is put into them. An index
 /// of another version is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_millis(2000);
 
 /// `files`: the logs, and how far each was read. `documents`: the places of texts.
 /// `chunks`: which numbers of documents are of which log, with the oldest and the
-/// newest time among them. `texts`: the tokens. `names`: of tools.
+/// newest time among them. `texts`: the tokens. `names`: of tools. `usage_rollups`
+/// and `statistics_rollups`: what a log adds to the sums of all, and what its file
+/// was when it was added up.
 const TABLES: &str = "
 CREATE TABLE files (
     id INTEGER PRIMARY KEY,
@@ -67,6 +69,26 @@ CREATE TABLE documents (
     turn INTEGER NOT NULL,
     kind INTEGER NOT NULL,
     tool INTEGER NOT NULL
+) STRICT;
+CREATE TABLE usage_rollups (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    device INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    sums BLOB NOT NULL
+) STRICT;
+CREATE TABLE statistics_rollups (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    device INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    sums BLOB NOT NULL
 ) STRICT;
 CREATE VIRTUAL TABLE texts USING fts5 (
     text, whole, path, about,
@@ -154,10 +176,20 @@ impl Index {
 
     /// Opens the index to read what is there, without changing anything.
     pub(super) fn open_to_read(home: &Home, cache: &CacheDirectory) -> Result<Index, StoreError> {
+        Index::open_known(home, cache, OpenFlags::SQLITE_OPEN_READ_ONLY, PATIENCE)
+    }
+
+    /// Opens an index that is there and of this version. Nothing is made.
+    pub(super) fn open_known(
+        home: &Home,
+        cache: &CacheDirectory,
+        access: OpenFlags,
+        patience: Duration,
+    ) -> Result<Index, StoreError> {
         let path = Index::path(home, cache);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
+        let connection =
+            Connection::open_with_flags(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(patience)?;
         if version(&connection)? != VERSION {
             let why = "it is of another version".into();
             return Err(StoreError::Index { why, trouble: IndexTrouble::Damaged });
@@ -206,7 +238,7 @@ fn version(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-fn set_up(connection: &Connection) -> Result<(), StoreError> {
+pub(super) fn set_up(connection: &Connection) -> Result<(), StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     // Answered by the name of the mode, which a read-only file does not change.

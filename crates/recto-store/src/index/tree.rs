@@ -11,6 +11,7 @@ use crate::Home;
 use crate::Inventory;
 use crate::agents::session_named_in;
 use crate::inventory::Stamp;
+use crate::inventory::nanoseconds;
 
 /// A log on disk.
 #[derive(Debug, Clone)]
@@ -110,7 +111,8 @@ impl Home {
         logs
     }
 
-    fn name_of(&self, path: &Path) -> String {
+    /// The path of a log below the home, with `/`.
+    pub(crate) fn name_of(&self, path: &Path) -> String {
         let below = path.strip_prefix(self.root()).unwrap_or(path);
         let name = below.to_string_lossy();
         if cfg!(windows) { name.replace('\\', "/") } else { name.into_owned() }
@@ -120,8 +122,4 @@ impl Home {
 /// The project's directory in the path of a log below the home.
 pub(crate) fn project_of(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
-}
-
-fn nanoseconds(time: jiff::Timestamp) -> i64 {
-    i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)
 }

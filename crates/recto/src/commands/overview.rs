@@ -101,7 +101,8 @@ fn today(
     let zone = TimeZone::system();
     let midnight = now.to_zoned(zone.clone()).date().to_zoned(zone.clone()).ok()?.timestamp();
     let scan = UsageScan { since: Some(midnight), ..UsageScan::default() };
-    let usage = home.usage(inventory, &scan, &|_, _| {});
+    let cache = environment.cache_directory().ok();
+    let usage = home.usage(inventory, &scan, cache.as_ref(), &|_, _| {});
     if !usage.skipped.is_empty() {
         return None;
     }

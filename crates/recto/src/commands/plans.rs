@@ -140,12 +140,10 @@ fn logs_of(
     let target = target::find(home, inventory, environment, text)?;
     Ok(match &target.session {
         Some(session) => home.logs_of(inventory, session),
-        None => vec![HomeLog {
-            session: None,
-            agent: target.name.strip_prefix("agent-").and_then(|id| id.parse().ok()),
-            path: target.path,
-            modified: jiff::Timestamp::UNIX_EPOCH,
-        }],
+        None => {
+            let agent = target.name.strip_prefix("agent-").and_then(|id| id.parse().ok());
+            vec![HomeLog::alone(target.path, agent)]
+        }
     })
 }
 

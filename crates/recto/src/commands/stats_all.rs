@@ -1,21 +1,15 @@
 //! `recto stats` without a session: many of them in numbers.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 
 use jiff::tz::TimeZone;
-use rayon::prelude::*;
 use recto_session::chart::svg;
-use recto_session::statistics::LogRole;
-use recto_session::statistics::LogStatistics;
 use recto_session::statistics::Statistics;
 use recto_session::statistics::Tally;
-use recto_session::turns;
 use recto_store::Home;
 use recto_store::HomeLog;
 use recto_store::Inventory;
-use recto_store::Loaded;
+use recto_store::SessionFile;
 
 use crate::commands::ls::Listing;
 use crate::commands::ls::Row;
@@ -73,7 +67,7 @@ pub(crate) fn stats_of_all(
     if rows.is_empty() {
         output.remark("no session fits");
     }
-    let many = gather(home, &inventory, rows, question, output);
+    let many = gather(home, environment, &inventory, rows, question, output);
     if let Some(path) = question.svg {
         let about = about(&many.statistics, &question.zone);
         let document = svg("Sessions", &about.join(" · "), &charts(&many, question));
@@ -92,12 +86,12 @@ pub(crate) fn stats_of_all(
 /// what is kept of each is small.
 fn gather(
     home: &Home,
+    environment: &Environment,
     inventory: &Inventory,
     mut rows: Vec<Row>,
     question: &Question<'_>,
     output: &Output,
 ) -> Many {
-    const PIECE: usize = 64;
     // The first log that has something counts: that of a session before those
     // that copied it, and before those of subagents.
     rows.sort_by(|a, b| {
@@ -105,37 +99,31 @@ fn gather(
         let times = key(a).cmp(&key(b)).then_with(|| a.session.modified.cmp(&b.session.modified));
         times.then_with(|| a.session.path.cmp(&b.session.path))
     });
-    let agents = rows.par_iter().flat_map_iter(|row| {
-        let logs = home.logs_of(inventory, &row.session).into_iter();
-        logs.filter(|log| log.agent.is_some())
-    });
-    let agents: Vec<HomeLog> = agents.collect();
     let mut logs: Vec<HomeLog> = rows.iter().map(|row| HomeLog::from(&row.session)).collect();
-    logs.extend(agents);
+    let sessions: Vec<&SessionFile> = rows.iter().map(|row| &row.session).collect();
+    logs.extend(home.agent_logs_of(inventory, &sessions));
     let progress = Progress::new("reading", output);
-    let done = AtomicU64::new(0);
     let mut tally = Tally::new(question.zone.clone());
     let mut sums = Vec::with_capacity(rows.len());
-    for piece in logs.chunks(PIECE) {
-        let read: Vec<Option<LogStatistics>> = piece
-            .par_iter()
-            .map(|log| {
-                progress.tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
-                read_log(log)
-            })
-            .collect();
-        for log in read {
-            if let Some(log) = &log {
+    // Who has no cache directory has no index either.
+    let cache = environment.cache_directory().ok();
+    let tell = |done, all| progress.tell(done, all);
+    home.statistics(&logs, cache.as_ref(), &tell, &mut |log| {
+        let sum = match &log {
+            Ok(log) => {
                 tally.add(log);
+                (log.working_milliseconds(), log.turns(), log.calls())
             }
-            // The logs of sessions come first, in the order of their rows.
-            if sums.len() < rows.len() {
-                sums.push(log.map_or((0, 0, 0), |log| {
-                    (log.working_milliseconds(), log.turns(), log.calls())
-                }));
+            Err(error) => {
+                remark(&format!("skipped: {error}"));
+                (0, 0, 0)
             }
+        };
+        // The logs of sessions come first, in the order of their rows.
+        if sums.len() < rows.len() {
+            sums.push(sum);
         }
-    }
+    });
     progress.done();
     let long = rows.into_iter().zip(sums).map(|(row, (working_milliseconds, turns, calls))| {
         LongSession { row, working_milliseconds, turns, calls }
@@ -144,15 +132,4 @@ fn gather(
     longest.sort_by_key(|one| std::cmp::Reverse(one.working_milliseconds));
     longest.truncate(question.limit);
     Many { statistics: tally.finish(), longest }
-}
-
-fn read_log(log: &HomeLog) -> Option<LogStatistics> {
-    let role = if log.agent.is_some() { LogRole::Agent } else { LogRole::Session };
-    match Loaded::read(&log.path) {
-        Ok(loaded) => Some(LogStatistics::of(&loaded.session, &turns(&loaded.session), role)),
-        Err(error) => {
-            remark(&format!("skipped: {error}"));
-            None
-        }
-    }
 }

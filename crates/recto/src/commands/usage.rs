@@ -129,7 +129,10 @@ pub(crate) fn cmd_usage(
     let is_by_tool = dimensions.contains(&Dimension::Tool);
     let scan = UsageScan { wanted: Wanted { tools: is_by_tool }, since };
     let progress = Progress::new("counting", output);
-    let usage = home.usage(&inventory, &scan, &|done, all| progress.tell(done, all));
+    // Who has no cache directory has no index either.
+    let cache = environment.cache_directory().ok();
+    let tell = |done, all| progress.tell(done, all);
+    let usage = home.usage(&inventory, &scan, cache.as_ref(), &tell);
     progress.done();
     tell_skipped(&inventory, output);
     for skipped in &usage.skipped {
