@@ -143,7 +143,7 @@ fn has_escape(bytes: &[u8], is_ascii: bool) -> bool {
 /// Strings, of which one must be there.
 #[derive(Debug, Clone)]
 enum Needles {
-    One(memmem::Finder<'static>),
+    One(Box<memmem::Finder<'static>>),
     Many(AhoCorasick),
 }
 
@@ -152,7 +152,7 @@ impl Needles {
         if let [needle] = needles
             && !folds_case
         {
-            return Some(Needles::One(memmem::Finder::new(needle).into_owned()));
+            return Some(Needles::One(Box::new(memmem::Finder::new(needle).into_owned())));
         }
         let found = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostFirst)
