@@ -222,7 +222,9 @@ impl Other {
             let words = user.chain(start.iter().cloned()).chain(words).collect::<Vec<_>>();
             let first = report.first().filter(|word| !word.starts_with('-'));
             let label = [Some(&self.tool.package.name), first].into_iter().flatten();
-            Case::new(label.copied().collect::<Vec<_>>().join(" "), words)
+            let case = Case::new(label.copied().collect::<Vec<_>>().join(" "), words);
+            // The others take so long that one run must do.
+            if self.tool.package.name == "ccusage" { case } else { case.only_once() }
         });
         reports.collect()
     }
