@@ -8,6 +8,7 @@
 //! cargo xtask bench              1000 MB of logs of each shape, five rounds
 //! cargo xtask bench --quick      20 MB, three rounds: does everything run?
 //! cargo xtask bench --write      also writes bench/RESULTS.md
+//! cargo xtask bench --only TEXT  only tables with the text in their title
 //! ```
 //!
 //! `cargo xtask bench bare-reader HOME` is one of the measured commands: the least
@@ -48,7 +49,7 @@ use measure::Group;
 use others::Other;
 use search::Search;
 
-const USAGE: &str = "usage: cargo xtask bench [totals] [--mb N] [--quick] [--write]";
+const USAGE: &str = "usage: cargo xtask bench [totals] [--mb N] [--quick] [--write | --only TEXT]";
 
 /// What to measure, and how thoroughly.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +59,12 @@ struct Plan {
     small_sessions: usize,
     quick: bool,
     write: bool,
+    /// Only tables with this in their title, which are shown and not written.
+    only: Option<String>,
 }
 
 fn parse(words: &[String]) -> anyhow::Result<Plan> {
-    let (mut megabytes, mut quick, mut write) = (None, false, false);
+    let (mut megabytes, mut quick, mut write, mut only) = (None, false, false, None);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -73,12 +76,19 @@ fn parse(words: &[String]) -> anyhow::Result<Plan> {
             }
             "--quick" => quick = true,
             "--write" => write = true,
+            "--only" => {
+                let text = words.next().with_context(|| format!("--only needs a text\n{USAGE}"))?;
+                only = Some(text.clone());
+            }
             other => bail!("unknown option `{other}`\n{USAGE}"),
         }
     }
     let megabytes: u64 = megabytes.unwrap_or(if quick { 20 } else { 1000 });
     let (rounds, small_sessions) = if quick { (3, 1000) } else { (5, 10_000) };
-    Ok(Plan { megabytes, rounds, small_sessions, quick, write })
+    if write && only.is_some() {
+        bail!("--only shows a part of the results, which cannot be written\n{USAGE}");
+    }
+    Ok(Plan { megabytes, rounds, small_sessions, quick, write, only })
 }
 
 /// Runs the task with the words after `bench`.
@@ -98,6 +108,9 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     cargo_task(&["build", "--release", "--package", "recto", "--package", "xtask"])?;
     heading("homes");
     let homes = Homes::prepare(&folder, &plan)?;
+    if let Some(only) = &plan.only {
+        return measure_only(only, &homes, &plan, &folder);
+    }
     heading("totals");
     let totals = totals::check_all(&built("recto"), &folder, &homes, plan.megabytes)?;
     let are_right = totals.iter().all(totals::Check::holds);
@@ -131,6 +144,16 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         fs::write(root().join("bench/RESULTS.md"), text)?;
     }
     let is_well = are_right && !groups.iter().any(Group::has_failures);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Measures the tables whose title has a text in it, without other tools.
+fn measure_only(only: &str, homes: &Homes, plan: &Plan, folder: &Path) -> anyhow::Result<ExitCode> {
+    let mut groups = groups(homes, &[], plan);
+    groups.retain(|group| group.title.contains(only));
+    measure::run(&mut groups, plan.rounds, folder);
+    say(&report::render(&[], &groups, plan, /* has_ccusage */ true));
+    let is_well = !groups.iter().any(Group::has_failures);
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -310,7 +333,10 @@ mod tests {
         assert_eq!((full.megabytes, full.small_sessions, full.write), (1000, 10_000, false));
         let quick = plan(&["--quick", "--mb", "5", "--write"]).unwrap();
         assert_eq!((quick.megabytes, quick.rounds, quick.write), (5, 3, true));
-        for bad in [&["--mb"][..], &["--mb", "0"], &["--mb", "x"], &["more"]] {
+        assert_eq!(plan(&["--only", "disk"]).unwrap().only.as_deref(), Some("disk"));
+        let bad_ones =
+            [&["--mb"][..], &["--mb", "0"], &["--mb", "x"], &["more"], &["--only", "x", "--write"]];
+        for bad in bad_ones {
             assert!(plan(bad).is_err(), "{bad:?}");
         }
     }
