@@ -203,22 +203,18 @@ pub(crate) fn cmd_check(
     let progress = Progress::new("checking", output);
     // With many logs the table needs counts only.
     let keep = if args.all && !output.json { 0 } else { KEPT };
-    let read = || -> Vec<Report> {
-        logs.par_iter()
-            .map_init(Vec::new, |buffer, log| {
-                let agents = || {
-                    let session = log.session.as_ref();
-                    session.map_or(Vec::new(), |session| home.agents_of(&inventory, session))
-                };
-                let report = Report::read(log, keep, buffer, agents);
-                progress.tell(done.fetch_add(log.bytes, Ordering::Relaxed), all);
-                report
-            })
-            .collect()
-    };
-    // Twice the threads: while some wait for the disk, others compute.
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(2 * rayon::current_num_threads());
-    let mut reports = threads.build().map_or_else(|_| read(), |threads| threads.install(read));
+    let mut reports: Vec<Report> = logs
+        .par_iter()
+        .map_init(Vec::new, |buffer, log| {
+            let agents = || {
+                let session = log.session.as_ref();
+                session.map_or(Vec::new(), |session| home.agents_of(&inventory, session))
+            };
+            let report = Report::read(log, keep, buffer, agents);
+            progress.tell(done.fetch_add(log.bytes, Ordering::Relaxed), all);
+            report
+        })
+        .collect();
     progress.done();
     reports.sort_by(|a, b| b.damage().cmp(&a.damage()).then_with(|| a.name.cmp(&b.name)));
     if args.session.is_some()
