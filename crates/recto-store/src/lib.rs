@@ -50,6 +50,7 @@ mod retention;
 mod scan;
 mod scratch;
 mod select;
+mod serving;
 mod session_copy;
 mod session_index;
 mod settings;
@@ -106,6 +107,10 @@ pub use retention::Retention;
 pub use scratch::scratch_folder;
 pub use select::Choice;
 pub use select::Selector;
+#[cfg(unix)]
+pub use serving::bind_socket;
+pub use serving::read_token_file;
+pub use serving::remove_socket;
 pub use session_index::IndexHint;
 pub use settings::CleanupSetting;
 pub use settings::Scope;
