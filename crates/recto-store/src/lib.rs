@@ -29,6 +29,7 @@ mod digest;
 mod editing;
 mod edition;
 mod error;
+pub mod follow;
 mod grep;
 mod history;
 mod home;
