@@ -31,6 +31,7 @@ mod edition;
 mod error;
 mod export_log;
 mod filter;
+pub mod follow;
 mod grep;
 mod history;
 mod home;
