@@ -35,6 +35,7 @@ pub mod request;
 pub mod search;
 mod session;
 pub mod statistics;
+pub mod status;
 mod todos;
 mod turns;
 pub mod usage;
