@@ -43,6 +43,7 @@ use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::status::StatusArgs;
 use crate::commands::statusline::StatuslineArgs;
 use crate::commands::strip::StripArgs;
 use crate::commands::todos::TodosArgs;
@@ -117,6 +118,7 @@ pub(crate) enum Command {
     Todos(TodosArgs),
     History(HistoryArgs),
     Export(ExportArgs),
+    Status(StatusArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),
