@@ -31,6 +31,8 @@ pub struct LiveSession {
     /// When the status changed. Its age proves nothing: the file is not
     /// written again during a long turn.
     pub status_since: Option<Timestamp>,
+    /// When the client started.
+    pub started: Option<Timestamp>,
 }
 
 impl Home {
@@ -49,7 +51,7 @@ impl Home {
 }
 
 /// `123.json`, or `pid-123.json` as some versions wrote it.
-fn is_pid_file(name: &str) -> bool {
+pub(crate) fn is_pid_file(name: &str) -> bool {
     name.strip_suffix(".json")
         .map(|stem| stem.strip_prefix("pid-").unwrap_or(stem))
         .is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
@@ -75,6 +77,7 @@ fn parse(bytes: &[u8]) -> Option<LiveSession> {
         waiting_for: text("waitingFor"),
         kind: text("kind"),
         status_since: time("statusUpdatedAt").or_else(|| time("updatedAt")),
+        started: time("startedAt"),
     })
 }
 

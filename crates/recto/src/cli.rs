@@ -41,8 +41,10 @@ use crate::commands::repair::RepairArgs;
 use crate::commands::request::RequestArgs;
 use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::status::StatusArgs;
 use crate::commands::statusline::StatuslineArgs;
 use crate::commands::strip::StripArgs;
 use crate::commands::todos::TodosArgs;
@@ -117,6 +119,8 @@ pub(crate) enum Command {
     Todos(TodosArgs),
     History(HistoryArgs),
     Export(ExportArgs),
+    Serve(ServeArgs),
+    Status(StatusArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),
