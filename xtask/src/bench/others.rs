@@ -94,6 +94,14 @@ const TOOLS: &[Tool] = &[
         reports: &[&["--data-dir", "{projects}", "--max-days", "0"]],
         remark: "leaves a log at its first byte that is no UTF-8",
     },
+    Tool {
+        package: crates("claudelytics", "0.6.4"),
+        program: "claudelytics",
+        runtime: None,
+        is_bound_to_user: true,
+        reports: &[&["--json", "monthly"]],
+        remark: "leaves out a log that is no UTF-8",
+    },
 ];
 
 /// Those that were tried and cannot be measured, each with the reason.
@@ -112,9 +120,8 @@ const LEFT_OUT: &[(Package, &str)] = &[
     (pypi("claude-usage-tracker", "0.4.1"), "asks the service, not the logs"),
     (pypi("ccburn", "0.8.0"), "asks the service, not the logs"),
     (pypi("claude-meter", "0.2.0"), "asks the service, not the logs"),
-    (crates("ccstat", "0.6.2"), "has to be compiled for many minutes; not measured"),
-    (crates("claudelytics", "0.6.4"), "has to be compiled for many minutes; not measured"),
-    (crates("claudex", "0.15.1"), "has to be compiled for many minutes; not measured"),
+    (crates("ccstat", "0.6.2"), "stops at a log that is no UTF-8"),
+    (crates("claudex", "0.15.1"), "is a library; it has no program"),
     (crates("vibe_coding_tracker", "2.2.2"), "has to be compiled for many minutes; not measured"),
     (pypi("sniffly", "0.1.5"), "is a server with a page; it has no report on the command line"),
 ];
