@@ -1,7 +1,8 @@
 //! The pages, made on the server. They use the same data as the API.
 
+pub(crate) mod format;
 mod home;
-mod layout;
+pub(crate) mod layout;
 
 use axum::Router;
 use axum::routing::get;
