@@ -1,49 +1,9 @@
 // The script of every page: colours, the list at the side, the palette, keys.
 // Text of a log is only ever put in as text; markup comes from the server alone.
 
+import { $, $$, copy, fragment, isTyping, make, tell } from "./shared.js";
+
 const root = document.documentElement;
-export const $ = (selector, within = document) => within.querySelector(selector);
-export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
-
-/** Makes an element with a class and a text. */
-export function make(name, className = "", text = "") {
-  const element = document.createElement(name);
-  if (className) element.className = className;
-  if (text) element.textContent = text;
-  return element;
-}
-
-/** Markup that the server made, as nodes. */
-export async function fragment(address, signal) {
-  const answer = await fetch(address, { headers: { accept: "text/html" }, signal });
-  if (!answer.ok) throw new Error(`${answer.status} for ${address}`);
-  const template = document.createElement("template");
-  template.innerHTML = await answer.text();
-  return template.content;
-}
-
-/** A short message that goes away. */
-export function tell(text) {
-  $(".toast")?.remove();
-  const toast = make("div", "toast", text);
-  toast.role = "status";
-  document.body.append(toast);
-  setTimeout(() => toast.remove(), 2200);
-}
-
-/** Puts a text on the clipboard. */
-export async function copy(text, what = "Copied") {
-  try {
-    await navigator.clipboard.writeText(text);
-    tell(what);
-  } catch {
-    tell("The browser does not let pages copy");
-  }
-}
-
-/** Whether keys go into a field now. */
-export const isTyping = (event) =>
-  event.target.closest?.("input, textarea, select, [contenteditable]") !== null;
 
 // ---- Colours ----
 
@@ -79,7 +39,7 @@ function nextTheme() {
 // ---- Ages ----
 
 /** The same words as on the server. */
-export function age(seconds) {
+function age(seconds) {
   if (seconds < 60) return "now";
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
@@ -129,7 +89,7 @@ async function loadSide({ more = null } = {}) {
 
 /** Loads the list again, but not more often than every two seconds. */
 let sideTimer = null;
-export function renewSide() {
+function renewSide() {
   if (sideTimer) return;
   sideTimer = setTimeout(() => {
     sideTimer = null;
@@ -327,3 +287,33 @@ nameTheme();
 startSide();
 startPalette();
 setInterval(renewAges, 30_000);
+
+// ---- What happens meanwhile ----
+
+/** One stream of events for all parts of a page. */
+async function listen() {
+  const [reader, home] = [$(".reader"), $("[data-live]")];
+  const source = new EventSource("/api/v1/events");
+  for (const name of ["appeared", "appended", "moved", "removed", "announcements"]) {
+    source.addEventListener(name, () => {
+      renewSide();
+      if (home) renewLive();
+    });
+  }
+  if (reader) (await import("./reader.js")).listen(source);
+}
+
+let liveTimer = null;
+function renewLive() {
+  liveTimer ??= setTimeout(async () => {
+    liveTimer = null;
+    if (document.hidden) return;
+    try {
+      $("#live")?.replaceWith(await fragment("/live"));
+    } catch {
+      // The next event asks again.
+    }
+  }, 1000);
+}
+
+listen();

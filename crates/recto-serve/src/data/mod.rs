@@ -5,6 +5,7 @@
 //! `Context::work`. Texts of logs are in it as they are; JSON and maud make
 //! them harmless.
 
+mod activity;
 mod agents;
 mod body;
 mod files;
@@ -20,6 +21,7 @@ mod sessions;
 mod turns;
 mod usage;
 
+pub(crate) use activity::*;
 pub(crate) use agents::*;
 pub(crate) use body::*;
 pub(crate) use files::*;

@@ -64,7 +64,7 @@ impl Nav {
 }
 
 /// Style sheets, in the order in which they count.
-const STYLES: [&str; 1] = ["style.css"];
+const STYLES: [&str; 2] = ["style.css", "reader.css"];
 
 /// A page below an entry of the bar. `title` is plain text.
 pub(crate) fn page(title: &str, nav: Nav, body: &Markup) -> Page {

@@ -1,0 +1,44 @@
+// What all scripts of the pages use.
+
+export const $ = (selector, within = document) => within.querySelector(selector);
+export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+/** Makes an element with a class and a text. */
+export function make(name, className = "", text = "") {
+  const element = document.createElement(name);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  return element;
+}
+
+/** Markup that the server made, as nodes. */
+export async function fragment(address, signal) {
+  const answer = await fetch(address, { headers: { accept: "text/html" }, signal });
+  if (!answer.ok) throw new Error(`${answer.status} for ${address}`);
+  const template = document.createElement("template");
+  template.innerHTML = await answer.text();
+  return template.content;
+}
+
+/** A short message that goes away. */
+export function tell(text) {
+  $(".toast")?.remove();
+  const toast = make("div", "toast", text);
+  toast.role = "status";
+  document.body.append(toast);
+  setTimeout(() => toast.remove(), 2200);
+}
+
+/** Puts a text on the clipboard. */
+export async function copy(text, what = "Copied") {
+  try {
+    await navigator.clipboard.writeText(text);
+    tell(what);
+  } catch {
+    tell("The browser does not let pages copy");
+  }
+}
+
+/** Whether keys go into a field now. */
+export const isTyping = (event) =>
+  event.target.closest?.("input, textarea, select, [contenteditable]") !== null;
