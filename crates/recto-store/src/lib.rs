@@ -63,6 +63,7 @@ mod settings;
 mod sidecar;
 mod space;
 mod statistics;
+mod status;
 mod usage;
 
 pub use agent_tree::Agent;
@@ -89,6 +90,7 @@ pub use error::StoreError;
 pub use export_log::ExportSource;
 pub use export_log::Exported;
 pub use filter::Filter;
+pub use filter::parse_span;
 pub use filter::parse_time;
 pub use grep::GrepRequest;
 pub use history::HistoryEntry;
@@ -136,6 +138,10 @@ pub use settings::Scope;
 pub use sidecar::OverflowFile;
 pub use sidecar::Sidecars;
 pub use space::Area;
+pub use status::RECENT;
+pub use status::SessionStatus;
+pub use status::StatusScope;
+pub use status::Statuses;
 pub use usage::Usage;
 pub use usage::UsageScan;
 

@@ -44,6 +44,7 @@ use crate::commands::scratch::ScratchArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::status::StatusArgs;
 use crate::commands::statusline::StatuslineArgs;
 use crate::commands::strip::StripArgs;
 use crate::commands::todos::TodosArgs;
@@ -119,6 +120,7 @@ pub(crate) enum Command {
     History(HistoryArgs),
     Export(ExportArgs),
     Serve(ServeArgs),
+    Status(StatusArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),

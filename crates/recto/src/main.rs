@@ -22,6 +22,7 @@ mod reading;
 mod redaction;
 mod repair_all;
 mod searching;
+mod status_view;
 mod sweep;
 mod target;
 mod text;
