@@ -1,6 +1,7 @@
 // The script of every page: colours, the list at the side, the palette, keys.
 // Text of a log is only ever put in as text; markup comes from the server alone.
 
+import { listen as listenInReader } from "./reader.js";
 import { $, $$, copy, fragment, isTyping, make, tell } from "./shared.js";
 
 const root = document.documentElement;
@@ -291,8 +292,8 @@ setInterval(renewAges, 30_000);
 // ---- What happens meanwhile ----
 
 /** One stream of events for all parts of a page. */
-async function listen() {
-  const [reader, home] = [$(".reader"), $("[data-live]")];
+function listen() {
+  const home = $("[data-live]");
   const source = new EventSource("/api/v1/events");
   for (const name of ["appeared", "appended", "moved", "removed", "announcements"]) {
     source.addEventListener(name, () => {
@@ -300,7 +301,9 @@ async function listen() {
       if (home) renewLive();
     });
   }
-  if (reader) (await import("./reader.js")).listen(source);
+  source.addEventListener("open", () => { root.dataset.events = "open"; });
+  source.addEventListener("error", () => { root.dataset.events = "lost"; });
+  listenInReader(source);
 }
 
 let liveTimer = null;

@@ -104,7 +104,7 @@ fn scale() -> Markup {
     html! {
         span.heat-scale aria-hidden="true" {
             "less "
-            svg viewBox="0 0 68 11" { @for step in 0..5 { rect class=(format!("heat-{step}")) x=(step * 14) width="11" height="11" rx="2"; } }
+            svg viewBox="0 0 68 11" { @for step in 0..5 { rect class=(format!("heat-{step}")) x=(step * 14) width="11" height="11" rx="2" {} } }
             " more"
         }
     }
@@ -153,7 +153,7 @@ fn cards(overview: &Overview, activity: &Activity, live: usize) -> Markup {
     html! {
         dl.cards {
             (card("Cost today", &cost(today), &format!("{} messages", count(today.messages)), None))
-            (card("Last 7 days", &cost(week), "against the 7 before", change(week.known_cost_usd, activity.usage_week_before.known_cost_usd)))
+            (card("Last 7 days", &cost(week), "vs the 7 before", change(week.known_cost_usd, activity.usage_week_before.known_cost_usd)))
             (card("Daily burn", &money(month.known_cost_usd / 30.0), "over the last 30 days", None))
             (card("From cache", &cache_hit(month), "of input, last 30 days", None))
             (card("Written", &short(month.output_tokens), "tokens, last 30 days", None))
@@ -189,7 +189,7 @@ fn card(label: &str, value: &str, note: &str, change: Option<f64>) -> Markup {
             dd { (value) }
             span.note {
                 @if let Some(change) = change {
-                    strong .warn[change > 0.0] .good[change < 0.0] { (format!("{change:+.0} % ")) }
+                    strong .warn[change > 0.0] .good[change < 0.0] { (format!("{change:+.0} % ").replace('-', "−")) }
                 }
                 (note)
             }

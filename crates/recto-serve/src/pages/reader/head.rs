@@ -112,12 +112,12 @@ fn export(id: &str) -> Markup {
 pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> Markup {
     html! {
         nav.branches aria-label="Branches" {
-            a.branch href=(log.page()) aria-current=[wanted.branch.is_none().then_some("true")] {
+            a.way href=(log.page()) aria-current=[wanted.branch.is_none().then_some("true")] {
                 strong { "All branches" }
                 span.faint { (branches.len()) " ways" }
             }
             @for branch in branches {
-                a.branch href=(format!("{}?branch={}", log.page(), branch.tip))
+                a.way href=(format!("{}?branch={}", log.page(), branch.tip))
                     aria-current=[(wanted.branch.as_deref() == Some(&branch.tip)).then_some("true")] {
                     strong.cut { bdi { (one_line(branch.last_prompt.as_deref().unwrap_or("(no prompt)"), 60)) } }
                     span.faint {
