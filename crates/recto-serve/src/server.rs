@@ -26,6 +26,7 @@ use crate::connection::Listener;
 use crate::context::Context;
 use crate::context::Shared;
 use crate::data::Digests;
+use crate::data::KnownStatuses;
 use crate::data::Readings;
 use crate::events;
 use crate::events::FollowThread;
@@ -62,8 +63,6 @@ pub struct ServeOptions {
     pub listen: Listen,
     /// The token; a random one if there is none.
     pub token: Option<Token>,
-    /// Whether sessions may be changed.
-    pub allows_edits: bool,
     /// What tokens cost.
     pub prices: PriceTable,
     /// The zone that days are counted in.
@@ -73,7 +72,7 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// Read-only, with a random token, in the system's time zone.
+    /// With a random token, in the system's time zone.
     pub fn new(
         home: Home,
         cache: CacheDirectory,
@@ -82,7 +81,7 @@ impl ServeOptions {
     ) -> ServeOptions {
         let zone = TimeZone::system();
         let (token, now) = (None, None);
-        ServeOptions { home, cache, listen, token, allows_edits: false, prices, zone, now }
+        ServeOptions { home, cache, listen, token, prices, zone, now }
     }
 }
 
@@ -129,16 +128,15 @@ impl Server {
             hosts,
             codes: Codes::default(),
             cookie,
-            allows_edits: options.allows_edits,
         };
         let context = Context::new(Shared {
             home: options.home,
             cache: options.cache,
             zone: options.zone,
-            allows_edits: options.allows_edits,
             fixed_now: options.now,
             readings: Readings::default(),
             digests: Digests::default(),
+            statuses: KnownStatuses::default(),
             hub: Hub::new(),
             prices: options.prices,
         });
