@@ -91,7 +91,7 @@ fn a_session_is_read_from_its_first_turn_to_its_last() {
     let before = tab.number(top);
     tab.click("#turns > a.earlier");
     tab.wait("document.querySelector('#turn-30')");
-    assert_eq!(tab.number(top).round(), before.round(), "the place is kept");
+    assert!((tab.number(top) - before).abs() < 2.0, "the place is kept");
     assert_quiet(&mut tab, &test);
 }
 
