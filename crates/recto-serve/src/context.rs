@@ -11,6 +11,7 @@ use recto_store::Home;
 use crate::answer::Failure;
 use crate::data::Digests;
 use crate::data::Readings;
+use crate::data::figures::Kept;
 use crate::events::Hub;
 
 /// What every answer needs. Cheap to clone: it is shared by all requests.
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) digests: Digests,
     /// What has happened.
     pub(crate) hub: Hub,
+    /// What pages about many sessions keep.
+    pub(crate) figures: Kept,
 }
 
 impl Context {

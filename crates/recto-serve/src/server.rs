@@ -27,6 +27,7 @@ use crate::context::Context;
 use crate::context::Shared;
 use crate::data::Digests;
 use crate::data::Readings;
+use crate::data::figures::Kept;
 use crate::events;
 use crate::events::FollowThread;
 use crate::events::Hub;
@@ -140,6 +141,7 @@ impl Server {
             readings: Readings::default(),
             digests: Digests::default(),
             hub: Hub::new(),
+            figures: Kept::default(),
             prices: options.prices,
         });
         let (stop, stopped) = watch::channel(false);

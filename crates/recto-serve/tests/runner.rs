@@ -2,6 +2,7 @@
 
 mod answers;
 mod events;
+mod figures;
 mod first;
 mod guard;
 mod hostile;
