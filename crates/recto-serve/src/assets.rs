@@ -46,6 +46,7 @@ static ALL: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         ("style.css", "text/css; charset=utf-8"),
         ("app.js", "text/javascript; charset=utf-8"),
         ("reader.css", "text/css; charset=utf-8"),
+        ("figures.css", "text/css; charset=utf-8"),
         ("reader.js", "text/javascript; charset=utf-8"),
         ("highlight.js", "text/javascript; charset=utf-8"),
         ("shared.js", "text/javascript; charset=utf-8"),

@@ -12,6 +12,7 @@ use crate::answer::Failure;
 use crate::data::Digests;
 use crate::data::KnownStatuses;
 use crate::data::Readings;
+use crate::data::figures::Kept;
 use crate::events::Hub;
 
 /// What every answer needs. Cheap to clone: it is shared by all requests.
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) statuses: KnownStatuses,
     /// What has happened.
     pub(crate) hub: Hub,
+    /// What pages about many sessions keep.
+    pub(crate) figures: Kept,
 }
 
 impl Context {

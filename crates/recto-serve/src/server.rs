@@ -28,6 +28,7 @@ use crate::context::Shared;
 use crate::data::Digests;
 use crate::data::KnownStatuses;
 use crate::data::Readings;
+use crate::data::figures::Kept;
 use crate::events;
 use crate::events::FollowThread;
 use crate::events::Hub;
@@ -138,6 +139,7 @@ impl Server {
             digests: Digests::default(),
             statuses: KnownStatuses::default(),
             hub: Hub::new(),
+            figures: Kept::default(),
             prices: options.prices,
         });
         let (stop, stopped) = watch::channel(false);

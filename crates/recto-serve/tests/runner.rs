@@ -3,6 +3,7 @@
 mod answers;
 mod chromium;
 mod events;
+mod figures;
 mod first;
 mod guard;
 mod hostile;

@@ -8,6 +8,7 @@
 mod activity;
 mod agents;
 mod body;
+pub(crate) mod figures;
 mod files;
 mod health;
 mod items;

@@ -64,7 +64,7 @@ impl Nav {
 }
 
 /// Style sheets, in the order in which they count.
-const STYLES: [&str; 2] = ["style.css", "reader.css"];
+const STYLES: [&str; 3] = ["style.css", "reader.css", "figures.css"];
 
 /// A page below an entry of the bar. `title` is plain text.
 pub(crate) fn page(title: &str, nav: Nav, body: &Markup) -> Page {

@@ -1,5 +1,6 @@
 //! The pages, made on the server. They use the same data as the API.
 
+mod figures;
 pub(crate) mod format;
 mod heat;
 mod home;
@@ -20,4 +21,5 @@ pub(crate) fn routes() -> Router<Context> {
         .route("/sessions", get(sessions::sessions))
         .route("/sessions/list", get(sessions::list))
         .nest("/session", reader::routes())
+        .merge(figures::routes())
 }
