@@ -79,6 +79,7 @@ pub(crate) fn cmd_serve(
         options.token = Some(Token::given(&recto_store::read_token_file(path)?)?);
     }
     let server = Arc::new(Server::start(options)?);
+    server.end_on_signals()?;
     let url = server.login_url();
     if output.json {
         output.json_line(
