@@ -1,2 +1,312 @@
-// The script of every page.
-export {};
+// The script of every page: colours, the list at the side, the palette, keys.
+// Text of a log is only ever put in as text; markup comes from the server alone.
+
+import { listen as listenInReader } from "./reader.js";
+import { $, $$, age, copy, fragment, isTyping, make, tell } from "./shared.js";
+
+const root = document.documentElement;
+
+// ---- Colours ----
+
+const THEMES = ["auto", "light", "dark"];
+const THEME_NAMES = { auto: "as the system says", light: "light", dark: "dark" };
+
+function theme() {
+  return root.dataset.theme ?? "auto";
+}
+
+function setTheme(name) {
+  if (name === "auto") delete root.dataset.theme;
+  else root.dataset.theme = name;
+  try {
+    localStorage.setItem("theme", name);
+  } catch {
+    // It holds for this page then.
+  }
+  nameTheme();
+}
+
+function nameTheme() {
+  const label = `Colours: ${THEME_NAMES[theme()]}`;
+  $("[data-act=theme]")?.setAttribute("aria-label", label);
+  $("[data-act=theme]")?.setAttribute("title", label);
+}
+
+function nextTheme() {
+  setTheme(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
+  tell(`Colours: ${THEME_NAMES[theme()]}`);
+}
+
+// ---- Ages ----
+
+function renewAges() {
+  if (document.hidden) return;
+  const now = Date.now();
+  for (const time of $$("time[data-age]")) {
+    time.textContent = age((now - Date.parse(time.dateTime)) / 1000);
+  }
+}
+
+// ---- The list at the side ----
+
+const side = { filter: "", asked: null };
+
+async function loadSide({ more = null } = {}) {
+  const list = $("#side-list");
+  if (!list) return;
+  side.asked?.abort();
+  side.asked = new AbortController();
+  const address = more ?? `/sessions/list?q=${encodeURIComponent(side.filter)}`;
+  let rows;
+  try {
+    rows = await fragment(address, side.asked.signal);
+  } catch (error) {
+    if (error.name !== "AbortError") list.replaceChildren(make("p", "side-more faint", "The server does not answer."));
+    return;
+  }
+  const here = location.pathname.match(/^\/session\/([0-9a-f-]{36})/)?.[1];
+  if (here) rows.querySelector(`a[href="/session/${here}"]`)?.setAttribute("aria-current", "page");
+  const total = rows.querySelector("[data-total]")?.dataset.total;
+  if (total !== undefined) $("#side-count").textContent = Number(total).toLocaleString("en");
+  if (more) {
+    $(".side-more", list)?.remove();
+    list.append(rows);
+  } else {
+    const top = list.scrollTop;
+    list.replaceChildren(rows);
+    list.scrollTop = top;
+  }
+}
+
+/** Loads the list again, but not more often than every two seconds. */
+let sideTimer = null;
+function renewSide() {
+  if (sideTimer) return;
+  sideTimer = setTimeout(() => {
+    sideTimer = null;
+    if (!document.hidden) loadSide();
+  }, 2000);
+}
+
+function startSide() {
+  const filter = $("#side-filter");
+  const list = $("#side-list");
+  if (!filter || !list) return;
+  let waiting = null;
+  filter.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      side.filter = filter.value.trim();
+      list.scrollTop = 0;
+      loadSide();
+    }, 120);
+  });
+  filter.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") $("a.row", list)?.click();
+    if (event.key === "ArrowDown") {
+      event.preventDefault();
+      $("a.row", list)?.focus();
+    }
+  });
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const rows = $$("a.row", list);
+    const next = rows[rows.indexOf(document.activeElement) + step];
+    if (next) next.focus();
+    else if (step < 0) filter.focus();
+  });
+  list.addEventListener("click", (event) => {
+    const more = event.target.closest("a.side-more[data-more]");
+    if (!more) return;
+    event.preventDefault();
+    loadSide({ more: more.dataset.more });
+  });
+  loadSide();
+}
+
+function drawer(open = !root.classList.contains("drawer-open")) {
+  root.classList.toggle("drawer-open", open);
+  $(".drawer-button")?.setAttribute("aria-expanded", String(open));
+  if (open) $("#side-filter")?.focus();
+}
+
+// ---- Palette ----
+
+const palette = { at: 0, asked: null, sessions: [] };
+
+function pages() {
+  const links = $$(".nav a").map((link) => ({ name: link.textContent, note: "page", href: link.getAttribute("href") }));
+  const here = $$("[data-command]").map((element) => ({
+    name: element.dataset.command, note: "this session", act: () => element.click(),
+  }));
+  return [
+    ...links, ...here,
+    { name: "Dark or light", note: "colours", act: nextTheme },
+    { name: "Keys", note: "help", act: openHelp },
+  ];
+}
+
+function openPalette() {
+  const dialog = $("#palette");
+  if (!dialog || dialog.open) return;
+  $("#palette-input").value = "";
+  dialog.showModal();
+  fillPalette();
+}
+
+async function fillPalette() {
+  const words = $("#palette-input").value.trim();
+  const fits = (entry) => entry.name.toLowerCase().includes(words.toLowerCase());
+  const search = { name: `Search for “${words}”`, note: "all sessions", href: `/search?q=${encodeURIComponent(words)}` };
+  const show = () => drawPalette([
+    ...pages().filter(fits), ...palette.sessions, ...(words ? [search] : []),
+  ]);
+  palette.at = 0;
+  show();
+  palette.asked?.abort();
+  palette.asked = new AbortController();
+  try {
+    const rows = await fragment(`/sessions/list?count=12&q=${encodeURIComponent(words)}`, palette.asked.signal);
+    palette.sessions = $$("a.row", rows).map((row) => ({
+      name: $(".row-title", row).textContent,
+      note: $(".row-facts", row).textContent,
+      href: row.getAttribute("href"),
+    }));
+    show();
+  } catch {
+    // What is there stays.
+  }
+}
+
+function drawPalette(entries) {
+  const list = $("#palette-list");
+  palette.at = Math.min(palette.at, Math.max(entries.length - 1, 0));
+  list.replaceChildren(...entries.map((entry, at) => {
+    const item = make("li");
+    item.id = `palette-${at}`;
+    item.role = "option";
+    item.append(make("span", "cut", entry.name), make("small", "cut", entry.note));
+    item.addEventListener("click", () => run(entry));
+    return item;
+  }));
+  palette.entries = entries;
+  choose(palette.at);
+}
+
+function choose(at) {
+  const items = $$("#palette-list li");
+  if (items.length === 0) return;
+  palette.at = (at + items.length) % items.length;
+  items.forEach((item, place) => item.setAttribute("aria-selected", String(place === palette.at)));
+  items[palette.at].scrollIntoView({ block: "nearest" });
+  $("#palette-input").setAttribute("aria-activedescendant", items[palette.at].id);
+}
+
+function run(entry) {
+  $("#palette").close();
+  if (entry.act) entry.act();
+  else location.assign(entry.href);
+}
+
+function startPalette() {
+  const input = $("#palette-input");
+  if (!input) return;
+  input.addEventListener("input", fillPalette);
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      choose(palette.at + step);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      const entry = palette.entries?.[palette.at];
+      if (entry) run(entry);
+    }
+  });
+  for (const dialog of $$("dialog")) {
+    // A click beside it closes it.
+    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  }
+}
+
+function openHelp() {
+  $("#help")?.showModal();
+}
+
+// ---- Clicks and keys ----
+
+const ACTS = { theme: nextTheme, palette: openPalette, help: openHelp, drawer: () => drawer() };
+
+document.addEventListener("click", (event) => {
+  const acting = event.target.closest("[data-act]");
+  if (acting) ACTS[acting.dataset.act]?.();
+  const copying = event.target.closest("[data-copy]");
+  if (copying) copy(copying.dataset.copy, copying.dataset.copied);
+  for (const menu of $$("details.menu[open]")) {
+    if (!menu.contains(event.target) || copying) menu.open = false;
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    openPalette();
+    return;
+  }
+  if (event.key === "Escape") {
+    drawer(false);
+    for (const menu of $$("details.menu[open]")) menu.open = false;
+  }
+  if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]")) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    const field = $("main input[type=search]") ?? $("#bar-search");
+    if (field?.offsetParent) field.focus();
+    else openPalette();
+  } else if (event.key === "?") openHelp();
+  else if (event.key === "d") nextTheme();
+});
+
+// A form with a choice that counts at once; without scripts there is a button.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("select[data-submit], input[data-submit]")) event.target.form?.requestSubmit();
+});
+
+nameTheme();
+startSide();
+startPalette();
+setInterval(renewAges, 30_000);
+
+// ---- What happens meanwhile ----
+
+/** One stream of events for all parts of a page. */
+function listen() {
+  const home = $("[data-live]");
+  const source = new EventSource("/api/v1/events");
+  for (const name of ["appeared", "appended", "moved", "removed", "announcements", "status"]) {
+    source.addEventListener(name, () => {
+      renewSide();
+      if (home) renewLive();
+    });
+  }
+  source.addEventListener("open", () => { root.dataset.events = "open"; });
+  source.addEventListener("error", () => { root.dataset.events = "lost"; });
+  listenInReader(source);
+}
+
+let liveTimer = null;
+function renewLive() {
+  liveTimer ??= setTimeout(async () => {
+    liveTimer = null;
+    if (document.hidden) return;
+    try {
+      $("#live")?.replaceWith(await fragment("/live"));
+    } catch {
+      // The next event asks again.
+    }
+  }, 1000);
+}
+
+listen();

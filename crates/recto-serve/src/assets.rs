@@ -42,7 +42,17 @@ macro_rules! assets {
 }
 
 static ALL: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    assets![("style.css", "text/css; charset=utf-8"), ("app.js", "text/javascript; charset=utf-8"),]
+    assets![
+        ("style.css", "text/css; charset=utf-8"),
+        ("app.js", "text/javascript; charset=utf-8"),
+        ("reader.css", "text/css; charset=utf-8"),
+        ("figures.css", "text/css; charset=utf-8"),
+        ("reader.js", "text/javascript; charset=utf-8"),
+        ("highlight.js", "text/javascript; charset=utf-8"),
+        ("shared.js", "text/javascript; charset=utf-8"),
+        ("theme.js", "text/javascript; charset=utf-8"),
+        ("icon.svg", "image/svg+xml"),
+    ]
 });
 
 impl Asset {

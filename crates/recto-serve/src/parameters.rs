@@ -17,7 +17,7 @@ const LONGEST: usize = 4096;
 pub(crate) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    fn parse(query: &str) -> Result<Parameters, Failure> {
+    pub(crate) fn parse(query: &str) -> Result<Parameters, Failure> {
         let mut parameters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if value.len() > LONGEST {

@@ -142,6 +142,14 @@ pub fn index_page(format: Format, rows: &[IndexRow]) -> (&'static str, String) {
     ("index.md", page)
 }
 
+/// Markdown of a log as HTML in which nothing can act: raw HTML is text, pictures
+/// are their description, and links lead to web pages and mails only.
+pub fn markdown_html(text: &str) -> String {
+    let mut out = String::new();
+    html::push_markdown(&mut out, text);
+    out
+}
+
 /// Whose prompt it is.
 fn who(kind: UserText, is_queued: bool) -> &'static str {
     match (kind, is_queued) {
@@ -155,7 +163,7 @@ fn who(kind: UserText, is_queued: bool) -> &'static str {
 /// but for line ends and tabs, and marks that turn or hide text. What joins the
 /// parts of a picture character stays. A return of the carriage would let a line
 /// overwrite itself; it ends the line instead.
-fn clean(text: &str) -> Cow<'_, str> {
+pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| c == '\r' || is_unwanted(c)) {
         return Cow::Borrowed(text);
     }

@@ -57,6 +57,16 @@ impl HomeLog {
         }
     }
 
+    /// How large it was when it was listed.
+    pub fn bytes(&self) -> u64 {
+        self.state.size
+    }
+
+    /// Whether another listing has the same file, with nothing written since.
+    pub fn is_same(&self, other: &HomeLog) -> bool {
+        self.path == other.path && self.state == other.state
+    }
+
     fn of_agent(agent: AgentFile) -> HomeLog {
         // Newer clients say it in the path: SESSION/subagents/agent-ID.jsonl.
         let folder = agent.path.parent().and_then(Path::parent).and_then(Path::file_name);

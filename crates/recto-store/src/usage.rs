@@ -157,10 +157,12 @@ impl Home {
     /// All lines of some messages, by file and line, read again.
     pub fn sightings(&self, ledger: &Ledger, keys: &HashSet<u128>) -> Vec<Sighting> {
         let finder = may_matter();
-        let files = each_alone(ledger.files()).enumerate();
-        let found = files.flat_map_iter(|(place, file)| {
+        let files = ledger.files_of(keys);
+        let files = files.iter().filter_map(|at| Some((*at, ledger.files().get(*at as usize)?)));
+        let files: Vec<_> = files.collect();
+        let found = each_alone(&files).flat_map_iter(|(place, file)| {
             let path = self.root().join(&file.path);
-            see_log(&path, place as u32, keys, &finder).unwrap_or_default()
+            see_log(&path, *place, keys, &finder).unwrap_or_default()
         });
         let mut found: Vec<Sighting> = found.collect();
         found.sort_by(|a, b| {

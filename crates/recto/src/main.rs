@@ -21,7 +21,6 @@ mod prompts;
 mod reading;
 mod redaction;
 mod repair_all;
-mod resume;
 mod searching;
 mod status_view;
 mod sweep;

@@ -23,9 +23,9 @@ use crate::filter::read_time;
 use crate::hits;
 use crate::hits::FoundText;
 use crate::output::Output;
-use crate::resume::resume_command;
 use crate::text::count;
 use crate::text::plural;
+use recto_session::resume_command;
 
 /// How many hits a person is shown.
 const SHOWN: usize = 20;

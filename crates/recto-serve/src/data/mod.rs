@@ -5,8 +5,10 @@
 //! `Context::work`. Texts of logs are in it as they are; JSON and maud make
 //! them harmless.
 
+mod activity;
 mod agents;
 mod body;
+pub(crate) mod figures;
 mod files;
 mod health;
 mod items;
@@ -17,9 +19,11 @@ mod reading;
 mod search;
 mod session;
 mod sessions;
+mod status;
 mod turns;
 mod usage;
 
+pub(crate) use activity::*;
 pub(crate) use agents::*;
 pub(crate) use body::*;
 pub(crate) use files::*;
@@ -32,5 +36,6 @@ pub(crate) use reading::*;
 pub(crate) use search::*;
 pub(crate) use session::*;
 pub(crate) use sessions::*;
+pub(crate) use status::*;
 pub(crate) use turns::*;
 pub(crate) use usage::*;

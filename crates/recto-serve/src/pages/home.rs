@@ -1,23 +1,283 @@
-//! The first page.
+//! The first page: what runs now and why, what was last, what it cost, when it
+//! was.
 
 use axum::extract::State;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maud::Markup;
 use maud::html;
+use recto_log::SessionId;
 
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
+use crate::data;
+use crate::data::Activity;
+use crate::data::Overview;
+use crate::data::SessionQuery;
+use crate::data::SessionRow;
+use crate::data::StatusView;
+use crate::data::UsageTotal;
 use crate::data::overview;
+use crate::pages::format::age_tag;
+use crate::pages::format::count;
+use crate::pages::format::money;
+use crate::pages::format::short;
+use crate::pages::format::size;
+use crate::pages::heat;
+use crate::pages::layout::Nav;
 use crate::pages::layout::page;
+use crate::pages::sessions::address;
+use crate::pages::sessions::project;
+use crate::pages::sessions::short_model;
+use crate::pages::sessions::status_dot;
+use crate::pages::sessions::table;
+use crate::pages::sessions::title;
+use crate::pages::text::one_line;
+use crate::pages::text::shown;
+use crate::parameters::Parameters;
 
-pub(crate) async fn home(State(context): State<Context>) -> Result<Page, Failure> {
-    let overview = context.work(|context| Ok(overview(context))).await?;
-    Ok(page(
-        "Sessions",
-        &html! {
-            main {
-                h1 { "Sessions" }
-                p { (overview.sessions) " sessions in " (overview.projects) " projects" }
+/// How many sessions are listed as running.
+const MOST_RUNNING: usize = 40;
+
+/// How many sessions are listed as recent.
+const RECENT: usize = 12;
+
+pub(crate) async fn home(
+    State(context): State<Context>,
+    parameters: Parameters,
+) -> Result<Page, Failure> {
+    parameters.finish()?;
+    let (now, zone) = (context.now(), context.zone.clone());
+    let (overview, live, recent, activity, top) = context
+        .work(|context| {
+            let query = SessionQuery { count: RECENT, ..SessionQuery::default() };
+            let recent = data::sessions(context, &query);
+            let activity = data::activity(context);
+            let top = top_rows(context, &activity);
+            Ok((overview(context), running(context), recent, activity, top))
+        })
+        .await?;
+    let body = html! {
+        h1.unseen { "Home" }
+        form.home-search role="search" action="/search" {
+            label.unseen for="home-search" { "Search all sessions" }
+            input #home-search .field type="search" name="q" autocomplete="off" spellcheck="false"
+                placeholder="Search everything that was said, run and changed";
+            button.button.primary { "Search" }
+        }
+        (live_panel(&live, now, &zone))
+        (cards(&overview, recent.total, &activity))
+        section.panel {
+            div.panel-head { h2 { "Activity" } span.faint { "messages of models, last 12 months" } (scale()) }
+            div.panel-body { (heat::by_day(&activity)) }
+        }
+        div.columns {
+            section.panel {
+                div.panel-head { h2 { "By day and hour" } span.faint { (zone_name(&zone)) } }
+                div.panel-body { (heat::by_hour(&activity)) }
             }
-        },
-    ))
+            (top_panel(&top))
+        }
+        section.panel {
+            div.panel-head { h2 { "Recent sessions" } a.button.small href="/sessions" { "All sessions" } }
+            @if recent.sessions.is_empty() {
+                div.empty { strong { "No sessions yet" } "They appear here as soon as a client writes one." }
+            } @else {
+                (table(&recent.sessions, now, &zone))
+            }
+        }
+    };
+    Ok(page("Home", Nav::Home, &body))
+}
+
+/// `/live`: what runs now, for a page that is open.
+pub(crate) async fn live(
+    State(context): State<Context>,
+    parameters: Parameters,
+) -> Result<Page, Failure> {
+    parameters.finish()?;
+    let (now, zone) = (context.now(), context.zone.clone());
+    let live = context.work(|context| Ok(running(context))).await?;
+    Ok(Page(live_panel(&live, now, &zone)))
+}
+
+fn scale() -> Markup {
+    html! {
+        span.heat-scale aria-hidden="true" {
+            "less "
+            svg viewBox="0 0 68 11" { @for step in 0..5 { rect class=(format!("heat-{step}")) x=(step * 14) width="11" height="11" rx="2" {} } }
+            " more"
+        }
+    }
+}
+
+fn zone_name(zone: &TimeZone) -> String {
+    zone.iana_name().unwrap_or("local time").to_owned()
+}
+
+/// What runs now, or did a short time ago: those that need somebody first.
+fn live_panel(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
+    html! {
+        section.panel #live data-live aria-live="polite" {
+            div.panel-head {
+                h2 { "Now" }
+                @for (kind, count) in kinds(live) {
+                    span.tag { (status_dot(kind)) (count) " " (kind.replace('_', " ")) }
+                }
+            }
+            @if live.is_empty() {
+                p.panel-body.faint { "Nothing runs in this home. Sessions that start appear here." }
+            } @else {
+                ul.live-list {
+                    @for one in live {
+                        li { (live_row(one, now, zone)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn live_row(one: &Running, now: Timestamp, zone: &TimeZone) -> Markup {
+    let Running { row, status } = one;
+    let call = status.pending.as_ref().or(status.current.as_ref());
+    html! {
+        a.live href=(address(row)) data-status=(status.status) {
+            (status_dot(status.status))
+            span.live-title.cut { bdi { (title(row)) } }
+            span.live-why.cut title=(shown(&status.why.join(" "))) {
+                bdi { (one_line(&status.why.join(" "), 240)) }
+            }
+            span.live-facts {
+                span.tag .warn[status.status == "waiting_for_approval"] .info[status.status == "waiting_for_input"]
+                    .good[status.status == "working"] title=(format!("confidence: {}", status.confidence)) {
+                    (status.status.replace('_', " "))
+                }
+                @if let Some(since) = status.since { (age_tag(now, zone, since.0)) }
+                span { bdi { (project(row)) } }
+                @if let Some(call) = call { code.cut.live-call { bdi { (one_line(&format!("{} {}", call.tool, call.about), 80)) } } }
+                @if !status.running.is_empty() { span { (status.running.len()) " in the background" } }
+                @if let Some(tokens) = status.context_tokens { span.hide-narrow { (short(tokens)) " ctx" } }
+                @if let Some(model) = &row.model { span.hide-narrow { bdi { (short_model(model)) } } }
+            }
+        }
+    }
+}
+
+/// How many there are of each status.
+fn kinds(live: &[Running]) -> Vec<(&'static str, usize)> {
+    let mut kinds: Vec<(&'static str, usize)> = Vec::new();
+    for one in live {
+        match kinds.iter_mut().find(|(kind, _)| *kind == one.status.status) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((one.status.status, 1)),
+        }
+    }
+    kinds
+}
+
+/// A session that runs, or did a short time ago.
+struct Running {
+    row: SessionRow,
+    status: StatusView,
+}
+
+fn running(context: &Context) -> Vec<Running> {
+    let statuses = data::statuses(context, None).into_iter();
+    let running = statuses.filter_map(|status| {
+        let found = context.find(status.id.parse().ok()?).ok()?;
+        let row = data::session_row(context, &found.inventory, &found.file);
+        Some(Running { row, status })
+    });
+    running.take(MOST_RUNNING).collect()
+}
+
+fn cards(overview: &Overview, sessions: usize, activity: &Activity) -> Markup {
+    let today = &activity.usage_today;
+    let week = &activity.usage_week;
+    let month = &activity.usage_month;
+    html! {
+        dl.cards {
+            (card("Cost today", &cost(today), &format!("{} messages", count(today.messages)), None))
+            (card("Last 7 days", &cost(week), "vs the 7 before", change(week.known_cost_usd, activity.usage_week_before.known_cost_usd)))
+            (card("Daily burn", &money(month.known_cost_usd / 30.0), "over the last 30 days", None))
+            (card("From cache", &cache_hit(month), "of input, last 30 days", None))
+            (card("Written", &short(month.output_tokens), "tokens, last 30 days", None))
+            (card("Sessions", &count(sessions as u64), &format!("{} projects, {}", count(overview.projects as u64), size(overview.bytes)), None))
+        }
+    }
+}
+
+fn cost(total: &UsageTotal) -> String {
+    let mark = if total.unpriced_messages > 0 { "+" } else { "" };
+    format!("{}{mark}", money(total.known_cost_usd))
+}
+
+fn cache_hit(total: &UsageTotal) -> String {
+    let all =
+        total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
+    if all == 0 {
+        return "–".to_owned();
+    }
+    format!("{:.0} %", total.cache_read_input_tokens as f64 * 100.0 / all as f64)
+}
+
+/// By how much something grew, in percent.
+fn change(now: f64, before: f64) -> Option<f64> {
+    (before > 0.0).then(|| (now - before) * 100.0 / before)
+}
+
+fn card(label: &str, value: &str, note: &str, change: Option<f64>) -> Markup {
+    html! {
+        div.card {
+            dt { (label) }
+            dd { (value) }
+            span.note {
+                @if let Some(change) = change {
+                    strong .warn[change > 0.0] .good[change < 0.0] { (format!("{change:+.0} % ").replace('-', "−")) }
+                }
+                (note)
+            }
+        }
+    }
+}
+
+struct TopRow {
+    row: SessionRow,
+    messages: u64,
+    output: u64,
+}
+
+fn top_rows(context: &Context, activity: &Activity) -> Vec<TopRow> {
+    let rows = activity.top.iter().filter_map(|top| {
+        let id: SessionId = top.id.parse().ok()?;
+        let found = context.find(id).ok()?;
+        let row = data::session_row(context, &found.inventory, &found.file);
+        Some(TopRow { row, messages: top.messages, output: top.output })
+    });
+    rows.collect()
+}
+
+fn top_panel(top: &[TopRow]) -> Markup {
+    html! {
+        section.panel {
+            div.panel-head { h2 { "Top sessions" } span.faint { "by messages, last 12 months" } }
+            @if top.is_empty() {
+                p.panel-body.faint { "Nothing in this time." }
+            } @else {
+                ol.top-list {
+                    @for entry in top {
+                        li {
+                            a.top href=(address(&entry.row)) {
+                                span.cut { bdi { (title(&entry.row)) } }
+                                span.faint.cut { bdi { (project(&entry.row)) } }
+                                span.number title=(format!("{} tokens written", count(entry.output))) { (count(entry.messages)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

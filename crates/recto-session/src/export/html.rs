@@ -185,8 +185,21 @@ fn push_diff(diff: &Diff, out: &mut String) {
     out.push_str("</pre></details>\n");
 }
 
+/// The start of a link. Only what leads to a web page or a mail leads anywhere.
+fn link(address: &str) -> CowStr<'static> {
+    const SAFE: [&str; 3] = ["https://", "http://", "mailto:"];
+    let mut html = String::from("<a");
+    if SAFE.iter().any(|start| address.starts_with(start)) {
+        html.push_str(" href=\"");
+        push_escaped(&mut html, address);
+        html.push_str("\" rel=\"noopener noreferrer\"");
+    }
+    html.push('>');
+    CowStr::from(html)
+}
+
 /// Renders Markdown so that nothing in it can act.
-fn push_markdown(out: &mut String, text: &str) {
+pub(super) fn push_markdown(out: &mut String, text: &str) {
     let text = clean(text);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -204,11 +217,8 @@ fn harmless(event: Event<'_>) -> Option<Event<'_>> {
             Some(Event::Text(CowStr::from(format!("[picture {dest_url}] "))))
         }
         Event::End(TagEnd::Image) => None,
-        Event::Start(Tag::Link { link_type, dest_url, title: _, id }) => {
-            let is_page = ["https://", "http://"].iter().any(|start| dest_url.starts_with(start));
-            let dest_url = if is_page { dest_url } else { CowStr::from("#") };
-            Some(Event::Start(Tag::Link { link_type, dest_url, title: CowStr::from(""), id }))
-        }
+        Event::Start(Tag::Link { dest_url, .. }) => Some(Event::InlineHtml(link(&dest_url))),
+        Event::End(TagEnd::Link) => Some(Event::InlineHtml(CowStr::from("</a>"))),
         // Text of a log must not make an anchor that covers one of ours.
         Event::Start(Tag::Heading { level, .. }) => Some(Event::Start(Tag::Heading {
             level,

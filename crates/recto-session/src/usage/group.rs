@@ -8,6 +8,9 @@ use super::Ledger;
 use super::Record;
 use crate::NameId;
 
+/// What stands for what the log does not tell.
+const UNKNOWN: &str = "unknown";
+
 /// What a row can stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dimension {
@@ -157,7 +160,7 @@ impl Grouping {
             date.map_or_else(|_| "unknown".to_owned(), |date| date.to_string())
         };
         match (code, dimension) {
-            (Code::Unknown, _) => "unknown".to_owned(),
+            (Code::Unknown, _) => UNKNOWN.to_owned(),
             (Code::Main, Dimension::Tool) => "none".to_owned(),
             (Code::Main, _) => "main".to_owned(),
             (Code::Name(id), _) => ledger.name(id).to_owned(),
@@ -192,6 +195,10 @@ pub struct Selection {
     pub session: Option<String>,
     /// The subagent.
     pub agent: Option<String>,
+    /// The name of the project's directory, as a whole.
+    pub project_key: Option<String>,
+    /// The model's name as a whole, as rows have it.
+    pub exact_model: Option<String>,
 }
 
 impl Selection {
@@ -218,6 +225,14 @@ impl Selection {
                 .as_deref()
                 .is_none_or(|agent| text(ledger.agent_of(record)) == Some(agent))
             && self.branch.as_deref().is_none_or(|branch| text(record.branch) == Some(branch))
+            && self
+                .project_key
+                .as_deref()
+                .is_none_or(|key| ledger.name(ledger.project_of(record)) == key)
+            && self
+                .exact_model
+                .as_deref()
+                .is_none_or(|model| text(record.model).unwrap_or(UNKNOWN) == model)
             && self.model.as_deref().is_none_or(|model| contains(text(record.model), model))
             && self.project.as_deref().is_none_or(|project| {
                 let cwd = text(record.cwd);

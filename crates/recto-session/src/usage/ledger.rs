@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::hash::BuildHasher;
 
 use jiff::Timestamp;
@@ -194,6 +195,26 @@ impl Ledger {
     /// The messages, in no particular order.
     pub fn records(&self) -> &[Record] {
         &self.records
+    }
+
+    /// The files in which lines of some messages can be, as places in
+    /// [`Ledger::files`]: their own, and those that share a message with one of them.
+    pub fn files_of(&self, keys: &HashSet<u128>) -> BTreeSet<u32> {
+        let own = self.records.iter().filter(|record| keys.contains(&record.key));
+        let mut files: BTreeSet<u32> =
+            own.flat_map(|record| [record.file, record.counted_file]).collect();
+        // A copy of a copy is known by the one between.
+        loop {
+            let before = files.len();
+            for (a, b) in &self.shared {
+                if files.contains(a) || files.contains(b) {
+                    files.extend([*a, *b]);
+                }
+            }
+            if files.len() == before {
+                return files;
+            }
+        }
     }
 
     /// A name of a record.

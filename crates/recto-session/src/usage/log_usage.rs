@@ -7,6 +7,7 @@ use recto_log::ModelUsage;
 
 use super::Counts;
 use super::Seen;
+use super::Sighting;
 use super::UsageLine;
 use super::line::tools_of;
 use crate::NameId;
@@ -93,6 +94,33 @@ impl Record {
     /// When the message was first seen.
     pub fn time(&self) -> Option<Timestamp> {
         self.moment.get()
+    }
+
+    /// Whether this is the line that counts.
+    pub fn is_counted_at(&self, line: &Sighting) -> bool {
+        line.file == self.counted_file && line.line == u64::from(self.line)
+    }
+
+    /// Why the line that counts does, of so many lines of the message.
+    pub fn rule(&self, lines: usize) -> &'static str {
+        if self.flags.has(RecordFlags::NO_ID) {
+            "no id: each line counts"
+        } else if lines < 2 {
+            "the only line of its message"
+        } else if self.flags.has(RecordFlags::HAS_STOP) {
+            "has a stop reason"
+        } else {
+            "has the most output of lines without a stop reason"
+        }
+    }
+
+    /// Why a line that does not count does not.
+    pub fn why_not(&self, line: &Sighting) -> &'static str {
+        if line.file == self.file {
+            "another line of the same message"
+        } else {
+            "a copy in another log"
+        }
     }
 
     pub(super) fn seen(&self) -> Seen {

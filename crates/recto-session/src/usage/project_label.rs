@@ -1,5 +1,6 @@
 //! What to call a project: its directory's name cannot be turned back into a path.
 
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 
 use recto_log::ProjectKey;
@@ -32,5 +33,15 @@ impl ProjectLabels {
 
     pub(super) fn label(&self, project: NameId, ledger: &Ledger) -> String {
         ledger.name(self.0.get(&project).copied().unwrap_or(project)).to_owned()
+    }
+}
+
+impl Ledger {
+    /// What to call each project, by the name of its directory.
+    pub fn project_labels(&self) -> BTreeMap<String, String> {
+        let labels = ProjectLabels::of(self);
+        let projects = self.file_names.iter().map(|names| names.project);
+        let label = |project| (self.name(project).to_owned(), labels.label(project, self));
+        projects.map(label).collect()
     }
 }

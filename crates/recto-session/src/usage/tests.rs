@@ -287,3 +287,40 @@ fn copies_that_differ_count_the_same_in_whatever_order_they_come() {
         assert_eq!(ledger.file_of(record).path, "s1.jsonl");
     }
 }
+
+#[test]
+fn files_that_share_a_message_are_known_also_through_others() {
+    let usage = r#""input_tokens":1,"output_tokens":2"#;
+    let logs = [
+        vec![line("m1", usage)],
+        vec![line("m1", usage), line("m2", usage)],
+        vec![line("m2", usage)],
+        vec![line("m3", usage)],
+    ];
+    let names = ["s1", "s2", "s3", "s4"];
+    let logs = names.iter().zip(&logs).map(|(name, lines)| (*name, lines.as_slice()));
+    let ledger = ledger(logs.collect());
+    let key = ledger.records().iter().find(|record| record.file == 0).unwrap().key;
+    let files = ledger.files_of(&[key].into());
+    assert_eq!(files.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(ledger.files_of(&[].into()).is_empty());
+}
+
+#[test]
+fn a_row_can_be_asked_for_by_its_key_alone() {
+    let usage = r#""input_tokens":1,"output_tokens":2"#;
+    let lines = [line("m1", usage), line("m2", usage).replace("claude-sonnet-4-5-20250929", "")];
+    let lines = [lines.to_vec(), vec![line("m3", usage).replace("-20250929", "")]].concat();
+    let ledger = ledger(vec![("s1", &lines)]);
+    let count = |selection: &Selection| {
+        let grouping = Grouping { dimensions: Vec::new(), zone: TimeZone::UTC };
+        let prices = PriceTable::built_in().unwrap();
+        report(&ledger, &prices, &grouping, selection, now()).total.messages
+    };
+    let model = |name: &str| Selection { exact_model: Some(name.into()), ..Selection::default() };
+    let project = |key: &str| Selection { project_key: Some(key.into()), ..Selection::default() };
+    assert_eq!(count(&model("claude-sonnet-4-5")), 1, "not what only begins so");
+    assert_eq!(count(&model("claude-sonnet-4-5-20250929")), 1);
+    assert_eq!((count(&project("-w")), count(&project("w"))), (3, 0));
+    assert_eq!(ledger.project_labels().get("-w").map(String::as_str), Some("-w"));
+}

@@ -11,8 +11,8 @@ use super::message::Entry;
 use super::message::Errand;
 use super::state::Browser;
 use crate::output::Look;
-use crate::resume::resume_command;
 use crate::text::one_line;
+use recto_session::resume_command;
 
 #[derive(Debug, Clone)]
 pub(super) enum Overlay {

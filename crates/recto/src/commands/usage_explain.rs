@@ -8,7 +8,6 @@ use recto_log::json::ObjectWriter;
 use recto_session::usage::Amount;
 use recto_session::usage::Counts;
 use recto_session::usage::Record;
-use recto_session::usage::RecordFlags;
 use recto_session::usage::Sighting;
 use recto_session::usage::Unpriced;
 use recto_store::Home;
@@ -83,33 +82,6 @@ impl Derivation<'_> {
         format!("{}:{line}", self.figures.ledger.files()[file as usize].path)
     }
 
-    fn is_counted(&self, line: &Sighting) -> bool {
-        line.file == self.record.counted_file && line.line == u64::from(self.record.line)
-    }
-
-    /// Why the line that counts does.
-    fn rule(&self) -> &'static str {
-        let flags = self.record.flags;
-        if flags.has(RecordFlags::NO_ID) {
-            "no id: each line counts"
-        } else if self.lines.len() < 2 {
-            "the only line of its message"
-        } else if flags.has(RecordFlags::HAS_STOP) {
-            "has a stop reason"
-        } else {
-            "has the most output of lines without a stop reason"
-        }
-    }
-
-    /// Why a line does not count.
-    fn why_not(&self, line: &Sighting) -> &'static str {
-        if line.file == self.record.file {
-            "another line of the same message"
-        } else {
-            "a copy in another log"
-        }
-    }
-
     fn print(&self, output: &mut Output) -> Result<(), CommandError> {
         let id = self.lines.first().map_or("", |line| line.id.as_str());
         let id = if id.is_empty() { "message without an id" } else { id };
@@ -123,9 +95,9 @@ impl Derivation<'_> {
         output.line(&output.paint(Look::Strong, &head))?;
         for line in self.lines {
             let place = one_line(&self.place(line.file, line.line));
-            let (mark, why) = match self.is_counted(line) {
-                true => ("+", self.rule()),
-                false => (" ", self.why_not(line)),
+            let (mark, why) = match self.record.is_counted_at(line) {
+                true => ("+", self.record.rule(self.lines.len())),
+                false => (" ", self.record.why_not(line)),
             };
             output.line(&format!("  {mark} {place}  {}  ({why})", numbers(&line.counts)))?;
         }
@@ -168,12 +140,19 @@ impl Derivation<'_> {
         let ledger = &self.figures.ledger;
         let record = self.record;
         let lines = self.lines.iter().fold(ArrayWriter::new(), |list, line| {
-            let counted = self.is_counted(line);
+            let counted = self.record.is_counted_at(line);
             let object = ObjectWriter::new()
                 .string("file", &ledger.files()[line.file as usize].path)
                 .number("line", line.line)
                 .boolean("counted", counted)
-                .string("rule", if counted { self.rule() } else { self.why_not(line) })
+                .string(
+                    "rule",
+                    if counted {
+                        self.record.rule(self.lines.len())
+                    } else {
+                        self.record.why_not(line)
+                    },
+                )
                 .number("output_tokens", u64::from(line.counts.output));
             list.json(&object.finish())
         });

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// What to type in a shell. A directory whose name could do something else there is
 /// left out.
-pub(crate) fn resume_command(client: &str, id: &str, directory: Option<&Path>) -> String {
+pub fn resume_command(client: &str, id: &str, directory: Option<&Path>) -> String {
     let resume = format!("{} --resume {id}", shell_word(client));
     let directory = directory.and_then(Path::to_str);
     match directory.filter(|directory| !directory.chars().any(char::is_control)) {

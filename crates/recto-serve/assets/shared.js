@@ -1,0 +1,54 @@
+// What all scripts of the pages use.
+
+export const $ = (selector, within = document) => within.querySelector(selector);
+export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+/** Makes an element with a class and a text. */
+export function make(name, className = "", text = "") {
+  const element = document.createElement(name);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  return element;
+}
+
+/** Markup that the server made, as nodes. */
+export async function fragment(address, signal) {
+  const answer = await fetch(address, { headers: { accept: "text/html" }, signal });
+  if (!answer.ok) throw new Error(`${answer.status} for ${address}`);
+  const template = document.createElement("template");
+  template.innerHTML = await answer.text();
+  return template.content;
+}
+
+/** A short message that goes away. */
+export function tell(text) {
+  $(".toast")?.remove();
+  const toast = make("div", "toast", text);
+  toast.role = "status";
+  document.body.append(toast);
+  setTimeout(() => toast.remove(), 2200);
+}
+
+/** Puts a text on the clipboard. */
+export async function copy(text, what = "Copied") {
+  try {
+    await navigator.clipboard.writeText(text);
+    tell(what);
+  } catch {
+    tell("The browser does not let pages copy");
+  }
+}
+
+/** Whether keys go into a field now. */
+export const isTyping = (event) =>
+  event.target.closest?.("input, textarea, select, [contenteditable]") !== null;
+
+/** The same words as on the server. */
+export function age(seconds) {
+  if (seconds < 60) return "now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
+  if (seconds < 1209600) return `${Math.floor(seconds / 86400)}d`;
+  if (seconds < 31536000) return `${Math.floor(seconds / 604800)}w`;
+  return `${Math.floor(seconds / 31536000)}y`;
+}

@@ -1,0 +1,170 @@
+//! A span of whole days, as a reader chooses it.
+
+use jiff::Span;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use crate::answer::Failure;
+use crate::parameters::Parameters;
+
+/// What was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// So many days, today included.
+    Days(u16),
+    /// Everything.
+    All,
+    /// From one day to another.
+    Custom,
+}
+
+impl Choice {
+    /// The choices of a reader who names no days.
+    pub(crate) const USUAL: [(&'static str, &'static str, Choice); 5] = [
+        ("7d", "7 days", Choice::Days(7)),
+        ("30d", "30 days", Choice::Days(30)),
+        ("90d", "90 days", Choice::Days(90)),
+        ("year", "Year", Choice::Days(365)),
+        ("all", "All", Choice::All),
+    ];
+
+    /// As it stands in an address.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        Choice::USUAL.iter().find(|(_, _, choice)| *choice == self).map(|(name, _, _)| *name)
+    }
+}
+
+/// A span of whole days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Period {
+    pub(crate) choice: Choice,
+    /// The first day; none if it has no beginning.
+    pub(crate) from: Option<Date>,
+    /// The last day; none if it has no end.
+    pub(crate) to: Option<Date>,
+}
+
+impl Period {
+    /// Takes `period`, `from` and `to`. Days win over a name.
+    pub(crate) fn take(
+        parameters: &mut Parameters,
+        usual: Choice,
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<Period, Failure> {
+        let (from, to) = (day(parameters, "from")?, day(parameters, "to")?);
+        let named = parameters.text("period");
+        if from.is_some() || to.is_some() {
+            if from.zip(to).is_some_and(|(from, to)| from > to) {
+                let message = "`from` is after `to`: a period ends on the day it begins, or later";
+                return Err(Failure::bad_request("bad-parameter", message));
+            }
+            return Ok(Period { choice: Choice::Custom, from, to });
+        }
+        let choice = match named.as_deref() {
+            None => usual,
+            Some(name) => {
+                let known = Choice::USUAL.iter().find(|(known, _, _)| *known == name);
+                known.map(|(_, _, choice)| *choice).ok_or_else(|| {
+                    Failure::bad_request("bad-parameter", "`period` is not known").with_hint(
+                        "it is one of 7d, 30d, 90d, year and all; `from` and `to` take days",
+                    )
+                })?
+            }
+        };
+        Ok(Period::of(choice, now.to_zoned(zone.clone()).date()))
+    }
+
+    fn of(choice: Choice, today: Date) -> Period {
+        match choice {
+            Choice::Days(days) => {
+                let back = Span::new().try_days(i64::from(days) - 1);
+                let from = back.and_then(|back| today.checked_sub(back)).unwrap_or(Date::MIN);
+                Period { choice, from: Some(from), to: Some(today) }
+            }
+            Choice::All | Choice::Custom => Period { choice, from: None, to: None },
+        }
+    }
+
+    /// When it begins.
+    pub(crate) fn since(&self, zone: &TimeZone) -> Option<Timestamp> {
+        midnight(self.from?, zone)
+    }
+
+    /// When it is over.
+    pub(crate) fn until(&self, zone: &TimeZone) -> Option<Timestamp> {
+        midnight(self.to?.tomorrow().ok()?, zone)
+    }
+
+    /// How many days it has, if it has two ends.
+    pub(crate) fn days(&self) -> Option<i64> {
+        let (from, to) = (self.from?, self.to?);
+        Some(i64::from(to.since(from).ok()?.get_days()) + 1)
+    }
+
+    /// The period of the same length before it.
+    pub(crate) fn before(&self) -> Option<Period> {
+        let days = Span::new().try_days(self.days()?).ok()?;
+        let (from, to) = (self.from?.checked_sub(days).ok()?, self.from?.yesterday().ok()?);
+        Some(Period { choice: Choice::Custom, from: Some(from), to: Some(to) })
+    }
+
+    /// In words.
+    pub(crate) fn text(&self) -> String {
+        match (self.from, self.to) {
+            (Some(from), Some(to)) if from == to => from.to_string(),
+            (Some(from), Some(to)) => format!("{from} to {to}"),
+            (Some(from), None) => format!("since {from}"),
+            (None, Some(to)) => format!("until {to}"),
+            (None, None) => "all time".to_owned(),
+        }
+    }
+}
+
+fn midnight(date: Date, zone: &TimeZone) -> Option<Timestamp> {
+    Some(date.to_zoned(zone.clone()).ok()?.timestamp())
+}
+
+fn day(parameters: &mut Parameters, name: &str) -> Result<Option<Date>, Failure> {
+    let Some(text) = parameters.text(name) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| {
+        Failure::bad_request("bad-parameter", format!("`{name}` is not a day"))
+            .with_hint("a day is written as 2026-11-16")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn period(query: &str) -> Result<Period, Failure> {
+        let mut parameters = Parameters::parse(query).unwrap();
+        let now = "2026-11-16T12:00:00Z".parse().unwrap();
+        Period::take(&mut parameters, Choice::Days(30), now, &TimeZone::UTC)
+    }
+
+    #[test]
+    fn periods_are_whole_days_and_have_one_before_them() {
+        let week = period("period=7d").unwrap();
+        assert_eq!(week.text(), "2026-11-10 to 2026-11-16");
+        assert_eq!(week.days(), Some(7));
+        assert_eq!(week.before().unwrap().text(), "2026-11-03 to 2026-11-09");
+        let until = week.until(&TimeZone::UTC).unwrap();
+        assert_eq!(until.to_string(), "2026-11-17T00:00:00Z");
+        assert_eq!(period("").unwrap().days(), Some(30));
+        let all = period("period=all").unwrap();
+        assert_eq!((all.since(&TimeZone::UTC), all.before()), (None, None));
+        let one = period("from=2026-11-02&to=2026-11-02&period=all").unwrap();
+        assert_eq!((one.days(), one.choice), (Some(1), Choice::Custom));
+        assert_eq!(period("from=2026-11-02&to=").unwrap().text(), "since 2026-11-02");
+    }
+
+    #[test]
+    fn what_is_no_period_is_refused() {
+        for bad in ["period=8d", "from=yesterday", "to=2026-02-30", "from=2026-11-02&to=2026-11-01"]
+        {
+            assert!(period(bad).is_err(), "{bad}");
+        }
+    }
+}

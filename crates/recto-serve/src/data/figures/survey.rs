@@ -1,0 +1,266 @@
+//! A look at every log of the home, made beside the requests and kept as long as
+//! the files are what they were.
+//!
+//! Health, tools and files of all sessions need every line of every log. That
+//! takes seconds, so it is done once, in a thread of its own, and pages show what
+//! there is so far. What is kept of a log are facts and a few short texts.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Condvar;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use rayon::prelude::*;
+use recto_session::BlockFact;
+use recto_session::Item;
+use recto_session::Session;
+use recto_session::ToolCall;
+use recto_session::call_about;
+use recto_session::health::Health;
+use recto_session::items;
+use recto_session::statistics::LogRole;
+use recto_session::statistics::LogStatistics;
+use recto_session::turn_places;
+use recto_session::turns;
+use recto_session::with_call;
+use recto_store::HomeLog;
+use recto_store::Inventory;
+use recto_store::Loaded;
+use recto_store::session_health;
+
+use crate::context::Context;
+
+/// How long a request waits for a survey before it shows what there is.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// How many calls that failed are kept of one log: the last ones.
+const MOST_FAILED: usize = 100;
+
+/// How much is kept of the texts of such a call, in bytes.
+const MOST_ABOUT: usize = 200;
+const MOST_ERROR: usize = 400;
+
+/// What was seen in one log.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    pub(crate) log: HomeLog,
+    /// The state of the session; none for subagents, and where nothing was said.
+    pub(crate) health: Option<Health>,
+    /// Lines that are no JSON object.
+    pub(crate) damaged: Vec<u64>,
+    pub(crate) lines: u64,
+    /// When its first line was written.
+    pub(crate) started: Option<Timestamp>,
+    pub(crate) statistics: Option<LogStatistics>,
+    /// Calls that failed, the last ones.
+    pub(crate) failed: Vec<FailedCall>,
+    /// Why it could not be read.
+    pub(crate) trouble: Option<String>,
+}
+
+/// A call of a tool that failed.
+#[derive(Debug, Clone)]
+pub(crate) struct FailedCall {
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    pub(crate) time: Option<Timestamp>,
+    pub(crate) turn: u32,
+    pub(crate) about: String,
+    pub(crate) error: String,
+}
+
+/// How far a survey is: logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Progress {
+    pub(crate) done: usize,
+    pub(crate) all: usize,
+}
+
+impl Progress {
+    pub(crate) fn is_over(self) -> bool {
+        self.done >= self.all
+    }
+}
+
+/// What was seen so far, in the order of the logs: newest first.
+#[derive(Debug)]
+pub(crate) struct Surveyed {
+    pub(crate) logs: Vec<Arc<Looked>>,
+    pub(crate) progress: Progress,
+    pub(crate) inventory: Arc<Inventory>,
+}
+
+/// What was seen, and whether somebody is looking.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    known: HashMap<PathBuf, Arc<Looked>>,
+    is_running: bool,
+}
+
+impl Survey {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_known(state: &State, log: &HomeLog) -> bool {
+        state.known.get(&log.path).is_some_and(|known| known.log.is_same(log))
+    }
+}
+
+/// Looks at what has changed since the last time, and waits for it a little.
+pub(crate) fn survey(context: &Context) -> Surveyed {
+    let inventory = context.inventory();
+    let logs = context.home.all_logs(&inventory);
+    let survey = &context.figures.survey;
+    let mut state = survey.lock();
+    if state.known.len() > logs.len() {
+        let there: std::collections::HashSet<&PathBuf> = logs.iter().map(|log| &log.path).collect();
+        state.known.retain(|path, _| there.contains(path));
+    }
+    let missing: Vec<HomeLog> =
+        logs.iter().filter(|log| !Survey::is_known(&state, log)).cloned().collect();
+    if !missing.is_empty() && !state.is_running {
+        state.is_running = true;
+        let (worker, inventory) = (context.clone(), Arc::clone(&inventory));
+        let begun = std::thread::Builder::new()
+            .name("survey".into())
+            .spawn(move || look_at_all(&worker, &inventory, missing));
+        state.is_running = begun.is_ok();
+    }
+    let until = Instant::now() + PATIENCE;
+    while state.is_running {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        let waited = survey.changed.wait_timeout(state, left);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+    // What was written since is shown as it was: a log that grows all the time
+    // must not be missing all the time.
+    let seen: Vec<Arc<Looked>> =
+        logs.iter().filter_map(|log| state.known.get(&log.path).cloned()).collect();
+    let progress = Progress { done: seen.len(), all: logs.len() };
+    drop(state);
+    Surveyed { logs: seen, progress, inventory }
+}
+
+/// Says that the survey is over, however it ends.
+struct Ended<'a>(&'a Context);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let survey = &self.0.figures.survey;
+        survey.lock().is_running = false;
+        survey.changed.notify_all();
+    }
+}
+
+fn look_at_all(context: &Context, inventory: &Inventory, mut logs: Vec<HomeLog>) {
+    let _ended = Ended(context);
+    // The largest first, so that no thread is left alone with it at the end.
+    logs.sort_by_key(|log| std::cmp::Reverse(log.bytes()));
+    logs.into_par_iter().with_max_len(1).for_each(|log| {
+        let looked = Arc::new(look_at(context, inventory, log));
+        let path = looked.log.path.clone();
+        context.figures.survey.lock().known.insert(path, looked);
+    });
+}
+
+fn look_at(context: &Context, inventory: &Inventory, log: HomeLog) -> Looked {
+    let mut looked = Looked {
+        health: None,
+        damaged: Vec::new(),
+        lines: 0,
+        started: None,
+        statistics: None,
+        failed: Vec::new(),
+        trouble: None,
+        log,
+    };
+    let loaded = match Loaded::read(&looked.log.path) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            looked.trouble = Some(error.to_string());
+            return looked;
+        }
+    };
+    let session = &loaded.session;
+    let turns = turns(session);
+    let is_agent = looked.log.agent.is_some();
+    if !is_agent {
+        let agents = || {
+            let path = &looked.log.path;
+            let file = inventory.sessions.iter().find(|file| file.path == *path);
+            file.map_or(Vec::new(), |file| context.home.agents_of(inventory, file))
+        };
+        looked.health = session_health(session, agents);
+    }
+    looked.lines = session.lines;
+    looked.damaged.clone_from(&session.damaged);
+    looked.started = session.nodes().iter().find_map(recto_session::Node::time);
+    let role = if is_agent { LogRole::Agent } else { LogRole::Session };
+    looked.statistics = Some(LogStatistics::of(session, &turns, role));
+    let places = turn_places(session, &turns);
+    let failed: Vec<&ToolCall> = session
+        .facts()
+        .calls
+        .iter()
+        .filter(|call| call.is_error && call.result.is_some())
+        .collect();
+    let last = failed.len().saturating_sub(MOST_FAILED);
+    for call in &failed[last..] {
+        let turn = call.call.or(call.result).and_then(|id| turns.get(places[id.index()]));
+        looked.failed.push(failed_call(&loaded, call, turn.map_or(0, |turn| turn.number)));
+    }
+    looked
+}
+
+fn failed_call(loaded: &Loaded, call: &ToolCall, turn: u32) -> FailedCall {
+    let session = &loaded.session;
+    let id = session.name(call.id);
+    let about = call.call.and_then(|line| {
+        loaded.with_entry(line, |entry| with_call(entry, id, call_about).unwrap_or_default())
+    });
+    let is_it = |item: &Item| matches!(item, Item::Result { id: known, .. } if known == id);
+    let error = call.result.and_then(|line| {
+        match loaded.with_entry(line, |entry| items(entry).into_iter().find(is_it)) {
+            Some(Some(Item::Result { text, .. })) => Some(text),
+            _ => None,
+        }
+    });
+    FailedCall {
+        id: id.to_owned(),
+        tool: call.name.map_or_else(|| "unknown".to_owned(), |name| session.name(name).to_owned()),
+        time: call.ended().or(call.called()),
+        turn,
+        about: cut(about.unwrap_or_default(), MOST_ABOUT),
+        error: cut(error.unwrap_or_default(), MOST_ERROR),
+    }
+}
+
+fn cut(text: String, most: usize) -> String {
+    let (text, was_cut) = crate::data::cut(&text, most);
+    if was_cut { text + "…" } else { text }
+}
+
+/// The call that a line with a result answers.
+pub(super) fn call_of(session: &Session, node: recto_session::NodeId) -> Option<&str> {
+    let call = session.node(node).blocks.iter().find_map(|block| match block {
+        BlockFact::ToolResult { id, .. } => Some(*id),
+        _ => None,
+    })?;
+    Some(session.name(call))
+}

@@ -1,0 +1,190 @@
+//! Bars, as SVG with sizes in percent.
+
+use maud::Markup;
+use maud::html;
+
+/// How many colours there are; the last one is that of all others.
+pub(crate) const COLOURS: usize = 8;
+
+/// The class of a part's colour.
+pub(crate) fn colour(at: usize) -> String {
+    format!("series-{}", at.min(COLOURS - 1) + 1)
+}
+
+/// A bar that stands, in parts from the bottom.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    /// What a reader sees when pointing at it.
+    pub(crate) title: String,
+    /// What stands below it, if there is room.
+    pub(crate) label: String,
+    /// Where it leads.
+    pub(crate) address: Option<String>,
+    /// Each with the number of its colour.
+    pub(crate) parts: Vec<(usize, u128)>,
+}
+
+/// A share of the height or width, with two digits.
+fn share(value: u128, of: u128) -> f64 {
+    if of == 0 { 0.0 } else { (value as f64 * 10_000.0 / of as f64).round() / 100.0 }
+}
+
+/// Columns side by side, with lines for the scale. `scale` names a value.
+pub(crate) fn columns(
+    name: &str,
+    columns: &[Column],
+    most_labels: usize,
+    scale: &dyn Fn(u128) -> String,
+) -> Markup {
+    let sum = |column: &Column| column.parts.iter().map(|(_, value)| value).sum::<u128>();
+    let largest = columns.iter().map(sum).max().unwrap_or(0);
+    let top = nice(largest);
+    let width = 100.0 / columns.len().max(1) as f64;
+    let every = columns.len().div_ceil(most_labels.max(1)).max(1);
+    html! {
+        div.chart {
+            div.scale aria-hidden="true" {
+                span { (scale(top)) }
+                span { (scale(top / 2)) }
+                span { "0" }
+            }
+            svg.plot role="img" aria-label=(name) {
+                @for y in ["0.5", "50%", "99.7%"] { line.grid x1="0" x2="100%" y1=(y) y2=(y) {} }
+                @for (at, column) in columns.iter().enumerate() {
+                    @let x = at as f64 * width;
+                    @if let Some(address) = &column.address {
+                        a href=(address) tabindex="-1" { (one_column(column, x, width, top)) }
+                    } @else {
+                        (one_column(column, x, width, top))
+                    }
+                }
+            }
+            div.below aria-hidden="true" {
+                @for column in columns.iter().step_by(every) { span { (column.label) } }
+            }
+        }
+    }
+}
+
+fn one_column(column: &Column, x: f64, width: f64, top: u128) -> Markup {
+    let gap = width * 0.14;
+    let mut drawn = Vec::new();
+    let mut height = 0.0;
+    for (colour_at, value) in &column.parts {
+        let part = share(*value, top);
+        if part > 0.0 {
+            height += part;
+            drawn.push((colour(*colour_at), 100.0 - height, part));
+        }
+    }
+    html! {
+        g.column {
+            title { (column.title) }
+            rect.reach x=(percent(x)) y="0" width=(percent(width)) height="100%" {}
+            @for (class, y, part) in drawn {
+                rect class=(class) x=(percent(x + gap)) y=(percent(y))
+                    width=(percent(width - 2.0 * gap)) height=(percent(part)) {}
+            }
+        }
+    }
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.2}%")
+}
+
+/// The next number with one or two digits that say something.
+fn nice(largest: u128) -> u128 {
+    let mut unit = 1u128;
+    while unit.saturating_mul(10) < largest {
+        unit = unit.saturating_mul(10);
+    }
+    let steps = [1u128, 2, 4, 5, 8, 10];
+    steps
+        .into_iter()
+        .map(|step| step.saturating_mul(unit))
+        .find(|top| *top >= largest)
+        .unwrap_or(largest)
+}
+
+/// A bar that lies, for a cell of a table.
+pub(crate) fn cell_bar(value: u128, largest: u128, colour_at: usize) -> Markup {
+    // What is there is seen, however small it is.
+    let length = if value > 0 { share(value, largest).max(0.5) } else { 0.0 };
+    html! {
+        svg.cell-bar aria-hidden="true" {
+            rect.track width="100%" height="100%" rx="2" {}
+            rect class=(colour(colour_at)) width=(percent(length)) height="100%" rx="2" {}
+        }
+    }
+}
+
+/// One bar in parts from the left, each with a number of its colour.
+pub(crate) fn shares(name: &str, parts: &[(usize, u128)]) -> Markup {
+    let all: u128 = parts.iter().map(|(_, value)| value).sum();
+    let mut at = 0.0;
+    let mut drawn = Vec::new();
+    for (colour_at, value) in parts {
+        let width = share(*value, all);
+        drawn.push((colour(*colour_at), at, width));
+        at += width;
+    }
+    html! {
+        svg.shares role="img" aria-label=(name) {
+            @for (class, x, width) in drawn {
+                rect class=(class) x=(percent(x)) y="0" width=(percent(width)) height="100%" {}
+            }
+        }
+    }
+}
+
+/// What colours mean.
+pub(crate) fn legend(names: &[String]) -> Markup {
+    html! {
+        ul.legend {
+            @for (at, name) in names.iter().enumerate() {
+                li { span class=(format!("swatch {}", colour(at))) aria-hidden="true" {} bdi { (name) } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_on_each_other_and_are_as_high_as_their_values() {
+        let column = Column {
+            title: "<b>day</b>".into(),
+            label: "1".into(),
+            address: Some("/x?a=1&b=\"2\"".into()),
+            parts: vec![(0, 30), (1, 10), (2, 0)],
+        };
+        let drawn = columns("cost", &[column], 4, &|value| value.to_string()).into_string();
+        assert!(
+            drawn.contains(
+                r#"class="series-1" x="14.00%" y="25.00%" width="72.00%" height="75.00%""#
+            ),
+            "{drawn}"
+        );
+        assert!(
+            drawn.contains(
+                r#"class="series-2" x="14.00%" y="0.00%" width="72.00%" height="25.00%""#
+            ),
+            "{drawn}"
+        );
+        assert!(!drawn.contains("series-3") && !drawn.contains("<b>"), "{drawn}");
+        assert!(
+            drawn.contains("&lt;b&gt;day") && drawn.contains("&amp;b=&quot;2&quot;"),
+            "{drawn}"
+        );
+        assert!(!drawn.contains("style="), "{drawn}");
+    }
+
+    #[test]
+    fn the_scale_ends_at_a_round_number() {
+        let tops = [0, 1, 3, 17, 41, 99, 101, 4_500].map(nice);
+        assert_eq!(tops, [1, 1, 4, 20, 50, 100, 200, 5_000]);
+    }
+}

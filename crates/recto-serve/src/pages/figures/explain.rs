@@ -1,0 +1,158 @@
+//! Where amounts are from: file and line, record, rule, row of prices, amount.
+
+use axum::extract::State;
+use jiff::tz::TimeZone;
+use maud::Markup;
+use maud::html;
+use recto_session::usage::Unpriced;
+
+use super::ROWS;
+use super::paging;
+use super::session_link;
+use super::text::count;
+use super::text::one_line;
+use super::text::plural;
+use super::usage;
+use crate::answer::Failure;
+use crate::answer::Page;
+use crate::context::Context;
+use crate::data::figures::Explained;
+use crate::data::figures::Explanation;
+use crate::data::figures::UsageQuestion;
+use crate::data::figures::explain as read;
+use crate::pages::layout::Nav;
+use crate::pages::layout::page;
+use crate::parameters::Parameters;
+
+pub(crate) async fn explain(
+    State(context): State<Context>,
+    mut parameters: Parameters,
+) -> Result<Page, Failure> {
+    let question = usage::question(&context, &mut parameters)?;
+    let number = page_number(&mut parameters)?;
+    parameters.finish()?;
+    let asked = question.clone();
+    let from = (number - 1) * ROWS;
+    let found = context.work(move |context| Ok(read(context, &asked, from, ROWS))).await?;
+    Ok(page("Cost explained", Nav::Usage, &body(&question, &found, number, &context.zone)))
+}
+
+/// Takes the number of a page of a list, from 1.
+pub(crate) fn page_number(parameters: &mut Parameters) -> Result<usize, Failure> {
+    let number = parameters.value::<usize>("page")?.unwrap_or(1);
+    if number == 0 || number > 1_000_000 {
+        return Err(Failure::bad_request("bad-parameter", "`page` counts from 1"));
+    }
+    Ok(number)
+}
+
+pub(crate) fn body(
+    question: &UsageQuestion,
+    found: &Explanation,
+    number: usize,
+    zone: &TimeZone,
+) -> Markup {
+    let link = usage::link("/usage/explain", question).without(&["by", "show"]);
+    let total = &found.total;
+    let exact = match total.cost() {
+        Some(cost) => format!("${cost}"),
+        None => format!("${} and what has no price", total.known_cost),
+    };
+    html! {
+        header.page-head {
+            h1 { "Cost explained" }
+            a.button href=(link.at("/usage")) { "← Usage" }
+            p {
+                (question.period.text())
+                @for (name, value) in [("project", &question.project), ("model", &question.model), ("session", &question.session)] {
+                    @if let Some(value) = value { " · " (name) " " bdi { (one_line(value)) } }
+                }
+            }
+        }
+        div.panel {
+            div.panel-body {
+                p.big { strong.number { (exact) } span.muted { " for " (plural(total.messages, "message")) } }
+                p.muted {
+                    "Each message below has its lines in the logs, the rule by which one of them counts, the row of prices, and the amount. "
+                    code { "recto usage --explain" } " prints the same."
+                }
+            }
+        }
+        @if found.messages.is_empty() {
+            div.panel { (super::empty("No messages", "Nothing counts in this period with these filters, or the list has fewer pages.")) }
+        }
+        @for message in &found.messages { (one(message, zone)) }
+        (paging(&link, number, usize::try_from(total.messages).unwrap_or(usize::MAX), "messages"))
+    }
+}
+
+fn one(message: &Explained, zone: &TimeZone) -> Markup {
+    let time = message.time.map_or_else(
+        || "at an unknown time".to_owned(),
+        |time| zone.to_datetime(time).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+    );
+    html! {
+        article.panel.explained {
+            div.panel-head {
+                h2.mono { bdi { (message.id.as_deref().map_or_else(|| "message without an id".to_owned(), one_line)) } }
+                span.faint.number { (time) }
+                span.tag { (message.model.as_deref().map_or_else(|| "unknown model".to_owned(), one_line)) }
+                @if let Some(agent) = &message.agent { span.tag.violet { "agent " (one_line(agent)) } }
+                (session_link(message.session.as_deref(), message.agent.as_deref(), 0, None))
+            }
+            div.panel-body {
+                div.table-scroll {
+                    table.table.plain {
+                        thead { tr { th { "Line" } th.number { "Input" } th.number { "Output" } th.number { "Cache write" } th.number { "Cache read" } th { "Rule" } } }
+                        tbody {
+                            @for line in &message.lines {
+                                @let counts = &line.counts;
+                                tr.counted[line.is_counted].uncounted[!line.is_counted] {
+                                    td.mono { bdi { (one_line(&line.place)) } }
+                                    td.number { (count(counts.input.into())) }
+                                    td.number { (count(counts.output.into())) }
+                                    td.number { (count(counts.writes())) }
+                                    td.number { (count(counts.cache_read.into())) }
+                                    td { @if line.is_counted { span.tag.good { "counts" } " " } (line.rule) }
+                                }
+                            }
+                        }
+                    }
+                }
+                (amount(message))
+            }
+        }
+    }
+}
+
+fn amount(message: &Explained) -> Markup {
+    match &message.amount {
+        Err(Unpriced::Model) => {
+            html! { p.warn { "No row of prices names this model: the cost is unknown." } }
+        }
+        Err(Unpriced::Way) => {
+            html! { p.warn { "It was sent in a way that has no price: the cost is unknown." } }
+        }
+        Ok(priced) => html! {
+            table.table.plain.sum {
+                caption {
+                    "Price: " strong { (one_line(&priced.row)) } @if priced.is_long { ", long context" }
+                    span.faint { " (" (one_line(&priced.source)) ")" }
+                }
+                tbody {
+                    @for (name, number, price, sum) in &priced.parts {
+                        tr {
+                            th scope="row" { (name) }
+                            td.number { (count(*number)) " × $" (price) }
+                            td.number { "= $" (sum) }
+                        }
+                    }
+                    @if priced.factor != 1000 {
+                        tr { th scope="row" { "tokens" } td.number { "× " (priced.factor / 1000) "." (format!("{:03}", priced.factor % 1000)) } td {} }
+                    }
+                    tr.total { th scope="row" { "amount" } td {} td.number { "$" (priced.total) } }
+                }
+            }
+        },
+    }
+}

@@ -1,0 +1,161 @@
+//! The files that were changed most.
+
+use axum::extract::State;
+use maud::Markup;
+use maud::html;
+use recto_session::statistics::FileStatistics;
+
+use super::ROWS;
+use super::bars::cell_bar;
+use super::empty;
+use super::explain::page_number;
+use super::link::Link;
+use super::paging;
+use super::period_choice;
+use super::progress;
+use super::text::count;
+use super::text::one_line;
+use super::text::plural;
+use super::tools::card;
+use super::tools::period_link;
+use crate::answer::Failure;
+use crate::answer::Page;
+use crate::context::Context;
+use crate::data::figures::Choice;
+use crate::data::figures::Period;
+use crate::data::figures::Progress;
+use crate::data::figures::survey;
+use crate::data::figures::totals;
+use crate::pages::layout::Nav;
+use crate::pages::layout::page;
+use crate::parameters::Parameters;
+
+/// What is asked.
+struct Asked {
+    period: Period,
+    /// A part of the path.
+    part: Option<String>,
+    page: usize,
+}
+
+pub(crate) async fn files(
+    State(context): State<Context>,
+    mut parameters: Parameters,
+) -> Result<Page, Failure> {
+    let period = Period::take(&mut parameters, Choice::All, context.now(), &context.zone)?;
+    let (part, page_at) = (parameters.text("q"), page_number(&mut parameters)?);
+    parameters.finish()?;
+    let span = (period.since(&context.zone), period.until(&context.zone));
+    let (files, progress) = context
+        .work(move |context| {
+            let surveyed = survey(context);
+            Ok((totals(context, &surveyed, span, None).statistics.files, surveyed.progress))
+        })
+        .await?;
+    let asked = Asked { period, part, page: page_at };
+    Ok(page("Files", Nav::Files, &body(&asked, &files, progress)))
+}
+
+fn body(asked: &Asked, files: &[FileStatistics], at: Progress) -> Markup {
+    let part = asked.part.as_deref().map(str::to_lowercase);
+    let fits = |file: &&FileStatistics| {
+        part.as_deref().is_none_or(|part| file.path.to_lowercase().contains(part))
+    };
+    let shown: Vec<&FileStatistics> = files.iter().filter(fits).collect();
+    let sum = |of: fn(&FileStatistics) -> u64| shown.iter().map(|file| of(file)).sum::<u64>();
+    let most = shown.first().map_or(0, |file| file.edits);
+    let link = period_link("/files", &asked.period).with_some("q", asked.part.as_deref());
+    let hidden = link.without(&["q"]);
+    html! {
+        header.page-head {
+            h1 { "Files" }
+            (period_choice(&asked.period, &link))
+            p { "Files that the file tools changed, in sessions written in the period. What a shell command did is not seen." }
+        }
+        (progress(at))
+        form.filters.figure-filters method="get" action="/files" {
+            @for (name, value) in hidden.pairs() { input type="hidden" name=(name) value=(value); }
+            label.unseen for="part" { "A part of the path" }
+            input #part .field type="search" name="q" value=[asked.part.as_deref()] placeholder="A part of the path" autocomplete="off" spellcheck="false";
+            button.button type="submit" { "Filter" }
+            @if asked.part.is_some() { a.button.quiet href=(hidden) { "Clear" } }
+        }
+        @if shown.is_empty() {
+            div.panel { (empty("No files", "No session of this period changed a file with this in its path.")) }
+        } @else {
+            div.cards {
+                (card("Files", &count(shown.len() as u64), "changed at least once"))
+                (card("Edits", &count(sum(|file| file.edits)), ""))
+                (card("Lines added", &count(sum(|file| file.added)), ""))
+                (card("Lines removed", &count(sum(|file| file.removed)), ""))
+            }
+            section.panel aria-label="Files by edits" {
+                div.table-scroll {
+                    table.table {
+                        thead { tr { th { "File" } th.number { "Edits" } th.number { "Lines" } th.number.hide-narrow { "Logs" } } }
+                        tbody {
+                            @for file in shown.iter().skip((asked.page - 1) * ROWS).take(ROWS) {
+                                tr {
+                                    td.wide {
+                                        (file_link(&file.path))
+                                        (cell_bar(file.edits.into(), most.into(), 0))
+                                    }
+                                    td.number { (count(file.edits)) }
+                                    td.number { (lines(file.added, file.removed)) }
+                                    td.number.hide-narrow title=(plural(file.logs, "log")) { (count(file.logs)) }
+                                }
+                            }
+                        }
+                    }
+                }
+                div.panel-foot { (paging(&link, asked.page, shown.len(), "files")) }
+            }
+        }
+    }
+}
+
+/// A file, by its name first: the end of a path says most.
+pub(super) fn file_link(path: &str) -> Markup {
+    let line = one_line(path);
+    let (folder, name) = line.rsplit_once(['/', '\\']).unwrap_or(("", &line));
+    html! {
+        div.cut title=(line) {
+            a href=(Link::new("/file").with("path", path)) { bdi { (name) } }
+            span.faint { " " bdi { (folder) } }
+        }
+    }
+}
+
+/// Lines added and removed.
+pub(super) fn lines(added: u64, removed: u64) -> Markup {
+    html! { span.good { "+" (count(added)) } " " span.bad { "−" (count(removed)) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_lead_to_their_own_page_and_stay_text() {
+        let file = FileStatistics {
+            path: "/home/dev/<app>/\"a\" & b.rs".into(),
+            edits: 3,
+            added: 10,
+            removed: 2,
+            logs: 1,
+        };
+        let asked = Asked {
+            period: Period { choice: Choice::All, from: None, to: None },
+            part: None,
+            page: 1,
+        };
+        let shown = body(&asked, &[file], Progress::default()).into_string();
+        assert!(
+            shown.contains("/file?path=%2Fhome%2Fdev%2F%3Capp%3E%2F%22a%22+%26+b.rs"),
+            "{shown}"
+        );
+        assert!(!shown.contains("<app>") && !shown.contains("style="), "{shown}");
+        let none = Asked { part: Some("zzz".into()), ..asked };
+        assert!(body(&none, &[], Progress::default()).into_string().contains("No files"));
+    }
+}

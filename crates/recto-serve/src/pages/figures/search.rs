@@ -1,0 +1,372 @@
+//! Words in all sessions, found by the index.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Response;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use jiff::tz::TimeZone;
+use maud::Markup;
+use maud::html;
+use recto_store::Filter;
+
+use super::ROWS;
+use super::empty;
+use super::explain::page_number;
+use super::link::Link;
+use super::paging;
+use super::session_address;
+use super::session_link;
+use super::text::clock;
+use super::text::count;
+use super::text::one_line;
+use super::text::path_end;
+use super::text::percent;
+use super::text::plural;
+use crate::answer::Failure;
+use crate::answer::Page;
+use crate::context::Context;
+use crate::data;
+use crate::data::HitView;
+use crate::data::SearchAnswer;
+use crate::data::SearchQuery;
+use crate::data::figures::IndexState;
+use crate::data::figures::index_state;
+use crate::data::typed_time;
+use crate::pages::layout::Nav;
+use crate::pages::layout::page;
+use crate::pages::text::shown;
+use crate::parameters::Parameters;
+
+/// How many pages of hits there are at most.
+const MOST_PAGES: usize = 40;
+
+/// What was typed.
+#[derive(Debug, Clone, Default)]
+struct Typed {
+    text: Option<String>,
+    project: Option<String>,
+    model: Option<String>,
+    branch: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    by_rank: bool,
+    page: usize,
+}
+
+impl Typed {
+    fn take(parameters: &mut Parameters) -> Result<Typed, Failure> {
+        let by_rank = match parameters.text("sort").as_deref() {
+            None | Some("newest") => false,
+            Some("best") => true,
+            Some(_) => {
+                let message = "`sort` is `newest` or `best`";
+                return Err(Failure::bad_request("bad-parameter", message));
+            }
+        };
+        Ok(Typed {
+            text: parameters.text("q").filter(|text| !text.trim().is_empty()),
+            project: parameters.text("project"),
+            model: parameters.text("model"),
+            branch: parameters.text("branch"),
+            since: parameters.text("since"),
+            until: parameters.text("until"),
+            by_rank,
+            page: page_number(parameters)?.min(MOST_PAGES),
+        })
+    }
+
+    fn link(&self) -> Link {
+        Link::new("/search")
+            .with_some("q", self.text.as_deref())
+            .with_some("project", self.project.as_deref())
+            .with_some("model", self.model.as_deref())
+            .with_some("branch", self.branch.as_deref())
+            .with_some("since", self.since.as_deref())
+            .with_some("until", self.until.as_deref())
+            .with_some("sort", self.by_rank.then_some("best"))
+    }
+
+    fn filter(&self, context: &Context) -> Result<Filter, Failure> {
+        let when = |text: &Option<String>| {
+            text.as_deref().map(|text| typed_time(context, text)).transpose()
+        };
+        Ok(Filter {
+            project: self.project.clone(),
+            since: when(&self.since)?,
+            until: when(&self.until)?,
+            model: self.model.clone(),
+            branch: self.branch.clone(),
+        })
+    }
+
+    fn has_filters(&self) -> bool {
+        [&self.project, &self.model, &self.branch, &self.since, &self.until]
+            .iter()
+            .any(|one| one.is_some())
+    }
+}
+
+/// What there is to show.
+enum Found {
+    /// Nothing was asked yet.
+    Nothing,
+    Answer(SearchAnswer, IndexState),
+    /// The index is not far enough to answer from.
+    Building(u64, u64),
+    /// What was typed cannot be understood.
+    Refused(Failure),
+}
+
+pub(crate) async fn search(
+    State(context): State<Context>,
+    mut parameters: Parameters,
+) -> Result<Response<Body>, Failure> {
+    let typed = Typed::take(&mut parameters)?;
+    parameters.finish()?;
+    let asked = typed.clone();
+    let found = context.work(move |context| Ok(find(context, &asked))).await?;
+    let status = match &found {
+        Found::Refused(failure) => failure.status,
+        _ => StatusCode::OK,
+    };
+    let title = typed.text.as_deref().map_or_else(|| "Search".to_owned(), one_line);
+    let Page(markup) = page(&title, Nav::Search, &body(&typed, &found, &context.zone));
+    let mut response = Page(markup).into_response();
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+fn find(context: &Context, typed: &Typed) -> Found {
+    let Some(text) = typed.text.clone() else { return Found::Nothing };
+    let answer = || -> Result<Found, Failure> {
+        let filter = typed.filter(context)?;
+        let state = index_state(context)?;
+        if let IndexState::Building(done, all) = state
+            && done == 0
+        {
+            return Ok(Found::Building(done, all));
+        }
+        let limit = typed.page * ROWS;
+        let wanted = SearchQuery { text, filter, by_rank: typed.by_rank, limit };
+        let mut answer = data::search(context, &wanted)?;
+        let before = ((typed.page - 1) * ROWS).min(answer.hits.len());
+        answer.hits.drain(..before);
+        Ok(Found::Answer(answer, state))
+    };
+    answer().unwrap_or_else(Found::Refused)
+}
+
+fn body(typed: &Typed, found: &Found, zone: &TimeZone) -> Markup {
+    html! {
+        header.page-head { h1 { "Search" } }
+        (form(typed))
+        @match found {
+            Found::Nothing => (help(true)),
+            Found::Refused(failure) => {
+                div.notice.bad role="alert" {
+                    div { strong { (failure.message) } @if let Some(hint) = &failure.hint { p { (hint) } } }
+                }
+                (help(true))
+            }
+            Found::Building(done, all) => (building(*done, *all)),
+            Found::Answer(answer, state) => {
+                @if let IndexState::Building(done, all) = state { (building(*done, *all)) }
+                (answer_markup(typed, answer, zone))
+                (help(false))
+            }
+        }
+    }
+}
+
+fn form(typed: &Typed) -> Markup {
+    let filters = [
+        ("project", "Project", "a path, or a part of one", &typed.project),
+        ("model", "Model", "a part of its name", &typed.model),
+        ("branch", "Branch", "git branch", &typed.branch),
+        ("since", "Since", "7d, 2026-11-01", &typed.since),
+        ("until", "Before", "2026-11-16", &typed.until),
+    ];
+    html! {
+        form.search-form role="search" method="get" action="/search" {
+            div.search-line {
+                label.unseen for="q" { "What to look for" }
+                input #q .field.search-field type="search" name="q" value=[typed.text.as_deref()] placeholder="Words, \"a phrase\", tool:Bash, is:error, after:7d"
+                    autocomplete="off" spellcheck="false" autofocus[typed.text.is_none()];
+                label.unseen for="sort" { "Order" }
+                select #sort .field name="sort" {
+                    option value="newest" selected[!typed.by_rank] { "Newest first" }
+                    option value="best" selected[typed.by_rank] { "Best first" }
+                }
+                button.button.primary type="submit" { "Search" }
+            }
+            details.search-filters open[typed.has_filters()] {
+                summary { "Filters" }
+                div.filters {
+                    @for (name, label, hint, value) in filters {
+                        label.labelled { span { (label) } input.field type="text" name=(name) value=[value.as_deref()] placeholder=(hint) autocomplete="off"; }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn building(done: u64, all: u64) -> Markup {
+    let share = if all == 0 { 0.0 } else { done as f64 * 100.0 / all as f64 };
+    html! {
+        meta http-equiv="refresh" content="2";
+        div.notice role="status" {
+            progress max=(all.max(1)) value=(done) {}
+            span { "The index is being made: " (percent(share)) ". What is not in it yet is not found; this page comes again by itself." }
+        }
+    }
+}
+
+fn answer_markup(typed: &Typed, answer: &SearchAnswer, zone: &TimeZone) -> Markup {
+    let groups = groups(&answer.hits);
+    let total = answer.total.min(MOST_PAGES * ROWS);
+    html! {
+        @for remark in &answer.remarks { div.notice.warn { (one_line(remark)) } }
+        @if answer.total == 0 {
+            div.panel { (empty("Nothing was found", "All words must stand in one text. Try fewer words, the beginning of one (pars*), or no filters.")) }
+        } @else {
+            p.muted.found-count role="status" { (plural(answer.total as u64, "place")) " in " (plural(answer.logs as u64, "log")) }
+            @for (first, hits) in &groups {
+                section.panel.found {
+                    div.panel-head {
+                        h2.cut { (session_link(first.session.as_deref(), None, 0, first.title.as_deref())) }
+                        @if let Some(cwd) = &first.cwd { span.faint.cut title=(one_line(cwd)) { bdi { (path_end(&one_line(cwd), 2)) } } }
+                        span.faint.number { (count(hits.len() as u64)) }
+                    }
+                    ol.hits { @for hit in hits { (hit_markup(hit, zone)) } }
+                }
+            }
+            (paging(&typed.link(), typed.page, total, "places"))
+            @if answer.total > total { p.faint { "Only the first " (count(total as u64)) " are listed; more words find fewer." } }
+        }
+    }
+}
+
+/// Hits by session, in the order of the first of each.
+fn groups(hits: &[HitView]) -> Vec<(&HitView, Vec<&HitView>)> {
+    let mut groups: Vec<(&HitView, Vec<&HitView>)> = Vec::new();
+    for hit in hits {
+        let known = groups.iter_mut().find(|(first, _)| {
+            first.session == hit.session && (hit.session.is_some() || first.agent == hit.agent)
+        });
+        match known {
+            Some((_, of_it)) => of_it.push(hit),
+            None => groups.push((hit, vec![hit])),
+        }
+    }
+    groups
+}
+
+fn hit_markup(hit: &HitView, zone: &TimeZone) -> Markup {
+    let kind = match (&hit.tool, hit.role) {
+        (Some(tool), "tool-result") => format!("{} result", one_line(tool)),
+        (Some(tool), _) => one_line(tool),
+        (None, role) => role.to_owned(),
+    };
+    let address =
+        hit.session.as_deref().map(|id| session_address(id, hit.agent.as_deref(), hit.turn));
+    let head = html! {
+        span class=(if hit.error { "tag bad" } else { "tag" }) { (kind) @if hit.error { ", failed" } }
+        @if hit.turn > 0 { span.faint.number { "turn " (hit.turn) } }
+        @if let Some(agent) = &hit.agent { span.tag.violet { "agent " (one_line(agent)) } }
+        @if let Some(time) = hit.time { time.faint datetime=(time.0) { (clock(time.0, zone)) } }
+    };
+    let text = html! {
+        p.snippet { bdi {
+            @for part in &hit.parts {
+                @if part.mark { mark { (shown(&part.text)) } } @else { (shown(&part.text)) }
+            }
+        } }
+    };
+    html! {
+        li {
+            @match address {
+                Some(address) => a.hit href=(address) { div.hit-head { (head) } (text) },
+                None => div.hit { div.hit-head { (head) } (text) },
+            }
+        }
+    }
+}
+
+fn help(is_open: bool) -> Markup {
+    let rows = [
+        ("borrow checker", "all words, in one text"),
+        ("\"connection refused\"", "words that follow each other"),
+        ("pars*", "the beginning of a word"),
+        ("parse_line OR parseLine", "one of them; names of code are also found by their parts"),
+        ("error -test", "without a word"),
+        ("tool:Bash", "calls of a tool and their results"),
+        (
+            "role:user",
+            "what was typed; also assistant, thinking, tool-input, tool-result, summary, title, plan",
+        ),
+        ("file:src/main.rs", "calls about a file"),
+        ("is:error", "calls that failed"),
+        ("model:opus  branch:main", "lines of a model or a branch"),
+        ("project:app", "sessions of a project; -project:app those of others"),
+        ("after:7d  before:2026-11-01", "lines of a time"),
+    ];
+    html! {
+        details.panel.search-help open[is_open] {
+            summary.panel-head { h2 { "What can be typed" } }
+            div.table-scroll {
+                table.table {
+                    tbody {
+                        @for (query, what) in rows {
+                            tr { td.nowrap { a href=(Link::new("/search").with("q", query)) { code { (query) } } } td.wide-text { (what) } }
+                        }
+                    }
+                }
+            }
+            p.panel-foot { "Case and accents do not count. Of long results the first 64 KB are found. " code { "recto find" } " takes the same." }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Part;
+
+    fn hit(session: &str, text: &str) -> HitView {
+        HitView {
+            session: Some(session.into()),
+            agent: None,
+            project: "-app".into(),
+            cwd: Some("/home/dev/<app>".into()),
+            title: Some("<img src=x onerror=alert(1)>".into()),
+            turn: 3,
+            line: 9,
+            uuid: None,
+            role: "user",
+            tool: None,
+            error: false,
+            time: None,
+            parts: vec![
+                Part { text: "before ".into(), mark: false },
+                Part { text: text.into(), mark: true },
+            ],
+        }
+    }
+
+    #[test]
+    fn hits_are_grouped_by_session_and_stay_text() {
+        let hits = vec![hit("a", "<b>x</b>"), hit("b", "y"), hit("a", "z")];
+        assert_eq!(groups(&hits).iter().map(|(_, of_it)| of_it.len()).collect::<Vec<_>>(), [2, 1]);
+        let answer = SearchAnswer { total: 3, logs: 2, hits, remarks: vec!["note: <i>".into()] };
+        let typed = Typed { text: Some("\"><script>".into()), page: 1, ..Typed::default() };
+        let found = Found::Answer(answer, IndexState::Ready);
+        let shown = body(&typed, &found, &TimeZone::UTC).into_string();
+        assert!(shown.contains("<mark>&lt;b&gt;x&lt;/b&gt;</mark>"), "{shown}");
+        assert!(shown.contains("/session/a?from=3#turn-3"), "{shown}");
+        for bad in ["<script", "<img", "<b>x", "<i>", "style="] {
+            assert!(!shown.contains(bad), "{bad}: {shown}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Figures as people read them.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use recto_session::usage::Money;
+use recto_session::usage::Total;
+
+pub(crate) use crate::pages::format::count;
+pub(crate) use crate::pages::format::duration;
+pub(crate) use crate::pages::format::short;
+
+/// How much of a text stands in one line, in bytes.
+const MOST: usize = 400;
+
+/// `1 session`, `2 sessions`.
+pub(crate) fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// Dollars: cents, or more digits where cents say nothing.
+pub(crate) fn dollars(amount: Money) -> String {
+    const CENT: u128 = Money::PER_DOLLAR / 100;
+    match amount.pico() {
+        0 => "$0.00".to_owned(),
+        1..CENT => format!("${}", amount.rounded(4)),
+        _ => {
+            let text = amount.rounded(2);
+            let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));
+            format!("${}.{cents}", count(whole.parse().unwrap_or(u64::MAX)))
+        }
+    }
+}
+
+/// The cost of a sum; what has no price is not passed over.
+pub(crate) fn cost(total: &Total) -> String {
+    match total.cost() {
+        Some(cost) => dollars(cost),
+        None if total.known_cost.pico() > 0 => format!("> {}", dollars(total.known_cost)),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// How much of what was sent came from the cache, in percent.
+pub(crate) fn cache_hit(total: &Total) -> Option<f64> {
+    let sent = total.input + total.cache_read + total.writes();
+    (sent > 0).then(|| total.cache_read as f64 * 100.0 / sent as f64)
+}
+
+/// Percent with one digit; what is not whole is never 100.
+pub(crate) fn percent(percent: f64) -> String {
+    if percent >= 100.0 {
+        "100 %".into()
+    } else {
+        format!("{:.1} %", (percent * 10.0).floor() / 10.0)
+    }
+}
+
+/// A time here, to the minute.
+pub(crate) fn clock(time: Timestamp, zone: &TimeZone) -> String {
+    zone.to_datetime(time).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// A text in one line, without characters that change how others are shown.
+pub(crate) fn one_line(text: &str) -> String {
+    crate::pages::text::one_line(text, MOST)
+}
+
+/// The last parts of a path, which tell most.
+pub(crate) fn path_end(path: &str, parts: usize) -> String {
+    let all: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+    if all.len() <= parts {
+        return path.to_owned();
+    }
+    format!("…/{}", all[all.len() - parts..].join("/"))
+}
+
+/// How something changed, in words and as a class: `up`, `down` or nothing.
+pub(crate) fn change(now: u128, before: u128) -> (String, &'static str) {
+    if now == before {
+        return ("no change".to_owned(), "");
+    }
+    if before == 0 {
+        return ("none before".to_owned(), "");
+    }
+    let percent = (now as f64 - before as f64) * 100.0 / before as f64;
+    let sign = if percent < 0.0 { "−" } else { "+" };
+    let class = if percent < 0.0 { "down" } else { "up" };
+    let size = percent.abs();
+    let text = match size {
+        1000.0.. => format!("×{:.0}", now as f64 / before as f64),
+        10.0.. => format!("{sign}{size:.0} %"),
+        _ => format!("{sign}{size:.1} %"),
+    };
+    (text, class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short_and_never_say_less_than_is_known() {
+        let money = |text| dollars(Money::parse(text).unwrap());
+        assert_eq!(
+            [money("0"), money("0.00123"), money("1234.5")],
+            ["$0.00", "$0.0012", "$1,234.50"]
+        );
+        let mut total = Total { unpriced: 1, ..Total::default() };
+        assert_eq!(cost(&total), "unknown");
+        total.known_cost = Money::parse("2").unwrap();
+        assert_eq!(cost(&total), "> $2.00");
+        assert_eq!([percent(100.0), percent(99.99)], ["100 %", "99.9 %"]);
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_a_direction() {
+        assert_eq!(change(150, 100), ("+50 %".into(), "up"));
+        assert_eq!(change(95, 100), ("−5.0 %".into(), "down"));
+        assert_eq!(change(5, 0), ("none before".into(), ""));
+        assert_eq!(change(0, 0), ("no change".into(), ""));
+        assert_eq!(change(3000, 100), ("×30".into(), "up"));
+    }
+
+    #[test]
+    fn paths_and_lines_are_cut_where_they_say_least() {
+        assert_eq!(path_end("/home/dev/app/src/main.rs", 2), "…/src/main.rs");
+        assert_eq!(path_end("src/main.rs", 2), "src/main.rs");
+        assert_eq!(one_line("a\n\u{202e} b\t"), "a b");
+    }
+}

@@ -1,0 +1,141 @@
+//! Numbers and times for people, as all pages write them.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maud::Markup;
+use maud::html;
+use recto_session::with_marks;
+
+/// A whole number: `12,345`.
+pub(crate) fn count(number: u64) -> String {
+    with_marks(number)
+}
+
+/// A number in little room: `12.3k`.
+pub(crate) fn short(number: u64) -> String {
+    scaled(number, 1000.0, &["", "k", "M", "G", "T"])
+}
+
+/// A size of a file: `12.3 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    scaled(bytes, 1000.0, &[" B", " kB", " MB", " GB", " TB"])
+}
+
+fn scaled(number: u64, step: f64, units: &[&str]) -> String {
+    let mut value = number as f64;
+    let mut unit = 0;
+    // What would be rounded up to the next unit is written in it.
+    while value >= step - 0.5 && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 99.95);
+    format!("{value:.digits$}{}", units[unit])
+}
+
+/// A span of time: `850 ms`, `12 s`, `3m 05s`, `2h 10m`.
+pub(crate) fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0 => format!("{milliseconds} ms"),
+        1..10 => format!("{:.1} s", milliseconds as f64 / 1000.0),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {}h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+/// Dollars: `$1,234.56`, and more digits where there is less.
+pub(crate) fn money(dollars: f64) -> String {
+    if !dollars.is_finite() {
+        return "unknown".to_owned();
+    }
+    if dollars > 0.0 && dollars < 0.01 {
+        return format!("${dollars:.4}");
+    }
+    let cents = (dollars * 100.0).round() as u64;
+    format!("${}.{:02}", with_marks(cents / 100), cents % 100)
+}
+
+/// How long ago something was: `now`, `5m`, `3h`, `2d`, `6w`, `2y`.
+pub(crate) fn age(now: Timestamp, time: Timestamp) -> String {
+    let seconds = now.duration_since(time).as_secs();
+    match seconds {
+        ..60 => "now".to_owned(),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        86_400..1_209_600 => format!("{}d", seconds / 86_400),
+        1_209_600..31_536_000 => format!("{}w", seconds / 604_800),
+        _ => format!("{}y", seconds / 31_536_000),
+    }
+}
+
+/// An age that says the whole time when it is pointed at. The script keeps it new.
+pub(crate) fn age_tag(now: Timestamp, zone: &TimeZone, time: Timestamp) -> Markup {
+    html! {
+        time datetime=(format!("{time:.0}")) title=(moment(zone, time)) data-age { (age(now, time)) }
+    }
+}
+
+/// A time as a tag: `Nov 3, 14:05`.
+pub(crate) fn time_tag(now: Timestamp, zone: &TimeZone, time: Timestamp) -> Markup {
+    let here = time.to_zoned(zone.clone());
+    let today = now.to_zoned(zone.clone());
+    let pattern = if here.date() == today.date() {
+        "%H:%M"
+    } else if here.year() == today.year() {
+        "%b %-d, %H:%M"
+    } else {
+        "%b %-d, %Y, %H:%M"
+    };
+    html! {
+        time datetime=(format!("{time:.0}")) title=(moment(zone, time)) {
+            (here.strftime(pattern).to_string())
+        }
+    }
+}
+
+/// A time in full: `2026-11-03 14:05:09`.
+pub(crate) fn moment(zone: &TimeZone, time: Timestamp) -> String {
+    time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_little_room() {
+        assert_eq!(short(0), "0");
+        assert_eq!(short(999), "999");
+        assert_eq!(short(1000), "1.0k");
+        assert_eq!(short(99_940), "99.9k");
+        assert_eq!(short(123_456), "123k");
+        assert_eq!(short(999_999), "1.0M");
+        assert_eq!(size(13_000_000), "13.0 MB");
+        assert_eq!(count(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn spans_and_amounts_are_exact_where_it_matters() {
+        assert_eq!(duration(12), "12 ms");
+        assert_eq!(duration(1500), "1.5 s");
+        assert_eq!(duration(59_999), "59 s");
+        assert_eq!(duration(185_000), "3m 05s");
+        assert_eq!(duration(7_800_000), "2h 10m");
+        assert_eq!(duration(90_000_000), "1d 1h");
+        assert_eq!(money(0.0), "$0.00");
+        assert_eq!(money(0.0042), "$0.0042");
+        assert_eq!(money(1234.5), "$1,234.50");
+        assert_eq!(money(f64::NAN), "unknown");
+    }
+
+    #[test]
+    fn ages_are_of_one_unit() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
+        let ages = ["2026-03-01T12:00:09Z", "2026-03-01T11:55:00Z", "2026-02-20T12:00:00Z"];
+        let ages: Vec<String> = ages.iter().map(|time| age(now, time.parse().unwrap())).collect();
+        assert_eq!(ages, ["now", "5m", "9d"]);
+    }
+}

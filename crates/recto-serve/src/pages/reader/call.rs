@@ -1,0 +1,207 @@
+//! A tool call: folded, with what it was given and what came of it.
+
+use maud::Markup;
+use maud::html;
+use serde_json::Value;
+
+use super::ansi;
+use super::items::rest;
+use super::turn::Look;
+use crate::data::DiffView;
+use crate::data::ItemKind;
+use crate::data::ItemView;
+use crate::data::ResultView;
+use crate::data::Text;
+use crate::data::encoded;
+use crate::pages::format::duration;
+use crate::pages::format::size;
+use crate::pages::text::markdown;
+use crate::pages::text::one_line;
+use crate::pages::text::shown;
+
+pub(super) fn call(look: &Look<'_>, item: &ItemView) -> Markup {
+    let ItemKind::Call { name, about, input, duration_ms, agent, result: came, .. } = &item.what
+    else {
+        return html! {};
+    };
+    let failed = came.as_ref().is_some_and(|came| came.error);
+    let diff = came.as_ref().and_then(|came| came.diff.as_ref());
+    html! {
+        details.fold.call .failed[failed] .is-error[failed] id=(format!("line-{}", item.line)) data-tool=(shown(name)) {
+            summary {
+                span.fold-name { bdi { (shown(name)) } }
+                code.cut.about { bdi { (one_line(about, 240)) } }
+                span.call-facts {
+                    @if let Some(diff) = diff {
+                        span.ins-count { "+" (diff.added) }
+                        span.del-count { "−" (diff.removed) }
+                    }
+                    @if let Some(milliseconds) = duration_ms {
+                        span { (duration(*milliseconds)) }
+                    }
+                    @match came {
+                        None => span.tag.warn { "no result" },
+                        Some(came) if came.error => span.tag.bad { "failed" },
+                        Some(came) => span { (size(came.text.bytes as u64)) },
+                    }
+                }
+            }
+            div.fold-body {
+                (given(name, input))
+                @if let Some(agent) = agent {
+                    (thread(look, agent))
+                }
+                @if let Some(came) = came {
+                    (result(came, language_of(input).as_deref()))
+                }
+            }
+        }
+    }
+}
+
+/// A subagent, as a thread inside the call that started it.
+fn thread(look: &Look<'_>, agent: &str) -> Markup {
+    let address = format!("/session/{}/agent/{}", look.log.session, encoded(agent));
+    html! {
+        details.thread {
+            summary { span.fold-name { "Subagent" } code.cut { bdi { (shown(agent)) } } }
+            div.thread-body {
+                a.more href=(address) data-more=(format!("{address}/turns")) { "Read its log" }
+            }
+        }
+    }
+}
+
+/// What the tool was given. Arguments are JSON of the model's; where they are cut,
+/// or are no object, they are shown as they are.
+fn given(tool: &str, input: &Text) -> Markup {
+    let object = match serde_json::from_str::<Value>(&input.text) {
+        Ok(Value::Object(object)) if input.rest.is_none() => object,
+        _ => return html! { pre.scroll { (shown(&input.text)) } (rest(input)) },
+    };
+    html! {
+        dl.given {
+            @for (name, value) in &object {
+                div .long[is_long(value)] {
+                    dt { bdi { (shown(name)) } }
+                    dd { (argument(tool, name, value, &object)) }
+                }
+            }
+        }
+    }
+}
+
+fn is_long(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\n') || text.len() > 90,
+        Value::Array(_) | Value::Object(_) => true,
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn argument(tool: &str, name: &str, value: &Value, all: &serde_json::Map<String, Value>) -> Markup {
+    if name == "todos" {
+        if let Value::Array(todos) = value {
+            return todo_list(todos);
+        }
+    }
+    match value {
+        Value::String(text) if name == "plan" || (name == "prompt" && is_long(value)) => html! {
+            div.prose { (markdown(text)) }
+        },
+        Value::String(text) if name == "command" => html! {
+            pre.scroll { code data-language="sh" { (shown(text)) } }
+        },
+        Value::String(text) if ["content", "old_string", "new_string"].contains(&name) => {
+            let language = language_in(all);
+            html! { pre.scroll { code data-language=[language.filter(|_| tool != "Bash")] { (shown(text)) } } }
+        }
+        Value::String(text) if is_long(value) => html! { pre.scroll { (shown(text)) } },
+        Value::String(text) => html! { code { (shown(text)) } },
+        Value::Array(_) | Value::Object(_) => {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            html! { pre.scroll { code data-language="json" { (shown(&text)) } } }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => html! { code { (value.to_string()) } },
+    }
+}
+
+fn todo_list(todos: &[Value]) -> Markup {
+    let text = |todo: &Value, name: &str| todo[name].as_str().unwrap_or_default().to_owned();
+    html! {
+        ul.todos {
+            @for todo in todos {
+                @let status = text(todo, "status");
+                li data-status=(shown(&status)) {
+                    span.unseen { (shown(&status)) ": " }
+                    bdi { (shown(&text(todo, "content"))) }
+                }
+            }
+        }
+    }
+}
+
+/// What came of a call.
+pub(super) fn result(result: &ResultView, language: Option<&str>) -> Markup {
+    html! {
+        @if let Some(diff) = &result.diff {
+            (diff_markup(diff))
+        }
+        @if result.diff.is_none() || result.error {
+            @if result.text.text.is_empty() {
+                p.faint.no-output { "No output" }
+            } @else {
+                pre.output.scroll .failed[result.error] {
+                    code data-language=[language.filter(|_| !result.error)] { (ansi::coloured(&result.text.text)) }
+                }
+            }
+            (rest(&result.text))
+        }
+        @if let Some(overflow) = &result.overflow {
+            p.faint {
+                "The whole text was too long for the log"
+                @if let Some(bytes) = overflow.bytes { " (" (size(bytes)) ")" }
+                @if overflow.there { "; its file is still there." } @else { "; its file is gone." }
+            }
+        }
+        @if result.pictures > 0 {
+            p.faint { (result.pictures) @if result.pictures == 1 { " picture" } @else { " pictures" } }
+        }
+    }
+}
+
+fn diff_markup(diff: &DiffView) -> Markup {
+    html! {
+        figure.diff {
+            figcaption {
+                a href=(format!("/files?path={}", encoded(&diff.path))) { bdi { (shown(&diff.path)) } }
+                span.ins-count { "+" (diff.added) }
+                span.del-count { "−" (diff.removed) }
+            }
+            pre.scroll {
+                @for line in &diff.lines {
+                    span .ins[line.starts_with('+')] .del[line.starts_with('-')] { (shown(line)) "\n" }
+                }
+                @if diff.more > 0 {
+                    span.faint { "… " (diff.more) " more lines\n" }
+                }
+            }
+        }
+    }
+}
+
+/// The language of the file that a call is about, by the end of its name.
+fn language_of(input: &Text) -> Option<String> {
+    match serde_json::from_str::<Value>(&input.text) {
+        Ok(Value::Object(object)) => language_in(&object),
+        _ => None,
+    }
+}
+
+fn language_in(object: &serde_json::Map<String, Value>) -> Option<String> {
+    let path = ["file_path", "notebook_path", "path"].iter().find_map(|name| object.get(*name));
+    let name = path.and_then(Value::as_str)?.rsplit(['/', '\\']).next()?;
+    let (_, end) = name.rsplit_once('.')?;
+    let is_plain = end.len() <= 12 && end.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_plain.then(|| end.to_ascii_lowercase())
+}

@@ -1,0 +1,193 @@
+//! What needs all of a log: what it cost, whether it can be resumed, and what
+//! fills its context.
+
+use axum::extract::Path;
+use axum::extract::State;
+use maud::Markup;
+use maud::html;
+use recto_log::SessionId;
+use recto_session::context_fill::ContextFill;
+use recto_session::context_fill::Filler;
+use recto_session::context_fill::context_fill;
+use recto_session::request::Generation;
+use recto_session::request::reach;
+use recto_session::usage::Dimension;
+use recto_session::usage::Selection;
+
+use crate::answer::Failure;
+use crate::answer::Page;
+use crate::context::Context;
+use crate::data;
+use crate::data::HealthView;
+use crate::data::Reading;
+use crate::data::UsageReport;
+use crate::pages::format::count;
+use crate::pages::format::money;
+use crate::pages::format::short;
+use crate::pages::text::shown;
+use crate::parameters::Parameters;
+
+/// `/session/ID/facts`
+pub(super) async fn facts(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Page, Failure> {
+    let missing = || Failure::not_found("there is no session of this id");
+    let id: SessionId = session.parse().map_err(|_| missing())?;
+    parameters.finish()?;
+    context
+        .work(move |context| {
+            let reading = context.read_any(id, None)?;
+            let health = data::health(context, id)?;
+            let fill = fill(&reading);
+            let selection = Selection { session: Some(id.to_string()), ..Selection::default() };
+            let usage = data::usage(context, vec![Dimension::Model], &selection);
+            Ok(Page(html! {
+                div.facts-row {
+                    (cost(id, &usage))
+                    (health_markup(&health))
+                }
+                (context_bar(&fill))
+            }))
+        })
+        .await
+}
+
+/// What is in the context at the end of what the newest clients go on from.
+fn fill(reading: &Reading) -> ContextFill {
+    let session = reading.session();
+    let newest = reading.turns.last().and_then(|turn| turn.nodes.last().copied());
+    let Some(leaf) = reach(session, Generation::latest()).leaf.or(newest) else {
+        return ContextFill::default();
+    };
+    let mut fetch = |span| reading.loaded.bytes(span);
+    context_fill(session, &reading.turns, leaf, None, &mut fetch)
+}
+
+fn cost(id: SessionId, usage: &UsageReport) -> Markup {
+    let total = &usage.total;
+    let input =
+        total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
+    let hit = (input > 0).then(|| total.cache_read_input_tokens as f64 * 100.0 / input as f64);
+    html! {
+        div.fact {
+            a.fact-value href=(format!("/usage?session={id}")) title="How this is computed" {
+                (money(total.known_cost_usd))
+                @if total.unpriced_messages > 0 { "+" }
+            }
+            span.faint {
+                "cost"
+                @if let Some(hit) = hit { " · " (format!("{hit:.0}")) " % from cache" }
+                @if total.unpriced_messages > 0 { " · " (count(total.unpriced_messages)) " messages without a price" }
+            }
+        }
+    }
+}
+
+fn health_markup(health: &HealthView) -> Markup {
+    let latest = health.reaches.iter().find(|reach| reach.latest);
+    let damage = health.problems.iter().filter(|problem| problem.severity == "damage").count();
+    html! {
+        @if let Some(reach) = latest {
+            div.fact {
+                span.fact-value .good[reach.outcome == "resumed" && reach.percent >= 99.5]
+                    .warn[reach.outcome == "resumed" && reach.percent < 99.5] .bad[reach.outcome != "resumed"] {
+                    @if reach.outcome == "resumed" { (percent(reach.percent)) } @else { (reach.outcome) }
+                }
+                span.faint {
+                    "would come back in a resume"
+                    @if reach.lines_lost > 0 { " · " (count(reach.lines_lost)) " lines lost" }
+                }
+            }
+        }
+        div.fact {
+            @if damage + health.damaged_lines == 0 {
+                span.fact-value.good { "sound" }
+            } @else {
+                span.fact-value.bad { (damage + health.damaged_lines) " damaged" }
+            }
+            @if health.problems.is_empty() {
+                span.faint { "nothing is wrong with its log" }
+            } @else {
+                details.menu.problems {
+                    summary { (count(health.problems.len() as u64 + health.more)) " remarks" }
+                    div.sheet {
+                        ul.plain-list {
+                            @for problem in health.problems.iter().take(40) {
+                                li { span.tag .bad[problem.severity == "damage"] { (problem.class) } " line " (problem.line) ": " bdi { (shown(&problem.text)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn percent(percent: f64) -> String {
+    // What is not all must not look like it.
+    let shown = if percent < 100.0 { percent.min(99.9) } else { percent };
+    if shown.fract() == 0.0 { format!("{shown:.0} %") } else { format!("{shown:.1} %") }
+}
+
+/// What fills the context, as one bar.
+fn context_bar(fill: &ContextFill) -> Markup {
+    let Some(last) = fill.turns.last() else { return html! {} };
+    let estimated = last.estimated();
+    let all = last.measured.unwrap_or(estimated).max(estimated).max(1);
+    let mut start = 0.0;
+    let mut parts = Vec::new();
+    for (at, (filler, tokens)) in Filler::ALL.iter().zip(last.tokens).enumerate() {
+        if tokens > 0 {
+            let width = tokens as f64 * 1000.0 / all as f64;
+            parts.push((at, filler.name(), tokens, start, width));
+            start += width;
+        }
+    }
+    let rest = all - estimated.min(all);
+    html! {
+        figure.context-fill {
+            figcaption {
+                span { "Context at turn " (last.turn) ": " strong { (short(last.measured.unwrap_or(estimated))) " tokens" } }
+                @if last.measured.is_none() { span.faint { "estimated" } }
+            }
+            svg.context-bar viewBox="0 0 1000 10" preserveAspectRatio="none" role="img"
+                aria-label=(format!("{} tokens by what they are; the list below has the numbers", count(all))) {
+                rect.fill-rest width="1000" height="10" {}
+                @for (at, name, tokens, start, width) in &parts {
+                    rect class=(format!("fill-{at}")) x=(format!("{start:.2}")) width=(format!("{width:.2}")) height="10" {
+                        title { (name) ": " (count(*tokens)) " tokens" }
+                    }
+                }
+            }
+            ul.legend {
+                @for (at, name, tokens, _, _) in &parts {
+                    li { span class=(format!("swatch fill-{at}")) {} (name) " " span.faint { (short(*tokens)) } }
+                }
+                @if rest > 0 {
+                    li title="The system prompt, descriptions of tools, and what the estimate misses" { span.swatch.fill-rest {} "not in the log " span.faint { (short(rest)) } }
+                }
+            }
+            @if !fill.parts.is_empty() {
+                details.fold {
+                    summary { span.fold-name { "Largest parts" } }
+                    div.fold-body {
+                        table.table {
+                            thead { tr { th { "What" } th.number { "Count" } th.number { "Tokens, estimated" } } }
+                            tbody {
+                                @for part in fill.parts.iter().take(15) {
+                                    tr {
+                                        td { (part.filler.name()) @if !part.name.is_empty() { " " code { bdi { (shown(&part.name)) } } } }
+                                        td.number { (count(part.count)) }
+                                        td.number { (count(part.tokens)) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The head of a session: what it is, how it went, and what can be done with it.
+
+use maud::Markup;
+use maud::html;
+use recto_session::resume_command;
+use std::path::Path;
+
+use super::Log;
+use super::Wanted;
+use crate::context::Context;
+use crate::data::BranchView;
+use crate::data::SessionHead;
+use crate::data::StatusView;
+use crate::pages::format::age_tag;
+use crate::pages::format::count;
+use crate::pages::format::short;
+use crate::pages::format::size;
+use crate::pages::format::time_tag;
+use crate::pages::sessions::project;
+use crate::pages::sessions::short_model;
+use crate::pages::sessions::status_dot;
+use crate::pages::text::one_line;
+use crate::pages::text::shown;
+
+/// What the session does now, and how that is known. The script keeps it new.
+fn status(context: &Context, status: &StatusView) -> Markup {
+    html! {
+        p #session-status .session-status data-status=(status.status) {
+            (status_dot(status.status))
+            strong { (status.status.replace('_', " ")) }
+            @if let Some(since) = status.since { span.faint { "since " (age_tag(context.now(), &context.zone, since.0)) } }
+            span.why { bdi { (one_line(&status.why.join(" "), 400)) } }
+            span.faint { (status.confidence) " confidence" }
+        }
+    }
+}
+
+pub(super) fn head(
+    context: &Context,
+    head: &SessionHead,
+    now_doing: Option<&StatusView>,
+    name: &str,
+) -> Markup {
+    let row = &head.session;
+    let now = context.now();
+    let counts = &head.counts;
+    html! {
+        header.session-head {
+            p.crumbs {
+                a href="/sessions" { "Sessions" } " / "
+                a href=(format!("/sessions?project={}", crate::data::encoded(row.cwd.as_deref().unwrap_or(&row.project)))) { bdi { (project(row)) } }
+            }
+            div.session-title {
+                h1 { bdi { (name) } }
+                div.session-acts { (resume(row)) (export(&row.id)) }
+            }
+            p.session-facts {
+                @if let Some(cwd) = &row.cwd { code.cut title="Directory" { bdi { (shown(cwd)) } } }
+                @if let Some(branch) = row.branch.as_deref().filter(|branch| !branch.is_empty()) { span.tag title="Git branch" { bdi { (shown(branch)) } } }
+                @if let Some(model) = &row.model { span.tag title=(shown(model)) { bdi { (short_model(model)) } } }
+                @if let Some(version) = &row.version { span.faint title="Client" { bdi { "v" (shown(version)) } } }
+                @if let Some(mode) = &head.permission_mode { span.tag title="Permission mode" { bdi { (shown(mode)) } } }
+            }
+            @if let Some(now_doing) = now_doing { (status(context, now_doing)) }
+            dl.session-numbers {
+                @if let Some(started) = row.started {
+                    div { dt { "Started" } dd { (time_tag(now, &context.zone, started.0)) } }
+                }
+                div { dt { "Updated" } dd { (age_tag(now, &context.zone, row.updated.0)) } }
+                div { dt { "Turns" } dd { (count(counts.turns as u64)) } }
+                div { dt { "Messages" } dd { (count(counts.messages as u64)) } }
+                div { dt { "Tool calls" } dd { (count(counts.tool_calls as u64)) @if counts.failed_tool_calls > 0 { span.bad { " " (count(counts.failed_tool_calls as u64)) " failed" } } } }
+                div { dt { "Written" } dd title=(format!("{} tokens", count(head.tokens.output))) { (short(head.tokens.output)) } }
+                div { dt { "Size" } dd { (size(row.bytes)) } }
+            }
+            // Needs all of the log: fetched when the page is there.
+            div #facts .facts data-load=(format!("/session/{}/facts", row.id)) {
+                noscript { a href=(format!("/session/{}/facts", row.id)) { "Cost, health and context" } }
+            }
+        }
+    }
+}
+
+pub(super) fn agent_head(log: &Log, agent: &str, name: &str) -> Markup {
+    html! {
+        header.session-head {
+            p.crumbs {
+                a href="/sessions" { "Sessions" } " / "
+                a href=(format!("/session/{}", log.session)) { bdi { (name) } }
+            }
+            div.session-title { h1 { "Subagent " code { (shown(agent)) } } }
+        }
+    }
+}
+
+fn resume(row: &crate::data::SessionRow) -> Markup {
+    let plain = resume_command("claude", &row.id, None);
+    let there = resume_command("claude", &row.id, row.cwd.as_deref().map(Path::new));
+    let fork = format!("{plain} --fork-session");
+    html! {
+        details.menu {
+            summary.button.primary { "Resume" }
+            div.sheet {
+                @for (what, command) in [("In its directory", &there), ("Wherever you are", &plain), ("As a copy", &fork)] {
+                    button type="button" data-copy=(command) data-copied="The command is copied" {
+                        small { (what) ": copies" }
+                        code { (command) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn export(id: &str) -> Markup {
+    let formats =
+        [("md", "Markdown"), ("html", "One HTML file"), ("json", "JSON"), ("txt", "Text")];
+    html! {
+        details.menu {
+            summary.button { "Export" }
+            div.sheet {
+                @for (format, name) in formats {
+                    a href=(format!("/api/v1/sessions/{id}/export?format={format}")) download { (name) }
+                }
+                button type="button" data-copy=(id) data-copied="The id is copied" { small { "Session id: copies" } code { (id) } }
+            }
+        }
+    }
+}
+
+/// The ways that the session went.
+pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> Markup {
+    html! {
+        nav.branches aria-label="Branches" {
+            a.way href=(log.page()) aria-current=[wanted.branch.is_none().then_some("true")] {
+                strong { "All branches" }
+                span.faint { (branches.len()) " ways" }
+            }
+            @for branch in branches {
+                a.way href=(format!("{}?branch={}", log.page(), branch.tip))
+                    aria-current=[(wanted.branch.as_deref() == Some(&branch.tip)).then_some("true")] {
+                    strong.cut { bdi { (one_line(branch.last_prompt.as_deref().unwrap_or("(no prompt)"), 60)) } }
+                    span.faint {
+                        (count(u64::from(branch.turns))) " turns"
+                        @if let Some(turn) = branch.fork_turn { ", from turn " (turn) }
+                        @if branch.current { " · current" }
+                    }
+                }
+            }
+        }
+    }
+}

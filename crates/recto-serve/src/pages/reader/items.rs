@@ -1,0 +1,98 @@
+//! One thing in a turn.
+
+use maud::Markup;
+use maud::html;
+
+use super::ansi;
+use super::call;
+use super::turn::Look;
+use crate::data::ItemKind;
+use crate::data::ItemView;
+use crate::data::Text;
+use crate::pages::format::size;
+use crate::pages::text::markdown;
+use crate::pages::text::one_line;
+use crate::pages::text::shown;
+
+pub(super) fn item(look: &Look<'_>, item: &ItemView) -> Markup {
+    match &item.what {
+        ItemKind::Prompt { text, pictures, kind, queued } => prompt(text, *pictures, kind, *queued),
+        ItemKind::Answer { text } => html! {
+            div.answer.prose { (markdown(&text.text)) (rest(text)) }
+        },
+        ItemKind::Thinking { text } if text.text.is_empty() => html! {
+            p.thinking.faint { "Thinking, not shown by the model" }
+        },
+        ItemKind::Thinking { text } => html! {
+            details.fold.thinking {
+                summary { span.fold-name { "Thinking" } span.cut.faint { (one_line(&text.text, 160)) } }
+                div.fold-body.plain dir="auto" { (shown(&text.text)) (rest(text)) }
+            }
+        },
+        ItemKind::Call { .. } => call::call(look, item),
+        ItemKind::Result { result, .. } => html! {
+            details.fold.call .failed[result.error] {
+                summary { span.fold-name { "Result without a call" } }
+                div.fold-body { (call::result(result, None)) }
+            }
+        },
+        ItemKind::Note { kind, text } => note(kind, text),
+    }
+}
+
+fn prompt(text: &Text, pictures: usize, kind: &str, queued: bool) -> Markup {
+    let who = match kind {
+        "agent" => "Task",
+        "command" => "Command",
+        "bash" => "Shell",
+        _ => "You",
+    };
+    html! {
+        div.prompt data-kind=(kind) {
+            span.who { (who) @if queued { " · typed meanwhile" } }
+            @if kind == "bash" || kind == "command" {
+                code.plain { (shown(&text.text)) }
+            } @else {
+                div.plain dir="auto" { (shown(text.text.trim_end())) }
+            }
+            (rest(text))
+            @if pictures > 0 {
+                p.faint { (pictures) @if pictures == 1 { " picture or document" } @else { " pictures or documents" } }
+            }
+        }
+    }
+}
+
+fn note(kind: &str, text: &Text) -> Markup {
+    match kind {
+        "compaction" => html! {
+            div.compaction role="separator" { span { (shown(&text.text)) } }
+        },
+        "summary" => html! {
+            details.fold.summary-note {
+                summary { span.fold-name { "Summary" } span.cut.faint { "what the model was told of the conversation so far" } }
+                div.fold-body.prose { (markdown(&text.text)) (rest(text)) }
+            }
+        },
+        "output" => html! {
+            pre.output.scroll { (ansi::coloured(&text.text)) }
+            (rest(text))
+        },
+        _ => html! {
+            p.note data-kind=(kind) .is-error[kind == "api-error" || kind == "damage"] {
+                span.tag .bad[kind == "api-error" || kind == "damage"] .warn[kind == "interrupt" || kind == "hook"] { (kind.replace('-', " ")) }
+                span.plain dir="auto" { (shown(&text.text)) }
+                (rest(text))
+            }
+        },
+    }
+}
+
+/// A link to the whole of a text that is cut. The script puts it into the page.
+pub(super) fn rest(text: &Text) -> Markup {
+    html! {
+        @if let Some(address) = text.rest.as_deref().filter(|address| !address.is_empty()) {
+            a.rest href=(address) data-rest { "Show all, " (size(text.bytes as u64)) }
+        }
+    }
+}

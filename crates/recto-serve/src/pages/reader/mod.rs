@@ -1,0 +1,297 @@
+//! One session, as it is read: `/session/ID`, and its subagents below it.
+//!
+//! The page has the head, the outline and the first turns; `reader.js` asks for
+//! further turns as fragments, and without scripts a link leads to them. What
+//! needs all of the log (cost, health, what fills the context) is a fragment of
+//! its own, so that a large session opens at once.
+
+mod ansi;
+mod call;
+mod facts;
+mod head;
+mod items;
+mod outline;
+mod turn;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::extract::State;
+use axum::routing::get;
+use maud::Markup;
+use maud::html;
+use recto_log::AgentId;
+use recto_log::SessionId;
+use recto_session::NodeId;
+use recto_session::request::Generation;
+use recto_session::request::history_to;
+
+use crate::answer::Failure;
+use crate::answer::Page;
+use crate::context::Context;
+use crate::data;
+use crate::data::Next;
+use crate::data::Reading;
+use crate::data::TurnQuery;
+use crate::data::TurnView;
+use crate::pages::layout::Nav;
+use crate::pages::layout::page;
+use crate::pages::sessions::title;
+use crate::pages::text::one_line;
+use crate::parameters::Parameters;
+
+/// How many turns a page and a fragment have at most, and how many things in them.
+const MOST_TURNS: usize = 12;
+const MOST_ITEMS: usize = 400;
+
+pub(crate) fn routes() -> Router<Context> {
+    Router::new()
+        .route("/{session}", get(session))
+        .route("/{session}/turns", get(turns))
+        .route("/{session}/facts", get(facts::facts))
+        .route("/{session}/agent/{agent}", get(session))
+        .route("/{session}/agent/{agent}/turns", get(turns))
+}
+
+/// Which log an address names.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    session: SessionId,
+    agent: Option<AgentId>,
+}
+
+impl Log {
+    fn of(parts: &HashMap<String, String>) -> Result<Log, Failure> {
+        let missing = || Failure::not_found("there is no session of this id");
+        let session = parts.get("session").and_then(|id| id.parse().ok()).ok_or_else(missing)?;
+        let agent = match parts.get("agent") {
+            Some(agent) => Some(agent.parse().map_err(|_| missing())?),
+            None => None,
+        };
+        Ok(Log { session, agent })
+    }
+
+    /// Its address as a page.
+    fn page(&self) -> String {
+        self.below("/session", "agent")
+    }
+
+    /// Its address in the API.
+    fn api(&self) -> String {
+        self.below("/api/v1/sessions", "agents")
+    }
+
+    fn below(&self, root: &str, agents: &str) -> String {
+        match &self.agent {
+            Some(agent) => format!("{root}/{}/{agents}/{}", self.session, agent.as_str()),
+            None => format!("{root}/{}", self.session),
+        }
+    }
+}
+
+/// Which turns are wanted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    from: u32,
+    skip: usize,
+    /// The first turn that is not wanted.
+    until: Option<u32>,
+    /// The last line of the branch that is wanted; all branches without it.
+    branch: Option<String>,
+}
+
+impl Wanted {
+    fn read(parameters: &mut Parameters) -> Result<Wanted, Failure> {
+        Ok(Wanted {
+            from: parameters.value("from")?.unwrap_or(1).max(1),
+            skip: parameters.value("skip")?.unwrap_or(0),
+            until: parameters.value("until")?,
+            branch: parameters.text("branch"),
+        })
+    }
+
+    /// The same from another place on, as what stands behind the `?`.
+    fn address(&self, next: Next) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("from", &next.from.to_string());
+        if next.skip > 0 {
+            query.append_pair("skip", &next.skip.to_string());
+        }
+        if let Some(until) = self.until {
+            query.append_pair("until", &until.to_string());
+        }
+        if let Some(branch) = &self.branch {
+            query.append_pair("branch", branch);
+        }
+        query.finish()
+    }
+}
+
+/// Turns that were asked for, and where to go on.
+struct Part {
+    turns: Vec<TurnView>,
+    next: Option<Next>,
+}
+
+/// `/session/ID`
+async fn session(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    mut parameters: Parameters,
+) -> Result<Page, Failure> {
+    let log = Log::of(&parts)?;
+    let wanted = Wanted::read(&mut parameters)?;
+    parameters.finish()?;
+    context.work(move |context| whole(context, &log, &wanted)).await
+}
+
+/// `/session/ID/turns`: turns only.
+async fn turns(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    mut parameters: Parameters,
+) -> Result<Page, Failure> {
+    let log = Log::of(&parts)?;
+    let wanted = Wanted::read(&mut parameters)?;
+    parameters.finish()?;
+    context
+        .work(move |context| {
+            let reading = context.read_any(log.session, log.agent.as_ref())?;
+            Ok(Page(fragment(context, &log, &reading, &wanted)?))
+        })
+        .await
+}
+
+fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure> {
+    let reading: Arc<Reading> = context.read_any(log.session, log.agent.as_ref())?;
+    let head = data::session(context, log.session)?;
+    let outline = match &log.agent {
+        Some(_) => data::outline(&reading),
+        None => Vec::new(),
+    };
+    let outline = if log.agent.is_some() { &outline } else { &head.outline };
+    let name = title(&head.session);
+    // What ended long ago does nothing.
+    let now_doing = match head.session.status {
+        Some(_) => data::statuses(context, Some(log.session)),
+        None => Vec::new(),
+    };
+    let body = html! {
+        div.reader data-log=(log.page()) data-session=(log.session.to_string())
+            data-agent=[log.agent.as_ref().map(AgentId::as_str)]
+            data-turns=(outline.len()) data-query=[wanted.branch.as_deref()] {
+            div.reader-main {
+                @match &log.agent {
+                    Some(agent) => (head::agent_head(log, agent.as_str(), &name)),
+                    None => (head::head(context, &head, now_doing.first(), &name)),
+                }
+                @if log.agent.is_none() && head.branches.len() > 1 {
+                    (head::branches(log, &head.branches, wanted))
+                }
+                div #turns .turns {
+                    @if wanted.from > 1 || wanted.skip > 0 {
+                        @let start = wanted.from.saturating_sub(MOST_TURNS as u32).max(1);
+                        @let before = Wanted { until: Some(wanted.from), ..wanted.clone() };
+                        @let query = before.address(Next { from: start, skip: 0 });
+                        a.more.earlier href=(format!("{}?from={start}", log.page()))
+                            data-more=(format!("{}/turns?{query}", log.page())) { "Earlier turns" }
+                    }
+                    (fragment(context, log, &reading, wanted)?)
+                }
+            }
+            (outline::outline(log, outline, &head))
+        }
+    };
+    let name = if log.agent.is_some() { format!("Subagent · {name}") } else { name };
+    Ok(page(&one_line(&name, 80), Nav::Sessions, &body))
+}
+
+/// Turns, and a link to those that follow.
+fn fragment(
+    context: &Context,
+    log: &Log,
+    reading: &Reading,
+    wanted: &Wanted,
+) -> Result<Markup, Failure> {
+    let part = part(context, log, reading, wanted)?;
+    let look = turn::Look { context, log, reading };
+    Ok(html! {
+        @for turn in &part.turns {
+            (turn::turn(&look, turn))
+        }
+        @match part.next {
+            Some(next) => {
+                @let query = wanted.address(next);
+                a.more href=(format!("{}?{query}", log.page()))
+                    data-more=(format!("{}/turns?{query}", log.page())) { "More turns" }
+            }
+            None => {
+                @if part.turns.is_empty() && reading.turns.is_empty() {
+                    div.empty { strong { "Nothing was said yet" } "Turns appear here as they are written." }
+                }
+            }
+        }
+    })
+}
+
+fn part(context: &Context, log: &Log, reading: &Reading, wanted: &Wanted) -> Result<Part, Failure> {
+    let on_branch = match &wanted.branch {
+        Some(tip) => Some(turns_on_branch(reading, tip)?),
+        None => None,
+    };
+    let until = wanted.until.unwrap_or(u32::MAX);
+    let mut part = Part { turns: Vec::new(), next: None };
+    let mut items = 0;
+    let mut skip = first_line_of_message(reading, wanted.from, wanted.skip);
+    for (at, turn) in reading.turns.iter().enumerate().skip(wanted.from as usize - 1) {
+        if turn.number >= until {
+            break;
+        }
+        if on_branch.as_ref().is_some_and(|on_branch| !on_branch[at]) {
+            continue;
+        }
+        if part.turns.len() == MOST_TURNS || items >= MOST_ITEMS {
+            part.next = Some(Next { from: turn.number, skip: 0 });
+            break;
+        }
+        let query = TurnQuery { from: turn.number, skip, count: 1 };
+        let page = data::turns(context, reading, &log.api(), query)?;
+        skip = 0;
+        items += page.turns.iter().map(|turn| turn.items.len()).sum::<usize>();
+        part.turns.extend(page.turns);
+        // The turn is longer than what is given at once.
+        if let Some(next) = page.next.filter(|next| next.from == turn.number) {
+            part.next = Some(next);
+            break;
+        }
+    }
+    Ok(part)
+}
+
+/// Moves a place in a turn back to the first line of its API message, so that
+/// calls that ran side by side are shown together.
+fn first_line_of_message(reading: &Reading, turn: u32, skip: usize) -> usize {
+    let Some(turn) = reading.turns.get(turn as usize - 1) else { return skip };
+    let message = |at: usize| turn.nodes.get(at).and_then(|id| reading.session().node(*id).message);
+    let mut skip = skip.min(turn.nodes.len());
+    while skip > 0 && message(skip).is_some() && message(skip - 1) == message(skip) {
+        skip -= 1;
+    }
+    skip
+}
+
+/// For each turn, whether it led to a line.
+fn turns_on_branch(reading: &Reading, tip: &str) -> Result<Vec<bool>, Failure> {
+    let session = reading.session();
+    let is_tip = |id: &NodeId| session.node(*id).uuid.to_string() == tip;
+    let tip = session.ids().find(is_tip);
+    let tip = tip.ok_or_else(|| Failure::not_found("the session has no such branch"))?;
+    let mut is_on_way = vec![false; session.nodes().len()];
+    for id in history_to(session, tip, Generation::latest()).iter().flatten() {
+        is_on_way[id.index()] = true;
+    }
+    let has_one = |turn: &recto_session::Turn| turn.nodes.iter().any(|id| is_on_way[id.index()]);
+    Ok(reading.turns.iter().map(has_one).collect())
+}

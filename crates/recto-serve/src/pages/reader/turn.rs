@@ -1,0 +1,187 @@
+//! One turn: its head, and what is in it, message by message.
+
+use jiff::Timestamp;
+use maud::Markup;
+use maud::html;
+
+use super::Log;
+use super::items;
+use crate::context::Context;
+use crate::data::ItemKind;
+use crate::data::ItemView;
+use crate::data::Reading;
+use crate::data::TurnView;
+use crate::pages::format::count;
+use crate::pages::format::duration;
+use crate::pages::format::short;
+use crate::pages::format::time_tag;
+
+/// What a turn is drawn with.
+pub(super) struct Look<'a> {
+    pub(super) context: &'a Context,
+    pub(super) log: &'a Log,
+    pub(super) reading: &'a Reading,
+}
+
+impl Look<'_> {
+    pub(super) fn now(&self) -> Timestamp {
+        self.context.now()
+    }
+
+    /// What a model had before it, and what it wrote.
+    fn tokens(&self, message: &str) -> Option<(u64, u64)> {
+        let session = self.reading.session();
+        let name = session.names().find(message)?;
+        let message = session.facts().message(name).filter(|message| !message.is_synthetic)?;
+        Some((message.tokens.context(), message.tokens.output))
+    }
+}
+
+/// One turn, or a part of one.
+pub(super) fn turn(look: &Look<'_>, turn: &TurnView) -> Markup {
+    let groups = groups(&turn.items);
+    let lines = look.reading.turns.get(turn.turn as usize - 1).map_or(0, |turn| turn.nodes.len());
+    let errors = turn.failed_tool_calls + turn.api_errors;
+    html! {
+        section.turn id=[(!turn.continued).then(|| format!("turn-{}", turn.turn))]
+            .other[!turn.current] data-turn=(turn.turn) data-kind=(turn.kind) data-lines=(lines)
+            data-errors=[(errors > 0).then_some(errors)] data-part[turn.continued]
+            aria-label=(format!("Turn {}", turn.turn)) {
+            @if !turn.continued {
+                (turn_head(look, turn))
+            }
+            div.items {
+                @for group in &groups {
+                    (group_markup(look, group))
+                }
+            }
+        }
+    }
+}
+
+fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
+    let context = turn.items.iter().rev().find_map(|item| look.tokens(item.message.as_deref()?));
+    html! {
+        header.turn-head {
+            a.turn-number href=(format!("#turn-{}", turn.turn)) title="Link to this turn" { (turn.turn) }
+            @if turn.kind != "prompt" {
+                span.tag { (turn.kind) }
+            }
+            @if !turn.current {
+                span.tag.violet title="The newest clients do not go on from here" { "other branch" }
+            }
+            @if turn.interrupted {
+                span.tag.warn { "stopped" }
+            }
+            @if turn.failed_tool_calls > 0 {
+                span.tag.bad { (turn.failed_tool_calls) " failed" }
+            }
+            @if turn.api_errors > 0 {
+                span.tag.bad { (turn.api_errors) " API errors" }
+            }
+            span.turn-facts {
+                @if let Some((context, _)) = context {
+                    span title=(format!("{} tokens before the model at its last answer shown here", count(context))) { (short(context)) " ctx" }
+                }
+                @if turn.tokens.output > 0 {
+                    span title=(format!("{} tokens written by the model in this turn", count(turn.tokens.output))) { (short(turn.tokens.output)) " out" }
+                }
+                @if turn.tool_calls > 0 {
+                    span { (count(u64::from(turn.tool_calls))) @if turn.tool_calls == 1 { " call" } @else { " calls" } }
+                }
+                @if let Some(milliseconds) = turn.duration_ms.filter(|span| *span > 0) {
+                    span { (duration(milliseconds)) }
+                }
+                @if let Some(started) = turn.started {
+                    (time_tag(look.now(), &look.context.zone, started.0))
+                }
+            }
+            button.button.quiet.small.turn-copy type="button" data-turn-link=(turn.turn)
+                aria-label=(format!("Copy a link to turn {}", turn.turn)) {
+                svg.icon-line viewBox="0 0 16 16" aria-hidden="true" {
+                    path d="M6.5 9.5a2.8 2.8 0 0 0 4 0l2-2a2.8 2.8 0 0 0-4-4l-.8.8M9.5 6.5a2.8 2.8 0 0 0-4 0l-2 2a2.8 2.8 0 0 0 4 4l.8-.8" {}
+                }
+            }
+        }
+    }
+}
+
+/// What belongs together: all of one API message, or one thing alone.
+struct Group<'a> {
+    message: Option<&'a str>,
+    items: Vec<&'a ItemView>,
+}
+
+fn groups(items: &[ItemView]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for item in items {
+        if is_meta(item) {
+            continue;
+        }
+        let message = item.message.as_deref();
+        match groups.last_mut() {
+            Some(group) if message.is_some() && group.message == message => group.items.push(item),
+            _ => groups.push(Group { message, items: vec![item] }),
+        }
+    }
+    groups
+}
+
+/// What the client adds for the model is for few readers; the raw line has it.
+fn is_meta(item: &ItemView) -> bool {
+    matches!(item.what, ItemKind::Note { kind: "meta", .. })
+}
+
+fn group_markup(look: &Look<'_>, group: &Group<'_>) -> Markup {
+    let first = group.items.first();
+    let line = first.map_or(0, |item| item.line);
+    // Changes when anything in it does, so that a page that follows knows what to replace.
+    let sign: usize = group.items.iter().map(|item| item.size()).sum::<usize>()
+        + group.items.iter().filter(|item| has_result(item)).count();
+    let Some(message) = group.message else {
+        return html! {
+            @for item in &group.items {
+                div.item data-key=(format!("line-{line}")) data-sign=(sign) { (items::item(look, item)) }
+            }
+        };
+    };
+    let tokens = look.tokens(message);
+    html! {
+        div.message data-key=(format!("line-{line}")) data-sign=(sign) {
+            @if let Some((context, output)) = tokens {
+                span.message-facts title=(format!("{} tokens before the model, {} written by it", count(context), count(output))) {
+                    (short(context)) " ctx · " (short(output)) " out"
+                }
+            }
+            (message_items(look, &group.items))
+        }
+    }
+}
+
+fn has_result(item: &ItemView) -> bool {
+    matches!(item.what, ItemKind::Call { result: Some(_), .. })
+}
+
+/// The items of a message; calls side by side are one list.
+fn message_items(look: &Look<'_>, all: &[&ItemView]) -> Markup {
+    let is_call = |item: &&ItemView| matches!(item.what, ItemKind::Call { .. });
+    let runs = all.chunk_by(|a, b| is_call(a) && is_call(b));
+    html! {
+        @for run in runs {
+            @if is_call(&run[0]) {
+                div.calls .parallel[run.len() > 1] {
+                    @if run.len() > 1 {
+                        p.calls-head { (run.len()) " calls side by side" }
+                    }
+                    @for item in run {
+                        (items::item(look, item))
+                    }
+                }
+            } @else {
+                @for item in run {
+                    (items::item(look, item))
+                }
+            }
+        }
+    }
+}
