@@ -39,6 +39,7 @@ pub(crate) mod request;
 pub(crate) mod rm;
 pub(crate) mod scratch;
 pub(crate) mod show;
+pub(crate) mod show_follow;
 pub(crate) mod stats;
 pub(crate) mod stats_all;
 pub(crate) mod stats_charts;

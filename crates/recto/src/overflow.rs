@@ -1,7 +1,9 @@
 //! Results that were too long for a log, from the files that hold them whole.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
+use std::path::PathBuf;
 
 use recto_log::LineReader;
 use recto_log::ToolUseId;
@@ -19,10 +21,10 @@ pub(crate) const MOST_SHOWN: u64 = 16 * 1024 * 1024;
 pub(crate) const MOST_IN_DOCUMENT: u64 = 1024 * 1024;
 
 /// The files of one log.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct OverflowFiles<'a> {
     home: &'a Home,
-    log: &'a Path,
+    log: Cow<'a, Path>,
 }
 
 /// How much of a file's text is wanted.
@@ -36,18 +38,23 @@ pub(crate) enum Wanted {
 
 impl<'a> OverflowFiles<'a> {
     pub(crate) fn new(home: &'a Home, log: &'a Path) -> OverflowFiles<'a> {
-        OverflowFiles { home, log }
+        OverflowFiles { home, log: Cow::Borrowed(log) }
+    }
+
+    /// Those of a log that has moved while it was read.
+    pub(crate) fn of_moved(home: &'a Home, log: PathBuf) -> OverflowFiles<'a> {
+        OverflowFiles { home, log: Cow::Owned(log) }
     }
 
     /// The file of a result, if it is there.
     pub(crate) fn find(&self, call: &str, overflow: &Overflow) -> Option<OverflowFile> {
-        self.home.overflow_file(self.log, Some(&ToolUseId::new(call)), Some(&overflow.name))
+        self.home.overflow_file(&self.log, Some(&ToolUseId::new(call)), Some(&overflow.name))
     }
 
     /// Whether the file of a result is there, and is not read.
     pub(crate) fn is_refused(&self, call: &str, overflow: &Overflow) -> bool {
         let call = ToolUseId::new(call);
-        self.home.overflow_is_refused(self.log, Some(&call), Some(&overflow.name))
+        self.home.overflow_is_refused(&self.log, Some(&call), Some(&overflow.name))
     }
 
     /// Adds to a result what its file says.
