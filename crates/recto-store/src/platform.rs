@@ -102,6 +102,31 @@ pub(crate) fn append_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Listens on a socket that only its user may open. For a moment others may open
+/// it if the user's mask lets them write all the user's files; the server's
+/// token holds even then.
+#[cfg(unix)]
+pub(crate) fn bind_private_socket(path: &Path) -> io::Result<std::os::unix::net::UnixListener> {
+    use std::os::unix::fs::PermissionsExt;
+    let listener = std::os::unix::net::UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Whether the group or all may read a file.
+pub(crate) fn others_may_read(metadata: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        metadata.mode() & 0o077 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
 /// Makes names in a directory durable. Where the system has no way to do that,
 /// it does it by itself.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {

@@ -41,6 +41,7 @@ use crate::commands::repair::RepairArgs;
 use crate::commands::request::RequestArgs;
 use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::statusline::StatuslineArgs;
@@ -117,6 +118,7 @@ pub(crate) enum Command {
     Todos(TodosArgs),
     History(HistoryArgs),
     Export(ExportArgs),
+    Serve(ServeArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),

@@ -38,6 +38,7 @@ pub(crate) mod repair;
 pub(crate) mod request;
 pub(crate) mod rm;
 pub(crate) mod scratch;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod show_follow;
 pub(crate) mod stats;
@@ -132,6 +133,7 @@ pub(crate) fn run(
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
+        Some(Command::Serve(args)) => serve::cmd_serve(&home, environment, output, args),
         Some(Command::Context(args)) => context::cmd_context(&home, environment, output, args),
         Some(
             Command::Demo
