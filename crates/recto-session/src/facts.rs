@@ -42,7 +42,7 @@ pub struct Tokens {
 
 impl Tokens {
     /// Those that a `usage` names.
-    fn of(usage: Value<'_>) -> Tokens {
+    pub(crate) fn of(usage: Value<'_>) -> Tokens {
         let mut tokens = Tokens::default();
         for member in usage.members() {
             let slot = match member.raw_key {

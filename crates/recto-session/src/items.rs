@@ -421,7 +421,7 @@ pub fn call_about(input: Value<'_>) -> String {
 }
 
 /// The text between two tags.
-fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+pub(crate) fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
     let end = text[start..].find(&format!("</{tag}>"))?;
     Some(&text[start..start + end])

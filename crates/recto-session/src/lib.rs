@@ -36,6 +36,7 @@ pub mod search;
 mod session;
 mod spoken;
 pub mod statistics;
+pub mod status;
 mod todos;
 mod turns;
 pub mod usage;

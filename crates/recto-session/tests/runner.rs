@@ -17,6 +17,7 @@
 //! | `fixes` | each fix of a repair does what it says |
 //! | `repair` | damaged sessions are whole after a repair, healthy ones are let alone |
 //! | `merge` | sessions that were split are joined again |
+//! | `status` | the status of recorded sessions is what the client said, and never flaps |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
@@ -43,6 +44,7 @@ mod repair;
 mod resume;
 mod samples;
 mod sdk;
+mod status;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

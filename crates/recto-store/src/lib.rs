@@ -63,6 +63,7 @@ mod settings;
 mod sidecar;
 mod space;
 mod statistics;
+mod status;
 mod usage;
 
 pub use agent_tree::Agent;
@@ -136,6 +137,10 @@ pub use settings::Scope;
 pub use sidecar::OverflowFile;
 pub use sidecar::Sidecars;
 pub use space::Area;
+pub use status::RECENT;
+pub use status::SessionStatus;
+pub use status::StatusScope;
+pub use status::Statuses;
 pub use usage::Usage;
 pub use usage::UsageScan;
 

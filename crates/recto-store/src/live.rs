@@ -31,6 +31,8 @@ pub struct LiveSession {
     /// When the status changed. Its age proves nothing: the file is not
     /// written again during a long turn.
     pub status_since: Option<Timestamp>,
+    /// When the client started.
+    pub started: Option<Timestamp>,
 }
 
 impl Home {
@@ -75,6 +77,7 @@ fn parse(bytes: &[u8]) -> Option<LiveSession> {
         waiting_for: text("waitingFor"),
         kind: text("kind"),
         status_since: time("statusUpdatedAt").or_else(|| time("updatedAt")),
+        started: time("startedAt"),
     })
 }
 

@@ -1,0 +1,118 @@
+//! Tool calls without a result, and whether they ask somebody.
+
+use jiff::Timestamp;
+
+/// A call without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingCall {
+    /// Ties it to its result.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What the call is about, cut.
+    pub about: String,
+    /// When it was asked for.
+    pub since: Option<Timestamp>,
+    /// The background task that it stops.
+    pub(super) stops: Option<String>,
+    /// Whether lines about its progress were seen, so that it runs for certain.
+    pub(super) is_seen_running: bool,
+}
+
+/// Whether a call waits for somebody before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// It is a question itself.
+    Always,
+    /// It does if no rule allows it; the log does not hold the rules.
+    Perhaps,
+    /// The permission mode makes it unlikely.
+    Hardly,
+    /// It just runs.
+    Never,
+}
+
+/// Tools that are a dialog.
+const QUESTIONS: [&str; 3] = ["AskUserQuestion", "ExitPlanMode", "EnterPlanMode"];
+
+/// Tools that only look, or only tell the client something: no rule is needed.
+const HARMLESS: [&str; 20] = [
+    "Read",
+    "Glob",
+    "Grep",
+    "LS",
+    "NotebookRead",
+    "TodoRead",
+    "TodoWrite",
+    "Task",
+    "Agent",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskOutput",
+    "TaskStop",
+    "BashOutput",
+    "KillShell",
+    "KillBash",
+    "ToolSearch",
+    "ListMcpResourcesTool",
+];
+
+const EDITS: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
+
+impl PendingCall {
+    /// Whether it waits for somebody, in a permission mode.
+    pub(super) fn asking(&self, mode: Option<&str>) -> Asking {
+        let tool = self.tool.as_str();
+        if QUESTIONS.contains(&tool) {
+            return Asking::Always;
+        }
+        if self.is_seen_running || HARMLESS.contains(&tool) {
+            return Asking::Never;
+        }
+        match mode {
+            // The last two refuse or decide instead of asking.
+            Some("bypassPermissions" | "auto" | "dontAsk") => Asking::Never,
+            Some("acceptEdits") if EDITS.contains(&tool) => Asking::Never,
+            Some("acceptEdits" | "plan") => Asking::Hardly,
+            _ => Asking::Perhaps,
+        }
+    }
+
+    /// Whether it runs a subagent.
+    pub(super) fn is_agent(&self) -> bool {
+        matches!(self.tool.as_str(), "Task" | "Agent")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asking(tool: &str, mode: Option<&str>) -> Asking {
+        let call = PendingCall {
+            id: "t".into(),
+            tool: tool.into(),
+            about: String::new(),
+            since: None,
+            stops: None,
+            is_seen_running: false,
+        };
+        call.asking(mode)
+    }
+
+    #[test]
+    fn the_mode_decides_but_for_questions() {
+        assert_eq!(asking("Bash", None), Asking::Perhaps);
+        assert_eq!(asking("Bash", Some("default")), Asking::Perhaps);
+        assert_eq!(asking("Bash", Some("bypassPermissions")), Asking::Never);
+        assert_eq!(asking("Bash", Some("acceptEdits")), Asking::Hardly);
+        assert_eq!(asking("Edit", Some("acceptEdits")), Asking::Never);
+        assert_eq!(asking("Bash", Some("plan")), Asking::Hardly);
+        assert_eq!(asking("Read", None), Asking::Never);
+        assert_eq!(asking("mcp__db__drop", None), Asking::Perhaps);
+        assert_eq!(asking("AskUserQuestion", Some("bypassPermissions")), Asking::Always);
+        assert_eq!(asking("ExitPlanMode", Some("plan")), Asking::Always);
+    }
+}

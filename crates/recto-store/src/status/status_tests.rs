@@ -1,0 +1,121 @@
+//! Statuses of made homes.
+
+use fs_err as fs;
+use recto_testkit::Client;
+use recto_testkit::FakeHome;
+use recto_testkit::SessionBuilder;
+use std::io::Write as _;
+
+use super::*;
+
+const ONE: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+const TWO: &str = "3f2b77aa-51c7-4d02-b8f4-93ad17c2e680";
+
+fn now() -> Timestamp {
+    "2026-11-16T12:00:00Z".parse().unwrap()
+}
+
+fn minutes_ago(minutes: i64) -> Timestamp {
+    now().checked_sub(SignedDuration::from_mins(minutes)).unwrap()
+}
+
+fn log(id: &str) -> SessionBuilder {
+    SessionBuilder::new(id, Client::V2_1_29).prompt("Repair it").answer("Repaired.")
+}
+
+fn open(fake: &FakeHome) -> Home {
+    Home::open(fake.path()).unwrap()
+}
+
+fn kinds(found: &[SessionStatus]) -> Vec<(String, &'static str)> {
+    found.iter().map(|one| (one.id.to_string(), one.status.kind.name())).collect()
+}
+
+#[test]
+fn recent_logs_and_announced_clients_are_told_and_nothing_else() {
+    let fake = FakeHome::new();
+    fake.add(&log(ONE), minutes_ago(10));
+    fake.add(&log(TWO), minutes_ago(600));
+    let home = open(&fake);
+    assert_eq!(kinds(&home.statuses(now())).len(), 1);
+    fake.announce(TWO, "waiting");
+    let found = home.statuses(now());
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        (found[0].id.to_string().as_str(), found[0].status.kind, found[0].is_live()),
+        (TWO, StatusKind::WaitingForApproval, true)
+    );
+    assert_eq!(found[0].status.goal.as_deref(), Some("Repair it"));
+    assert!(found[0].is_whole && found[0].status.tokens.output > 0);
+}
+
+#[test]
+fn a_client_without_a_log_and_one_that_is_gone_are_told() {
+    let fake = FakeHome::new();
+    let json = format!(
+        r#"{{"pid":4000000000,"sessionId":"{ONE}","procStart":"5","status":"busy","cwd":"/home/dev/app","statusUpdatedAt":1794788485636}}"#
+    );
+    fake.write("sessions/4000000000.json", json);
+    let found = open(&fake).statuses(now());
+    assert_eq!(kinds(&found), [(ONE.to_owned(), "ended")]);
+    assert_eq!(found[0].path, None);
+    assert_eq!(found[0].status.cwd.as_deref(), Some("/home/dev/app"));
+    // A client that was started again for the session counts more than the one before.
+    fake.announce(ONE, "busy");
+    assert_eq!(kinds(&open(&fake).statuses(now())), [(ONE.to_owned(), "working")]);
+}
+
+#[test]
+fn only_new_lines_are_read_and_rewritten_logs_are_read_again() {
+    let fake = FakeHome::new();
+    let path = fake.add(&log(ONE), minutes_ago(1));
+    let home = open(&fake);
+    let mut statuses = Statuses::default();
+    let mut look = || {
+        let scope = StatusScope::All;
+        let found = statuses.look(&home, &home.inventory(), &scope, now());
+        (found[0].status.goal.clone().unwrap(), statuses.logs[&path].offset)
+    };
+    let (goal, offset) = look();
+    assert_eq!((goal.as_str(), offset), ("Repair it", fs::metadata(&path).unwrap().len()));
+    let more = r#"{"type":"user","uuid":"x","timestamp":"2026-11-16T11:59:00Z","message":{"role":"user","content":"And now?"}}"#;
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    // A line that is not whole waits.
+    file.write_all(&more.as_bytes()[..40]).unwrap();
+    assert_eq!(look(), ("Repair it".to_owned(), offset));
+    file.write_all(&more.as_bytes()[40..]).unwrap();
+    file.write_all(b"\n").unwrap();
+    assert_eq!(look(), ("And now?".to_owned(), offset + more.len() as u64 + 1));
+    // The same file with other bytes, and a longer one, is another log.
+    let other = log(ONE).prompt("Something else").answer("Well.").prompt("The end");
+    fake.add(&other, minutes_ago(0));
+    assert_eq!(look().0, "The end");
+}
+
+#[test]
+fn of_a_large_log_without_a_client_the_end_is_read() {
+    let fake = FakeHome::new();
+    let mut large = SessionBuilder::new(ONE, Client::V2_1_29).prompt("First");
+    for _ in 0..30 {
+        large = large.tool("Bash", r#"{"command":"x"}"#, &"long ".repeat(10_000));
+    }
+    let path = fake.add(&large.prompt("Last").answer("Done."), minutes_ago(1));
+    assert!(fs::metadata(&path).unwrap().len() > WHOLE);
+    let found = open(&fake).statuses(now());
+    assert!(!found[0].is_whole);
+    assert_eq!(found[0].status.goal.as_deref(), Some("Last"));
+    // The client runs: all tokens are wanted.
+    fake.announce(ONE, "idle");
+    let live = open(&fake).statuses(now());
+    assert!(live[0].is_whole);
+    assert!(live[0].status.tokens.output > found[0].status.tokens.output);
+}
+
+#[test]
+fn what_is_no_log_is_passed_over() {
+    let fake = FakeHome::new();
+    fake.write("projects/-home-dev-app/x.jsonl", "{torn");
+    fake.write("sessions/7.json", "{broken");
+    fake.write(&format!("projects/-home-dev-app/{TWO}.jsonl"), "");
+    assert_eq!(kinds(&open(&fake).statuses(now())), []);
+}
