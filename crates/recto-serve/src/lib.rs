@@ -31,12 +31,18 @@ mod context;
 mod data;
 mod error;
 mod guard;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod pages;
 mod parameters;
 mod server;
 
 pub use error::ServeError;
 pub use guard::Token;
+#[cfg(feature = "mcp")]
+pub use mcp::McpOptions;
+#[cfg(feature = "mcp")]
+pub use mcp::run_mcp;
 pub use server::Listen;
 pub use server::ServeOptions;
 pub use server::Server;

@@ -7,6 +7,7 @@
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
 //! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `mcp` | what agents are told over the Model Context Protocol |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
@@ -45,6 +46,7 @@ mod grep;
 mod home;
 mod hostile;
 mod ls;
+mod mcp;
 mod merging;
 mod moving;
 mod overflow;
