@@ -34,12 +34,18 @@ mod data;
 mod error;
 mod events;
 mod guard;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod pages;
 mod parameters;
 mod server;
 
 pub use error::ServeError;
 pub use guard::Token;
+#[cfg(feature = "mcp")]
+pub use mcp::McpOptions;
+#[cfg(feature = "mcp")]
+pub use mcp::run_mcp;
 pub use server::Listen;
 pub use server::ServeOptions;
 pub use server::Server;

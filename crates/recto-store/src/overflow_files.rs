@@ -1,7 +1,9 @@
 //! Results that were too long for a log, from the files that hold them whole.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
+use std::path::PathBuf;
 
 use recto_log::ToolUseId;
 use recto_session::Item;
@@ -13,10 +15,10 @@ use crate::StoreError;
 use crate::open_file;
 
 /// The files of one log.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct OverflowFiles<'a> {
     home: &'a Home,
-    log: &'a Path,
+    log: Cow<'a, Path>,
 }
 
 /// How much of a file's text is wanted.
@@ -31,18 +33,23 @@ pub enum OverflowWanted {
 impl<'a> OverflowFiles<'a> {
     /// The files of the log at a path.
     pub fn new(home: &'a Home, log: &'a Path) -> OverflowFiles<'a> {
-        OverflowFiles { home, log }
+        OverflowFiles { home, log: Cow::Borrowed(log) }
+    }
+
+    /// Those of a log that has moved while it was read.
+    pub fn of_moved(home: &'a Home, log: PathBuf) -> OverflowFiles<'a> {
+        OverflowFiles { home, log: Cow::Owned(log) }
     }
 
     /// The file of a result, if it is there.
     pub fn find(&self, call: &str, overflow: &Overflow) -> Option<OverflowFile> {
-        self.home.overflow_file(self.log, Some(&ToolUseId::new(call)), Some(&overflow.name))
+        self.home.overflow_file(&self.log, Some(&ToolUseId::new(call)), Some(&overflow.name))
     }
 
     /// Whether the file of a result is there, and is not read.
     pub fn is_refused(&self, call: &str, overflow: &Overflow) -> bool {
         let call = ToolUseId::new(call);
-        self.home.overflow_is_refused(self.log, Some(&call), Some(&overflow.name))
+        self.home.overflow_is_refused(&self.log, Some(&call), Some(&overflow.name))
     }
 
     /// Adds to a result what its file says.

@@ -29,6 +29,7 @@ use crate::commands::index::IndexArgs;
 use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
+use crate::commands::mcp::McpArgs;
 use crate::commands::merge::MergeArgs;
 use crate::commands::move_session::MoveArgs;
 use crate::commands::pack::PackArgs;
@@ -121,6 +122,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Serve(ServeArgs),
     Status(StatusArgs),
+    Mcp(McpArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),

@@ -25,6 +25,7 @@ pub(crate) mod index;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod move_session;
 pub(crate) mod overview;
@@ -40,6 +41,7 @@ pub(crate) mod rm;
 pub(crate) mod scratch;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod show_follow;
 pub(crate) mod stats;
 pub(crate) mod stats_all;
 pub(crate) mod stats_charts;
@@ -134,6 +136,7 @@ pub(crate) fn run(
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
+        Some(Command::Mcp(args)) => mcp::cmd_mcp(&home, environment, args),
         Some(Command::Serve(args)) => serve::cmd_serve(&home, environment, output, args),
         Some(Command::Context(args)) => context::cmd_context(&home, environment, output, args),
         Some(

@@ -277,6 +277,23 @@ impl Output {
         Ok(self.out.flush()?)
     }
 
+    /// Whether nobody reads any more what is written, as far as the system tells.
+    pub(crate) fn is_closed(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::event::PollFd;
+            use rustix::event::PollFlags;
+            let stdout = io::stdout();
+            let mut descriptors = [PollFd::new(&stdout, PollFlags::empty())];
+            let now = rustix::event::Timespec::default();
+            let polled = rustix::event::poll(&mut descriptors, Some(&now));
+            let gone = PollFlags::ERR | PollFlags::HUP;
+            polled.is_ok() && descriptors[0].revents().intersects(gone)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+
     /// One JSON value on a line.
     pub(crate) fn json_line(&mut self, object: ObjectWriter) -> Result<(), CommandError> {
         let line = json_for_terminal(&object.finish());

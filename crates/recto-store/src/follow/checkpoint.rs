@@ -16,6 +16,7 @@ use recto_log::json::Value;
 use super::FollowedFile;
 use super::cursor::Cursor;
 use super::cursor::Mark;
+use super::tree::FIRST_GENERATION;
 use super::tree::Tree;
 use crate::StoreError;
 use crate::inventory::FileState;
@@ -35,6 +36,11 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Of a follower that has handed out nothing.
+    pub(super) fn beginning() -> Checkpoint {
+        Checkpoint { next_generation: FIRST_GENERATION, cursors: Vec::new() }
+    }
+
     pub(super) fn of(tree: &Tree) -> Checkpoint {
         let mut cursors: Vec<Cursor> = tree.files.values().cloned().collect();
         for cursor in &mut cursors {
@@ -56,7 +62,7 @@ impl Checkpoint {
             let path = tree.home.root().join(&cursor.file.path);
             cursor.file = Arc::new(FollowedFile { path, ..(*cursor.file).clone() });
             // What it was is not known any more: it is read to see.
-            cursor.state = FileState::default();
+            cursor.at.state = FileState::default();
             tree.insert(cursor);
         }
     }
@@ -80,11 +86,11 @@ impl Checkpoint {
             }
             let line = line
                 .number("generation", cursor.generation)
-                .number("device", cursor.identity.0)
-                .number("number", cursor.identity.1)
-                .number("offset", cursor.offset)
-                .number("head", cursor.mark.head)
-                .number("tail", cursor.mark.tail);
+                .number("device", cursor.at.identity.0)
+                .number("number", cursor.at.identity.1)
+                .number("offset", cursor.at.offset)
+                .number("head", cursor.at.mark.head)
+                .number("tail", cursor.at.mark.tail);
             bytes.extend(line.finish());
             bytes.push(b'\n');
         }
@@ -136,8 +142,8 @@ fn cursor(value: &Value<'_>) -> Option<Cursor> {
     let file = FollowedFile { path, project: text("project")?, session, agent };
     let identity = (number("device")?, number("number")?);
     let mut cursor = Cursor::new(Arc::new(file), number("generation")?, identity);
-    cursor.offset = number("offset")?;
-    cursor.mark = Mark { head: number("head")?, tail: number("tail")? };
+    cursor.at.offset = number("offset")?;
+    cursor.at.mark = Mark { head: number("head")?, tail: number("tail")? };
     Some(cursor)
 }
 

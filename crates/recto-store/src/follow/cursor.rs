@@ -1,4 +1,4 @@
-//! How far one log is read, and how to tell that it is still the same.
+//! How far a log is read, and how to tell that it is still the same.
 
 use std::fs::File;
 use std::fs::Metadata;
@@ -29,11 +29,24 @@ pub(super) fn identity(metadata: &Metadata) -> Identity {
     (stamp.device, stamp.number)
 }
 
-/// How far a log is read.
+/// How far one of the logs of a home is read.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor {
     pub(super) file: Arc<FollowedFile>,
     pub(super) generation: u64,
+    pub(super) at: Position,
+}
+
+impl Cursor {
+    /// At the beginning of a file.
+    pub(super) fn new(file: Arc<FollowedFile>, generation: u64, identity: Identity) -> Cursor {
+        Cursor { file, generation, at: Position::new(identity) }
+    }
+}
+
+/// How far a file is read.
+#[derive(Debug, Clone)]
+pub(super) struct Position {
     pub(super) identity: Identity,
     /// What the file was when it was looked at last.
     pub(super) state: FileState,
@@ -68,16 +81,10 @@ pub(super) enum Piece {
     Differs,
 }
 
-impl Cursor {
+impl Position {
     /// At the beginning of a file.
-    pub(super) fn new(file: Arc<FollowedFile>, generation: u64, identity: Identity) -> Cursor {
-        let (state, mark) = (FileState::default(), Mark::default());
-        Cursor { file, generation, identity, state, offset: 0, mark }
-    }
-
-    /// Begins anew, in a file that may be another one.
-    pub(super) fn restart(&mut self, generation: u64, identity: Identity) {
-        *self = Cursor::new(Arc::clone(&self.file), generation, identity);
+    pub(super) fn new(identity: Identity) -> Position {
+        Position { identity, state: FileState::default(), offset: 0, mark: Mark::default() }
     }
 
     /// Goes behind the last whole line.

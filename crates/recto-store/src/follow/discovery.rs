@@ -288,7 +288,7 @@ impl Tree {
         let file = Arc::new(file);
         let begun = opened.and_then(|(metadata, open)| {
             let mut cursor = Cursor::new(file, generation, identity(&metadata));
-            cursor.go_to_end(&open, &metadata)?;
+            cursor.at.go_to_end(&open, &metadata)?;
             Ok(cursor)
         });
         match begun {

@@ -19,8 +19,10 @@ use crate::StoreError;
 /// Hands out what is written to logs. See the [module](super).
 #[derive(Debug)]
 pub struct Follower {
-    tree: Tree,
-    schedule: Schedule,
+    pub(super) tree: Tree,
+    pub(super) schedule: Schedule,
+    /// Where the follower was before it found what is not handed out yet.
+    before: Option<Checkpoint>,
 }
 
 impl Follower {
@@ -30,7 +32,8 @@ impl Follower {
         let mut tree = Tree::new(home, options);
         tree.discover(Finding::First(start));
         let schedule = Schedule::new(&tree);
-        Ok(Follower { tree, schedule })
+        let before = (!tree.changes.is_empty()).then(Checkpoint::beginning);
+        Ok(Follower { tree, schedule, before })
     }
 
     /// Goes on where a follower before has been. Logs that it did not know are read from
@@ -45,7 +48,7 @@ impl Follower {
         tree.discover(Finding::Later);
         let mut schedule = Schedule::new(&tree);
         schedule.look_at_all(&mut tree);
-        Ok(Follower { tree, schedule })
+        Ok(Follower { tree, schedule, before: Some(checkpoint.clone()) })
     }
 
     /// Waits until something has changed, and gives it; nothing if the time is over, or
@@ -85,7 +88,7 @@ impl Follower {
 
     /// Where everything is that was handed out up to now, to go on from there.
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::of(&self.tree)
+        self.before.clone().unwrap_or_else(|| Checkpoint::of(&self.tree))
     }
 
     /// Wakes or stops the follower from elsewhere.
@@ -100,7 +103,7 @@ impl Follower {
 
     /// Up to where a log has been handed out.
     pub fn offset(&self, path: &std::path::Path) -> Option<u64> {
-        self.tree.files.get(path).map(|cursor| cursor.offset)
+        self.tree.files.get(path).map(|cursor| cursor.at.offset)
     }
 
     /// What is not followed though its name says it is a log, and why.
@@ -116,8 +119,9 @@ impl Follower {
         self.tree.watches.watching()
     }
 
-    fn hand_out(&mut self) -> Vec<Change> {
+    pub(super) fn hand_out(&mut self) -> Vec<Change> {
         let changes = self.tree.hand_out();
+        self.before = None;
         for change in &changes {
             if let Change::Lines { file, .. } = change {
                 self.schedule.note_active(&file.path);

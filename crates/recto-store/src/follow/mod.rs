@@ -23,6 +23,7 @@ mod checkpoint;
 mod cursor;
 mod discovery;
 mod follower;
+mod log_follower;
 mod schedule;
 mod tree;
 mod watches;
@@ -41,6 +42,8 @@ use recto_log::SessionId;
 
 pub use checkpoint::Checkpoint;
 pub use follower::Follower;
+pub use log_follower::LogChange;
+pub use log_follower::LogFollower;
 pub use watches::Waker;
 pub use watches::Watching;
 

@@ -30,7 +30,7 @@ impl Schedule {
     /// The logs that were written last are those that will be written next.
     pub(super) fn new(tree: &Tree) -> Schedule {
         let mut files: Vec<_> = tree.files.values().collect();
-        files.sort_by_key(|cursor| cursor.state.modified);
+        files.sort_by_key(|cursor| cursor.at.state.modified);
         let first = files.len().saturating_sub(MOST_ACTIVE);
         let active = files[first..].iter().map(|cursor| cursor.file.path.clone()).collect();
         Schedule { round: VecDeque::new(), active, next: Instant::now() }
@@ -98,5 +98,13 @@ fn look_at_unowned(tree: &mut Tree) {
     let unowned: Vec<PathBuf> = unowned.map(|(path, _)| path.clone()).take(EACH_TIME).collect();
     for path in unowned {
         tree.look_at_path(&path);
+    }
+}
+
+#[cfg(test)]
+impl Schedule {
+    /// Does not look for an hour.
+    pub(super) fn postpone(&mut self) {
+        self.next = Instant::now() + Duration::from_secs(3600);
     }
 }

@@ -32,6 +32,9 @@ use crate::open::open_known;
 /// How long a file may be gone before that is told.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Generations are numbered from here on.
+pub(super) const FIRST_GENERATION: u64 = 1;
+
 /// The logs, the directories they are in, and what has changed.
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -75,7 +78,7 @@ impl Tree {
             waiting: VecDeque::new(),
             is_waiting: HashSet::new(),
             changes: Vec::new(),
-            next_generation: 1,
+            next_generation: FIRST_GENERATION,
         }
     }
 
@@ -89,7 +92,7 @@ impl Tree {
     pub(super) fn insert(&mut self, cursor: Cursor) {
         let path = cursor.file.path.clone();
         // Of files with two names, by links, the first one counts.
-        self.by_identity.entry(cursor.identity).or_insert_with(|| path.clone());
+        self.by_identity.entry(cursor.at.identity).or_insert_with(|| path.clone());
         self.files.insert(path, cursor);
     }
 
@@ -130,8 +133,8 @@ impl Tree {
     fn forget(&mut self, path: &Path) -> Option<Cursor> {
         self.missing.remove(path);
         let cursor = self.files.remove(path)?;
-        if self.by_identity.get(&cursor.identity).is_some_and(|known| known == path) {
-            self.by_identity.remove(&cursor.identity);
+        if self.by_identity.get(&cursor.at.identity).is_some_and(|known| known == path) {
+            self.by_identity.remove(&cursor.at.identity);
         }
         Some(cursor)
     }
@@ -163,7 +166,7 @@ impl Tree {
             Some(metadata) => {
                 let modified = timestamp(metadata.modified());
                 let state = FileState::listed(metadata.len(), modified, Stamp::of(&metadata));
-                if state != cursor.state || self.missing.contains_key(path) {
+                if state != cursor.at.state || self.missing.contains_key(path) {
                     self.mark(path);
                 }
             }
@@ -235,19 +238,19 @@ impl Tree {
             Ok(_) => return self.cannot_read(path, "is not a regular file"),
             Err(error) => return self.cannot_read(path, &error.to_string()),
         };
-        if cursor.identity != identity(&metadata) {
+        if cursor.at.identity != identity(&metadata) {
             self.restart(path, identity(&metadata), changes);
             return true;
         }
         let cap = self.options.longest_line;
-        let piece = match cursor.read_on(&file, &metadata, most, cap) {
+        let piece = match cursor.at.read_on(&file, &metadata, most, cap) {
             Ok(piece) => piece,
             Err(error) => return self.cannot_read(path, &error.to_string()),
         };
         let generation = cursor.generation;
         let file = Arc::clone(&cursor.file);
-        let end = cursor.offset;
-        let is_behind = cursor.is_behind();
+        let end = cursor.at.offset;
+        let is_behind = cursor.at.is_behind();
         self.skipped.remove(path);
         self.missing.remove(path);
         match piece {
@@ -272,11 +275,11 @@ impl Tree {
     fn restart(&mut self, path: &Path, identity: Identity, changes: &mut Vec<Change>) {
         let generation = self.new_generation();
         let Some(cursor) = self.files.get_mut(path) else { return };
-        if self.by_identity.get(&cursor.identity).is_some_and(|known| known == path) {
-            self.by_identity.remove(&cursor.identity);
+        if self.by_identity.get(&cursor.at.identity).is_some_and(|known| known == path) {
+            self.by_identity.remove(&cursor.at.identity);
         }
-        cursor.restart(generation, identity);
         let file = Arc::clone(&cursor.file);
+        *cursor = Cursor::new(Arc::clone(&file), generation, identity);
         self.by_identity.insert(identity, path.to_owned());
         changes.push(Change::Restarted { file, generation });
     }
@@ -288,7 +291,7 @@ impl Tree {
             None => self.miss(path),
             Some(metadata) => {
                 if let Some(cursor) = self.files.get_mut(path) {
-                    cursor.state = FileState::now(&metadata);
+                    cursor.at.state = FileState::now(&metadata);
                 }
                 self.skipped.insert(path.to_owned(), why.to_owned());
             }

@@ -222,7 +222,7 @@ fn export(
 /// Writes the items of a log as JSON lines.
 pub(crate) fn write_items(
     found: &Target,
-    files: OverflowFiles<'_>,
+    files: &OverflowFiles<'_>,
     wanted: Wanted,
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
@@ -242,7 +242,7 @@ pub(crate) fn write_items(
 /// Writes one item as a line of JSON.
 pub(crate) fn write_item(
     shown: Shown,
-    files: OverflowFiles<'_>,
+    files: &OverflowFiles<'_>,
     wanted: Wanted,
     output: &mut Output,
 ) -> Result<(), CommandError> {

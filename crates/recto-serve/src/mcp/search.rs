@@ -1,0 +1,104 @@
+//! `search_sessions`: full text.
+
+use recto_session::search::Limit;
+use recto_session::search::Query;
+use recto_session::search::highlights;
+use recto_store::Digest;
+use recto_store::Filter;
+use recto_store::index::Hit;
+use recto_store::index::LogFacts;
+use recto_store::index::Request;
+use recto_store::index::Sorting;
+use serde_json::Value;
+use serde_json::json;
+
+use super::archive::Archive;
+use super::archive::Refusal;
+use super::arguments::Arguments;
+use super::reply::Page;
+use super::reply::around;
+use super::tools::OFFSET;
+use super::tools::SEARCH_MOST;
+
+/// How much of a text is given with a hit.
+const SNIPPET: usize = 600;
+
+impl Archive {
+    pub(super) fn search(&self, mut arguments: Arguments) -> Result<String, Refusal> {
+        let text = arguments.required_text("query")?;
+        let mut all = self.filter(&mut arguments)?;
+        let limit = arguments.number("limit", SEARCH_MOST)?.unwrap_or(20) as usize;
+        let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
+        arguments.finish()?;
+        let query = Query::parse(&text)
+            .map_err(|error| Refusal(format!("{}; {}", error.message, error.hint)))?;
+        let projects = self.limits(&query, &mut all)?;
+        let (since, until) = all.span();
+        let fits = |facts: &LogFacts| {
+            let digest = Digest {
+                cwd: facts.cwd.clone(),
+                model: facts.model.clone(),
+                branch: facts.branch.clone(),
+                ..Digest::default()
+            };
+            let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
+            fits(&all) && projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
+        };
+        let request = Request {
+            query: &query,
+            sorting: Sorting::Newest,
+            // None at all would mean all.
+            limit: (offset + limit).max(1),
+            since,
+            until,
+            keep: &fits,
+        };
+        let inventory = self.0.home.inventory();
+        let answer = self.0.home.find(&inventory, &self.0.cache, &request, &|_, _| {});
+        let skipped = answer.skipped.iter();
+        let skipped = skipped.map(|one| format!("skipped: {} {}", one.path.display(), one.reason));
+        let page = Page {
+            offset,
+            total: answer.total,
+            notes: answer.remarks.iter().cloned().chain(skipped).collect(),
+        };
+        let hits = answer.hits.iter().skip(offset).take(limit);
+        Ok(page.finish(hits.map(|hit| self.hit(hit, &query))))
+    }
+
+    /// What the query itself says about projects and times.
+    fn limits(&self, query: &Query, all: &mut Filter) -> Result<Vec<(Filter, bool)>, Refusal> {
+        let mut projects = Vec::new();
+        for limit in &query.limits {
+            match limit {
+                Limit::Project { name, is_not } => {
+                    let project = Some(name.clone());
+                    projects.push((Filter { project, ..Filter::default() }, *is_not));
+                }
+                Limit::Before(text) => all.narrow(None, Some(self.read_time("before:", text)?)),
+                Limit::After(text) => all.narrow(Some(self.read_time("after:", text)?), None),
+            }
+        }
+        Ok(projects)
+    }
+
+    fn hit(&self, hit: &Hit, query: &Query) -> Value {
+        // A log that has changed meanwhile has no text for it; the place is told all the same.
+        let text = hit.read().map(|text| {
+            let text = self.say(&text.text);
+            let place = highlights(query, &text).first().map_or(0, |range| range.start);
+            around(&text, place, SNIPPET)
+        });
+        json!({
+            "session": hit.session.map(|session| session.to_string()),
+            "agent": hit.agent.as_ref().map(|agent| format!("agent-{agent}")),
+            "turn": hit.turn,
+            "time": hit.time.map(|time| format!("{time:.0}")),
+            "cwd": self.say_some(hit.cwd.as_deref()),
+            "role": hit.role.name(),
+            "tool": self.say_some(hit.tool.as_deref()),
+            "is_error": hit.is_error,
+            "text": text,
+        })
+    }
+}

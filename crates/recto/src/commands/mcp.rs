@@ -1,0 +1,55 @@
+//! `recto mcp`: past sessions for agents.
+
+use clap::Args;
+use jiff::tz::TimeZone;
+use recto_serve::McpOptions;
+use recto_serve::run_mcp;
+use recto_session::redact::Options;
+use recto_session::redact::Redactor;
+use recto_store::Home;
+
+use super::prices::PricesOption;
+use super::redact::refused;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+
+/// Let agents consult past sessions
+///
+/// Speaks the Model Context Protocol on standard input and output, for clients that
+/// start it: search, list and read sessions, usage, status, plans. Nothing is
+/// changed. An answer has at most 64 KB, and secrets are replaced. Claude Code takes
+/// it by `claude mcp add recto -- recto mcp`.
+///
+/// Examples:
+///   recto mcp
+///   recto mcp --no-redact
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct McpArgs {
+    /// Give secrets as they are in the logs
+    #[arg(long)]
+    no_redact: bool,
+    #[command(flatten)]
+    prices: PricesOption,
+}
+
+pub(crate) fn cmd_mcp(
+    home: &Home,
+    environment: &Environment,
+    args: &McpArgs,
+) -> Result<Outcome, CommandError> {
+    let redactor = match args.no_redact {
+        true => None,
+        false => Some(Redactor::new(Options::default()).map_err(refused)?),
+    };
+    run_mcp(McpOptions {
+        home: home.clone(),
+        cache: environment.cache_directory()?,
+        prices: args.prices.read(environment)?,
+        redactor,
+        zone: TimeZone::system(),
+        now: environment.fixed_now(),
+    })?;
+    Ok(Outcome::Done)
+}
