@@ -30,7 +30,7 @@ use crate::SessionFile;
 use crate::StoreError;
 use crate::open::open_known;
 use crate::open::open_sized;
-use crate::platform::read_at;
+use crate::platform::read_fully;
 use tail::digest_tail;
 
 /// How much of the head is read at first, and at most.
@@ -429,19 +429,6 @@ fn read_into(
         buffer.resize(range.end, 0);
     }
     read_fully(file, &mut buffer[range], offset)
-}
-
-fn read_fully(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match read_at(file, &mut buffer[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]

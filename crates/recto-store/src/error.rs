@@ -98,6 +98,12 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// The checkpoint of a follower cannot be gone on from.
+    #[error("the checkpoint cannot be used: {why}")]
+    BadCheckpoint {
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// Sessions cannot be packed.
     #[error("{} cannot be packed: {why}", path.display())]
     CannotPack {
@@ -163,6 +169,7 @@ impl StoreError {
             }
             StoreError::Edit(_)
             | StoreError::BadArchive { .. }
+            | StoreError::BadCheckpoint { .. }
             | StoreError::CannotPack { .. }
             | StoreError::Secret { .. }
             | StoreError::NotAFile { .. }
@@ -195,6 +202,7 @@ impl StoreError {
             StoreError::Edit(error) => error.kind(),
             StoreError::WouldLose { .. } => "would-lose",
             StoreError::BadArchive { .. } => "bad-archive",
+            StoreError::BadCheckpoint { .. } => "bad-checkpoint",
             StoreError::CannotPack { .. } => "cannot-pack",
             StoreError::SessionExists { .. } => "session-exists",
             StoreError::PartsDiffer { .. } => "parts-differ",

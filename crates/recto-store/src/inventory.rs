@@ -236,6 +236,16 @@ impl Home {
         found
     }
 
+    /// Size and times of what is at a path of the home, by the rules of a listing: a
+    /// symbolic link that leads out of the home is nothing.
+    pub(crate) fn look_at(&self, path: &Path) -> Option<Metadata> {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        if !metadata.is_symlink() {
+            return Some(metadata);
+        }
+        if self.contains(path) { fs::metadata(path).ok() } else { None }
+    }
+
     /// The entries of a directory. Symbolic links are followed only inside the home.
     pub(crate) fn list(&self, directory: &Path, skipped: &mut Vec<Skipped>) -> Vec<Listed> {
         let entries = match fs::read_dir(directory) {
@@ -254,8 +264,7 @@ impl Home {
             let mut is_directory = file_type.is_dir();
             if file_type.is_symlink() {
                 if !self.contains(&path) {
-                    let reason = "is a symbolic link that leads out of the home".into();
-                    skipped.push(Skipped { path, reason });
+                    skipped.push(Skipped { path, reason: LEADS_OUT.into() });
                     continue;
                 }
                 is_directory = path.is_dir();
@@ -272,6 +281,9 @@ impl Home {
         listed
     }
 }
+
+/// Why a symbolic link is not followed.
+const LEADS_OUT: &str = "is a symbolic link that leads out of the home";
 
 /// An entry of a directory.
 pub(crate) struct Listed {

@@ -51,7 +51,7 @@ impl Home {
 }
 
 /// `123.json`, or `pid-123.json` as some versions wrote it.
-fn is_pid_file(name: &str) -> bool {
+pub(crate) fn is_pid_file(name: &str) -> bool {
     name.strip_suffix(".json")
         .map(|stem| stem.strip_prefix("pid-").unwrap_or(stem))
         .is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))

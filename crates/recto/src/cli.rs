@@ -41,6 +41,7 @@ use crate::commands::repair::RepairArgs;
 use crate::commands::request::RequestArgs;
 use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::status::StatusArgs;
@@ -53,6 +54,7 @@ use crate::commands::turns::TurnsArgs;
 use crate::commands::undo::UndoArgs;
 use crate::commands::unpack::UnpackArgs;
 use crate::commands::usage::UsageArgs;
+use crate::commands::watch::WatchArgs;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     History(HistoryArgs),
     Export(ExportArgs),
     Status(StatusArgs),
+    Watch(WatchArgs),
+    Serve(ServeArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),

@@ -38,7 +38,9 @@ pub(crate) mod repair;
 pub(crate) mod request;
 pub(crate) mod rm;
 pub(crate) mod scratch;
+pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod show_follow;
 pub(crate) mod stats;
 pub(crate) mod stats_all;
 pub(crate) mod stats_charts;
@@ -57,6 +59,7 @@ pub(crate) mod usage;
 pub(crate) mod usage_compare;
 pub(crate) mod usage_explain;
 pub(crate) mod usage_show;
+pub(crate) mod watch;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -99,6 +102,7 @@ pub(crate) fn run(
         Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
         Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
         Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
+        Some(Command::Watch(args)) => watch::cmd_watch(&home, environment, output, args),
         Some(Command::Status(args)) => status::cmd_status(&home, environment, output, args),
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
         Some(Command::Usage(args)) => usage::cmd_usage(&home, environment, output, args),
@@ -133,6 +137,7 @@ pub(crate) fn run(
         Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
         Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
+        Some(Command::Serve(args)) => serve::cmd_serve(&home, environment, output, args),
         Some(Command::Context(args)) => context::cmd_context(&home, environment, output, args),
         Some(
             Command::Demo

@@ -95,7 +95,11 @@ impl Environment {
     }
 
     pub(crate) fn now(&self) -> jiff::Timestamp {
-        let fixed = self.now.as_deref().and_then(|text| text.parse().ok());
-        fixed.unwrap_or_else(jiff::Timestamp::now)
+        self.fixed_now().unwrap_or_else(jiff::Timestamp::now)
+    }
+
+    /// The time that `RECTO_NOW` names.
+    pub(crate) fn fixed_now(&self) -> Option<jiff::Timestamp> {
+        self.now.as_deref().and_then(|text| text.parse().ok())
     }
 }

@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use clap::Args;
-use jiff::SignedDuration;
 use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use recto_session::usage::Selection;
-use recto_store::Digest;
+pub(crate) use recto_store::Filter;
+use recto_store::parse_time;
 
 use crate::error::CommandError;
 
@@ -33,16 +30,6 @@ pub(crate) struct FilterArgs {
     /// Only sessions on this git branch
     #[arg(long, value_name = "BRANCH")]
     pub(crate) branch: Option<String>,
-}
-
-/// The filters, read.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Filter {
-    project: Option<String>,
-    since: Option<Timestamp>,
-    until: Option<Timestamp>,
-    model: Option<String>,
-    branch: Option<String>,
 }
 
 impl FilterArgs {
@@ -76,64 +63,10 @@ impl FilterArgs {
     }
 }
 
-impl Filter {
-    /// What can be told from the file's time.
-    pub(crate) fn fits_time(&self, modified: Timestamp) -> bool {
-        self.since.is_none_or(|since| modified >= since)
-            && self.until.is_none_or(|until| modified < until)
-    }
-
-    /// Whether anything that is as old as this, or older, can fit.
-    pub(crate) fn fits_since(&self, time: Timestamp) -> bool {
-        self.since.is_none_or(|since| time >= since)
-    }
-
-    /// The same for single messages.
-    pub(crate) fn selection(&self) -> Selection {
-        Selection {
-            since: self.since,
-            until: self.until,
-            project: self.project.clone(),
-            model: self.model.clone(),
-            branch: self.branch.clone(),
-            ..Selection::default()
-        }
-    }
-
-    /// Adds what a query says itself; the narrower one counts.
-    pub(crate) fn narrow(&mut self, since: Option<Timestamp>, until: Option<Timestamp>) {
-        self.since = self.since.max(since);
-        self.until = match (self.until, until) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-    }
-
-    /// The span of time, in milliseconds since 1970.
-    pub(crate) fn span(&self) -> (Option<i64>, Option<i64>) {
-        (self.since.map(Timestamp::as_millisecond), self.until.map(Timestamp::as_millisecond))
-    }
-
-    /// The same for another project.
-    pub(crate) fn of_project(project: &str) -> Filter {
-        let args = FilterArgs { project: Some(project.to_owned()), ..FilterArgs::default() };
-        Filter { project: args.canonical_project(), ..Filter::default() }
-    }
-
-    /// What must be read from the log.
-    pub(crate) fn fits(&self, project_key: &str, digest: &Digest) -> bool {
-        let contains = |text: &Option<String>, part: &str| {
-            text.as_deref().is_some_and(|text| text.to_lowercase().contains(&part.to_lowercase()))
-        };
-        self.project.as_deref().is_none_or(|project| {
-            if project.starts_with('/') {
-                digest.cwd.as_deref().is_some_and(|cwd| Path::new(cwd).starts_with(project))
-            } else {
-                contains(&digest.cwd, project) || project_key == project
-            }
-        }) && self.model.as_deref().is_none_or(|model| contains(&digest.model, model))
-            && self.branch.as_deref().is_none_or(|branch| digest.branch.as_deref() == Some(branch))
-    }
+/// The filter of another project.
+pub(crate) fn of_project(project: &str) -> Filter {
+    let args = FilterArgs { project: Some(project.to_owned()), ..FilterArgs::default() };
+    Filter { project: args.canonical_project(), ..Filter::default() }
 }
 
 /// Reads the value of an option that is a time.
@@ -158,44 +91,6 @@ fn read_time_in(
     })
 }
 
-/// A date, a time, or a span before now.
-fn parse_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-    let text = text.trim();
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Some(time);
-    }
-    if let Ok(time) = text.parse::<DateTime>() {
-        return time.to_zoned(zone.clone()).ok().map(|zoned| zoned.timestamp());
-    }
-    let midnight = |date: Date| Some(date.to_zoned(zone.clone()).ok()?.timestamp());
-    if let Ok(date) = text.parse::<Date>() {
-        return midnight(date);
-    }
-    let today = now.to_zoned(zone.clone()).date();
-    match text {
-        "today" => return midnight(today),
-        "yesterday" => return midnight(today.yesterday().ok()?),
-        _ => {}
-    }
-    now.checked_sub(parse_span(text)?).ok()
-}
-
-/// A number of seconds, minutes, hours, days or weeks.
-pub(crate) fn parse_span(text: &str) -> Option<SignedDuration> {
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let number: i64 = text[..split].parse().ok()?;
-    let seconds = match &text[split..] {
-        "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return None,
-    };
-    Some(SignedDuration::from_secs(number.checked_mul(seconds)?))
-}
-
 /// A number of bytes with a unit.
 pub(crate) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
@@ -215,44 +110,6 @@ pub(crate) fn parse_size(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_dates_or_spans() {
-        let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
-        let time =
-            |text: &str| parse_time(text, now, &TimeZone::system()).map(|time| time.to_string());
-        assert_eq!(time("7d").as_deref(), Some("2026-11-09T12:00:00Z"));
-        assert_eq!(time("90m").as_deref(), Some("2026-11-16T10:30:00Z"));
-        assert_eq!(time("2w").as_deref(), Some("2026-11-02T12:00:00Z"));
-        assert_eq!(time("2026-11-01T00:00:00Z").as_deref(), Some("2026-11-01T00:00:00Z"));
-        assert!(time("2026-11-01").is_some() && time("2026-11-01T09:30").is_some());
-        assert!(time("today").is_some() && time("yesterday").is_some());
-        for bad in ["", "d", "7", "7 parsecs", "soon", "99999999999999999999d", "-1d"] {
-            assert_eq!(time(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn filters_look_at_the_digest() {
-        let digest = Digest {
-            cwd: Some("/home/dev/app".into()),
-            model: Some("claude-opus-5-5".into()),
-            branch: Some("main".into()),
-            ..Digest::default()
-        };
-        let fits = |change: &dyn Fn(&mut Filter)| {
-            let mut filter = Filter::default();
-            change(&mut filter);
-            filter.fits("-home-dev-app", &digest)
-        };
-        assert!(fits(&|_| {}));
-        assert!(fits(&|filter| filter.project = Some("/home/dev".into())));
-        assert!(!fits(&|filter| filter.project = Some("/home/de".into())));
-        assert!(fits(&|filter| filter.project = Some("App".into())));
-        assert!(fits(&|filter| filter.project = Some("-home-dev-app".into())));
-        assert!(fits(&|filter| filter.model = Some("OPUS".into())));
-        assert!(!fits(&|filter| filter.branch = Some("mai".into())));
-    }
 
     #[test]
     fn sizes_have_units() {

@@ -277,6 +277,23 @@ impl Output {
         Ok(self.out.flush()?)
     }
 
+    /// Whether nobody reads any more what is written, as far as the system tells.
+    pub(crate) fn is_closed(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::event::PollFd;
+            use rustix::event::PollFlags;
+            let stdout = io::stdout();
+            let mut descriptors = [PollFd::new(&stdout, PollFlags::empty())];
+            let now = rustix::event::Timespec::default();
+            let polled = rustix::event::poll(&mut descriptors, Some(&now));
+            let gone = PollFlags::ERR | PollFlags::HUP;
+            polled.is_ok() && descriptors[0].revents().intersects(gone)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+
     /// One JSON value on a line.
     pub(crate) fn json_line(&mut self, object: ObjectWriter) -> Result<(), CommandError> {
         let line = json_for_terminal(&object.finish());
@@ -296,6 +313,14 @@ impl Output {
             pager.wait()?;
         }
         Ok(())
+    }
+
+    /// Rings the bell of the terminal, if a person is at one.
+    pub(crate) fn bell() {
+        let mut err = io::stderr().lock();
+        if err.is_terminal() {
+            let _ = err.write_all(b"\x07").and_then(|()| err.flush());
+        }
     }
 
     /// A remark for people, which is not part of the output.

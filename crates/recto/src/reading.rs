@@ -1,13 +1,8 @@
 //! What commands about one session share: the log, its texts, its turns.
 
-use std::borrow::Cow;
-
-use recto_log::Block;
 use recto_log::Entry;
 use recto_log::RawLine;
-use recto_log::UserText;
 use recto_log::decode;
-use recto_log::json::Value;
 use recto_session::Item;
 use recto_session::NameId;
 use recto_session::NodeId;
@@ -17,10 +12,11 @@ use recto_session::Session;
 use recto_session::ToolCall;
 use recto_session::Turn;
 use recto_session::call_about;
-use recto_session::command_text;
 use recto_session::items;
-use recto_session::task_text;
+use recto_session::spoken_text;
+use recto_session::turn_places;
 use recto_session::turns;
+use recto_session::with_call;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::Loaded;
@@ -104,47 +100,5 @@ impl Reading {
             with_call(entry, self.session().name(call.id), call_about).unwrap_or_default()
         };
         call.call.and_then(|id| self.loaded.with_entry(id, about)).unwrap_or_default()
-    }
-}
-
-/// The turn of each line, as a place in `turns`.
-pub(crate) fn turn_places(session: &Session, turns: &[Turn]) -> Vec<usize> {
-    let mut places = vec![0; session.nodes().len()];
-    for (place, turn) in turns.iter().enumerate() {
-        for id in &turn.nodes {
-            places[id.index()] = place;
-        }
-    }
-    places
-}
-
-/// Does something with the input of a call in a line.
-pub(crate) fn with_call<T>(
-    entry: &Entry<'_>,
-    wanted: &str,
-    work: impl FnOnce(Value<'_>) -> T,
-) -> Option<T> {
-    let message = entry.message()?;
-    let input = message.content().blocks().find_map(|block| match block {
-        Block::ToolUse { id, input, .. }
-            if id.and_then(Value::as_str).is_some_and(|id| id == wanted) =>
-        {
-            input
-        }
-        _ => None,
-    })?;
-    Some(work(input))
-}
-
-/// The text of a user or assistant line; commands as they were typed.
-pub(crate) fn spoken_text(entry: &Entry<'_>) -> String {
-    if let Some(prompt) = entry.attachment().and_then(|attachment| attachment.queued_prompt()) {
-        return recto_log::Content::of(Some(prompt)).text().into_owned();
-    }
-    let text = entry.message().map_or(Cow::Borrowed(""), |message| message.content().text());
-    match recto_log::classify_user(entry) {
-        UserText::Command | UserText::BashInput => command_text(&text),
-        UserText::TaskNotification => task_text(&text),
-        _ => text.into_owned(),
     }
 }

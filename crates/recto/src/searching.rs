@@ -18,6 +18,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::filter::Filter;
 use crate::filter::FilterArgs;
+use crate::filter::of_project;
 use crate::filter::read_time;
 use crate::hits;
 use crate::hits::FoundText;
@@ -134,7 +135,7 @@ impl Filters {
         for limit in query.into_iter().flat_map(|query| &query.limits) {
             match limit {
                 Limit::Project { name, is_not } => {
-                    filters.projects.push((Filter::of_project(name), *is_not));
+                    filters.projects.push((of_project(name), *is_not));
                 }
                 Limit::Before(text) => {
                     filters.all.narrow(None, Some(read_time("before:", text, now)?));

@@ -22,8 +22,8 @@ use recto_store::Loaded;
 use crate::output::Output;
 use crate::output::Progress;
 use crate::output::remark;
-use crate::reading::spoken_text;
-use crate::reading::turn_places;
+use recto_session::spoken_text;
+use recto_session::turn_places;
 
 /// A log that is being asked.
 pub(crate) struct Swept<'a> {

@@ -98,6 +98,11 @@ impl<'a> Transcript<'a> {
         }
     }
 
+    /// The log is somewhere else, and the files of its results with it.
+    pub(crate) fn set_files(&mut self, files: OverflowFiles<'a>) {
+        self.files = files;
+    }
+
     /// The number of the turn that was shown last.
     pub(crate) fn turn(&self) -> u32 {
         self.turn

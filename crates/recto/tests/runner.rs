@@ -6,11 +6,11 @@
 //! | `moving`, `packing`, `merging` | sessions in other directories and homes, and two in one |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
-//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
-//! | `browse` | the browser on a real terminal: start, end, resume, hostile text |
+//! | `browse`, `watch` | the browser and the board on a real terminal: start, end, resume, hostile text |
 //! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
@@ -58,6 +58,7 @@ mod scratch;
 mod sdk;
 mod session;
 mod show;
+mod show_follow;
 mod stats;
 mod status;
 mod statusline;
@@ -67,6 +68,8 @@ mod support;
 mod terminal;
 mod todos;
 mod usage;
+#[cfg(unix)]
+mod watch;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

@@ -1,12 +1,8 @@
 //! `recto show`.
 
 use std::fs;
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use insta::assert_snapshot;
 use recto_testkit::Client;
@@ -187,28 +183,6 @@ fn raw_gives_the_bytes_of_a_large_log() {
     let run = test.run(&["show", "--raw"]);
     assert!(run.raw.stdout.len() > 1_000_000);
     assert!(run.raw.stdout == [log.bytes(), b"{torn"].concat(), "the bytes differ");
-}
-
-#[test]
-fn a_log_is_followed_line_by_line() {
-    let test = TestHome::empty();
-    let begun = SessionBuilder::new(FIX, Client::V2_1_325).prompt("Hello");
-    let whole = begun.clone().answer("Hello to you.");
-    let path = test.home.add(&begun, hours_ago(1));
-    let mut command = test.command(&["show", "--follow"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut shown = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut until = |wanted: &str| shown.any(|line| line.unwrap().contains(wanted));
-    assert!(until("  Hello"));
-    // The line is written in two pieces, and shown when it is whole.
-    let added = &whole.bytes()[begun.bytes().len()..];
-    let mut log = fs::File::options().append(true).open(path).unwrap();
-    log.write_all(&added[..20]).unwrap();
-    log.write_all(&added[20..]).unwrap();
-    let found = until("  Hello to you.");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(found);
 }
 
 /// Every log below a directory.

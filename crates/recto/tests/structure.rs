@@ -21,11 +21,12 @@ use crate::support::repository;
 
 /// Which crates of the workspace a crate may use. The order is that of the
 /// layers: nothing may use what stands below it.
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 7] = [
     ("recto-log", &[]),
     ("recto-session", &["recto-log"]),
     ("recto-store", &["recto-log", "recto-session"]),
-    ("recto", &["recto-log", "recto-session", "recto-store"]),
+    ("recto-serve", &["recto-log", "recto-session", "recto-store"]),
+    ("recto", &["recto-log", "recto-session", "recto-store", "recto-serve"]),
     ("recto-testkit", &["recto-log"]),
     ("xtask", &["recto-log", "recto-session", "recto-store", "recto-testkit"]),
 ];
@@ -160,6 +161,7 @@ fn the_environment_is_read_in_one_place() {
     let words = ["env::var", "std::env", "env::current_dir", "env::home_dir"];
     assert_absent("crates/recto/src", &words, &["src/environment.rs"]);
     assert_absent("crates/recto-store/src", &words, &[]);
+    assert_absent("crates/recto-serve/src", &words, &[]);
 }
 
 #[test]
@@ -172,6 +174,7 @@ fn files_are_opened_through_the_store() {
     // Both write: the sample, and documents where the user wants them.
     let writers = ["src/commands/demo.rs", "src/commands/export.rs"];
     assert_absent("crates/recto/src", &words, &writers);
+    assert_absent("crates/recto-serve/src", &words, &[]);
 }
 
 fn page(name: &str) -> String {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use crate::platform::read_at;
+use crate::platform::read_fully;
 
 /// Up to here everything is looked at.
 const WHOLE: u64 = 64 * 1024;
@@ -15,7 +15,7 @@ const SAMPLE: u64 = 1024;
 /// The fingerprint of the first `length` bytes of a file. A file that is shorter
 /// has none.
 pub(super) fn fingerprint(file: &File, length: u64) -> io::Result<Option<i64>> {
-    let mut sum = Sum(length ^ 0x9e37_79b9_7f4a_7c15);
+    let mut sum = Sum::of_length(length);
     let mut buffer = vec![0; WHOLE.min(length) as usize];
     if length <= WHOLE {
         if !sum.add(file, &mut buffer, 0)? {
@@ -34,27 +34,36 @@ pub(super) fn fingerprint(file: &File, length: u64) -> io::Result<Option<i64>> {
     Ok(Some(sum.0.cast_signed()))
 }
 
+/// The sum of some bytes and of how many there are.
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
+    let mut sum = Sum::of_length(bytes.len() as u64);
+    sum.mix(bytes);
+    sum.0
+}
+
 struct Sum(u64);
 
 impl Sum {
+    fn of_length(length: u64) -> Sum {
+        Sum(length ^ 0x9e37_79b9_7f4a_7c15)
+    }
+
     /// Adds what is at a place; `false` if the file ends before.
     fn add(&mut self, file: &File, buffer: &mut [u8], at: u64) -> io::Result<bool> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match read_at(file, &mut buffer[filled..], at + filled as u64) {
-                Ok(0) => return Ok(false),
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        if read_fully(file, buffer, at)? < buffer.len() {
+            return Ok(false);
         }
-        for word in buffer.chunks(8) {
+        self.mix(buffer);
+        Ok(true)
+    }
+
+    fn mix(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(8) {
             let mut bytes = [0; 8];
             bytes[..word.len()].copy_from_slice(word);
             let mixed = (self.0 ^ u64::from_le_bytes(bytes)).wrapping_mul(0xff51_afd7_ed55_8ccd);
             self.0 = mixed ^ (mixed >> 32);
         }
-        Ok(true)
     }
 }
 

@@ -29,6 +29,7 @@ mod verify;
 pub use find::Answer;
 pub use find::Request;
 pub use find::Sorting;
+pub(crate) use fingerprint::sum;
 pub use hit::Hit;
 pub use hit::HitText;
 pub(crate) use rollups::Rollup;

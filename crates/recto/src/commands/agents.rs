@@ -14,7 +14,6 @@ use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
 use crate::reading::Reading;
-use crate::reading::with_call;
 use crate::text::Column;
 use crate::text::Table;
 use crate::text::count;
@@ -23,6 +22,7 @@ use crate::text::fit;
 use crate::text::one_line;
 use crate::text::plural;
 use crate::text::safe;
+use recto_session::with_call;
 
 /// Show the subagents of a session
 ///

@@ -9,21 +9,17 @@ use clap::ValueEnum;
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::Feed;
-use recto_session::Item;
 use recto_session::Shown;
-use recto_session::export::Document;
 use recto_session::export::Format;
-use recto_session::export::Head;
 use recto_session::export::IndexRow;
 use recto_session::export::Placed;
 use recto_session::export::index_page;
 use recto_session::export::item_json;
-use recto_session::redact;
 use recto_session::redact::Options;
 use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
 use recto_session::redact::ThinkingPolicy;
-use recto_store::Digest;
+use recto_store::ExportSource;
 use recto_store::Home;
 use recto_store::open_file;
 
@@ -35,7 +31,6 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Output;
 use crate::output::Progress;
-use crate::overflow::MOST_IN_DOCUMENT;
 use crate::overflow::OverflowFiles;
 use crate::overflow::Wanted;
 use crate::target;
@@ -214,83 +209,20 @@ fn export(
     redactor: Option<&Redactor>,
     write: &mut dyn FnMut(&str) -> Result<(), CommandError>,
 ) -> Result<Done, CommandError> {
-    const PIECE: usize = 64 * 1024;
-    let mut done = Done::default();
-    let digest = Digest::read(&found.path, found.is_agent)?;
-    let file = open_file(&found.path)?;
-    let mut text = String::new();
-    let mut head = head(found, &digest);
-    if let Some(redactor) = redactor {
-        let texts = head.facts.iter_mut().map(|(_, text)| text).chain([&mut head.title]);
-        for text in texts {
-            *text = redactor.text(text).text.into_owned();
-        }
-    }
-    let mut document = Document::begin(format, &head, &mut text);
-    let mut lines = LineReader::new(file);
-    let mut feed = Feed::default();
-    let files = OverflowFiles::new(home, &found.path);
-    // What the model could not take is nothing for feeding a model.
-    let wanted = match format {
-        Format::Xml => Wanted::Nothing,
-        Format::Markdown | Format::Html | Format::Json | Format::Text => {
-            Wanted::Bytes(MOST_IN_DOCUMENT)
-        }
-    };
-    let mut replaced = 0;
-    let mut add = |shown: Vec<Shown>, document: &mut Document, text: &mut String| {
-        for Shown { turn, origin, mut item } in shown {
-            files.complete(&mut item, wanted);
-            if let Some(redactor) = redactor {
-                replaced += redact_overflow(redactor, &mut item);
-            }
-            document.add(Placed { turn, origin: &origin, item: &item }, text);
-        }
-    };
+    let source =
+        ExportSource { path: &found.path, name: &found.name, is_agent: found.is_agent, redactor };
     // The other formats are cleaned as they are written; JSON keeps its values.
-    let mut write_piece = |text: &str| match format {
+    let done = home.export_log(source, format, &mut |text: &str| match format {
         Format::Json => write(&json_for_terminal(text.as_bytes())),
         _ => write(text),
-    };
-    while let Some(mut line) = lines.next_line()? {
-        done.read = line.end();
-        // Every format is made of what is decoded below; only files beside the
-        // log come in later, and are cleaned there.
-        let outcome = redactor.map(|redactor| redactor.line(line.bytes));
-        if let Some(redact::Outcome::Changed(change)) = &outcome {
-            done.replaced += change.findings.len() as u64;
-            line.length = line.length - line.bytes.len() as u64 + change.bytes.len() as u64;
-            line.bytes = &change.bytes;
-        }
-        let (entry, _) = decode(line);
-        add(feed.next(&entry), &mut document, &mut text);
-        if text.len() >= PIECE {
-            write_piece(&text)?;
-            text.clear();
-        }
-    }
-    add(feed.rest(), &mut document, &mut text);
-    document.end(&mut text);
-    write_piece(&text)?;
-    done.replaced += replaced;
-    Ok(done)
-}
-
-/// Replaces the secrets in what a result's file says.
-fn redact_overflow(redactor: &Redactor, item: &mut Item) -> u64 {
-    let Item::Result { overflow: Some(overflow), .. } = item else { return 0 };
-    let Some(text) = &mut overflow.text else { return 0 };
-    let redacted = redactor.text(text);
-    let count = redacted.findings.len() as u64;
-    let clean = redacted.text.into_owned();
-    *text = clean;
-    count
+    })?;
+    Ok(Done { read: done.read, written: 0, replaced: done.replaced })
 }
 
 /// Writes the items of a log as JSON lines.
 pub(crate) fn write_items(
     found: &Target,
-    files: OverflowFiles<'_>,
+    files: &OverflowFiles<'_>,
     wanted: Wanted,
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
@@ -310,30 +242,13 @@ pub(crate) fn write_items(
 /// Writes one item as a line of JSON.
 pub(crate) fn write_item(
     shown: Shown,
-    files: OverflowFiles<'_>,
+    files: &OverflowFiles<'_>,
     wanted: Wanted,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let Shown { turn, origin, mut item } = shown;
     files.complete(&mut item, wanted);
     output.json_line(item_json(Placed { turn, origin: &origin, item: &item }))
-}
-
-fn head(found: &Target, digest: &Digest) -> Head {
-    let title =
-        digest.title.as_ref().map_or_else(|| found.name.clone(), |(title, _)| title.clone());
-    let time = |time: Option<jiff::Timestamp>| time.map(|time| format!("{time:.0}"));
-    let facts = [
-        ("session", Some(found.name.clone())),
-        ("directory", digest.cwd.clone()),
-        ("branch", digest.branch.clone()),
-        ("model", digest.model.clone()),
-        ("client", digest.version.clone()),
-        ("started", time(digest.started)),
-        ("ended", time(digest.ended)),
-    ];
-    let facts = facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    Head { id: found.name.clone(), title, facts }
 }
 
 /// Where a document goes, and as what.

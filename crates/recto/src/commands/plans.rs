@@ -3,23 +3,20 @@
 use std::path::Path;
 
 use clap::Args;
-use recto_log::Entry;
-use recto_log::ToolResult;
 use recto_log::json::ObjectWriter;
-use recto_log::json::Value;
-use recto_session::ToolCall;
 use recto_store::Home;
 use recto_store::HomeLog;
 use recto_store::Inventory;
+use recto_store::PLAN_TOOL;
 use recto_store::PlanFile;
-use recto_store::read_small;
+use recto_store::logged_plans;
+use recto_store::plan_file_named;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
-use crate::reading::with_call;
 use crate::sweep::Place;
 use crate::sweep::Swept;
 use crate::sweep::sweep;
@@ -29,9 +26,6 @@ use crate::text::Table;
 use crate::text::clock;
 use crate::text::one_line;
 use crate::text::safe;
-
-/// The tool by which the model shows a plan.
-const TOOL: &str = "ExitPlanMode";
 
 /// List the plans that were made in plan mode, newest first
 ///
@@ -95,7 +89,7 @@ pub(crate) fn cmd_plans(
         Some(session) => logs_of(home, &inventory, environment, session)?,
         None => {
             target::tell_skipped(&inventory, output);
-            home.logs_with(&inventory, TOOL)
+            home.logs_with(&inventory, PLAN_TOOL)
         }
     };
     let files = home.plan_files();
@@ -104,9 +98,9 @@ pub(crate) fn cmd_plans(
     for plan in &mut plans {
         // Some clients leave the text to the file. Only a file of the home's
         // own directory is opened, whatever path the log names.
-        let kept = plan.file.as_deref().and_then(|named| file_named(&files, named));
+        let kept = plan.file.as_deref().and_then(|named| plan_file_named(&files, named));
         if let Some(file) = kept.filter(|_| plan.text.is_empty()) {
-            plan.text = text_of(file);
+            plan.text = file.text();
         }
     }
     if args.session.is_none() {
@@ -148,50 +142,20 @@ fn logs_of(
 }
 
 fn plans_of(swept: &Swept<'_>) -> Vec<(Place, Plan)> {
-    let session = swept.session();
-    let calls = session.facts().calls.iter();
-    let is_plan = |call: &&ToolCall| call.name.is_some_and(|name| session.name(name) == TOOL);
-    calls.filter(is_plan).filter_map(|call| plan_of(swept, call)).collect()
-}
-
-fn plan_of(swept: &Swept<'_>, call: &ToolCall) -> Option<(Place, Plan)> {
-    let line = call.call?;
-    let place = swept.place(line);
-    let own =
-        |value: Option<Value<'_>>| value.and_then(Value::as_str).map(|text| text.into_owned());
-    let asked = swept.loaded.with_entry(line, |entry| {
-        with_call(entry, swept.session().name(call.id), |input| {
-            (own(input.get("plan")), own(input.get("planFilePath")))
+    let plans = logged_plans(&swept.loaded).into_iter();
+    plans
+        .map(|plan| {
+            let place = swept.place(plan.call);
+            let plan = Plan {
+                time: place.time,
+                place: Some(place.clone()),
+                agreed: plan.agreed,
+                file: plan.file,
+                text: plan.text,
+            };
+            (place, plan)
         })
-    });
-    let (asked, asked_file) = asked.flatten().unwrap_or_default();
-    let answer = |entry: &Entry<'_>| match entry.tool_result(Some(TOOL)) {
-        Some(ToolResult::Plan { plan, path }) => (own(plan), own(path)),
-        _ => (None, None),
-    };
-    let answer = call.result.and_then(|result| swept.loaded.with_entry(result, answer));
-    let (agreed, agreed_file) = answer.unwrap_or_default();
-    let plan = Plan {
-        time: place.time,
-        place: Some(place.clone()),
-        agreed: call.result.map(|_| !call.is_error),
-        file: agreed_file.or(asked_file),
-        // The user can change a plan before agreeing: the answer has what holds.
-        text: agreed.or(asked).unwrap_or_default(),
-    };
-    Some((place, plan))
-}
-
-/// The file of the home that a path in a log means. The home may have been
-/// moved since, so that only the name counts.
-fn file_named<'a>(files: &'a [PlanFile], named: &str) -> Option<&'a PlanFile> {
-    let name = named.rsplit(['/', '\\']).next()?;
-    files.iter().find(|file| file.path.file_name().is_some_and(|known| known == name))
-}
-
-fn text_of(file: &PlanFile) -> String {
-    let bytes = read_small(&file.path).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+        .collect()
 }
 
 /// Adds the files that are the text of no plan so far.
@@ -201,7 +165,7 @@ fn add_files(plans: &mut Vec<Plan>, files: &[PlanFile]) {
             let named = plan.file.as_deref().and_then(|named| Path::new(named).file_name());
             named.is_some() && named == file.path.file_name()
         };
-        let text = text_of(file);
+        let text = file.text();
         if plans.iter().any(|plan| is_named(plan) || plan.text.trim() == text.trim()) {
             continue;
         }

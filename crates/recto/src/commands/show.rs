@@ -4,10 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
@@ -26,6 +23,7 @@ use recto_store::Loaded;
 use recto_store::open_file;
 
 use crate::commands::export;
+use crate::commands::show_follow;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -54,6 +52,9 @@ use crate::transcript::Transcript;
 ///
 /// With --json each line is one item: a prompt, an answer, thinking, a call, a
 /// result or a note.
+///
+/// With --follow it goes on with what is written to the log, until it is stopped
+/// or nobody reads its output any more.
 ///
 /// `--raw` gives the bytes of the log unchanged; on a terminal, control
 /// characters in them are made visible.
@@ -119,13 +120,13 @@ pub(crate) fn cmd_show(
     if let Some(turn) = args.turn {
         return show_turn(home, Reading::of(found, inventory)?, output, args, turn);
     }
-    if output.json {
-        let files = OverflowFiles::new(home, &found.path);
-        return export::write_items(&found, files, wanted(args), output);
-    }
     let asked = Asked { home, environment, args };
     if args.follow {
-        return follow(&found, asked, output);
+        return show_follow::follow(&found, asked, output);
+    }
+    if output.json {
+        let files = OverflowFiles::new(home, &found.path);
+        return export::write_items(&found, &files, wanted(args), output);
     }
     output.page();
     let agents =
@@ -166,21 +167,21 @@ pub(crate) fn show_place(
 
 /// What was asked for, and where.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    home: &'a Home,
-    environment: &'a Environment,
-    args: &'a ShowArgs,
+pub(super) struct Asked<'a> {
+    pub(super) home: &'a Home,
+    pub(super) environment: &'a Environment,
+    pub(super) args: &'a ShowArgs,
 }
 
 impl<'a> Asked<'a> {
-    fn transcript(self, found: &'a Target, output: &Output) -> Transcript<'a> {
+    pub(super) fn transcript(self, found: &'a Target, output: &Output) -> Transcript<'a> {
         let files = OverflowFiles::new(self.home, &found.path);
         Transcript::new(options(self.args), self.args.width.or(output.width), files)
     }
 }
 
 /// How much of long results goes into JSON.
-fn wanted(args: &ShowArgs) -> Wanted {
+pub(super) fn wanted(args: &ShowArgs) -> Wanted {
     match args.tools {
         ToolDetail::Full => Wanted::Bytes(MOST_SHOWN),
         ToolDetail::Brief | ToolDetail::None => Wanted::Nothing,
@@ -272,34 +273,6 @@ fn set_in(
     output.set_in("  │ ", |output| show_log(agent, agents, asked, output))
 }
 
-/// Shows a log, and then what is written to it, until the user stops.
-fn follow(found: &Target, asked: Asked<'_>, output: &mut Output) -> Result<Outcome, CommandError> {
-    const PAUSE: Duration = Duration::from_millis(200);
-    let digest = Digest::read(&found.path, found.is_agent)?;
-    write_head(found, &digest, asked.environment, output)?;
-    let mut transcript = asked.transcript(found, output);
-    let (mut offset, mut number) = (0, 1);
-    loop {
-        let mut file = open_file(&found.path)?;
-        if file.metadata()?.len() < offset {
-            output.line(&output.paint(Look::Warning, "(the log was cut; it is read again)"))?;
-            (offset, number) = (0, 1);
-        }
-        file.seek(SeekFrom::Start(offset))?;
-        let mut lines = LineReader::new(file).starting_at(offset, number);
-        while let Some(line) = lines.next_line()? {
-            // A line without its end is not finished; it is read when it is.
-            if !line.terminated {
-                break;
-            }
-            (offset, number) = (line.end(), line.number + 1);
-            transcript.entry(&decode(line).0, output)?;
-        }
-        output.flush()?;
-        std::thread::sleep(PAUSE);
-    }
-}
-
 /// One turn, wherever its lines are in the log.
 fn show_turn(
     home: &Home,
@@ -318,9 +291,9 @@ fn show_turn(
     }
     let files = OverflowFiles::new(home, &reading.target.path);
     let width = args.width.or(output.width);
-    let mut transcript = Transcript::new(options(args), width, files).of_turn(number);
+    let mut transcript = Transcript::new(options(args), width, files.clone()).of_turn(number);
     let mut write = |shown: Shown, output: &mut Output| match output.json {
-        true => export::write_item(shown, files, wanted(args), output),
+        true => export::write_item(shown, &files, wanted(args), output),
         false => transcript.show(&shown, output),
     };
     // What the queue tells stands after the line after which the model got it.
@@ -345,7 +318,7 @@ fn options(args: &ShowArgs) -> Options {
     Options { thinking: args.thinking, tools: args.tools, meta: args.meta }
 }
 
-fn write_head(
+pub(super) fn write_head(
     found: &Target,
     digest: &Digest,
     environment: &Environment,

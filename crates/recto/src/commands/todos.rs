@@ -18,11 +18,11 @@ use crate::error::Outcome;
 use crate::output::Look;
 use crate::output::Output;
 use crate::reading::Reading;
-use crate::reading::with_call;
 use crate::text::Column;
 use crate::text::Table;
 use crate::text::clock;
 use crate::text::one_line;
+use recto_session::with_call;
 
 /// List the things to do that the model noted in a session
 ///

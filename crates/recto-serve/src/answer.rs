@@ -1,0 +1,105 @@
+//! Answers: JSON, pages, text, and failures in the same shape everywhere.
+
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::Response;
+use axum::http::StatusCode;
+use axum::http::header;
+use axum::response::IntoResponse;
+use maud::Markup;
+use recto_log::json::ObjectWriter;
+use recto_store::StoreError;
+use serde::Serialize;
+
+/// An answer with some text or bytes.
+pub(crate) fn content(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Body>,
+) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// A value as JSON.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response<Body> {
+        match serde_json::to_vec(&self.0) {
+            Ok(text) => content(StatusCode::OK, "application/json", text),
+            Err(_) => Failure::internal("the answer could not be written").into_response(),
+        }
+    }
+}
+
+/// A page.
+pub(crate) struct Page(pub(crate) Markup);
+
+impl IntoResponse for Page {
+    fn into_response(self) -> Response<Body> {
+        content(StatusCode::OK, "text/html; charset=utf-8", self.0.into_string())
+    }
+}
+
+/// Why there is no answer, for people and machines. The message never holds
+/// text of a log and never a path that the client sent.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: StatusCode,
+    pub(crate) kind: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(
+        status: StatusCode,
+        kind: &'static str,
+        message: impl Into<String>,
+    ) -> Failure {
+        Failure { status, kind, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::NOT_FOUND, "not-found", message)
+    }
+
+    pub(crate) fn bad_request(kind: &'static str, message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, kind, message)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let status = match &error {
+            StoreError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                StatusCode::NOT_FOUND
+            }
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let hint = error.hint().map(str::to_owned);
+        Failure { status, kind: error.kind(), message: error.to_string(), hint }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response<Body> {
+        let text = ObjectWriter::new()
+            .string("error", &self.message)
+            .string("kind", self.kind)
+            .string_or_null("hint", self.hint.as_deref());
+        content(self.status, "application/json", text.finish())
+    }
+}

@@ -1,0 +1,85 @@
+//! One request, from the guard to the answer.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use axum::http::Response;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use tower_service::Service;
+
+use crate::answer::Failure;
+use crate::api;
+use crate::assets;
+use crate::context::Context;
+use crate::guard::Guard;
+use crate::guard::dress;
+use crate::pages;
+
+/// How long an answer may take to begin.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Everything that answers.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    guard: Arc<Guard>,
+    router: Router,
+}
+
+impl App {
+    pub(crate) fn new(guard: Guard, context: Context) -> App {
+        let router = Router::new()
+            .merge(pages::routes())
+            .nest("/api", api::routes())
+            .nest("/assets", assets::routes())
+            .fallback(not_found)
+            .with_state(context);
+        App { guard: Arc::new(guard), router }
+    }
+
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// The app as it is for connections to an address of this machine.
+    pub(crate) fn at(&self, local: SocketAddr) -> App {
+        let guard = Guard {
+            token: self.guard.token.clone(),
+            hosts: self.guard.hosts.with_local(local),
+            codes: self.guard.codes.clone(),
+            cookie: self.guard.cookie.clone(),
+            allows_edits: self.guard.allows_edits,
+        };
+        App { guard: Arc::new(guard), router: self.router.clone() }
+    }
+
+    /// Answers a request. Nothing reaches a route but through here.
+    pub(crate) async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        if let Err(refusal) = self.guard.check(&request) {
+            return dress(self.guard.refuse(refusal));
+        }
+        if request.uri().path() == "/login" {
+            let query = request.uri().query().unwrap_or_default();
+            let code = query.strip_prefix("code=");
+            return dress(self.guard.login(code));
+        }
+        let answer = self.router.clone().call(request);
+        let answer = match tokio::time::timeout(LONGEST, answer).await {
+            Ok(answer) => answer.unwrap_or_else(|never: Infallible| match never {}),
+            Err(_) => {
+                let message = "the answer took too long";
+                Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message).into_response()
+            }
+        };
+        dress(answer)
+    }
+}
+
+async fn not_found() -> Failure {
+    Failure::not_found("there is nothing here")
+}

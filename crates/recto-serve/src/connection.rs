@@ -1,0 +1,220 @@
+//! Connections: how many there may be, how long they may take, how they end.
+//!
+//! A client that sends slowly or reads nothing costs a connection for a while,
+//! and nothing else.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Context as TaskContext;
+use std::task::Poll;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Method;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use hyper_util::rt::TokioTimer;
+use tokio::io::AsyncRead;
+use tokio::io::AsyncWrite;
+use tokio::io::ReadBuf;
+use tokio::sync::Semaphore;
+use tokio::sync::watch;
+use tokio::time::Sleep;
+
+use crate::app::App;
+
+/// How many connections are open at once; further ones wait.
+const MOST: u32 = 256;
+
+/// How long the head of a request may take, and how long a connection may idle.
+const HEAD_TIME: Duration = Duration::from_secs(15);
+
+/// How long a client may read nothing while something is sent to it.
+const STALL_TIME: Duration = Duration::from_secs(30);
+
+/// How long answers that have begun may take when the server ends.
+const LAST_TIME: Duration = Duration::from_secs(2);
+
+/// Where connections come from.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(tokio::net::TcpListener),
+    #[cfg(unix)]
+    Unix(tokio::net::UnixListener),
+}
+
+enum Connection {
+    Tcp(tokio::net::TcpStream, Option<SocketAddr>),
+    #[cfg(unix)]
+    Unix(tokio::net::UnixStream),
+}
+
+impl Listener {
+    async fn accept(&self) -> io::Result<Connection> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // Events are small, and must not wait for more of them.
+                stream.set_nodelay(true)?;
+                let local = stream.local_addr().ok();
+                Ok(Connection::Tcp(stream, local))
+            }
+            #[cfg(unix)]
+            Listener::Unix(listener) => Ok(Connection::Unix(listener.accept().await?.0)),
+        }
+    }
+}
+
+/// Answers until `stop` says so; then lets answers end that have begun.
+pub(crate) async fn serve(listener: Listener, app: App, mut stop: watch::Receiver<bool>) {
+    let places = Arc::new(Semaphore::new(MOST as usize));
+    loop {
+        let accepted = tokio::select! {
+            () = ends(&mut stop) => break,
+            accepted = async {
+                let place = places.clone().acquire_owned().await;
+                (listener.accept().await, place)
+            } => accepted,
+        };
+        let (Ok(connection), Ok(place)) = accepted else {
+            // Too many open files, most likely: it passes.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let (app, stop) = (app.clone(), stop.clone());
+        tokio::spawn(async move {
+            match connection {
+                Connection::Tcp(stream, local) => {
+                    // With `--listen`, the address that was asked for is ours too.
+                    let app = match local {
+                        Some(local) if !local.ip().is_loopback() => app.at(local),
+                        _ => app,
+                    };
+                    answer(stream, app, stop).await;
+                }
+                #[cfg(unix)]
+                Connection::Unix(stream) => answer(stream, app, stop).await,
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    let _ = tokio::time::timeout(LAST_TIME, places.acquire_many(MOST)).await;
+}
+
+/// Waits until the server is to end.
+pub(crate) async fn ends(stop: &mut watch::Receiver<bool>) {
+    // Without a sender there is no server any more.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    app: App,
+    mut stop: watch::Receiver<bool>,
+) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let app = app.clone();
+        async move {
+            // Only a change has a body; what else comes with one is not read.
+            let has_body = *request.method() == Method::POST;
+            let (head, body) = request.into_parts();
+            let body = if has_body { Body::new(body) } else { Body::empty() };
+            Ok::<_, Infallible>(app.answer(Request::from_parts(head, body)).await)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_headers(64)
+        .max_buf_size(64 * 1024)
+        .serve_connection(TokioIo::new(Impatient::new(stream)), service);
+    let mut connection = pin!(connection);
+    // An error is the client's: it went away, or did not speak HTTP.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = ends(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(LAST_TIME, connection).await;
+        }
+    }
+}
+
+/// A stream that fails when the other side takes nothing for too long.
+struct Impatient<S> {
+    stream: S,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Impatient<S> {
+    fn new(stream: S) -> Impatient<S> {
+        Impatient { stream, stalled: None }
+    }
+
+    /// Passes on what writing gave, and counts the time in which it gave nothing.
+    fn judge<T>(
+        &mut self,
+        task: &mut TaskContext<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let sleep = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL_TIME)));
+        match sleep.as_mut().poll(task) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(task, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(task, bytes);
+        self.judge(task, written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(task);
+        self.judge(task, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(task)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(task, buffers);
+        self.judge(task, written)
+    }
+}

@@ -1,0 +1,59 @@
+//! What every answer needs.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use recto_store::CacheDirectory;
+use recto_store::Home;
+
+use crate::answer::Failure;
+
+/// What every answer needs. Cheap to clone: it is shared by all requests.
+#[derive(Debug, Clone)]
+pub(crate) struct Context(Arc<Shared>);
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The client's home.
+    pub(crate) home: Home,
+    /// Where the index is.
+    pub(crate) cache: CacheDirectory,
+    /// The zone that days are counted in.
+    pub(crate) zone: TimeZone,
+    /// Whether sessions may be changed.
+    pub(crate) allows_edits: bool,
+    /// The time to take for now, so that answers can be compared.
+    pub(crate) fixed_now: Option<Timestamp>,
+}
+
+impl Context {
+    pub(crate) fn new(shared: Shared) -> Context {
+        Context(Arc::new(shared))
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.fixed_now.unwrap_or_else(Timestamp::now)
+    }
+
+    /// Does what reads files or computes where it keeps nobody waiting.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Context) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let context = self.clone();
+        match tokio::task::spawn_blocking(move || work(&context)).await {
+            Ok(result) => result,
+            // A panic in a request is the request's; the others go on.
+            Err(_) => Err(Failure::internal("the work was not finished")),
+        }
+    }
+}
+
+impl std::ops::Deref for Context {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}

@@ -1,0 +1,176 @@
+//! Who is answered. Every request passes [`Guard::check`] and every answer
+//! [`headers::dress`], whatever the route: pages, data, events, files, and
+//! what is not there.
+//!
+//! The order matters: a request to another host learns nothing, not even that
+//! a token is wanted.
+//!
+//! 1. `Host` is one of ours, exactly. A name that was rebound to 127.0.0.1 is not.
+//! 2. The method is one that we know.
+//! 3. The request does not come from a page of another origin.
+//! 4. The token is there, as a cookie or as `Authorization: Bearer`.
+
+mod headers;
+mod hosts;
+mod login;
+mod token;
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::HeaderValue;
+use axum::http::Method;
+use axum::http::Request;
+use axum::http::Response;
+use axum::http::StatusCode;
+use axum::http::header;
+
+use crate::answer::content;
+
+pub(crate) use headers::dress;
+pub(crate) use hosts::Hosts;
+pub(crate) use login::Codes;
+pub use token::Token;
+
+/// The longest address that is read.
+const LONGEST_ADDRESS: usize = 8 * 1024;
+
+/// Who is answered.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    pub(crate) token: Token,
+    pub(crate) hosts: Hosts,
+    pub(crate) codes: Codes,
+    /// The name of the cookie: cookies of one host are shared by all its ports.
+    pub(crate) cookie: String,
+    pub(crate) allows_edits: bool,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is for another host.
+    Host,
+    /// It has a method that is not used here.
+    Method,
+    /// It comes from a page of another origin.
+    Origin,
+    /// It has no token, or a wrong one.
+    Token,
+    /// Its address is too long.
+    Address,
+}
+
+impl Guard {
+    /// Whether a request is answered. `/login` needs no token: it gives one.
+    pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        let headers = request.headers();
+        let host = self.hosts.check(request.uri(), headers).ok_or(Refusal::Host)?;
+        if !self.knows(request.method()) {
+            return Err(Refusal::Method);
+        }
+        if !is_from_here(headers, host) {
+            return Err(Refusal::Origin);
+        }
+        if request.uri().to_string().len() > LONGEST_ADDRESS {
+            return Err(Refusal::Address);
+        }
+        if request.uri().path() == "/login" || self.is_known(headers) {
+            return Ok(());
+        }
+        Err(Refusal::Token)
+    }
+
+    fn knows(&self, method: &Method) -> bool {
+        *method == Method::GET
+            || *method == Method::HEAD
+            || (self.allows_edits && *method == Method::POST)
+    }
+
+    /// Whether a request has the token. A header counts before a cookie: who
+    /// sends a wrong one is told.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        if let Some(value) = headers.get(header::AUTHORIZATION) {
+            let text = value.to_str().unwrap_or_default();
+            return text.strip_prefix("Bearer ").is_some_and(|given| self.token.is(given.trim()));
+        }
+        let cookies = headers.get_all(header::COOKIE).into_iter();
+        let cookies = cookies.filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|text| text.split(';'));
+        pairs.any(|pair| {
+            let (name, value) = pair.trim().split_once('=').unwrap_or_default();
+            name == self.cookie && self.token.is(value)
+        })
+    }
+
+    /// The answer to a one-time address.
+    pub(crate) fn login(&self, code: Option<&str>) -> Response<Body> {
+        if !code.is_some_and(|code| self.codes.redeem(code)) {
+            return plain(
+                StatusCode::UNAUTHORIZED,
+                "This address was used before, or is too old.\n\
+                 Press Enter where `recto serve` runs: it prints a new one.\n",
+            );
+        }
+        let cookie =
+            format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.token.text());
+        let mut response = plain(StatusCode::SEE_OTHER, "");
+        response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        match HeaderValue::from_str(&cookie) {
+            Ok(cookie) => {
+                response.headers_mut().insert(header::SET_COOKIE, cookie);
+                response
+            }
+            Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "The token is no header.\n"),
+        }
+    }
+
+    /// The answer to a request that is refused.
+    pub(crate) fn refuse(&self, refusal: Refusal) -> Response<Body> {
+        match refusal {
+            Refusal::Host => {
+                plain(StatusCode::MISDIRECTED_REQUEST, "This server has another name.\n")
+            }
+            Refusal::Method => {
+                let mut response =
+                    plain(StatusCode::METHOD_NOT_ALLOWED, "This method is not used here.\n");
+                let allowed = if self.allows_edits { "GET, HEAD, POST" } else { "GET, HEAD" };
+                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+                response
+            }
+            Refusal::Origin => plain(
+                StatusCode::FORBIDDEN,
+                "A page of another origin asked for this.\n\
+                 Type the address, or open it from a page of this server.\n",
+            ),
+            Refusal::Address => plain(StatusCode::URI_TOO_LONG, "The address is too long.\n"),
+            Refusal::Token => {
+                let mut response = plain(
+                    StatusCode::UNAUTHORIZED,
+                    "Open the address that `recto serve` has printed.\n\
+                     Press Enter where it runs: it prints a new one.\n",
+                );
+                let scheme = HeaderValue::from_static("Bearer");
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+                response
+            }
+        }
+    }
+}
+
+/// Whether a request was not made by a page of another origin. A browser says
+/// who asks in `Sec-Fetch-Site`, older ones in `Origin`; a program says neither.
+/// `same-site` is not enough: another port of this machine is the same site.
+fn is_from_here(headers: &HeaderMap, host: &str) -> bool {
+    let mut sites = headers.get_all("sec-fetch-site").into_iter();
+    let is_site_ours = sites.all(|site| site == "same-origin" || site == "none");
+    let mut origins = headers.get_all(header::ORIGIN).into_iter();
+    let is_origin_ours = origins.all(|origin| {
+        let origin = origin.to_str().unwrap_or_default();
+        origin.strip_prefix("http://").is_some_and(|given| given.eq_ignore_ascii_case(host))
+    });
+    is_site_ours && is_origin_ours
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
+    content(status, "text/plain; charset=utf-8", text)
+}

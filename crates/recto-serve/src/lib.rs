@@ -1,0 +1,42 @@
+//! Sessions over HTTP: an API, events and pages.
+//!
+//! The server is for the person who started it. It listens on the loopback
+//! interface, or on a socket that only its user may open, and answers nobody
+//! who does not know the token of this start. [`guard`](self) is the only place
+//! that decides who is answered; nothing that a client sends is ever a part of
+//! a path. It reads files through `recto-store` only, and knows nothing about
+//! how sessions are run.
+//!
+//! ```no_run
+//! use recto_serve::{Listen, ServeOptions, Server};
+//! use recto_store::{CacheDirectory, Home};
+//!
+//! let home = Home::open("/home/dev/.claude")?;
+//! let cache = CacheDirectory::new("/home/dev/.cache/recto");
+//! let options = ServeOptions::new(home, cache, Listen::Loopback { port: None });
+//! let server = Server::start(options)?;
+//! println!("{}", server.login_url());
+//! server.wait();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
+
+mod answer;
+mod api;
+mod app;
+mod assets;
+mod connection;
+mod context;
+mod data;
+mod error;
+mod guard;
+mod pages;
+mod parameters;
+mod server;
+
+pub use error::ServeError;
+pub use guard::Token;
+pub use server::Listen;
+pub use server::ServeOptions;
+pub use server::Server;

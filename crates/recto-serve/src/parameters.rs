@@ -1,0 +1,81 @@
+//! What stands after the `?` of an address. A name that is not known is an
+//! error: a filter that is misspelt must not seem to have been applied.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use crate::answer::Failure;
+
+/// How long one value may be.
+const LONGEST: usize = 4096;
+
+/// The parameters of a request, each one taken once.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(BTreeMap<String, String>);
+
+impl Parameters {
+    fn parse(query: &str) -> Result<Parameters, Failure> {
+        let mut parameters = BTreeMap::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if value.len() > LONGEST {
+                return Err(Failure::bad_request("bad-parameter", "a parameter is too long"));
+            }
+            if parameters.insert(name.into_owned(), value.into_owned()).is_some() {
+                let message = "a parameter is given more than once";
+                return Err(Failure::bad_request("bad-parameter", message));
+            }
+        }
+        Ok(Parameters(parameters))
+    }
+
+    /// A text; an empty one is none, as forms send it.
+    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name).filter(|text| !text.is_empty())
+    }
+
+    /// A value of some type.
+    pub(crate) fn value<T: FromStr>(&mut self, name: &str) -> Result<Option<T>, Failure> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| {
+            Failure::bad_request("bad-parameter", format!("`{name}` has a value that is not one"))
+        })
+    }
+
+    /// Ends reading: there must be nothing left.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let message = "there is a parameter that is not known here";
+        Err(Failure::bad_request("bad-parameter", message)
+            .with_hint("/api/openapi.json names those that are"))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Parameters, Failure> {
+        Parameters::parse(parts.uri.query().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_parameter_is_taken_once_and_none_is_left() {
+        let mut parameters = Parameters::parse("q=a%20b+c&from=7&empty=").unwrap();
+        assert_eq!(parameters.text("q").as_deref(), Some("a b c"));
+        assert_eq!(parameters.value::<usize>("from").unwrap(), Some(7));
+        assert_eq!(parameters.text("empty"), None);
+        assert!(parameters.finish().is_ok());
+        assert!(Parameters::parse("a=1&a=2").is_err());
+        assert!(Parameters::parse("sinse=7d").unwrap().finish().is_err());
+        assert!(Parameters::parse("from=x").unwrap().value::<usize>("from").is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! Starting and ending: where the server listens, and with which token.
+
+use std::net::Ipv4Addr;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use recto_store::CacheDirectory;
+use recto_store::Home;
+use tokio::runtime::Builder;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::ServeError;
+use crate::Token;
+use crate::app::App;
+use crate::connection;
+use crate::connection::Listener;
+use crate::context::Context;
+use crate::context::Shared;
+use crate::guard::Codes;
+use crate::guard::Guard;
+use crate::guard::Hosts;
+
+/// The port that is taken if it is free and none was asked for.
+const USUAL_PORT: u16 = 7700;
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// On 127.0.0.1.
+    Loopback {
+        /// The port, 0 for any. None: 7700, or any if that is taken.
+        port: Option<u16>,
+    },
+    /// On any address. Needs a token of the user's own.
+    Address(SocketAddr),
+    /// On a socket that only its user may open.
+    Socket(PathBuf),
+}
+
+/// What to serve, where, and to whom.
+#[derive(Debug)]
+pub struct ServeOptions {
+    /// The client's home.
+    pub home: Home,
+    /// Where the index is.
+    pub cache: CacheDirectory,
+    /// Where to listen.
+    pub listen: Listen,
+    /// The token; a random one if there is none.
+    pub token: Option<Token>,
+    /// Whether sessions may be changed.
+    pub allows_edits: bool,
+    /// The zone that days are counted in.
+    pub zone: TimeZone,
+    /// The time to take for now, so that answers can be compared.
+    pub now: Option<Timestamp>,
+}
+
+impl ServeOptions {
+    /// Read-only, with a random token.
+    pub fn new(home: Home, cache: CacheDirectory, listen: Listen) -> ServeOptions {
+        let zone = TimeZone::system();
+        ServeOptions { home, cache, listen, token: None, allows_edits: false, zone, now: None }
+    }
+}
+
+/// A server that runs. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    app: App,
+    place: Place,
+    stop: watch::Sender<bool>,
+    runtime: Mutex<Option<Runtime>>,
+    serving: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Where the server is.
+#[derive(Debug, Clone)]
+enum Place {
+    Address(SocketAddr),
+    Socket(PathBuf),
+}
+
+impl Server {
+    /// Listens and answers, on threads of its own.
+    pub fn start(options: ServeOptions) -> Result<Server, ServeError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(16)
+            .thread_keep_alive(Duration::from_secs(30))
+            .thread_name("recto-serve")
+            .enable_all()
+            .build()?;
+        let entered = runtime.enter();
+        let (listener, place) = listen(&options)?;
+        drop(entered);
+        let (hosts, cookie) = match &place {
+            Place::Address(address) => {
+                (Hosts::of_address(*address), format!("recto_{}", address.port()))
+            }
+            Place::Socket(_) => (Hosts::of_socket(), "recto".to_owned()),
+        };
+        let guard = Guard {
+            token: options.token.unwrap_or_else(Token::random),
+            hosts,
+            codes: Codes::default(),
+            cookie,
+            allows_edits: options.allows_edits,
+        };
+        let context = Context::new(Shared {
+            home: options.home,
+            cache: options.cache,
+            zone: options.zone,
+            allows_edits: options.allows_edits,
+            fixed_now: options.now,
+        });
+        let app = App::new(guard, context);
+        let (stop, stopped) = watch::channel(false);
+        let serving = runtime.spawn(connection::serve(listener, app.clone(), stopped));
+        Ok(Server {
+            app,
+            place,
+            stop,
+            runtime: Mutex::new(Some(runtime)),
+            serving: Mutex::new(Some(serving)),
+        })
+    }
+
+    /// The address of the server, unless it is a socket.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match &self.place {
+            Place::Address(address) => Some(*address),
+            Place::Socket(_) => None,
+        }
+    }
+
+    /// Where the server is, in the words of a URL.
+    pub fn base_url(&self) -> String {
+        match &self.place {
+            Place::Address(address) if address.ip().is_unspecified() => {
+                format!("http://127.0.0.1:{}", address.port())
+            }
+            Place::Address(address) => format!("http://{address}"),
+            Place::Socket(_) => "http://localhost".to_owned(),
+        }
+    }
+
+    /// A new address that lets one browser in, once, within ten minutes.
+    pub fn login_url(&self) -> String {
+        format!("{}/login?code={}", self.base_url(), self.app.guard().codes.issue())
+    }
+
+    /// Waits until the user ends the program (Ctrl-C, or a signal to end), or
+    /// [`Server::stop`] is called; then ends the server.
+    pub fn wait(&self) {
+        let mut stopped = self.stop.subscribe();
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = runtime.as_ref() {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = signal() => {}
+                    _ = stopped.wait_for(|stop| *stop) => {}
+                }
+            });
+        }
+        drop(runtime);
+        self.end();
+    }
+
+    /// Ends the server, wherever it is waited for.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    fn end(&self) {
+        self.stop();
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(runtime), Some(serving)) = (runtime, serving) {
+            let _ = runtime.block_on(serving);
+            // Reading a log is not interrupted; nobody waits for it either.
+            runtime.shutdown_timeout(Duration::from_millis(500));
+        }
+        if let Place::Socket(path) = &self.place {
+            recto_store::remove_socket(path);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn listen(options: &ServeOptions) -> Result<(Listener, Place), ServeError> {
+    let address = match &options.listen {
+        Listen::Socket(path) => return listen_on_socket(path),
+        Listen::Address(address) => {
+            if options.token.is_none() {
+                return Err(ServeError::NoToken { address: *address });
+            }
+            *address
+        }
+        Listen::Loopback { port } => {
+            SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(USUAL_PORT)))
+        }
+    };
+    let is_free_port_fine = options.listen == Listen::Loopback { port: None };
+    let listener = match TcpListener::bind(address) {
+        Err(_) if is_free_port_fine => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
+        bound => bound,
+    };
+    let listener = listener.map_err(|source| ServeError::Listen { address, source })?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    Ok((Listener::Tcp(tokio::net::TcpListener::from_std(listener)?), Place::Address(address)))
+}
+
+#[cfg(unix)]
+fn listen_on_socket(path: &std::path::Path) -> Result<(Listener, Place), ServeError> {
+    let listener = recto_store::bind_socket(path)?;
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::UnixListener::from_std(listener)?;
+    Ok((Listener::Unix(listener), Place::Socket(path.to_owned())))
+}
+
+#[cfg(not(unix))]
+fn listen_on_socket(_: &std::path::Path) -> Result<(Listener, Place), ServeError> {
+    Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into())
+}
+
+/// Ends when the user wants the program to end.
+async fn signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::SignalKind;
+        let terminated = async {
+            match tokio::signal::unix::signal(SignalKind::terminate()) {
+                Ok(mut signal) => {
+                    signal.recv().await;
+                }
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            () = terminated => {}
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,57 @@
+//! What single lines say: texts, and the calls that are in them.
+
+use std::borrow::Cow;
+
+use recto_log::Block;
+use recto_log::Content;
+use recto_log::Entry;
+use recto_log::UserText;
+use recto_log::classify_user;
+use recto_log::json::Value;
+
+use crate::Session;
+use crate::Turn;
+use crate::command_text;
+use crate::task_text;
+
+/// The turn of each line, as a place in `turns`.
+pub fn turn_places(session: &Session, turns: &[Turn]) -> Vec<usize> {
+    let mut places = vec![0; session.nodes().len()];
+    for (place, turn) in turns.iter().enumerate() {
+        for id in &turn.nodes {
+            places[id.index()] = place;
+        }
+    }
+    places
+}
+
+/// Does something with the input of a call in a line.
+pub fn with_call<T>(
+    entry: &Entry<'_>,
+    wanted: &str,
+    work: impl FnOnce(Value<'_>) -> T,
+) -> Option<T> {
+    let message = entry.message()?;
+    let input = message.content().blocks().find_map(|block| match block {
+        Block::ToolUse { id, input, .. }
+            if id.and_then(Value::as_str).is_some_and(|id| id == wanted) =>
+        {
+            input
+        }
+        _ => None,
+    })?;
+    Some(work(input))
+}
+
+/// The text of a user or assistant line; commands as they were typed.
+pub fn spoken_text(entry: &Entry<'_>) -> String {
+    if let Some(prompt) = entry.attachment().and_then(|attachment| attachment.queued_prompt()) {
+        return Content::of(Some(prompt)).text().into_owned();
+    }
+    let text = entry.message().map_or(Cow::Borrowed(""), |message| message.content().text());
+    match classify_user(entry) {
+        UserText::Command | UserText::BashInput => command_text(&text),
+        UserText::TaskNotification => task_text(&text),
+        _ => text.into_owned(),
+    }
+}

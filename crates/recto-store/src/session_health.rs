@@ -1,0 +1,65 @@
+//! The health of a session, with the logs of its subagents at hand.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use recto_log::EntryUuid;
+use recto_log::LineReader;
+use recto_log::decode;
+use recto_session::Parent;
+use recto_session::Session;
+use recto_session::health::Health;
+use recto_session::health::health;
+use recto_session::request::Generation;
+
+use crate::AgentFile;
+use crate::StoreError;
+use crate::open_file;
+
+/// The generations that the reach is said for.
+pub const HEALTH_GENERATIONS: [Generation; 3] =
+    [Generation::V2_0_0, Generation::V2_1_0, Generation::V2_1_300];
+
+/// Looks at a session. Missing parents are looked for in the logs that `agents`
+/// gives; it is asked only if there are any.
+pub fn session_health(
+    session: &Session,
+    agents: impl FnOnce() -> Vec<AgentFile>,
+) -> Option<Health> {
+    let missing: HashSet<&EntryUuid> = session
+        .nodes()
+        .iter()
+        .filter_map(|node| match node.parent {
+            Parent::Missing(missing) => session.missing_uuid(missing),
+            Parent::Node(_) | Parent::Root => None,
+        })
+        .collect();
+    let mut found = HashMap::new();
+    if !missing.is_empty() {
+        for agent in agents() {
+            // A log that cannot be read has its own report.
+            let _ = search(&agent, &missing, &mut found);
+        }
+    }
+    let health = health(session, &HEALTH_GENERATIONS, &|uuid| found.get(uuid).cloned());
+    (health.all.lines > 0).then_some(health)
+}
+
+fn search(
+    agent: &AgentFile,
+    wanted: &HashSet<&EntryUuid>,
+    found: &mut HashMap<EntryUuid, String>,
+) -> Result<(), StoreError> {
+    let mut lines = LineReader::new(open_file(&agent.path)?);
+    while let Some(line) = lines.next_line()? {
+        if let Some(uuid) = decode(line).0.uuid()
+            && wanted.contains(&uuid)
+        {
+            // Old clients put the logs of subagents beside those of sessions.
+            let is_inside = agent.path.parent().is_some_and(|folder| folder.ends_with("subagents"));
+            let folder = if is_inside { "subagents/" } else { "" };
+            found.entry(uuid).or_insert_with(|| format!("{folder}agent-{}.jsonl", agent.id));
+        }
+    }
+    Ok(())
+}

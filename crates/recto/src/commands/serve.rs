@@ -1,0 +1,165 @@
+//! `recto serve`: sessions in the browser.
+
+use std::io;
+use std::io::IsTerminal;
+use std::net::IpAddr;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use clap::Args;
+use recto_log::json::ObjectWriter;
+use recto_serve::Listen;
+use recto_serve::ServeError;
+use recto_serve::ServeOptions;
+use recto_serve::Server;
+use recto_serve::Token;
+use recto_store::Home;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output;
+use crate::output::Output;
+
+/// The port of `--listen` where the address has none.
+const USUAL_PORT: u16 = 7700;
+
+/// Show sessions in the browser
+///
+/// Starts a server for this machine only and prints an address that lets one
+/// browser in, once, within ten minutes. Enter prints a new one, Ctrl-C ends the
+/// server. Nothing is answered without the token of this start, and nothing is
+/// changed unless --allow-edits is given.
+///
+/// Other machines reach it with --listen only, which needs a token of your own:
+/// what is sent is not encrypted, so use it in a network that you trust.
+///
+/// Examples:
+///   recto serve --open
+///   recto serve --socket ~/recto.sock
+///   recto serve --listen 192.168.1.5 --token-file ~/recto-token
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ServeArgs {
+    /// The port on 127.0.0.1; 0 for any [default: 7700, or any that is free]
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["listen", "socket"])]
+    port: Option<u16>,
+    /// Listen on another address, with or without a port
+    #[arg(long, value_name = "ADDR", requires = "token_file", conflicts_with = "socket")]
+    listen: Option<String>,
+    /// Listen on a socket that only you may open
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// A file with a token of 32 characters or more, for programs and --listen
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Open the browser
+    #[arg(long, conflicts_with = "socket")]
+    open: bool,
+    /// Let pages and programs change sessions
+    #[arg(long)]
+    allow_edits: bool,
+}
+
+pub(crate) fn cmd_serve(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &ServeArgs,
+) -> Result<Outcome, CommandError> {
+    let mut options =
+        ServeOptions::new(home.clone(), environment.cache_directory()?, read_listen(args)?);
+    options.allows_edits = args.allow_edits;
+    options.now = environment.fixed_now();
+    if let Some(path) = &args.token_file {
+        options.token = Some(Token::given(&recto_store::read_token_file(path)?)?);
+    }
+    let server = Arc::new(Server::start(options)?);
+    let url = server.login_url();
+    if output.json {
+        output.json_line(
+            ObjectWriter::new()
+                .string("url", &url)
+                .string("base", &server.base_url())
+                .string_or_null(
+                    "socket",
+                    args.socket.as_deref().map(|path| path.to_string_lossy()).as_deref(),
+                ),
+        )?;
+    } else {
+        output.line(&url)?;
+        output.remark("one browser may open this address, once; Ctrl-C ends the server");
+    }
+    output.flush()?;
+    if args.open {
+        open_browser(&url);
+    }
+    if io::stdin().is_terminal() {
+        give_more_urls(Arc::clone(&server));
+    }
+    server.wait();
+    Ok(Outcome::Done)
+}
+
+fn read_listen(args: &ServeArgs) -> Result<Listen, CommandError> {
+    if let Some(path) = &args.socket {
+        return Ok(Listen::Socket(path.clone()));
+    }
+    let Some(text) = &args.listen else { return Ok(Listen::Loopback { port: args.port }) };
+    let with_port = text.parse::<SocketAddr>().ok();
+    let alone = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, USUAL_PORT));
+    let address = with_port.or_else(alone).ok_or_else(|| {
+        CommandError::user("bad-address", format!("--listen takes an address, not `{text}`"))
+            .with_hint("such as 192.168.1.5, 192.168.1.5:8080 or [fd00::5]:8080")
+    })?;
+    Ok(Listen::Address(address))
+}
+
+/// A person can have a new address at any time: codes work once.
+fn give_more_urls(server: Arc<Server>) {
+    std::thread::spawn(move || {
+        for line in io::stdin().lines() {
+            if line.is_err() {
+                break;
+            }
+            output::remark(&server.login_url());
+        }
+    });
+}
+
+/// The address is worth nothing after its first use, so it may be seen in the
+/// list of processes.
+fn open_browser(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = if cfg!(windows) {
+        let mut command = Command::new("rundll32");
+        command.arg("url.dll,FileProtocolHandler");
+        command
+    } else {
+        Command::new(program)
+    };
+    let started =
+        command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if started.is_err() {
+        output::remark("no browser could be opened; open the address yourself");
+    }
+}
+
+impl From<ServeError> for CommandError {
+    fn from(error: ServeError) -> CommandError {
+        match error {
+            ServeError::Store(error) => CommandError::Store(error),
+            error => {
+                let hint = error.hint();
+                let told = CommandError::user(error.kind(), error.to_string());
+                match hint {
+                    Some(hint) => told.with_hint(hint),
+                    None => told,
+                }
+            }
+        }
+    }
+}
