@@ -102,7 +102,7 @@ pub fn parse_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
     now.checked_sub(parse_span(text)?).ok()
 }
 
-/// A number of seconds, minutes, hours, days or weeks, such as `90s` or `7d`.
+/// A number of seconds, minutes, hours, days or weeks.
 pub fn parse_span(text: &str) -> Option<SignedDuration> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit())?;

@@ -14,11 +14,11 @@ use recto_store::RECENT;
 use recto_store::SessionStatus;
 use recto_store::StatusScope;
 use recto_store::Statuses;
-use recto_store::parse_span;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::filter::parse_span;
 use crate::output::Look;
 use crate::output::Output;
 use crate::status_view;
