@@ -44,8 +44,8 @@ struct Recording {
 fn recording(version: &str) -> Recording {
     let folder = corpus(version).join("Istatus");
     let project = folder.join("home/.claude/projects/-home-dev-app");
-    let files = fs::read_dir(project).unwrap().map(|file| file.unwrap().path());
-    let log = files.filter(|path| path.extension().is_some_and(|name| name == "jsonl")).next();
+    let mut files = fs::read_dir(project).unwrap().map(|file| file.unwrap().path());
+    let log = files.find(|path| path.extension().is_some_and(|name| name == "jsonl"));
     let frames = fs::read(folder.join("sessions.jsonl")).unwrap();
     let frames = Lines::new(&frames).map(|line| frame(line.bytes)).collect();
     Recording { log: fs::read(log.unwrap()).unwrap(), frames }

@@ -129,6 +129,7 @@ mod tests {
             |text: &str| parse_time(text, now, &TimeZone::system()).map(|time| time.to_string());
         assert_eq!(time("7d").as_deref(), Some("2026-11-09T12:00:00Z"));
         assert_eq!(time("90m").as_deref(), Some("2026-11-16T10:30:00Z"));
+        assert_eq!(time("90s").as_deref(), Some("2026-11-16T11:58:30Z"));
         assert_eq!(time("2w").as_deref(), Some("2026-11-02T12:00:00Z"));
         assert_eq!(time("2026-11-01T00:00:00Z").as_deref(), Some("2026-11-01T00:00:00Z"));
         assert!(time("2026-11-01").is_some() && time("2026-11-01T09:30").is_some());

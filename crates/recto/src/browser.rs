@@ -26,8 +26,8 @@ mod reader;
 mod search;
 mod state;
 mod table_page;
-mod terminal;
-mod theme;
+pub(crate) mod terminal;
+pub(crate) mod theme;
 mod view;
 mod worker;
 

@@ -55,6 +55,7 @@ use crate::commands::turns::TurnsArgs;
 use crate::commands::undo::UndoArgs;
 use crate::commands::unpack::UnpackArgs;
 use crate::commands::usage::UsageArgs;
+use crate::commands::watch::WatchArgs;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -122,6 +123,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Serve(ServeArgs),
     Status(StatusArgs),
+    Watch(WatchArgs),
     Mcp(McpArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),

@@ -60,6 +60,7 @@ pub(crate) mod usage;
 pub(crate) mod usage_compare;
 pub(crate) mod usage_explain;
 pub(crate) mod usage_show;
+pub(crate) mod watch;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -102,6 +103,7 @@ pub(crate) fn run(
         Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
         Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
         Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
+        Some(Command::Watch(args)) => watch::cmd_watch(&home, environment, output, args),
         Some(Command::Status(args)) => status::cmd_status(&home, environment, output, args),
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
         Some(Command::Usage(args)) => usage::cmd_usage(&home, environment, output, args),

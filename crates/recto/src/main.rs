@@ -27,6 +27,7 @@ mod sweep;
 mod target;
 mod text;
 mod transcript;
+mod watching;
 mod zone;
 
 use std::process::ExitCode;

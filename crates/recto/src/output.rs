@@ -315,6 +315,14 @@ impl Output {
         Ok(())
     }
 
+    /// Rings the bell of the terminal, if a person is at one.
+    pub(crate) fn bell() {
+        let mut err = io::stderr().lock();
+        if err.is_terminal() {
+            let _ = err.write_all(b"\x07").and_then(|()| err.flush());
+        }
+    }
+
     /// A remark for people, which is not part of the output.
     pub(crate) fn remark(&self, text: &str) {
         remark(text);

@@ -37,17 +37,17 @@ use crate::support::hours_ago;
 const MODES: [&str; 5] = ["?1049", "?1000", "?1003", "?1006", "?2004"];
 
 /// The program on a terminal that a test types at.
-struct Seat {
-    child: Child,
+pub(crate) struct Seat {
+    pub(crate) child: Child,
     keys: File,
-    terminal: File,
+    pub(crate) terminal: File,
     before: String,
     got: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
 }
 
 impl Seat {
-    fn at(test: &TestHome, arguments: &[&str], variables: &[(&str, &str)]) -> Seat {
+    pub(crate) fn at(test: &TestHome, arguments: &[&str], variables: &[(&str, &str)]) -> Seat {
         let (mut ours, terminal) = terminal();
         let size = termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         termios::tcsetwinsize(&terminal, size).unwrap();
@@ -70,17 +70,17 @@ impl Seat {
         Seat { child, keys, terminal, before, got, reader }
     }
 
-    fn type_keys(&mut self, keys: &str) {
+    pub(crate) fn type_keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         String::from_utf8_lossy(&self.got.lock().unwrap()).into_owned()
     }
 
     /// Waits until the terminal got a text, so many times in all. A screen is written
     /// word by word where it changes, so the text must be one word.
-    fn wait_for(&self, word: &str, times: usize) {
+    pub(crate) fn wait_for(&self, word: &str, times: usize) {
         let begin = Instant::now();
         while self.shown().matches(word).count() < times {
             let shown = self.shown();
@@ -90,7 +90,7 @@ impl Seat {
     }
 
     /// Waits for the end. Sees that the terminal was taken, and is as it was before.
-    fn end(self) -> (ExitStatus, String) {
+    pub(crate) fn end(self) -> (ExitStatus, String) {
         let (status, shown) = self.end_of_anything();
         for mode in MODES {
             let taken = shown.rfind(&format!("\u{1b}[{mode}h"));
@@ -257,7 +257,7 @@ fn a_client_that_is_missing_is_told() {
 }
 
 /// The text without what the browser itself writes to place it.
-fn without_places_and_colours(shown: &str) -> String {
+pub(crate) fn without_places_and_colours(shown: &str) -> String {
     let mut plain = String::new();
     let mut rest = shown;
     while let Some(at) = rest.find("\u{1b}[") {

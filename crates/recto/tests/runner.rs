@@ -11,7 +11,7 @@
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
-//! | `browse` | the browser on a real terminal: start, end, resume, hostile text |
+//! | `browse`, `watch` | the browser and the board on a real terminal: start, end, resume, hostile text |
 //! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
@@ -71,6 +71,8 @@ mod support;
 mod terminal;
 mod todos;
 mod usage;
+#[cfg(unix)]
+mod watch;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

@@ -1,4 +1,4 @@
-//! The terminal while the browser has it, and how it is given back.
+//! The terminal while the browser or the board has it, and how it is given back.
 //!
 //! However the program ends (it is left, it fails, it panics, it is told to end), the
 //! terminal is as it was before. Only `kill -9` cannot be helped.
@@ -31,13 +31,13 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// What a panic of another thread said.
 static WORKER_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// The terminal, as long as the browser has it.
-pub(super) struct Screen {
+/// The terminal, as long as it is ours.
+pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl Screen {
-    pub(super) fn take() -> io::Result<Screen> {
+    pub(crate) fn take() -> io::Result<Screen> {
         give_back_on_panic();
         take_terminal()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
@@ -52,30 +52,30 @@ impl Screen {
         Ok(screen)
     }
 
-    pub(super) fn size(&self) -> io::Result<(u16, u16)> {
+    pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
         let size = self.terminal.size()?;
         Ok((size.width, size.height))
     }
 
-    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(draw)?;
         Ok(())
     }
 
     /// Forgets what the terminal shows, so that everything is drawn again.
-    pub(super) fn redraw(&mut self) -> io::Result<()> {
+    pub(crate) fn redraw(&mut self) -> io::Result<()> {
         // To clear it would ask the terminal where its cursor is, and wait for the answer.
         let size = self.terminal.size()?;
         self.terminal.resize(size.into())
     }
 
     /// Puts a text into the clipboard of the terminal, if it lets us.
-    pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))
     }
 
     /// Does something with the terminal as it was before.
-    pub(super) fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+    pub(crate) fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
         give_back();
         let result = work();
         take_terminal()?;
@@ -128,13 +128,13 @@ fn give_back_on_panic() {
 }
 
 /// What a panic of another thread said, if there was one.
-pub(super) fn worker_panic() -> Option<String> {
+pub(crate) fn worker_panic() -> Option<String> {
     WORKER_PANIC.lock().ok()?.take()
 }
 
 /// Signals that tell the program to end.
 #[cfg(unix)]
-pub(super) mod signals {
+pub(crate) mod signals {
     use std::io;
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
@@ -218,7 +218,7 @@ pub(super) mod signals {
 }
 
 #[cfg(not(unix))]
-pub(super) mod signals {
+pub(crate) mod signals {
     use std::io;
 
     /// Other systems end programs without asking.

@@ -16,12 +16,12 @@ use crate::text::Span;
 
 /// Draws pieces of text in the colours that are wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Theme {
-    pub(super) has_colour: bool,
+pub(crate) struct Theme {
+    pub(crate) has_colour: bool,
 }
 
 impl Theme {
-    pub(super) fn style(self, look: Look) -> Style {
+    pub(crate) fn style(self, look: Look) -> Style {
         let known = look.style();
         let mut style = Style::new();
         if let Some(anstyle::Color::Ansi(colour)) = known.get_fg_color().filter(|_| self.has_colour)
@@ -40,7 +40,7 @@ impl Theme {
     }
 
     /// What marks a match.
-    pub(super) fn found(self, is_current: bool) -> Style {
+    pub(crate) fn found(self, is_current: bool) -> Style {
         let style = Style::new().add_modifier(Modifier::REVERSED);
         match (self.has_colour, is_current) {
             (true, true) => style.fg(Color::Yellow).add_modifier(Modifier::BOLD),
@@ -51,7 +51,7 @@ impl Theme {
     }
 
     /// Puts pieces into a line of an area; gives where they end.
-    pub(super) fn put(self, buffer: &mut Buffer, area: Rect, spans: &[Span]) -> u16 {
+    pub(crate) fn put(self, buffer: &mut Buffer, area: Rect, spans: &[Span]) -> u16 {
         // Nothing is put where there is no screen.
         let area = area.intersection(buffer.area);
         let mut x = area.x;
@@ -66,7 +66,7 @@ impl Theme {
     }
 
     /// Puts pieces at the right end of a line; gives where they begin.
-    pub(super) fn put_right(self, buffer: &mut Buffer, area: Rect, spans: &[Span]) -> u16 {
+    pub(crate) fn put_right(self, buffer: &mut Buffer, area: Rect, spans: &[Span]) -> u16 {
         let width: usize = spans.iter().map(|(text, _)| text.width()).sum();
         let width = u16::try_from(width).unwrap_or(u16::MAX).min(area.width);
         let x = area.right().saturating_sub(width);
@@ -97,7 +97,7 @@ fn colour_of(colour: AnsiColor) -> Color {
 }
 
 /// The columns that a range of bytes takes.
-pub(super) fn columns(text: &str, range: &Range<usize>) -> Range<usize> {
+pub(crate) fn columns(text: &str, range: &Range<usize>) -> Range<usize> {
     let start = text[..range.start].width();
     start..start + text[range.clone()].width()
 }

@@ -1,0 +1,225 @@
+//! Sessions while they work: the board, the stream of events, and notifications.
+//!
+//! | part | owns |
+//! |---|---|
+//! | `source` | when to look again, and what is found then |
+//! | `transition` | changes of status, numbered, and which of them lasted |
+//! | `notify`, `webhook` | telling somebody: bell, desktop, a command, an address |
+//! | `board`, `board_view` | the screen: keys in, lines out, from the state alone |
+//!
+//! This file runs them.
+
+mod board;
+mod board_view;
+mod notify;
+mod source;
+mod transition;
+mod webhook;
+
+#[cfg(test)]
+mod board_tests;
+
+use std::sync::mpsc;
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::Duration;
+
+use crossterm::event;
+use crossterm::event::Event as TerminalEvent;
+use recto_session::status::StatusKind;
+use recto_store::Home;
+use recto_store::SessionStatus;
+
+use self::board::Board;
+use self::board::Effect;
+use self::board::Facts;
+use self::board::Input;
+pub(crate) use self::notify::Notice;
+use self::notify::Notifier;
+use self::source::Source;
+use self::transition::Event;
+use self::transition::Lasting;
+use self::transition::Transitions;
+use crate::browser::terminal;
+use crate::browser::terminal::Screen;
+use crate::browser::terminal::signals::Signals;
+use crate::browser::terminal::signals::stop;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::output::Output;
+use crate::text::path_from_home;
+
+/// How long the board waits for a key before it looks for news.
+const KEYS: Duration = Duration::from_millis(100);
+/// How long the stream of events waits before it looks whether something lasted.
+const NEWS: Duration = Duration::from_millis(500);
+
+/// What is watched, and who is told.
+pub(crate) struct Watching<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) environment: &'a Environment,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) on: Vec<StatusKind>,
+    pub(crate) shows_ended: bool,
+}
+
+/// News on their way to whoever is told.
+struct Telling {
+    transitions: Transitions,
+    lasting: Lasting,
+    notifier: Option<Notifier>,
+}
+
+impl Telling {
+    fn new(watching: &Watching<'_>) -> Result<Telling, CommandError> {
+        let notices = watching.notices.clone();
+        let notifier = if notices.is_empty() { None } else { Some(Notifier::start(notices)?) };
+        let lasting = Lasting::new(watching.on.clone());
+        Ok(Telling { transitions: Transitions::default(), lasting, notifier })
+    }
+
+    /// The changes since the last time. Those that lasted are told.
+    fn take(&mut self, found: &[SessionStatus], now: jiff::Timestamp) -> Vec<Event> {
+        let events = self.transitions.see(found, now);
+        self.lasting.take(&events, now);
+        events
+    }
+
+    /// Tells what has lasted; gives what went wrong with earlier ones.
+    fn tell(&mut self, now: jiff::Timestamp) -> Vec<String> {
+        let due = self.lasting.due(now);
+        let Some(notifier) = &self.notifier else { return Vec::new() };
+        for event in &due {
+            if notifier.wants_bell() {
+                Output::bell();
+            }
+            notifier.tell(event);
+        }
+        notifier.failures()
+    }
+}
+
+impl Watching<'_> {
+    /// Writes a JSON line for every change, until the output is closed.
+    pub(crate) fn events(&self, output: &mut Output) -> Result<Outcome, CommandError> {
+        let news = self.start()?;
+        let mut telling = Telling::new(self)?;
+        loop {
+            match news.recv_timeout(NEWS) {
+                Ok(found) => {
+                    let found = found?;
+                    for event in telling.take(&found, self.environment.now()) {
+                        output.json_line(event.json())?;
+                    }
+                    output.flush()?;
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(Outcome::Done),
+            }
+            for failure in telling.tell(self.environment.now()) {
+                output.remark(&failure);
+            }
+        }
+    }
+
+    /// Shows the board until it is left.
+    pub(crate) fn board(&self, has_colour: bool) -> Result<Outcome, CommandError> {
+        let user_home = self.environment.user_home.clone();
+        let root = self.home.root().to_string_lossy();
+        let facts = Facts {
+            home: path_from_home(&root, user_home.as_deref()),
+            environment: self.environment.clone(),
+            has_colour,
+        };
+        let signals = Signals::watch()?;
+        let telling = Telling::new(self)?;
+        let news = self.start()?;
+        let screen = Screen::take()?;
+        let mut board = Board::new(facts, screen.size()?, self.environment.now());
+        board.shows_ended = self.shows_ended;
+        let mut running = Running { screen, board, telling, news, signals };
+        let ended = running.run(self.environment);
+        drop(running.screen);
+        ended?;
+        running.signals.obey()?;
+        Ok(Outcome::Done)
+    }
+
+    /// Looks at the home on a thread of its own, for as long as somebody listens.
+    fn start(&self) -> Result<Receiver<Result<Vec<SessionStatus>, CommandError>>, CommandError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let (home, environment) = (self.home.clone(), self.environment.clone());
+        thread::Builder::new().name("watch".into()).spawn(move || {
+            let mut source = match Source::new(home) {
+                Ok(source) => source,
+                Err(error) => return drop(sender.send(Err(error.into()))),
+            };
+            loop {
+                let found = source.look(environment.now());
+                if sender.send(Ok(found)).is_err() {
+                    return;
+                }
+                source.wait(environment.now());
+            }
+        })?;
+        Ok(receiver)
+    }
+}
+
+struct Running {
+    screen: Screen,
+    board: Board,
+    telling: Telling,
+    news: Receiver<Result<Vec<SessionStatus>, CommandError>>,
+    signals: Signals,
+}
+
+impl Running {
+    fn run(&mut self, environment: &Environment) -> Result<(), CommandError> {
+        let mut is_dirty = true;
+        loop {
+            if self.signals.came() {
+                return Ok(());
+            }
+            if let Some(panic) = terminal::worker_panic() {
+                return Err(CommandError::user("internal", panic)
+                    .with_hint("this is a bug of recto; the logs are not touched"));
+            }
+            let now = environment.now();
+            while let Ok(found) = self.news.try_recv() {
+                let found = found?;
+                self.telling.take(&found, now);
+                self.board.handle(Input::Found(found));
+                is_dirty = true;
+            }
+            for failure in self.telling.tell(now) {
+                self.board.handle(Input::Failure(failure));
+                is_dirty = true;
+            }
+            // Ages are shown in seconds.
+            if self.board.now.as_second() != now.as_second() {
+                self.board.handle(Input::Tick(now));
+                is_dirty = true;
+            }
+            if std::mem::take(&mut is_dirty) {
+                self.screen.draw(|frame| board_view::draw(&self.board, frame))?;
+            }
+            if !event::poll(KEYS)? {
+                continue;
+            }
+            is_dirty = true;
+            let input = match event::read()? {
+                TerminalEvent::Key(key) => Input::Key(key),
+                TerminalEvent::Resize(width, height) => Input::Resize(width, height),
+                _ => continue,
+            };
+            match self.board.handle(input) {
+                Some(Effect::Quit) => return Ok(()),
+                Some(Effect::Redraw) => self.screen.redraw()?,
+                Some(Effect::Suspend) => self.screen.lend(stop)??,
+                None => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The board's state: what is shown, and what keys do. No input and output.
+
+use crossterm::event::KeyCode;
+use crossterm::event::KeyEvent;
+use crossterm::event::KeyEventKind;
+use crossterm::event::KeyModifiers;
+use jiff::Timestamp;
+use recto_log::SessionId;
+use recto_session::status::StatusKind;
+use recto_store::SessionStatus;
+
+use crate::environment::Environment;
+
+/// What does not change while the board is open.
+pub(super) struct Facts {
+    pub(super) home: String,
+    pub(super) environment: Environment,
+    pub(super) has_colour: bool,
+}
+
+/// Something that happened.
+pub(super) enum Input {
+    Key(KeyEvent),
+    Resize(u16, u16),
+    Tick(Timestamp),
+    Found(Vec<SessionStatus>),
+    /// Somebody could not be told.
+    Failure(String),
+}
+
+/// Something to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    Quit,
+    Redraw,
+    Suspend,
+}
+
+pub(super) struct Board {
+    pub(super) facts: Facts,
+    pub(super) size: (u16, u16),
+    pub(super) now: Timestamp,
+    /// Those who wait for somebody first.
+    sessions: Vec<SessionStatus>,
+    /// Whether sessions that ended are shown too.
+    pub(super) shows_ended: bool,
+    /// The session that details are shown of; it stays the same when the order changes.
+    selected: Option<SessionId>,
+    pub(super) failure: Option<String>,
+    pub(super) has_looked: bool,
+}
+
+impl Board {
+    pub(super) fn new(facts: Facts, size: (u16, u16), now: Timestamp) -> Board {
+        Board {
+            facts,
+            size,
+            now,
+            sessions: Vec::new(),
+            shows_ended: false,
+            selected: None,
+            failure: None,
+            has_looked: false,
+        }
+    }
+
+    /// The sessions on the board, in order.
+    pub(super) fn shown(&self) -> Vec<&SessionStatus> {
+        let is_shown = |one: &&SessionStatus| {
+            self.shows_ended || one.is_live() || one.status.kind != StatusKind::Ended
+        };
+        self.sessions.iter().filter(is_shown).collect()
+    }
+
+    /// How many sessions have a status.
+    pub(super) fn count(&self, kind: StatusKind) -> usize {
+        self.sessions.iter().filter(|one| one.status.kind == kind).count()
+    }
+
+    /// The place of the session that details are shown of.
+    pub(super) fn selected(&self) -> usize {
+        let shown = self.shown();
+        shown.iter().position(|one| Some(one.id) == self.selected).unwrap_or(0)
+    }
+
+    pub(super) fn handle(&mut self, input: Input) -> Option<Effect> {
+        match input {
+            Input::Key(key) if key.kind != KeyEventKind::Release => return self.key(key),
+            Input::Key(_) => {}
+            Input::Resize(width, height) => self.size = (width, height),
+            Input::Tick(now) => self.now = now,
+            Input::Found(mut found) => {
+                // Who has waited longest is first.
+                found
+                    .sort_by_key(|one| (one.status.kind, !one.is_live(), one.status.since, one.id));
+                self.sessions = found;
+                self.has_looked = true;
+            }
+            Input::Failure(failure) => self.failure = Some(failure),
+        }
+        None
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Option<Effect> {
+        let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c' | 'd') if has_control => return Some(Effect::Quit),
+            KeyCode::Char('l') if has_control => return Some(Effect::Redraw),
+            KeyCode::Char('z') if has_control => return Some(Effect::Suspend),
+            KeyCode::Char('q') | KeyCode::Esc => return Some(Effect::Quit),
+            KeyCode::Char('j') | KeyCode::Down => self.go(1),
+            KeyCode::Char('k') | KeyCode::Up => self.go(-1),
+            KeyCode::Home | KeyCode::Char('g') => self.go(isize::MIN),
+            KeyCode::End | KeyCode::Char('G') => self.go(isize::MAX),
+            KeyCode::Char('a') => self.shows_ended = !self.shows_ended,
+            _ => self.failure = None,
+        }
+        None
+    }
+
+    fn go(&mut self, by: isize) {
+        let last = self.shown().len().saturating_sub(1);
+        let place = self.selected().saturating_add_signed(by).min(last);
+        self.selected = self.shown().get(place).map(|one| one.id);
+    }
+}

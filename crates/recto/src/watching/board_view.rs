@@ -1,0 +1,217 @@
+//! The board on the screen, from its state alone.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::style::Style;
+use recto_session::status::StatusKind;
+use recto_store::SessionStatus;
+use unicode_width::UnicodeWidthStr;
+
+use super::board::Board;
+use crate::browser::theme::Theme;
+use crate::output::Look;
+use crate::status_view;
+use crate::text::Span;
+use crate::text::count;
+use crate::text::fit;
+use crate::text::one_line;
+use crate::text::short_model;
+use crate::text::wrap;
+
+/// Lines of details about one session.
+const DETAILS: u16 = 9;
+/// A screen must be this high to have room for them.
+const HIGH_ENOUGH: u16 = 18;
+/// How wide the labels of details are.
+const LABELS: usize = 9;
+/// How wide a status and an age are.
+const STATUS: usize = 14;
+const AGE: usize = 7;
+/// From this width on, there is room for the project.
+const WIDE_ENOUGH: usize = 90;
+
+pub(super) fn draw(board: &Board, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let view = View { board, theme: Theme { has_colour: board.facts.has_colour } };
+    let buffer = frame.buffer_mut();
+    let line = |y: u16| Rect { x: 0, y, width: area.width, height: u16::from(y < area.height) };
+    view.header(line(0), buffer);
+    let footer = area.height.saturating_sub(1);
+    let has_details = area.height >= HIGH_ENOUGH && !board.shown().is_empty();
+    let end = if has_details { footer - DETAILS } else { footer };
+    view.rows(Rect { x: 0, y: 1, width: area.width, height: end.saturating_sub(1) }, buffer);
+    if let Some(one) = board.shown().get(board.selected()).filter(|_| has_details) {
+        view.details(one, Rect { x: 0, y: end, width: area.width, height: DETAILS }, buffer);
+    }
+    view.footer(line(footer), buffer);
+}
+
+struct View<'a> {
+    board: &'a Board,
+    theme: Theme,
+}
+
+fn span(text: impl Into<String>, look: Look) -> Span {
+    (text.into(), look)
+}
+
+fn padded(text: &str, width: usize) -> String {
+    let text = fit(text, width);
+    let pad = width.saturating_sub(text.width());
+    format!("{text}{:pad$}", "")
+}
+
+fn inset(area: Rect) -> Rect {
+    Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
+}
+
+impl View<'_> {
+    fn header(&self, area: Rect, buffer: &mut Buffer) {
+        let area = inset(area);
+        let waiting = self.board.count(StatusKind::WaitingForApproval)
+            + self.board.count(StatusKind::WaitingForInput);
+        let working = self.board.count(StatusKind::Working);
+        let need = if waiting == 1 { "needs" } else { "need" };
+        let work = if working == 1 { "works" } else { "work" };
+        let look = if waiting > 0 { Look::Warning } else { Look::Faint };
+        let right = [
+            span(format!("{waiting} {need} you"), look),
+            span(format!("  {working} {work}"), Look::Good),
+        ];
+        let start = self.theme.put_right(buffer, area, &right);
+        let left = Rect { width: start.saturating_sub(area.x + 1), ..area };
+        let home = one_line(&self.board.facts.home);
+        self.theme.put(
+            buffer,
+            left,
+            &[span("recto watch", Look::User), span(format!("  {home}"), Look::Faint)],
+        );
+    }
+
+    fn rows(&self, area: Rect, buffer: &mut Buffer) {
+        let shown = self.board.shown();
+        if shown.is_empty() && area.height > 1 {
+            let text = match self.board.has_looked {
+                true => "no session runs, and none was written within the last hour",
+                false => "looking…",
+            };
+            let line = Rect { y: area.y + 1, height: 1, ..inset(area) };
+            self.theme.put(buffer, line, &[span(text, Look::Faint)]);
+            return;
+        }
+        let selected = self.board.selected();
+        let height = usize::from(area.height);
+        // The chosen one stays on the screen.
+        let first = (selected + 1).saturating_sub(height);
+        for (row, (at, one)) in shown.iter().enumerate().skip(first).take(height).enumerate() {
+            let y = area.y + u16::try_from(row).unwrap_or(u16::MAX);
+            let line = Rect { y, height: 1, ..area };
+            self.theme.put(buffer, inset(line), &self.row(one, usize::from(inset(line).width)));
+            if at == selected {
+                buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
+            }
+        }
+    }
+
+    fn row(&self, one: &SessionStatus, width: usize) -> Vec<Span> {
+        let shown = status_view::shown(one, &self.board.facts.environment, self.board.now);
+        let kind = one.status.kind;
+        let mark = if one.is_live() { "● " } else { "○ " };
+        let room = width.saturating_sub(2 + STATUS + 1 + AGE + 2);
+        let project = if width >= WIDE_ENOUGH { room / 4 } else { 0 };
+        let about = if width >= WIDE_ENOUGH { room / 3 } else { 0 };
+        let title = room.saturating_sub(project + about + 4 * usize::from(project > 0));
+        let call = one.status.pending.as_ref().or(one.status.current.as_ref());
+        let call = call
+            .map_or_else(String::new, |call| one_line(&format!("{} {}", call.tool, call.about)));
+        let title_text = if shown.title.is_empty() { shown.id } else { shown.title };
+        let mut spans = vec![
+            span(mark, if one.is_live() { Look::Good } else { Look::Faint }),
+            span(padded(status_view::label(kind), STATUS), status_view::look(kind)),
+            span(format!("{:>AGE$}  ", fit(&shown.age, AGE)), Look::Faint),
+            span(padded(&title_text, title), Look::Plain),
+        ];
+        if project > 0 {
+            spans.push(span(format!("  {}", padded(&shown.project, project)), Look::Faint));
+            spans.push(span(format!("  {}", padded(&call, about)), Look::Tool));
+        }
+        spans
+    }
+
+    fn details(&self, one: &SessionStatus, area: Rect, buffer: &mut Buffer) {
+        let rule = "─".repeat(area.width.into());
+        self.theme.put(buffer, Rect { height: 1, ..area }, &[span(rule, Look::Faint)]);
+        let width = usize::from(inset(area).width).saturating_sub(LABELS);
+        let mut lines: Vec<(&str, String, Look)> = Vec::new();
+        for (label, text, most, look) in self.facts_of(one) {
+            let text = one_line(&text);
+            let wrapped = wrap(&text, width.max(1));
+            for (at, line) in wrapped.into_iter().take(most).enumerate() {
+                if !line.is_empty() {
+                    lines.push((if at == 0 { label } else { "" }, line, look));
+                }
+            }
+        }
+        let room = usize::from(area.height.saturating_sub(1));
+        for (at, (label, text, look)) in lines.into_iter().take(room).enumerate() {
+            let y = area.y + 1 + u16::try_from(at).unwrap_or(u16::MAX);
+            let line = Rect { y, height: 1, ..inset(area) };
+            let text = fit(&text, width);
+            self.theme.put(
+                buffer,
+                line,
+                &[span(padded(label, LABELS), Look::Faint), span(text, look)],
+            );
+        }
+    }
+
+    /// What there is to say about a session: label, text, most lines.
+    fn facts_of(&self, one: &SessionStatus) -> Vec<(&'static str, String, usize, Look)> {
+        let status = &one.status;
+        let mut about: Vec<String> = vec![one.id.to_string()];
+        about.extend(status.model.as_deref().map(|model| short_model(model).to_owned()));
+        about.extend(status.branch.clone());
+        about.extend(status.permission_mode.clone());
+        if one.is_whole {
+            about.push(format!("{} tokens out", count(status.tokens.output)));
+        }
+        let call = status.pending.as_ref().or(status.current.as_ref());
+        let running: Vec<String> = status
+            .running
+            .iter()
+            .map(|task| format!("{} {}", task.kind.name(), task.about))
+            .collect();
+        vec![
+            ("why", status.why.join("; "), 2, Look::Plain),
+            ("asked", status.goal.clone().unwrap_or_default(), 1, Look::User),
+            (
+                "call",
+                call.map_or_else(String::new, |call| format!("{} {}", call.tool, call.about)),
+                1,
+                Look::Tool,
+            ),
+            ("runs", running.join("; "), 1, Look::Tool),
+            ("said", status.last_output.clone().unwrap_or_default(), 2, Look::Plain),
+            ("session", about.join(" · "), 1, Look::Faint),
+        ]
+    }
+
+    fn footer(&self, area: Rect, buffer: &mut Buffer) {
+        let area = inset(area);
+        if let Some(failure) = &self.board.failure {
+            let text = fit(&one_line(failure), area.width.into());
+            self.theme.put(buffer, area, &[span(text, Look::Bad)]);
+            return;
+        }
+        let ended = if self.board.shows_ended { "hide ended" } else { "show ended" };
+        let keys = [("↑↓", "choose"), ("a", ended), ("q", "leave")];
+        let mut spans = Vec::new();
+        for (key, does) in keys {
+            spans.push(span(key, Look::Strong));
+            spans.push(span(format!(" {does}   "), Look::Faint));
+        }
+        self.theme.put(buffer, area, &spans);
+    }
+}

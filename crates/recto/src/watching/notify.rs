@@ -1,0 +1,233 @@
+//! Telling somebody: the bell, the desktop, a command, an address.
+//!
+//! Text of a log is an argument, a variable or a JSON string; it is never part of what a
+//! shell reads. All but the bell is done on a thread of its own, so that nobody who is
+//! slow keeps the board waiting.
+
+use std::io;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::sync::mpsc::Receiver;
+use std::sync::mpsc::SyncSender;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::transition::Event;
+use super::webhook::Webhook;
+use crate::error::CommandError;
+use crate::status_view;
+use crate::text::fit;
+use crate::text::one_line;
+
+/// How many events may wait for somebody who is slow.
+const MOST_WAITING: usize = 64;
+/// How long a command may run.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest text in a variable or on the desktop.
+const MOST: usize = 500;
+
+/// A way to tell somebody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Notice {
+    Bell,
+    Desktop,
+    Command(String),
+    Webhook(Target),
+}
+
+/// An address that was understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target(Webhook);
+
+impl Notice {
+    /// `bell`, `desktop`, `command:CMD` or `webhook:URL`.
+    pub(crate) fn parse(text: &str) -> Result<Notice, CommandError> {
+        let bad = |message: &str| {
+            CommandError::user("bad-notify", format!("--notify `{}`: {message}", fit(text, 60)))
+                .with_hint("use bell, desktop, command:CMD or webhook:http://HOST/PATH")
+        };
+        match text.split_once(':') {
+            None if text == "bell" => Ok(Notice::Bell),
+            None if text == "desktop" => Ok(Notice::Desktop),
+            Some(("command", command)) if !command.trim().is_empty() => {
+                Ok(Notice::Command(command.to_owned()))
+            }
+            Some(("webhook", url)) => {
+                Webhook::parse(url).map(|hook| Notice::Webhook(Target(hook))).map_err(bad)
+            }
+            _ => Err(bad("there is no such way to tell somebody")),
+        }
+    }
+
+    fn tell(&self, message: &Message) -> Result<(), String> {
+        match self {
+            Notice::Bell => Ok(()),
+            Notice::Desktop => desktop(message),
+            Notice::Command(command) => run(command, message),
+            Notice::Webhook(target) => target
+                .0
+                .post(&message.json)
+                .map_err(|error| format!("the webhook was not told: {error}")),
+        }
+    }
+}
+
+/// What somebody is told, as texts without characters that act.
+struct Message {
+    variables: Vec<(&'static str, String)>,
+    heading: String,
+    body: String,
+    json: Vec<u8>,
+}
+
+impl Message {
+    fn of(event: &Event) -> Message {
+        let status = &event.session.status;
+        let text = |text: &str| fit(&one_line(text), MOST);
+        let optional = |value: &Option<String>| text(value.as_deref().unwrap_or_default());
+        let title = if status.title.is_some() { &status.title } else { &status.goal };
+        let (title, project) = (optional(title), optional(&status.cwd));
+        let why = text(&status.why.join("; "));
+        let from = event.from.map_or("", |from| from.name());
+        let since = status.since.map_or_else(String::new, |since| format!("{since:.3}"));
+        let variables = vec![
+            ("RECTO_EVENT_SESSION", event.session.id.to_string()),
+            ("RECTO_EVENT_FROM", from.to_owned()),
+            ("RECTO_EVENT_TO", event.to().name().to_owned()),
+            ("RECTO_EVENT_SINCE", since),
+            ("RECTO_EVENT_TITLE", title.clone()),
+            ("RECTO_EVENT_PROJECT", project.clone()),
+            ("RECTO_EVENT_WHY", why.clone()),
+        ];
+        let heading = format!("{}: {title}", status_view::label(event.to()));
+        let body = format!("{project}\n{why}");
+        Message { variables, heading, body, json: event.json().finish() }
+    }
+}
+
+/// A command of the user's. The event comes in variables.
+fn run(command: &str, message: &Message) -> Result<(), String> {
+    let mut program = if cfg!(unix) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]);
+        shell
+    } else {
+        // Other shells put variables into a command before they read it.
+        let mut words = command.split_whitespace();
+        let mut program = Command::new(words.next().unwrap_or_default());
+        program.args(words);
+        program
+    };
+    program.envs(message.variables.iter().map(|(name, value)| (name, value)));
+    finish(program).map_err(|error| format!("the command was not told: {error}"))
+}
+
+fn desktop(message: &Message) -> Result<(), String> {
+    // The body may have marks of its own.
+    let body = message.body.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut program = Command::new("notify-send");
+    program.args(["--app-name=recto", "--", &message.heading, &body]);
+    match finish(program) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        other => return other.map_err(|error| format!("the desktop was not told: {error}")),
+    }
+    let script = "on run texts\ndisplay notification (item 2 of texts) with title (item 1 of texts)\nend run";
+    let mut program = Command::new("osascript");
+    program.args(["-e", script, "--", &message.heading, &message.body]);
+    finish(program).map_err(|_| "the desktop was not told: there is no notify-send".to_owned())
+}
+
+/// Runs a program to its end, or until nobody waits any more.
+fn finish(mut program: Command) -> io::Result<()> {
+    program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = program.spawn()?;
+    let begin = Instant::now();
+    loop {
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(io::Error::other(format!("it ended with {status}"))),
+            None if begin.elapsed() > PATIENCE => {
+                child.kill()?;
+                child.wait()?;
+                return Err(io::Error::other("it did not end"));
+            }
+            None => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// Tells events on a thread of its own.
+pub(super) struct Notifier {
+    events: SyncSender<Event>,
+    failures: Receiver<String>,
+    has_bell: bool,
+}
+
+impl Notifier {
+    pub(super) fn start(notices: Vec<Notice>) -> io::Result<Notifier> {
+        let (events, waiting) = mpsc::sync_channel::<Event>(MOST_WAITING);
+        let (failed, failures) = mpsc::channel();
+        let has_bell = notices.contains(&Notice::Bell);
+        thread::Builder::new().name("notify".into()).spawn(move || {
+            for event in waiting {
+                let message = Message::of(&event);
+                for failure in notices.iter().filter_map(|notice| notice.tell(&message).err()) {
+                    if failed.send(failure).is_err() {
+                        return;
+                    }
+                }
+            }
+        })?;
+        Ok(Notifier { events, failures, has_bell })
+    }
+
+    pub(super) fn wants_bell(&self) -> bool {
+        self.has_bell
+    }
+
+    /// Who is too slow for so many events misses some.
+    pub(super) fn tell(&self, event: &Event) {
+        let _ = self.events.try_send(event.clone());
+    }
+
+    /// What went wrong since the last time.
+    pub(super) fn failures(&self) -> Vec<String> {
+        self.failures.try_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_told_apart() {
+        assert_eq!(Notice::parse("bell").unwrap(), Notice::Bell);
+        assert_eq!(Notice::parse("desktop").unwrap(), Notice::Desktop);
+        assert_eq!(Notice::parse("command:a: b").unwrap(), Notice::Command("a: b".into()));
+        assert!(matches!(Notice::parse("webhook:http://h/x"), Ok(Notice::Webhook(_))));
+        for bad in ["", "mail", "bell:", "command:", "command: ", "webhook:https://h", "webhook:"] {
+            assert_eq!(Notice::parse(bad).unwrap_err().kind(), "bad-notify", "{bad}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_command_gets_texts_as_variables_and_runs_none_of_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("out");
+        let message = Message {
+            variables: vec![("RECTO_EVENT_TITLE", "$(touch pwned); `touch pwned` \" ' \\".into())],
+            heading: String::new(),
+            body: String::new(),
+            json: Vec::new(),
+        };
+        let command = format!("printf %s \"$RECTO_EVENT_TITLE\" > '{}'", out.display());
+        run(&command, &message).unwrap();
+        assert_eq!(fs_err::read_to_string(out).unwrap(), message.variables[0].1);
+        assert!(!std::path::Path::new("pwned").exists());
+        assert!(run("exit 3", &message).unwrap_err().contains("exit status: 3"));
+    }
+}
