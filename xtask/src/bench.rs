@@ -13,7 +13,8 @@
 //!
 //! `cargo xtask bench bare-reader HOME` is one of the measured commands: the least
 //! that a count of usage must do. `cargo xtask bench totals` measures nothing, but
-//! compares what recto counts with what was generated.
+//! compares what recto counts with what was generated. `cargo xtask bench serve` measures
+//! the server: see `serve`.
 //!
 //! The homes are kept in `target/bench` and used again. No measured command
 //! sees the home of the person who runs this.
@@ -25,6 +26,7 @@ mod million;
 mod others;
 mod report;
 mod search;
+mod serve;
 mod totals;
 
 use std::ffi::OsString;
@@ -98,6 +100,9 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     {
         bare_reader::run(Path::new(home))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if words.first().is_some_and(|word| word == "serve") {
+        return serve::run(&words[1..]);
     }
     let only_totals = words.first().is_some_and(|word| word == "totals");
     let plan = parse(&words[usize::from(only_totals)..])?;

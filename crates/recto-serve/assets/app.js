@@ -1,7 +1,8 @@
 // The script of every page: colours, the list at the side, the palette, keys.
 // Text of a log is only ever put in as text; markup comes from the server alone.
 
-import { $, $$, copy, fragment, isTyping, make, tell } from "./shared.js";
+import { listen as listenInReader } from "./reader.js";
+import { $, $$, age, copy, fragment, isTyping, make, tell } from "./shared.js";
 
 const root = document.documentElement;
 
@@ -37,16 +38,6 @@ function nextTheme() {
 }
 
 // ---- Ages ----
-
-/** The same words as on the server. */
-function age(seconds) {
-  if (seconds < 60) return "now";
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
-  if (seconds < 1209600) return `${Math.floor(seconds / 86400)}d`;
-  if (seconds < 31536000) return `${Math.floor(seconds / 604800)}w`;
-  return `${Math.floor(seconds / 31536000)}y`;
-}
 
 function renewAges() {
   if (document.hidden) return;
@@ -291,16 +282,18 @@ setInterval(renewAges, 30_000);
 // ---- What happens meanwhile ----
 
 /** One stream of events for all parts of a page. */
-async function listen() {
-  const [reader, home] = [$(".reader"), $("[data-live]")];
+function listen() {
+  const home = $("[data-live]");
   const source = new EventSource("/api/v1/events");
-  for (const name of ["appeared", "appended", "moved", "removed", "announcements"]) {
+  for (const name of ["appeared", "appended", "moved", "removed", "announcements", "status"]) {
     source.addEventListener(name, () => {
       renewSide();
       if (home) renewLive();
     });
   }
-  if (reader) (await import("./reader.js")).listen(source);
+  source.addEventListener("open", () => { root.dataset.events = "open"; });
+  source.addEventListener("error", () => { root.dataset.events = "lost"; });
+  listenInReader(source);
 }
 
 let liveTimer = null;

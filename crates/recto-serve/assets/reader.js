@@ -2,7 +2,7 @@
 // jumps about. It keeps the place of who reads: nothing that is added moves what
 // is on the screen.
 
-import { $, $$, copy, fragment, isTyping, make, tell } from "./shared.js";
+import { $, $$, age, copy, fragment, isTyping, make, tell } from "./shared.js";
 import { watch } from "./highlight.js";
 
 const reader = $(".reader");
@@ -285,10 +285,28 @@ function onAppended(event) {
   else showNews(data.lines ?? 1);
 }
 
+function onStatus(event) {
+  const data = JSON.parse(event.data);
+  const place = $("#session-status");
+  if (!place || reader.dataset.agent || data.id !== reader.dataset.session) return;
+  const words = data.status.replaceAll("_", " ");
+  place.dataset.status = data.status;
+  Object.assign($(".dot", place), { title: words, ariaLabel: words });
+  $(".dot", place).dataset.status = data.status;
+  $("strong", place).textContent = words;
+  $(".why", place).textContent = data.why.join(" ");
+  const time = $("time", place);
+  if (time && data.since) {
+    time.dateTime = data.since;
+    time.textContent = age((Date.now() - Date.parse(data.since)) / 1000);
+  }
+}
+
 /** Called by the page's one stream of events. */
 export function listen(source) {
   if (!reader) return;
   source.addEventListener("appended", onAppended);
+  source.addEventListener("status", onStatus);
   // Something was missed, or the file is another one: what is there is asked for anew.
   source.addEventListener("gap", () => hasEnd() && follow());
   source.addEventListener("restarted", (event) => {

@@ -42,3 +42,13 @@ export async function copy(text, what = "Copied") {
 /** Whether keys go into a field now. */
 export const isTyping = (event) =>
   event.target.closest?.("input, textarea, select, [contenteditable]") !== null;
+
+/** The same words as on the server. */
+export function age(seconds) {
+  if (seconds < 60) return "now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
+  if (seconds < 1209600) return `${Math.floor(seconds / 86400)}d`;
+  if (seconds < 31536000) return `${Math.floor(seconds / 604800)}w`;
+  return `${Math.floor(seconds / 31536000)}y`;
+}

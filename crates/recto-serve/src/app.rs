@@ -53,7 +53,6 @@ impl App {
             hosts: self.guard.hosts.with_local(local),
             codes: self.guard.codes.clone(),
             cookie: self.guard.cookie.clone(),
-            allows_edits: self.guard.allows_edits,
         };
         App { guard: Arc::new(guard), router: self.router.clone() }
     }

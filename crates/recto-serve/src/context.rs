@@ -10,6 +10,7 @@ use recto_store::Home;
 
 use crate::answer::Failure;
 use crate::data::Digests;
+use crate::data::KnownStatuses;
 use crate::data::Readings;
 use crate::data::figures::Kept;
 use crate::events::Hub;
@@ -28,14 +29,14 @@ pub(crate) struct Shared {
     pub(crate) prices: PriceTable,
     /// The zone that days are counted in.
     pub(crate) zone: TimeZone,
-    /// Whether sessions may be changed.
-    pub(crate) allows_edits: bool,
     /// The time to take for now, so that answers can be compared.
     pub(crate) fixed_now: Option<Timestamp>,
     /// What was read.
     pub(crate) readings: Readings,
     /// Heads and tails that were read.
     pub(crate) digests: Digests,
+    /// What was read to tell what sessions do.
+    pub(crate) statuses: KnownStatuses,
     /// What has happened.
     pub(crate) hub: Hub,
     /// What pages about many sessions keep.

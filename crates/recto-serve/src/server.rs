@@ -26,6 +26,7 @@ use crate::connection::Listener;
 use crate::context::Context;
 use crate::context::Shared;
 use crate::data::Digests;
+use crate::data::KnownStatuses;
 use crate::data::Readings;
 use crate::data::figures::Kept;
 use crate::events;
@@ -63,8 +64,6 @@ pub struct ServeOptions {
     pub listen: Listen,
     /// The token; a random one if there is none.
     pub token: Option<Token>,
-    /// Whether sessions may be changed.
-    pub allows_edits: bool,
     /// What tokens cost.
     pub prices: PriceTable,
     /// The zone that days are counted in.
@@ -74,7 +73,7 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// Read-only, with a random token, in the system's time zone.
+    /// With a random token, in the system's time zone.
     pub fn new(
         home: Home,
         cache: CacheDirectory,
@@ -83,7 +82,7 @@ impl ServeOptions {
     ) -> ServeOptions {
         let zone = TimeZone::system();
         let (token, now) = (None, None);
-        ServeOptions { home, cache, listen, token, allows_edits: false, prices, zone, now }
+        ServeOptions { home, cache, listen, token, prices, zone, now }
     }
 }
 
@@ -130,16 +129,15 @@ impl Server {
             hosts,
             codes: Codes::default(),
             cookie,
-            allows_edits: options.allows_edits,
         };
         let context = Context::new(Shared {
             home: options.home,
             cache: options.cache,
             zone: options.zone,
-            allows_edits: options.allows_edits,
             fixed_now: options.now,
             readings: Readings::default(),
             digests: Digests::default(),
+            statuses: KnownStatuses::default(),
             hub: Hub::new(),
             figures: Kept::default(),
             prices: options.prices,
@@ -183,18 +181,28 @@ impl Server {
         format!("{}/login?code={}", self.base_url(), self.app.guard().codes.issue())
     }
 
-    /// Waits until the user ends the program (Ctrl-C, or a signal to end), or
-    /// [`Server::stop`] is called; then ends the server.
+    /// From now on a signal to end (Ctrl-C, or that of the system) ends the server
+    /// in order. Called before anybody is told that the server is there.
+    pub fn end_on_signals(&self) -> Result<(), ServeError> {
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(runtime) = runtime.as_ref() else { return Ok(()) };
+        let entered = runtime.enter();
+        let signals = Signals::listen()?;
+        drop(entered);
+        let stop = self.stop.clone();
+        runtime.spawn(async move {
+            signals.any().await;
+            stop.send_replace(true);
+        });
+        Ok(())
+    }
+
+    /// Waits until [`Server::stop`] is called, or a signal came; then ends the server.
     pub fn wait(&self) {
         let mut stopped = self.stop.subscribe();
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(runtime) = runtime.as_ref() {
-            runtime.block_on(async {
-                tokio::select! {
-                    () = signal() => {}
-                    _ = stopped.wait_for(|stop| *stop) => {}
-                }
-            });
+            runtime.block_on(connection::ends(&mut stopped));
         }
         drop(runtime);
         self.end();
@@ -265,24 +273,43 @@ fn listen_on_socket(_: &std::path::Path) -> Result<(Listener, Place), ServeError
     Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into())
 }
 
-/// Ends when the user wants the program to end.
-async fn signal() {
-    #[cfg(unix)]
-    {
+/// The signals by which a user ends a program.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// Signals count from here on.
+    fn listen() -> std::io::Result<Signals> {
         use tokio::signal::unix::SignalKind;
-        let terminated = async {
-            match tokio::signal::unix::signal(SignalKind::terminate()) {
-                Ok(mut signal) => {
-                    signal.recv().await;
-                }
-                Err(_) => std::future::pending().await,
-            }
-        };
+        use tokio::signal::unix::signal;
+        let interrupt = signal(SignalKind::interrupt())?;
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Signals { interrupt, terminate })
+    }
+
+    async fn any(mut self) {
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            () = terminated => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
     }
-    #[cfg(not(unix))]
-    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// The signal by which a user ends a program.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> std::io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn any(self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }

@@ -31,7 +31,9 @@ fn sessions_are_listed_filtered_and_cut_into_parts() {
     assert_eq!(ids(&list("?project=/home/dev/docs")), [OTHER]);
     assert_eq!(ids(&list("?live=true")), [SESSION]);
     assert_eq!(all["sessions"][0]["live"], "busy");
+    assert_eq!(all["sessions"][0]["status"], "working");
     assert_eq!(all["sessions"][1]["live"], serde_json::Value::Null);
+    assert_eq!(all["sessions"][1]["status"], serde_json::Value::Null);
     for bad in ["?since=soon", "?count=many", "?sinse=7d", "?q=a&q=b"] {
         assert_eq!(test.get(&format!("/api/v1/sessions{bad}")).status, 400, "{bad}");
     }
@@ -100,10 +102,45 @@ fn a_long_turn_comes_in_parts_and_long_texts_have_an_address() {
 
 #[test]
 fn a_result_in_a_file_is_read_from_there_and_nowhere_else() {
-    let home = working_home();
+    let home = recto_testkit::FakeHome::new();
+    let names = |path: &str| {
+        format!("<persisted-output>\nOutput too large. Full output saved to: {path}\n\n1\n2")
+    };
+    let log = SessionBuilder::new(SESSION, Client::V2_1_325)
+        .prompt("Go")
+        .tool("Bash", "{}", &names("/anywhere/tool-results/b1.txt"))
+        .tool("Bash", "{}", &names("../../secret.txt"));
+    home.add(&log, hours_ago(1));
+    let folder = format!("projects/-home-dev-app/{SESSION}");
+    home.write(&format!("{folder}/tool-results/b1.txt"), "all of it");
+    home.write("projects/-home-dev-app/secret.txt", "secret");
+    home.write(&format!("{folder}/secret.txt"), "secret");
     let test = Test::new(home);
-    let missing = test.get(&format!("/api/v1/sessions/{SESSION}/results/toolu_none"));
-    assert_eq!(missing.status, 404);
+    let page = test.get(&format!("/api/v1/sessions/{SESSION}/turns")).json();
+    let items = page["turns"][0]["items"].as_array().unwrap();
+    let calls: Vec<_> = items.iter().filter(|item| item["type"] == "call").collect();
+    assert_eq!(calls[0]["result"]["overflow"]["there"], true);
+    let address = calls[0]["result"]["text"]["rest"].as_str().unwrap();
+    assert_eq!(test.get(address).text(), "all of it");
+    assert_eq!(calls[1]["result"]["overflow"]["there"], false);
+    let base = format!("/api/v1/sessions/{SESSION}/results");
+    let other = test.get(&format!("{base}/{}", calls[1]["id"].as_str().unwrap()));
+    assert_eq!(other.status, 200);
+    assert!(!other.text().contains("secret\n") && other.text().contains("is gone"));
+    assert_eq!(test.get(&format!("{base}/toolu_none")).status, 404);
+}
+
+#[test]
+fn the_status_of_a_session_comes_with_its_evidence() {
+    let test = Test::new(full_home());
+    let all = test.get("/api/v1/status").json();
+    assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+    assert_eq!((&all[0]["id"], &all[0]["status"]), (&SESSION.into(), &"working".into()));
+    assert!(!all[0]["why"].as_array().unwrap().is_empty());
+    let other = test.get(&format!("/api/v1/status?session={OTHER}")).json();
+    assert_eq!(other[0]["id"], OTHER);
+    assert_ne!(other[0]["status"], "working");
+    assert_eq!(test.get("/api/v1/status?session=none").status, 404);
 }
 
 #[test]

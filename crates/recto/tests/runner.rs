@@ -6,7 +6,7 @@
 //! | `moving`, `packing`, `merging` | sessions in other directories and homes, and two in one |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
-//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
 //! | `hostile` | no character of a log acts on the terminal |
@@ -56,6 +56,7 @@ mod reference;
 mod request;
 mod scratch;
 mod sdk;
+mod serve;
 mod session;
 mod show;
 mod stats;

@@ -14,6 +14,7 @@ use crate::data::SearchAnswer;
 use crate::data::SearchQuery;
 use crate::data::SessionList;
 use crate::data::SessionQuery;
+use crate::data::StatusView;
 use crate::data::UsageReport;
 use crate::parameters::Parameters;
 
@@ -75,4 +76,13 @@ pub(super) async fn plans(
 ) -> Result<Json<Vec<PlanView>>, Failure> {
     parameters.finish()?;
     context.work(|context| data::plans(context, None)).await.map(Json)
+}
+
+pub(super) async fn status(
+    State(context): State<Context>,
+    mut parameters: Parameters,
+) -> Result<Json<Vec<StatusView>>, Failure> {
+    let session = parameters.text("session").map(|id| session_id(&id)).transpose()?;
+    parameters.finish()?;
+    context.work(move |context| Ok(data::statuses(context, session))).await.map(Json)
 }

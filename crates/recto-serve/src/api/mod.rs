@@ -46,6 +46,7 @@ fn table() -> Vec<(&'static str, MethodRouter<Context>)> {
         ("/v1/sessions/{session}/health", get(session::health)),
         ("/v1/sessions/{session}/export", get(export::export)),
         ("/v1/search", get(home::search)),
+        ("/v1/status", get(home::status)),
         ("/v1/usage", get(home::usage)),
         ("/v1/plans", get(home::plans)),
         ("/v1/events", get(events::events)),

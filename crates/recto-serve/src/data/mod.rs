@@ -19,6 +19,7 @@ mod reading;
 mod search;
 mod session;
 mod sessions;
+mod status;
 mod turns;
 mod usage;
 
@@ -35,5 +36,6 @@ pub(crate) use reading::*;
 pub(crate) use search::*;
 pub(crate) use session::*;
 pub(crate) use sessions::*;
+pub(crate) use status::*;
 pub(crate) use turns::*;
 pub(crate) use usage::*;

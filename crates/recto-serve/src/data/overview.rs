@@ -15,8 +15,6 @@ pub(crate) struct Overview {
     pub(crate) projects: usize,
     /// How many bytes the logs of sessions have.
     pub(crate) bytes: u64,
-    /// Whether sessions may be changed.
-    pub(crate) allows_edits: bool,
 }
 
 /// Looks at names and sizes only.
@@ -27,6 +25,5 @@ pub(crate) fn overview(context: &Context) -> Overview {
         sessions: inventory.sessions.len(),
         projects: inventory.projects.len(),
         bytes: inventory.sessions.iter().map(|session| session.bytes).sum(),
-        allows_edits: context.allows_edits,
     }
 }

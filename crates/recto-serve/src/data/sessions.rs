@@ -1,9 +1,11 @@
 //! The list of sessions.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use jiff::Timestamp;
@@ -13,12 +15,13 @@ use recto_store::Digest;
 use recto_store::FileKind;
 use recto_store::Filter;
 use recto_store::Inventory;
-use recto_store::LiveSession;
 use recto_store::SessionFile;
+use recto_store::SessionStatus;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::data::Moment;
+use crate::data::recent_statuses;
 
 /// One session in a list.
 #[derive(Debug, Clone, Serialize)]
@@ -38,6 +41,8 @@ pub(crate) struct SessionRow {
     pub(crate) version: Option<String>,
     pub(crate) branch: Option<String>,
     pub(crate) model: Option<String>,
+    /// What it does; none if no client runs and it was not written within the last hour.
+    pub(crate) status: Option<&'static str>,
     /// What a running client says of itself; none if no client runs.
     pub(crate) live: Option<String>,
 }
@@ -69,20 +74,29 @@ pub(crate) struct SessionQuery {
 
 /// Heads and tails that were read, as long as the files are what they were.
 #[derive(Debug, Default)]
-pub(crate) struct Digests(Mutex<HashMap<PathBuf, (u64, Timestamp, Arc<Digest>)>>);
+pub(crate) struct Digests(Mutex<HashMap<PathBuf, KnownDigest>>);
+
+/// What a log was, and what was read of it.
+#[derive(Debug, Clone)]
+struct KnownDigest {
+    bytes: u64,
+    modified: Timestamp,
+    digest: Arc<Digest>,
+}
 
 impl Digests {
     /// What a listing says of a log; nothing if it cannot be read.
     pub(crate) fn of(&self, file: &SessionFile) -> Option<Arc<Digest>> {
         let known = self.lock().get(&file.path).cloned();
-        if let Some((bytes, modified, digest)) = known
-            && (bytes, modified) == (file.bytes, file.modified)
+        if let Some(known) = known
+            && (known.bytes, known.modified) == (file.bytes, file.modified)
         {
-            return Some(digest);
+            return Some(known.digest);
         }
         let digest = Arc::new(Digest::read_listed(file).ok()?);
-        let entry = (file.bytes, file.modified, Arc::clone(&digest));
-        self.lock().insert(file.path.clone(), entry);
+        let SessionFile { bytes, modified, .. } = *file;
+        let known = KnownDigest { bytes, modified, digest: Arc::clone(&digest) };
+        self.lock().insert(file.path.clone(), known);
         Some(digest)
     }
 
@@ -90,13 +104,13 @@ impl Digests {
     fn keep(&self, inventory: &Inventory) {
         let mut known = self.lock();
         if known.len() > inventory.sessions.len() + 100 {
-            let there: std::collections::HashSet<&PathBuf> =
+            let there: HashSet<&PathBuf> =
                 inventory.sessions.iter().map(|file| &file.path).collect();
             known.retain(|path, _| there.contains(path));
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, (u64, Timestamp, Arc<Digest>)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, KnownDigest>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -105,7 +119,7 @@ impl Digests {
 pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
     let inventory = context.inventory();
     context.digests.keep(&inventory);
-    let live = live_by_session(context);
+    let statuses = status_by_session(context);
     let words: Vec<String> = query
         .words
         .as_deref()
@@ -116,14 +130,14 @@ pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
         .par_iter()
         .filter(|file| query.filter.fits_time(file.modified))
         .filter(|file| query.all || file.bytes > 0)
-        .filter(|file| !query.only_live || live.contains_key(&file.id))
+        .filter(|file| !query.only_live || is_live(&statuses, file.id))
         .filter_map(|file| {
             // A log that may not be read is still a session that is there.
             let digest = context.digests.of(file).unwrap_or_default();
             let project = inventory.project_of(file).map_or("", |project| &project.key);
             let is_wanted = (query.all || digest.kind == FileKind::Session)
                 && query.filter.fits(project, &digest);
-            let row = is_wanted.then(|| row(file, project, &digest, live.get(&file.id)))?;
+            let row = is_wanted.then(|| row(file, project, &digest, statuses.get(&file.id)))?;
             words.iter().all(|word| has_word(&row, word)).then_some(row)
         })
         .collect();
@@ -144,14 +158,14 @@ pub(crate) fn session_row(
 ) -> SessionRow {
     let digest = context.digests.of(file).unwrap_or_default();
     let project = inventory.project_of(file).map_or("", |project| &project.key);
-    row(file, project, &digest, live_by_session(context).get(&file.id))
+    row(file, project, &digest, status_by_session(context).get(&file.id))
 }
 
 fn row(
     file: &SessionFile,
     project: &str,
     digest: &Digest,
-    live: Option<&LiveSession>,
+    status: Option<&SessionStatus>,
 ) -> SessionRow {
     SessionRow {
         id: file.id.to_string(),
@@ -169,7 +183,11 @@ fn row(
         version: digest.version.clone(),
         branch: digest.branch.clone(),
         model: digest.model.clone(),
-        live: live.map(|live| live.status.clone().unwrap_or_else(|| "unknown".to_owned())),
+        status: status.map(|status| status.status.kind.name()),
+        live: status
+            .and_then(|status| status.announced.as_ref())
+            .filter(|live| live.alive)
+            .map(|live| live.status.clone().unwrap_or_else(|| "unknown".to_owned())),
     }
 }
 
@@ -179,8 +197,11 @@ fn has_word(row: &SessionRow, word: &str) -> bool {
         || texts.into_iter().flatten().any(|text| text.to_lowercase().contains(word))
 }
 
-/// The clients that run now, by session.
-fn live_by_session(context: &Context) -> HashMap<SessionId, LiveSession> {
-    let live = context.home.live_sessions_now().into_iter().filter(|live| live.alive);
-    live.map(|live| (live.session, live)).collect()
+/// What sessions do that run, or did a short time ago.
+fn status_by_session(context: &Context) -> HashMap<SessionId, SessionStatus> {
+    recent_statuses(context).into_iter().map(|status| (status.id, status)).collect()
+}
+
+fn is_live(statuses: &HashMap<SessionId, SessionStatus>, id: SessionId) -> bool {
+    statuses.get(&id).is_some_and(SessionStatus::is_live)
 }

@@ -155,6 +155,11 @@ impl Hub {
         self.clients.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change).is_ok()
     }
 
+    /// Whether anybody listens.
+    pub(crate) fn has_clients(&self) -> bool {
+        self.clients.load(Ordering::Relaxed) > 0
+    }
+
     /// Gives a client's place back.
     pub(crate) fn leave(&self) {
         self.clients.fetch_sub(1, Ordering::Relaxed);

@@ -4,14 +4,22 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use std::time::Instant;
 
+use jiff::Timestamp;
 use recto_log::LineReader;
+use recto_log::SessionId;
 use recto_log::decode;
 use recto_session::TurnCounter;
+use recto_session::status::PendingCall;
+use recto_session::status::StatusKind;
 use recto_store::StoreError;
 use recto_store::follow::Change;
 use recto_store::follow::FollowOptions;
@@ -22,9 +30,14 @@ use recto_store::open_file;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::data::StatusView;
+use crate::data::recent_statuses;
 
-/// How long the thread waits at once; it is woken when it is to end.
-const WAIT: Duration = Duration::from_secs(60);
+/// How long the thread waits at once: statuses change with time too.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// How often statuses are looked at, at most. Lines are told first.
+const STATUS_PAUSE: Duration = Duration::from_millis(250);
 
 /// A log that is longer is not read from its beginning to know its numbers.
 const LONGEST_READ: u64 = 64 * 1024 * 1024;
@@ -34,13 +47,13 @@ const LONGEST_READ: u64 = 64 * 1024 * 1024;
 pub(crate) struct FollowThread {
     waker: Waker,
     thread: Mutex<Option<JoinHandle<()>>>,
-    stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    stop: Arc<AtomicBool>,
 }
 
 impl FollowThread {
     /// Ends the thread, and waits for it.
     pub(crate) fn end(&self) {
-        self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
         self.waker.stop();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -53,12 +66,12 @@ impl FollowThread {
 pub(crate) fn follow(context: &Context) -> Result<FollowThread, StoreError> {
     let mut follower = Follower::new(&context.home, FollowOptions::default())?;
     let waker = follower.waker();
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let (context, is_over) = (context.clone(), std::sync::Arc::clone(&stop));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (context, is_over) = (context.clone(), Arc::clone(&stop));
     let thread = std::thread::Builder::new().name("recto-follow".to_owned()).spawn(move || {
-        let mut teller = Teller { context, logs: HashMap::new() };
-        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-            let changes = follower.next(WAIT);
+        let mut teller = Teller::new(context);
+        while !is_over.load(Ordering::Relaxed) {
+            let changes = follower.next(teller.wait());
             if !changes.is_empty() {
                 // Who is told asks at once, and must find what is new.
                 teller.context.readings.forget_list();
@@ -66,6 +79,7 @@ pub(crate) fn follow(context: &Context) -> Result<FollowThread, StoreError> {
             for change in &changes {
                 teller.tell(change);
             }
+            teller.tell_statuses(!changes.is_empty());
         }
     })?;
     Ok(FollowThread { waker, thread: Mutex::new(Some(thread)), stop })
@@ -75,7 +89,16 @@ pub(crate) fn follow(context: &Context) -> Result<FollowThread, StoreError> {
 struct Teller {
     context: Context,
     logs: HashMap<PathBuf, Numbers>,
+    /// The statuses that were told, each without its texts.
+    told: HashMap<SessionId, Told>,
+    /// When statuses were looked at last.
+    looked: Option<Instant>,
+    /// Whether something has changed since.
+    is_stale: bool,
 }
+
+/// What makes a status another one.
+type Told = (StatusKind, Option<Timestamp>, Option<String>, Option<String>, bool);
 
 /// How far a log has been counted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -133,6 +156,52 @@ struct Restarted<'a> {
 }
 
 impl Teller {
+    fn new(context: Context) -> Teller {
+        let (logs, told) = (HashMap::new(), HashMap::new());
+        Teller { context, logs, told, looked: None, is_stale: true }
+    }
+
+    /// How long nothing has to be done if nothing changes.
+    fn wait(&self) -> Duration {
+        match self.looked {
+            Some(looked) if self.is_stale && self.context.hub.has_clients() => {
+                STATUS_PAUSE.saturating_sub(looked.elapsed())
+            }
+            _ => WAIT,
+        }
+    }
+
+    /// Tells which sessions do something else now. Without somebody who listens,
+    /// nobody looks.
+    fn tell_statuses(&mut self, has_changed: bool) {
+        self.is_stale |= has_changed;
+        let pause = if self.is_stale { STATUS_PAUSE } else { WAIT };
+        let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= pause);
+        if !is_due || !self.context.hub.has_clients() {
+            return;
+        }
+        self.is_stale = false;
+        self.looked = Some(Instant::now());
+        let found = recent_statuses(&self.context);
+        let mut told = HashMap::with_capacity(found.len());
+        for one in &found {
+            let status = &one.status;
+            let id = |call: &Option<PendingCall>| call.as_ref().map(|call| call.id.clone());
+            let now = (
+                status.kind,
+                status.since,
+                id(&status.pending),
+                id(&status.current),
+                one.is_live(),
+            );
+            if self.told.get(&one.id) != Some(&now) {
+                self.publish("status", &StatusView::of(one));
+            }
+            told.insert(one.id, now);
+        }
+        self.told = told;
+    }
+
     fn tell(&mut self, change: &Change) {
         match change {
             Change::Appeared(file) => {

@@ -66,3 +66,32 @@ impl Hosts {
         agrees.then_some(host)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn knows(hosts: &Hosts, host: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        hosts.check(&Uri::from_static("/"), &headers).is_some()
+    }
+
+    #[test]
+    fn a_server_for_all_addresses_is_the_one_that_was_reached() {
+        let hosts = Hosts::of_address("0.0.0.0:7700".parse().unwrap());
+        assert!(!knows(&hosts, "0.0.0.0:7700") && !knows(&hosts, "192.168.1.5:7700"));
+        let hosts = hosts.with_local("192.168.1.5:7700".parse().unwrap());
+        assert!(knows(&hosts, "192.168.1.5:7700") && knows(&hosts, "localhost:7700"));
+        assert!(!knows(&hosts, "192.168.1.6:7700") && !knows(&hosts, "evil.example:7700"));
+        let hosts = Hosts::of_address("[fd00::5]:7700".parse().unwrap());
+        assert!(knows(&hosts, "[fd00::5]:7700"));
+    }
+
+    #[test]
+    fn the_usual_port_of_the_web_may_be_left_out() {
+        let hosts = Hosts::of_address("127.0.0.1:80".parse().unwrap());
+        assert!(knows(&hosts, "127.0.0.1") && knows(&hosts, "localhost:80"));
+        assert!(!knows(&Hosts::of_address("127.0.0.1:8080".parse().unwrap()), "127.0.0.1"));
+    }
+}

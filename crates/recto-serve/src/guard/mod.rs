@@ -42,7 +42,6 @@ pub(crate) struct Guard {
     pub(crate) codes: Codes,
     /// The name of the cookie: cookies of one host are shared by all its ports.
     pub(crate) cookie: String,
-    pub(crate) allows_edits: bool,
 }
 
 /// Why a request is refused.
@@ -65,7 +64,7 @@ impl Guard {
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
         let headers = request.headers();
         let host = self.hosts.check(request.uri(), headers).ok_or(Refusal::Host)?;
-        if !self.knows(request.method()) {
+        if !is_known_method(request.method()) {
             return Err(Refusal::Method);
         }
         if !is_from_here(headers, host) {
@@ -78,12 +77,6 @@ impl Guard {
             return Ok(());
         }
         Err(Refusal::Token)
-    }
-
-    fn knows(&self, method: &Method) -> bool {
-        *method == Method::GET
-            || *method == Method::HEAD
-            || (self.allows_edits && *method == Method::POST)
     }
 
     /// Whether a request has the token. A header counts before a cookie: who
@@ -133,8 +126,8 @@ impl Guard {
             Refusal::Method => {
                 let mut response =
                     plain(StatusCode::METHOD_NOT_ALLOWED, "This method is not used here.\n");
-                let allowed = if self.allows_edits { "GET, HEAD, POST" } else { "GET, HEAD" };
-                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+                let allowed = HeaderValue::from_static("GET, HEAD");
+                response.headers_mut().insert(header::ALLOW, allowed);
                 response
             }
             Refusal::Origin => plain(
@@ -155,6 +148,11 @@ impl Guard {
             }
         }
     }
+}
+
+/// The server is read-only.
+fn is_known_method(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
 }
 
 /// Whether a request was not made by a page of another origin. A browser says

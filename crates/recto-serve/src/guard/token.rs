@@ -59,7 +59,8 @@ mod tests {
     fn only_the_same_token_is_the_token() {
         let token = Token::random();
         assert_eq!(token.text().len(), 64);
-        assert!(token.is(&token.text().to_owned()));
+        let same = token.text().to_owned();
+        assert!(token.is(&same));
         for wrong in ["", "x", &token.text()[1..], &format!("{}{}", token.text(), token.text())] {
             assert!(!token.is(wrong), "{wrong}");
         }

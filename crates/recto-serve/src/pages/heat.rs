@@ -12,10 +12,10 @@ use crate::pages::format::count;
 use crate::pages::format::short;
 
 /// A square and the room around it.
-const SQUARE: usize = 11;
-const STEP: usize = 14;
+const SQUARE: usize = 15;
+const STEP: usize = 18;
 const LEFT: usize = 30;
-const TOP: usize = 16;
+const TOP: usize = 18;
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
@@ -43,7 +43,7 @@ pub(crate) fn by_day(activity: &Activity) -> Markup {
         svg.heat.heat-year viewBox=(format!("0 0 {width} {height}")) role="img"
             aria-label=(format!("{} messages of models on {} days of the last year", count(total), activity.days.len())) {
             @for (row, name) in DAYS.iter().enumerate().step_by(2) {
-                text x="0" y=(TOP + STEP * row + SQUARE - 2) { (name) }
+                text x="0" y=(TOP + STEP * row + SQUARE - 4) { (name) }
             }
             @for (at, day) in days.iter().enumerate() {
                 @let (column, row) = (at / 7, at % 7);
@@ -76,7 +76,7 @@ pub(crate) fn by_hour(activity: &Activity) -> Markup {
                 text x=(LEFT + wide * hour) y=(TOP - 6) { (format!("{hour:02}")) }
             }
             @for (row, hours) in activity.hours.iter().enumerate() {
-                text x="0" y=(TOP + STEP * row + SQUARE - 2) { (DAYS[row]) }
+                text x="0" y=(TOP + STEP * row + SQUARE - 4) { (DAYS[row]) }
                 @for (hour, messages) in hours.iter().enumerate() {
                     rect class=(format!("heat-{}", step(*messages, most))) x=(LEFT + wide * hour)
                         y=(TOP + STEP * row) width=(wide - 3) height=(SQUARE) rx="2" {

@@ -16,6 +16,7 @@ use crate::data::Activity;
 use crate::data::Overview;
 use crate::data::SessionQuery;
 use crate::data::SessionRow;
+use crate::data::StatusView;
 use crate::data::UsageTotal;
 use crate::data::overview;
 use crate::pages::format::age_tag;
@@ -27,13 +28,17 @@ use crate::pages::heat;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::sessions::address;
-use crate::pages::sessions::dot;
 use crate::pages::sessions::project;
 use crate::pages::sessions::short_model;
+use crate::pages::sessions::status_dot;
 use crate::pages::sessions::table;
 use crate::pages::sessions::title;
 use crate::pages::text::one_line;
+use crate::pages::text::shown;
 use crate::parameters::Parameters;
+
+/// How many sessions are listed as running.
+const MOST_RUNNING: usize = 40;
 
 /// How many sessions are listed as recent.
 const RECENT: usize = 12;
@@ -46,13 +51,11 @@ pub(crate) async fn home(
     let (now, zone) = (context.now(), context.zone.clone());
     let (overview, live, recent, activity, top) = context
         .work(|context| {
-            let query = |only_live: bool, count: usize| {
-                let query = SessionQuery { only_live, count, ..SessionQuery::default() };
-                data::sessions(context, &query).sessions
-            };
+            let query = SessionQuery { count: RECENT, ..SessionQuery::default() };
+            let recent = data::sessions(context, &query);
             let activity = data::activity(context);
             let top = top_rows(context, &activity);
-            Ok((overview(context), query(true, 100), query(false, RECENT), activity, top))
+            Ok((overview(context), running(context), recent, activity, top))
         })
         .await?;
     let body = html! {
@@ -64,7 +67,7 @@ pub(crate) async fn home(
             button.button.primary { "Search" }
         }
         (live_panel(&live, now, &zone))
-        (cards(&overview, &activity, live.len()))
+        (cards(&overview, recent.total, &activity))
         section.panel {
             div.panel-head { h2 { "Activity" } span.faint { "messages of models, last 12 months" } (scale()) }
             div.panel-body { (heat::by_day(&activity)) }
@@ -78,10 +81,10 @@ pub(crate) async fn home(
         }
         section.panel {
             div.panel-head { h2 { "Recent sessions" } a.button.small href="/sessions" { "All sessions" } }
-            @if recent.is_empty() {
+            @if recent.sessions.is_empty() {
                 div.empty { strong { "No sessions yet" } "They appear here as soon as a client writes one." }
             } @else {
-                (table(&recent, now, &zone))
+                (table(&recent.sessions, now, &zone))
             }
         }
     };
@@ -95,8 +98,7 @@ pub(crate) async fn live(
 ) -> Result<Page, Failure> {
     parameters.finish()?;
     let (now, zone) = (context.now(), context.zone.clone());
-    let query = SessionQuery { only_live: true, count: 100, ..SessionQuery::default() };
-    let live = context.work(move |context| Ok(data::sessions(context, &query).sessions)).await?;
+    let live = context.work(|context| Ok(running(context))).await?;
     Ok(Page(live_panel(&live, now, &zone)))
 }
 
@@ -104,7 +106,7 @@ fn scale() -> Markup {
     html! {
         span.heat-scale aria-hidden="true" {
             "less "
-            svg viewBox="0 0 68 11" { @for step in 0..5 { rect class=(format!("heat-{step}")) x=(step * 14) width="11" height="11" rx="2"; } }
+            svg viewBox="0 0 68 11" { @for step in 0..5 { rect class=(format!("heat-{step}")) x=(step * 14) width="11" height="11" rx="2" {} } }
             " more"
         }
     }
@@ -114,31 +116,22 @@ fn zone_name(zone: &TimeZone) -> String {
     zone.iana_name().unwrap_or("local time").to_owned()
 }
 
-fn live_panel(live: &[SessionRow], now: Timestamp, zone: &TimeZone) -> Markup {
+/// What runs now, or did a short time ago: those that need somebody first.
+fn live_panel(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
     html! {
-        section.panel #live data-live {
+        section.panel #live data-live aria-live="polite" {
             div.panel-head {
-                h2 { "Running now" }
-                span.faint { (live.len()) @if live.len() == 1 { " session" } @else { " sessions" } }
+                h2 { "Now" }
+                @for (kind, count) in kinds(live) {
+                    span.tag { (status_dot(kind)) (count) " " (kind.replace('_', " ")) }
+                }
             }
             @if live.is_empty() {
-                p.panel-body.faint { "No client runs in this home. Sessions that start appear here." }
+                p.panel-body.faint { "Nothing runs in this home. Sessions that start appear here." }
             } @else {
                 ul.live-list {
-                    @for row in live {
-                        li {
-                            a.live href=(address(row)) {
-                                (dot(row))
-                                span.live-title.cut { bdi { (title(row)) } }
-                                span.live-why.cut { bdi { (one_line(row.last_prompt.as_deref().unwrap_or_default(), 160)) } }
-                                span.live-facts {
-                                    span.tag { (row.live.as_deref().unwrap_or("unknown")) }
-                                    span { bdi { (project(row)) } }
-                                    @if let Some(model) = &row.model { span.hide-narrow { bdi { (short_model(model)) } } }
-                                    (age_tag(now, zone, row.updated.0))
-                                }
-                            }
-                        }
+                    @for one in live {
+                        li { (live_row(one, now, zone)) }
                     }
                 }
             }
@@ -146,19 +139,72 @@ fn live_panel(live: &[SessionRow], now: Timestamp, zone: &TimeZone) -> Markup {
     }
 }
 
-fn cards(overview: &Overview, activity: &Activity, live: usize) -> Markup {
+fn live_row(one: &Running, now: Timestamp, zone: &TimeZone) -> Markup {
+    let Running { row, status } = one;
+    let call = status.pending.as_ref().or(status.current.as_ref());
+    html! {
+        a.live href=(address(row)) data-status=(status.status) {
+            (status_dot(status.status))
+            span.live-title.cut { bdi { (title(row)) } }
+            span.live-why.cut title=(shown(&status.why.join(" "))) {
+                bdi { (one_line(&status.why.join(" "), 240)) }
+            }
+            span.live-facts {
+                span.tag .warn[status.status == "waiting_for_approval"] .info[status.status == "waiting_for_input"]
+                    .good[status.status == "working"] title=(format!("confidence: {}", status.confidence)) {
+                    (status.status.replace('_', " "))
+                }
+                @if let Some(since) = status.since { (age_tag(now, zone, since.0)) }
+                span { bdi { (project(row)) } }
+                @if let Some(call) = call { code.cut.live-call { bdi { (one_line(&format!("{} {}", call.tool, call.about), 80)) } } }
+                @if !status.running.is_empty() { span { (status.running.len()) " in the background" } }
+                @if let Some(tokens) = status.context_tokens { span.hide-narrow { (short(tokens)) " ctx" } }
+                @if let Some(model) = &row.model { span.hide-narrow { bdi { (short_model(model)) } } }
+            }
+        }
+    }
+}
+
+/// How many there are of each status.
+fn kinds(live: &[Running]) -> Vec<(&'static str, usize)> {
+    let mut kinds: Vec<(&'static str, usize)> = Vec::new();
+    for one in live {
+        match kinds.iter_mut().find(|(kind, _)| *kind == one.status.status) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((one.status.status, 1)),
+        }
+    }
+    kinds
+}
+
+/// A session that runs, or did a short time ago.
+struct Running {
+    row: SessionRow,
+    status: StatusView,
+}
+
+fn running(context: &Context) -> Vec<Running> {
+    let statuses = data::statuses(context, None).into_iter();
+    let running = statuses.filter_map(|status| {
+        let found = context.find(status.id.parse().ok()?).ok()?;
+        let row = data::session_row(context, &found.inventory, &found.file);
+        Some(Running { row, status })
+    });
+    running.take(MOST_RUNNING).collect()
+}
+
+fn cards(overview: &Overview, sessions: usize, activity: &Activity) -> Markup {
     let today = &activity.usage_today;
     let week = &activity.usage_week;
     let month = &activity.usage_month;
     html! {
         dl.cards {
             (card("Cost today", &cost(today), &format!("{} messages", count(today.messages)), None))
-            (card("Last 7 days", &cost(week), "against the 7 before", change(week.known_cost_usd, activity.usage_week_before.known_cost_usd)))
+            (card("Last 7 days", &cost(week), "vs the 7 before", change(week.known_cost_usd, activity.usage_week_before.known_cost_usd)))
             (card("Daily burn", &money(month.known_cost_usd / 30.0), "over the last 30 days", None))
             (card("From cache", &cache_hit(month), "of input, last 30 days", None))
             (card("Written", &short(month.output_tokens), "tokens, last 30 days", None))
-            (card("Sessions", &count(overview.sessions as u64), &format!("{} projects, {}", count(overview.projects as u64), size(overview.bytes)), None))
-            (card("Running", &count(live as u64), "clients now", None))
+            (card("Sessions", &count(sessions as u64), &format!("{} projects, {}", count(overview.projects as u64), size(overview.bytes)), None))
         }
     }
 }
@@ -189,7 +235,7 @@ fn card(label: &str, value: &str, note: &str, change: Option<f64>) -> Markup {
             dd { (value) }
             span.note {
                 @if let Some(change) = change {
-                    strong .warn[change > 0.0] .good[change < 0.0] { (format!("{change:+.0} % ")) }
+                    strong .warn[change > 0.0] .good[change < 0.0] { (format!("{change:+.0} % ").replace('-', "−")) }
                 }
                 (note)
             }

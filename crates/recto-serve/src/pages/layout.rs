@@ -104,12 +104,12 @@ fn bar(nav: Nav) -> Markup {
         header.bar {
             button.button.quiet.icon.drawer-button type="button" data-act="drawer"
                 aria-label="List of sessions" aria-expanded="false" {
-                svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { path d="M2.5 4h11M2.5 8h11M2.5 12h7"; }
+                svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { path d="M2.5 4h11M2.5 8h11M2.5 12h7" {} }
             }
             a.brand href="/" aria-label="recto, home" {
                 svg viewBox="0 0 20 20" aria-hidden="true" {
-                    path.back d="M3 3.5 10 5v12l-7-1.5z";
-                    path.leaf d="M10 5l7-1.5v12L10 17z";
+                    path.back d="M3 3.5 10 5v12l-7-1.5z" {}
+                    path.leaf d="M10 5l7-1.5v12L10 17z" {}
                 }
                 span { "recto" }
             }
@@ -125,13 +125,13 @@ fn bar(nav: Nav) -> Markup {
             }
             div.bar-tools {
                 button.button.quiet.icon type="button" data-act="palette" aria-label="Commands (Ctrl K)" {
-                    svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="7" cy="7" r="4.5"; path d="m10.5 10.5 3 3"; }
+                    svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="7" cy="7" r="4.5" {} path d="m10.5 10.5 3 3" {} }
                 }
                 button.button.quiet.icon type="button" data-act="theme" aria-label="Colours: as the system says" {
-                    svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="8" cy="8" r="5.5"; path d="M8 2.5v11a5.5 5.5 0 0 0 0-11z" fill="currentColor"; }
+                    svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="8" cy="8" r="5.5" {} path d="M8 2.5v11a5.5 5.5 0 0 0 0-11z" fill="currentColor" {} }
                 }
                 button.button.quiet.icon.hide-narrow type="button" data-act="help" aria-label="Keys" {
-                    svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { path d="M5.8 6a2.2 2.2 0 1 1 3.1 2c-.6.3-.9.7-.9 1.4M8 12v.01"; circle cx="8" cy="8" r="6.2"; }
+                    svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { path d="M5.8 6a2.2 2.2 0 1 1 3.1 2c-.6.3-.9.7-.9 1.4M8 12v.01" {} circle cx="8" cy="8" r="6.2" {} }
                 }
             }
         }

@@ -234,16 +234,9 @@ pub(crate) fn short_model(model: &str) -> String {
     shown(name)
 }
 
-/// A dot that says whether a client runs.
+/// A dot that says what a session does.
 pub(crate) fn dot(row: &SessionRow) -> Markup {
-    let status = match row.live.as_deref() {
-        Some("busy" | "shell") => "working",
-        Some("waiting") => "waiting_for_approval",
-        Some("idle") => "idle",
-        Some(_) => "live",
-        None => "none",
-    };
-    status_dot(status)
+    status_dot(row.status.unwrap_or("none"))
 }
 
 /// A dot for a status, with its name for who cannot see it.

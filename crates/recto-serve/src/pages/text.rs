@@ -34,14 +34,28 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-/// Markdown, made harmless where documents are made harmless.
+/// Markdown, made harmless where documents are made harmless. Its headings stand
+/// below those of the page.
 pub(crate) fn markdown(text: &str) -> Markup {
-    PreEscaped(markdown_html(text))
+    let mut html = markdown_html(text);
+    // Tags are the renderer's own: in text, `<` is escaped.
+    for (from, to) in [("h4>", "h6>"), ("h3>", "h5>"), ("h2>", "h4>"), ("h1>", "h3>")] {
+        html = html.replace(&format!("<{from}"), &format!("<{to}"));
+        html = html.replace(&format!("</{from}"), &format!("</{to}"));
+    }
+    PreEscaped(html)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headings_stand_below_those_of_the_page() {
+        let html = markdown("# One\n\n### Three\n\n<h1>raw</h1>").into_string();
+        assert!(html.contains("<h3>One</h3>") && html.contains("<h5>Three</h5>"), "{html}");
+        assert!(!html.contains("<h1>") && html.contains("&lt;h1&gt;raw"), "{html}");
+    }
 
     #[test]
     fn a_line_is_cut_between_characters() {

@@ -33,7 +33,7 @@ const USUAL_PORT: u16 = 7700;
 /// Starts a server for this machine only and prints an address that lets one
 /// browser in, once, within ten minutes. Enter prints a new one, Ctrl-C ends the
 /// server. Nothing is answered without the token of this start, and nothing is
-/// changed unless --allow-edits is given.
+/// changed.
 ///
 /// Other machines reach it with --listen only, which needs a token of your own:
 /// what is sent is not encrypted, so use it in a network that you trust.
@@ -60,9 +60,6 @@ pub(crate) struct ServeArgs {
     /// Open the browser
     #[arg(long, conflicts_with = "socket")]
     open: bool,
-    /// Let pages and programs change sessions
-    #[arg(long)]
-    allow_edits: bool,
 }
 
 pub(crate) fn cmd_serve(
@@ -77,12 +74,12 @@ pub(crate) fn cmd_serve(
         PricesOption::default().read(environment)?,
         read_listen(args)?,
     );
-    options.allows_edits = args.allow_edits;
     options.now = environment.fixed_now();
     if let Some(path) = &args.token_file {
         options.token = Some(Token::given(&recto_store::read_token_file(path)?)?);
     }
     let server = Arc::new(Server::start(options)?);
+    server.end_on_signals()?;
     let url = server.login_url();
     if output.json {
         output.json_line(

@@ -154,7 +154,7 @@ fn context_bar(fill: &ContextFill) -> Markup {
             }
             svg.context-bar viewBox="0 0 1000 10" preserveAspectRatio="none" role="img"
                 aria-label=(format!("{} tokens by what they are; the list below has the numbers", count(all))) {
-                rect.fill-rest width="1000" height="10";
+                rect.fill-rest width="1000" height="10" {}
                 @for (at, name, tokens, start, width) in &parts {
                     rect class=(format!("fill-{at}")) x=(format!("{start:.2}")) width=(format!("{width:.2}")) height="10" {
                         title { (name) ": " (count(*tokens)) " tokens" }

@@ -10,18 +10,37 @@ use super::Wanted;
 use crate::context::Context;
 use crate::data::BranchView;
 use crate::data::SessionHead;
+use crate::data::StatusView;
 use crate::pages::format::age_tag;
 use crate::pages::format::count;
 use crate::pages::format::short;
 use crate::pages::format::size;
 use crate::pages::format::time_tag;
-use crate::pages::sessions::dot;
 use crate::pages::sessions::project;
 use crate::pages::sessions::short_model;
+use crate::pages::sessions::status_dot;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 
-pub(super) fn head(context: &Context, head: &SessionHead, name: &str) -> Markup {
+/// What the session does now, and how that is known. The script keeps it new.
+fn status(context: &Context, status: &StatusView) -> Markup {
+    html! {
+        p #session-status .session-status data-status=(status.status) {
+            (status_dot(status.status))
+            strong { (status.status.replace('_', " ")) }
+            @if let Some(since) = status.since { span.faint { "since " (age_tag(context.now(), &context.zone, since.0)) } }
+            span.why { bdi { (one_line(&status.why.join(" "), 400)) } }
+            span.faint { (status.confidence) " confidence" }
+        }
+    }
+}
+
+pub(super) fn head(
+    context: &Context,
+    head: &SessionHead,
+    now_doing: Option<&StatusView>,
+    name: &str,
+) -> Markup {
     let row = &head.session;
     let now = context.now();
     let counts = &head.counts;
@@ -32,7 +51,7 @@ pub(super) fn head(context: &Context, head: &SessionHead, name: &str) -> Markup 
                 a href=(format!("/sessions?project={}", crate::data::encoded(row.cwd.as_deref().unwrap_or(&row.project)))) { bdi { (project(row)) } }
             }
             div.session-title {
-                h1 { (dot(row)) bdi { (name) } }
+                h1 { bdi { (name) } }
                 div.session-acts { (resume(row)) (export(&row.id)) }
             }
             p.session-facts {
@@ -42,6 +61,7 @@ pub(super) fn head(context: &Context, head: &SessionHead, name: &str) -> Markup 
                 @if let Some(version) = &row.version { span.faint title="Client" { bdi { "v" (shown(version)) } } }
                 @if let Some(mode) = &head.permission_mode { span.tag title="Permission mode" { bdi { (shown(mode)) } } }
             }
+            @if let Some(now_doing) = now_doing { (status(context, now_doing)) }
             dl.session-numbers {
                 @if let Some(started) = row.started {
                     div { dt { "Started" } dd { (time_tag(now, &context.zone, started.0)) } }
@@ -112,12 +132,12 @@ fn export(id: &str) -> Markup {
 pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> Markup {
     html! {
         nav.branches aria-label="Branches" {
-            a.branch href=(log.page()) aria-current=[wanted.branch.is_none().then_some("true")] {
+            a.way href=(log.page()) aria-current=[wanted.branch.is_none().then_some("true")] {
                 strong { "All branches" }
                 span.faint { (branches.len()) " ways" }
             }
             @for branch in branches {
-                a.branch href=(format!("{}?branch={}", log.page(), branch.tip))
+                a.way href=(format!("{}?branch={}", log.page(), branch.tip))
                     aria-current=[(wanted.branch.as_deref() == Some(&branch.tip)).then_some("true")] {
                     strong.cut { bdi { (one_line(branch.last_prompt.as_deref().unwrap_or("(no prompt)"), 60)) } }
                     span.faint {

@@ -173,6 +173,11 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
     };
     let outline = if log.agent.is_some() { &outline } else { &head.outline };
     let name = title(&head.session);
+    // What ended long ago does nothing.
+    let now_doing = match head.session.status {
+        Some(_) => data::statuses(context, Some(log.session)),
+        None => Vec::new(),
+    };
     let body = html! {
         div.reader data-log=(log.page()) data-session=(log.session.to_string())
             data-agent=[log.agent.as_ref().map(AgentId::as_str)]
@@ -180,7 +185,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
             div.reader-main {
                 @match &log.agent {
                     Some(agent) => (head::agent_head(log, agent.as_str(), &name)),
-                    None => (head::head(context, &head, &name)),
+                    None => (head::head(context, &head, now_doing.first(), &name)),
                 }
                 @if log.agent.is_none() && head.branches.len() > 1 {
                     (head::branches(log, &head.branches, wanted))

@@ -40,7 +40,7 @@ pub(super) fn outline(log: &Log, turns: &[OutlineTurn], head: &SessionHead) -> M
                             span.outline-text {
                                 span.cut { bdi { (words(turn)) } }
                                 svg.outline-bar viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true" {
-                                    rect width=((turn.tokens.output * WIDEST).div_ceil(most)) height="2";
+                                    rect width=((turn.tokens.output * WIDEST).div_ceil(most)) height="2" {}
                                 }
                             }
                             @if turn.failed_tool_calls + turn.api_errors > 0 {

@@ -99,7 +99,7 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
             button.button.quiet.small.turn-copy type="button" data-turn-link=(turn.turn)
                 aria-label=(format!("Copy a link to turn {}", turn.turn)) {
                 svg.icon-line viewBox="0 0 16 16" aria-hidden="true" {
-                    path d="M6.5 9.5a2.8 2.8 0 0 0 4 0l2-2a2.8 2.8 0 0 0-4-4l-.8.8M9.5 6.5a2.8 2.8 0 0 0-4 0l-2 2a2.8 2.8 0 0 0 4 4l.8-.8";
+                    path d="M6.5 9.5a2.8 2.8 0 0 0 4 0l2-2a2.8 2.8 0 0 0-4-4l-.8.8M9.5 6.5a2.8 2.8 0 0 0-4 0l-2 2a2.8 2.8 0 0 0 4 4l.8-.8" {}
                 }
             }
         }

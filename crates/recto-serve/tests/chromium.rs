@@ -1,0 +1,300 @@
+//! A browser that tests drive, by its own protocol over two pipes.
+//!
+//! `cargo xtask test` names a browser in `RECTO_TEST_BROWSER`; without one these
+//! tests do nothing, and the task counts them as skipped. Pipes instead of a port:
+//! nobody else can connect, and the browser ends when the test does, however that
+//! ends. All tests that run at the same time share one browser, each with a tab.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Write;
+use std::process::Child;
+use std::process::ChildStdin;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::Weak;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::time::Instant;
+
+use serde_json::Value;
+use serde_json::json;
+
+/// How long anything may take before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+static SHARED: Mutex<Weak<Browser>> = Mutex::new(Weak::new());
+
+/// Where messages of a tab go.
+type Inboxes = Arc<Mutex<HashMap<String, mpsc::Sender<Value>>>>;
+
+pub(crate) struct Browser {
+    process: Mutex<Child>,
+    input: Mutex<ChildStdin>,
+    last: Mutex<u64>,
+    inboxes: Inboxes,
+    _profile: tempfile::TempDir,
+}
+
+/// The browser of the tests, if there is one.
+pub(crate) fn browser() -> Option<Arc<Browser>> {
+    let program = std::env::var("RECTO_TEST_BROWSER").ok().filter(|path| !path.is_empty())?;
+    let mut shared = SHARED.lock().unwrap();
+    if let Some(browser) = shared.upgrade() {
+        return Some(browser);
+    }
+    let browser = Arc::new(Browser::start(&program));
+    *shared = Arc::downgrade(&browser);
+    Some(browser)
+}
+
+impl Browser {
+    fn start(program: &str) -> Browser {
+        let profile = tempfile::tempdir().unwrap();
+        // The browser reads from its third file and writes to its fourth.
+        let mut process = Command::new("sh")
+            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", program])
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"])
+            .args(["--no-first-run", "--disable-background-networking", "--disable-sync"])
+            .args(["--disable-component-update", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", profile.path().join("profile").display()))
+            .arg("about:blank")
+            .env("HOME", profile.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let input = process.stdin.take().unwrap();
+        let output = process.stdout.take().unwrap();
+        let inboxes: Inboxes = Arc::default();
+        let known = Arc::clone(&inboxes);
+        std::thread::spawn(move || {
+            for message in BufReader::new(output).split(0) {
+                let Ok(message) = message else { break };
+                let message: Value = serde_json::from_slice(&message).unwrap();
+                let tab = message["sessionId"].as_str().unwrap_or_default();
+                if let Some(inbox) = known.lock().unwrap().get(tab) {
+                    let _ = inbox.send(message);
+                }
+            }
+            // Who waits for an answer need not wait any longer.
+            known.lock().unwrap().clear();
+        });
+        Browser {
+            process: Mutex::new(process),
+            input: Mutex::new(input),
+            last: Mutex::new(0),
+            inboxes,
+            _profile: profile,
+        }
+    }
+
+    fn send(&self, tab: &str, method: &str, parameters: Value) -> u64 {
+        let mut last = self.last.lock().unwrap();
+        *last += 1;
+        let mut message = json!({ "id": *last, "method": method, "params": parameters });
+        if !tab.is_empty() {
+            message["sessionId"] = tab.into();
+        }
+        let mut bytes = serde_json::to_vec(&message).unwrap();
+        bytes.push(0);
+        self.input.lock().unwrap().write_all(&bytes).unwrap();
+        *last
+    }
+
+    /// Opens a tab.
+    pub(crate) fn tab(self: &Arc<Browser>) -> Tab {
+        // Answers without a tab come one after the other, to who asks just now.
+        static ASKING: Mutex<()> = Mutex::new(());
+        let asking = ASKING.lock().unwrap();
+        let (sender, inbox) = mpsc::channel();
+        self.inboxes.lock().unwrap().insert(String::new(), sender);
+        let mut tab = Tab { browser: Arc::clone(self), id: String::new(), inbox, events: vec![] };
+        let context = tab.call("Target.createBrowserContext", json!({}));
+        let target = tab.call(
+            "Target.createTarget",
+            json!({ "url": "about:blank", "browserContextId": context["browserContextId"] }),
+        );
+        // Events of the tab may come before the answer does.
+        let (sender, inbox) = mpsc::channel();
+        let attached = tab.call(
+            "Target.attachToTarget",
+            json!({ "targetId": target["targetId"], "flatten": true }),
+        );
+        tab.id = attached["sessionId"].as_str().unwrap().to_owned();
+        self.inboxes.lock().unwrap().insert(tab.id.clone(), sender);
+        tab.inbox = inbox;
+        drop(asking);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            tab.call(&format!("{domain}.enable"), json!({}));
+        }
+        tab.size(1440, 900);
+        tab
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let mut process = self.process.lock().unwrap();
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+}
+
+/// A tab with a profile of its own.
+pub(crate) struct Tab {
+    browser: Arc<Browser>,
+    id: String,
+    inbox: mpsc::Receiver<Value>,
+    events: Vec<Value>,
+}
+
+impl Tab {
+    /// Asks the browser for something, and waits for the answer.
+    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let id = self.browser.send(&self.id, method, parameters);
+        loop {
+            let message = self.inbox.recv_timeout(PATIENCE);
+            let message = message.unwrap_or_else(|error| panic!("{method}: {error}"));
+            if message["id"] == id {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+            self.events.push(message);
+        }
+    }
+
+    pub(crate) fn size(&mut self, width: u32, height: u32) {
+        let parameters = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", parameters);
+    }
+
+    /// Goes to an address and waits until the page is there.
+    pub(crate) fn open(&mut self, address: &str) {
+        let answer = self.call("Page.navigate", json!({ "url": address }));
+        assert!(answer["errorText"].is_null(), "{address}: {}", answer["errorText"]);
+        self.wait("document.readyState === 'complete'");
+    }
+
+    /// The value of an expression.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let answer = self.call(
+            "Runtime.evaluate",
+            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true }),
+        );
+        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
+        answer["result"]["value"].clone()
+    }
+
+    pub(crate) fn text(&mut self, expression: &str) -> String {
+        self.value(expression).as_str().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn number(&mut self, expression: &str) -> f64 {
+        self.value(expression).as_f64().unwrap_or_else(|| panic!("{expression} is no number"))
+    }
+
+    /// Waits until an expression is true.
+    pub(crate) fn wait(&mut self, condition: &str) {
+        let begun = Instant::now();
+        while self.value(&format!("Boolean({condition})")) != true {
+            if begun.elapsed() > PATIENCE {
+                let page = self.text("document.body.innerText.slice(0, 3000)");
+                panic!("{condition} does not come true: {page}");
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// Presses a key, as a person does.
+    pub(crate) fn press(&mut self, key: &str) {
+        self.press_with(key, 0);
+    }
+
+    pub(crate) fn press_control(&mut self, key: &str) {
+        self.press_with(key, 2);
+    }
+
+    fn press_with(&mut self, key: &str, modifiers: u32) {
+        let code = match key {
+            "Enter" => 13,
+            "Escape" => 27,
+            "ArrowDown" => 40,
+            _ => u32::from(key.to_ascii_uppercase().as_bytes()[0]),
+        };
+        let mut parameters = json!({
+            "type": "keyDown", "key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code,
+        });
+        if key == "Enter" {
+            parameters["text"] = "\r".into();
+        } else if key.len() == 1 && modifiers == 0 {
+            parameters["text"] = key.into();
+        }
+        self.call("Input.dispatchKeyEvent", parameters.clone());
+        parameters["type"] = "keyUp".into();
+        parameters.as_object_mut().unwrap().remove("text");
+        self.call("Input.dispatchKeyEvent", parameters);
+    }
+
+    /// Types a text where the focus is.
+    pub(crate) fn type_text(&mut self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text }));
+    }
+
+    /// Clicks at the middle of an element.
+    pub(crate) fn click(&mut self, selector: &str) {
+        let selector = serde_json::to_string(selector).unwrap();
+        let place = self.value(&format!(
+            "(() => {{ const e = document.querySelector({selector}); \
+             e.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+             const r = e.getBoundingClientRect(); \
+             return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+        ));
+        for kind in ["mousePressed", "mouseReleased"] {
+            let parameters = json!({
+                "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", parameters);
+        }
+    }
+
+    /// What a page did that no page should do: it asked another server for
+    /// something, it was refused something by the policy, a script failed, or a
+    /// window came up. Text of a log that acts does one of these.
+    pub(crate) fn signs(&mut self, origin: &str) -> Vec<String> {
+        // All that came before is in the inbox when this is answered.
+        self.value("1");
+        let mut signs = Vec::new();
+        for event in &self.events {
+            let parameters = &event["params"];
+            match event["method"].as_str().unwrap_or_default() {
+                "Network.requestWillBeSent" => {
+                    let url = parameters["request"]["url"].as_str().unwrap_or_default();
+                    let is_own = url.strip_prefix(origin).is_some_and(|rest| rest.starts_with('/'));
+                    if !is_own && !url.starts_with("data:image/svg+xml") && url != "about:blank" {
+                        signs.push(format!("asked for {url}"));
+                    }
+                }
+                "Network.webSocketCreated" | "Page.javascriptDialogOpening" | "Page.windowOpen"
+                | "Page.downloadWillBegin" | "Runtime.exceptionThrown" => {
+                    signs.push(event.to_string());
+                }
+                "Runtime.consoleAPICalled" => signs.push(event.to_string()),
+                "Log.entryAdded" => signs.push(parameters["entry"].to_string()),
+                _ => {}
+            }
+        }
+        let pwned = self.value(
+            "Object.keys(window).filter((name) => /pwned|__hit/.test(name)).join() + \
+             (document.documentElement.dataset.pwned ?? '')",
+        );
+        if pwned != "" {
+            signs.push(format!("window has {pwned}"));
+        }
+        signs
+    }
+}

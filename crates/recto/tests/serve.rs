@@ -1,0 +1,99 @@
+//! `recto serve`: the program starts, answers who has its address, and ends.
+
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Read;
+use std::io::Write;
+use std::net::TcpStream;
+use std::process::Child;
+use std::process::Stdio;
+
+use crate::support::TestHome;
+
+/// A server that is ended, whatever the test does.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(test: &TestHome, arguments: &[&str]) -> (Served, String) {
+    let arguments = [&["serve", "--port", "0"], arguments].concat();
+    let mut command = test.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (Served(child), line.trim().to_owned())
+}
+
+/// The answer to a request, and the first cookie that it sets.
+fn get(url: &str, more: &str) -> String {
+    let rest = url.strip_prefix("http://").unwrap();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let mut stream = TcpStream::connect(host).unwrap();
+    let request =
+        format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn the_printed_address_lets_a_browser_in_once() {
+    let test = TestHome::with_sessions();
+    let (_served, url) = start(&test, &[]);
+    assert!(url.starts_with("http://127.0.0.1:") && url.contains("/login?code="), "{url}");
+    let base = url.split("/login").next().unwrap();
+    assert!(get(base, "").starts_with("HTTP/1.1 401"));
+    let answer = get(&url, "");
+    assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+    let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let page = get(base, &format!("Cookie: {cookie}\r\n"));
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    assert!(get(&url, "").starts_with("HTTP/1.1 401"));
+}
+
+#[test]
+fn the_address_is_told_as_json_and_a_signal_ends_the_server() {
+    let test = TestHome::with_sessions();
+    let (mut served, line) = start(&test, &["--json"]);
+    let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let (url, base) = (value["url"].as_str().unwrap(), value["base"].as_str().unwrap());
+    assert!(url.starts_with(base));
+    assert_eq!(value["socket"], serde_json::Value::Null);
+    #[cfg(unix)]
+    {
+        let pid = i32::try_from(served.0.id()).unwrap();
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(served.0.wait().unwrap().code(), Some(0));
+    }
+    let _ = &mut served;
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_good_token() {
+    let test = TestHome::empty();
+    let run = test.run(&["serve", "--listen", "0.0.0.0"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--token-file"), "{}", run.stderr);
+    let weak = test.home.write("token", "short");
+    let weak = weak.to_str().unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let run = test.run(&["serve", "--port", "0", "--token-file", weak]);
+        assert!(run.stderr.contains("others may read it"), "{}", run.stderr);
+        std::fs::set_permissions(weak, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let run = test.run(&["serve", "--listen", "0.0.0.0", "--token-file", weak]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("the token has 5 characters"), "{}", run.stderr);
+    let run = test.run(&["serve", "--listen", "my.host", "--token-file", weak]);
+    assert!(run.stderr.contains("--listen takes an address"), "{}", run.stderr);
+}
