@@ -1,15 +1,22 @@
 //! Answers: JSON, pages, text, and failures in the same shape everywhere.
 
+use std::pin::Pin;
+use std::task::Context as TaskContext;
+use std::task::Poll;
+
 use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::Response;
 use axum::http::StatusCode;
 use axum::http::header;
 use axum::response::IntoResponse;
+use bytes::Bytes;
+use http_body::Frame;
 use maud::Markup;
 use recto_log::json::ObjectWriter;
 use recto_store::StoreError;
 use serde::Serialize;
+use tokio::sync::mpsc;
 
 /// An answer with some text or bytes.
 pub(crate) fn content(
@@ -101,5 +108,28 @@ impl IntoResponse for Failure {
             .string("kind", self.kind)
             .string_or_null("hint", self.hint.as_deref());
         content(self.status, "application/json", text.finish())
+    }
+}
+
+/// A body whose pieces come from elsewhere, one by one.
+pub(crate) struct Piped {
+    pieces: mpsc::Receiver<Result<Bytes, std::io::Error>>,
+}
+
+impl Piped {
+    pub(crate) fn new(pieces: mpsc::Receiver<Result<Bytes, std::io::Error>>) -> Piped {
+        Piped { pieces }
+    }
+}
+
+impl http_body::Body for Piped {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        self.pieces.poll_recv(task).map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
 }

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
 use recto_store::Home;
 
 use crate::answer::Failure;
+use crate::data::Digests;
+use crate::data::Readings;
+use crate::events::Hub;
 
 /// What every answer needs. Cheap to clone: it is shared by all requests.
 #[derive(Debug, Clone)]
@@ -19,12 +23,20 @@ pub(crate) struct Shared {
     pub(crate) home: Home,
     /// Where the index is.
     pub(crate) cache: CacheDirectory,
+    /// What tokens cost.
+    pub(crate) prices: PriceTable,
     /// The zone that days are counted in.
     pub(crate) zone: TimeZone,
     /// Whether sessions may be changed.
     pub(crate) allows_edits: bool,
     /// The time to take for now, so that answers can be compared.
     pub(crate) fixed_now: Option<Timestamp>,
+    /// What was read.
+    pub(crate) readings: Readings,
+    /// Heads and tails that were read.
+    pub(crate) digests: Digests,
+    /// What has happened.
+    pub(crate) hub: Hub,
 }
 
 impl Context {

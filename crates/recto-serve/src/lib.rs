@@ -9,11 +9,13 @@
 //!
 //! ```no_run
 //! use recto_serve::{Listen, ServeOptions, Server};
+//! use recto_session::usage::PriceTable;
 //! use recto_store::{CacheDirectory, Home};
 //!
 //! let home = Home::open("/home/dev/.claude")?;
 //! let cache = CacheDirectory::new("/home/dev/.cache/recto");
-//! let options = ServeOptions::new(home, cache, Listen::Loopback { port: None });
+//! let prices = PriceTable::built_in()?;
+//! let options = ServeOptions::new(home, cache, prices, Listen::Loopback { port: None });
 //! let server = Server::start(options)?;
 //! println!("{}", server.login_url());
 //! server.wait();
@@ -30,6 +32,7 @@ mod connection;
 mod context;
 mod data;
 mod error;
+mod events;
 mod guard;
 #[cfg(feature = "mcp")]
 mod mcp;

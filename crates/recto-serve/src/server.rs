@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
 use recto_store::Home;
 use tokio::runtime::Builder;
@@ -24,6 +25,11 @@ use crate::connection;
 use crate::connection::Listener;
 use crate::context::Context;
 use crate::context::Shared;
+use crate::data::Digests;
+use crate::data::Readings;
+use crate::events;
+use crate::events::FollowThread;
+use crate::events::Hub;
 use crate::guard::Codes;
 use crate::guard::Guard;
 use crate::guard::Hosts;
@@ -58,6 +64,8 @@ pub struct ServeOptions {
     pub token: Option<Token>,
     /// Whether sessions may be changed.
     pub allows_edits: bool,
+    /// What tokens cost.
+    pub prices: PriceTable,
     /// The zone that days are counted in.
     pub zone: TimeZone,
     /// The time to take for now, so that answers can be compared.
@@ -65,10 +73,16 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// Read-only, with a random token.
-    pub fn new(home: Home, cache: CacheDirectory, listen: Listen) -> ServeOptions {
+    /// Read-only, with a random token, in the system's time zone.
+    pub fn new(
+        home: Home,
+        cache: CacheDirectory,
+        prices: PriceTable,
+        listen: Listen,
+    ) -> ServeOptions {
         let zone = TimeZone::system();
-        ServeOptions { home, cache, listen, token: None, allows_edits: false, zone, now: None }
+        let (token, now) = (None, None);
+        ServeOptions { home, cache, listen, token, allows_edits: false, prices, zone, now }
     }
 }
 
@@ -76,8 +90,10 @@ impl ServeOptions {
 #[derive(Debug)]
 pub struct Server {
     app: App,
+    context: Context,
     place: Place,
     stop: watch::Sender<bool>,
+    follower: FollowThread,
     runtime: Mutex<Option<Runtime>>,
     serving: Mutex<Option<JoinHandle<()>>>,
 }
@@ -121,14 +137,21 @@ impl Server {
             zone: options.zone,
             allows_edits: options.allows_edits,
             fixed_now: options.now,
+            readings: Readings::default(),
+            digests: Digests::default(),
+            hub: Hub::new(),
+            prices: options.prices,
         });
-        let app = App::new(guard, context);
         let (stop, stopped) = watch::channel(false);
+        let follower = events::follow(&context)?;
+        let app = App::new(guard, context.clone());
         let serving = runtime.spawn(connection::serve(listener, app.clone(), stopped));
         Ok(Server {
             app,
+            context,
             place,
             stop,
+            follower,
             runtime: Mutex::new(Some(runtime)),
             serving: Mutex::new(Some(serving)),
         })
@@ -182,6 +205,8 @@ impl Server {
 
     fn end(&self) {
         self.stop();
+        self.context.hub.end();
+        self.follower.end();
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(runtime), Some(serving)) = (runtime, serving) {

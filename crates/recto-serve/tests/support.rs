@@ -1,18 +1,26 @@
 //! A server on a fake home, and a client that sends exactly what it is told to.
 
+use std::io::BufRead;
+use std::io::BufReader;
 use std::io::Read;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+use jiff::Timestamp;
 use recto_serve::Listen;
 use recto_serve::ServeOptions;
 use recto_serve::Server;
 use recto_serve::Token;
+use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
 use recto_store::Home;
+use recto_testkit::Client;
 use recto_testkit::FakeHome;
+use recto_testkit::SessionBuilder;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
@@ -31,35 +39,52 @@ impl Test {
 
     pub(crate) fn with(home: FakeHome, change: impl FnOnce(&mut ServeOptions)) -> Test {
         let cache = tempfile::tempdir().unwrap();
-        let mut options = ServeOptions::new(
-            Home::open(home.path()).unwrap(),
-            CacheDirectory::new(cache.path().join("cache")),
-            Listen::Loopback { port: Some(0) },
-        );
-        options.token = Some(Token::given(TOKEN).unwrap());
+        let mut options = options(&home, &cache);
         change(&mut options);
         let server = Server::start(options).unwrap();
         let address = server.address().unwrap();
         Test { home, server, address, _cache: cache }
     }
 
-    /// Sends bytes as they are, and reads all that comes back.
-    pub(crate) fn send(&self, request: &str) -> Answer {
+    /// Sends bytes as they are, and reads all that comes back; nothing if that
+    /// is no answer.
+    pub(crate) fn try_send(&self, request: &str) -> Option<Answer> {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
+        // The server may close before it has read all.
+        let _ = stream.write_all(request.as_bytes());
         let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
+        let _ = stream.read_to_end(&mut bytes);
         Answer::parse(&bytes)
+    }
+
+    pub(crate) fn send(&self, request: &str) -> Answer {
+        self.try_send(request).expect("an answer")
+    }
+
+    /// A request whose answer may have no end: the head of it.
+    pub(crate) fn head(&self, method: &str, path: &str, headers: &str) -> Answer {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(request(method, path, headers).as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        let mut byte = [0];
+        while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+            bytes.push(byte[0]);
+        }
+        Answer::parse(&bytes).expect("a head")
     }
 
     /// A request with some headers, one to a line, and nothing else.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
-        let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-        for header in headers.lines().filter(|line| !line.trim().is_empty()) {
-            text.push_str(&format!("{}\r\n", header.trim()));
-        }
-        self.send(&format!("{text}\r\n"))
+        self.send(&request(method, path, headers))
+    }
+
+    /// A request as a program makes it that knows the token, with an address that
+    /// may be none.
+    pub(crate) fn try_get(&self, path: &str) -> Option<Answer> {
+        let headers = format!("Host: {}\nAuthorization: Bearer {TOKEN}", self.address);
+        self.try_send(&request("GET", path, &headers))
     }
 
     /// A request as a program makes it that knows the token.
@@ -67,6 +92,14 @@ impl Test {
         let host = self.address;
         self.ask("GET", path, &format!("Host: {host}\nAuthorization: Bearer {TOKEN}"))
     }
+}
+
+fn request(method: &str, path: &str, headers: &str) -> String {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    for header in headers.lines().filter(|line| !line.trim().is_empty()) {
+        text.push_str(&format!("{}\r\n", header.trim()));
+    }
+    format!("{text}\r\n")
 }
 
 /// An answer, taken apart.
@@ -78,9 +111,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    fn parse(bytes: &[u8]) -> Answer {
-        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
-        let end = end.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(bytes)));
+    fn parse(bytes: &[u8]) -> Option<Answer> {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
         let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
         let mut lines = head.split("\r\n");
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
@@ -92,7 +124,7 @@ impl Answer {
         if answer.header("transfer-encoding") == Some("chunked") {
             answer.body = unchunk(&answer.body);
         }
-        answer
+        Some(answer)
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -119,4 +151,193 @@ fn unchunk(mut bytes: &[u8]) -> Vec<u8> {
         bytes = &bytes[end + 2 + length + 2..];
     }
     body
+}
+
+pub(crate) const SESSION: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+pub(crate) const OTHER: &str = "7c2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+
+pub(crate) fn hours_ago(hours: i64) -> Timestamp {
+    Timestamp::now().checked_sub(SignedDuration::from_hours(hours)).unwrap()
+}
+
+/// A home with one session of two turns.
+pub(crate) fn working_home() -> FakeHome {
+    let home = FakeHome::new();
+    home.add(&session(), hours_ago(1));
+    home
+}
+
+/// The session of most tests.
+pub(crate) fn session() -> SessionBuilder {
+    SessionBuilder::new(SESSION, Client::V2_1_325)
+        .prompt("Fix the parser")
+        .thinking("Where is it?")
+        .answer("I look for it.")
+        .tool("Bash", r#"{"command":"ls src"}"#, "src/main.rs")
+        .failed_tool("Bash", r#"{"command":"false"}"#, "exit code 1")
+        .answer("The parser is mended.")
+        .prompt("Thank you")
+        .answer("You are welcome.")
+}
+
+/// A home in which there is something of everything.
+pub(crate) fn full_home() -> FakeHome {
+    let home = FakeHome::new();
+    let edited = r#"{"filePath":"/home/dev/app/src/main.rs","oldString":"a","newString":"b","structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":1,"lines":["-a","+b"]}]}"#;
+    let session = session()
+        .prompt("Plan it")
+        .tool("ExitPlanMode", r##"{"plan":"# The plan\n\nDo it."}"##, "agreed")
+        .tool_with_detail(
+            "Edit",
+            r#"{"file_path":"/home/dev/app/src/main.rs","old_string":"a","new_string":"b"}"#,
+            "done",
+            edited,
+        )
+        .compaction("They mended the parser.")
+        .prompt("Go on")
+        .answer("It goes on.");
+    home.add(&session, hours_ago(1));
+    let agent = SessionBuilder::agent(SESSION, "a1b2c3d4", Client::V2_1_325)
+        .prompt("Look for the grammar")
+        .answer("It is in src/grammar.rs");
+    home.add(&agent, hours_ago(1));
+    let other = SessionBuilder::new(OTHER, Client::V2_1_325)
+        .cwd("/home/dev/docs")
+        .prompt("Write the docs")
+        .answer("They are written.");
+    home.add(&other, hours_ago(10));
+    home.announce(SESSION, "busy");
+    home
+}
+
+/// What a server of a test is started with.
+pub(crate) fn options(home: &FakeHome, cache: &tempfile::TempDir) -> ServeOptions {
+    let mut options = ServeOptions::new(
+        Home::open(home.path()).unwrap(),
+        CacheDirectory::new(cache.path().join("cache")),
+        PriceTable::built_in().unwrap(),
+        Listen::Loopback { port: Some(0) },
+    );
+    options.token = Some(Token::given(TOKEN).unwrap());
+    options
+}
+
+/// A server that listens somewhere else.
+pub(crate) fn serve_on(listen: Listen) -> (Server, FakeHome, tempfile::TempDir) {
+    let (home, cache) = (working_home(), tempfile::tempdir().unwrap());
+    let mut options = options(&home, &cache);
+    options.listen = listen;
+    (Server::start(options).unwrap(), home, cache)
+}
+
+impl Test {
+    /// The log of the session.
+    fn log(&self) -> PathBuf {
+        self.home.path().join(format!("projects/-home-dev-app/{SESSION}.jsonl"))
+    }
+
+    /// How many lines the log has.
+    pub(crate) fn lines(&self) -> usize {
+        std::fs::read(self.log()).unwrap().iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    /// Adds lines to the log in one write, as the client does.
+    pub(crate) fn append(&self, more: &SessionBuilder) {
+        self.write(more.bytes());
+    }
+
+    pub(crate) fn write(&self, bytes: &[u8]) {
+        let mut log = std::fs::File::options().append(true).open(self.log()).unwrap();
+        log.write_all(bytes).unwrap();
+    }
+
+    /// Makes so many events at least, each for a line of its own.
+    pub(crate) fn flood(&self, events: u64) {
+        let mut watcher = self.events(None);
+        let mut sequence = watcher.until("ready").sequence();
+        let end = sequence + events;
+        while sequence < end {
+            self.write(b"{\"type\":\"mode\"}\n");
+            sequence = watcher.any().sequence();
+        }
+    }
+
+    /// Listens to events, from where a client was before.
+    pub(crate) fn events(&self, seen: Option<&str>) -> Events {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let seen = seen.map_or(String::new(), |id| format!("Last-Event-ID: {id}\r\n"));
+        let request = format!(
+            "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n{seen}\r\n",
+            self.address
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        Events { lines: BufReader::new(stream), has_head: false }
+    }
+}
+
+/// A stream of events.
+pub(crate) struct Events {
+    lines: BufReader<TcpStream>,
+    has_head: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) data: serde_json::Value,
+}
+
+impl Event {
+    /// Its number.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.id.as_deref().unwrap().split_once('-').unwrap().1.parse().unwrap()
+    }
+}
+
+impl Events {
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.lines.read_line(&mut line).ok()?;
+        (read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
+    }
+
+    /// The next event; none if the stream ends. Sizes of chunks are passed over:
+    /// they are lines that no event has.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        if !self.has_head {
+            let status = self.line()?;
+            assert_eq!(status, "HTTP/1.1 200 OK");
+            while !self.line()?.is_empty() {}
+            self.has_head = true;
+        }
+        let mut event = Event { id: None, name: String::new(), data: serde_json::Value::Null };
+        loop {
+            let line = self.line()?;
+            if let Some(id) = line.strip_prefix("id: ") {
+                event.id = Some(id.to_owned());
+            } else if let Some(name) = line.strip_prefix("event: ") {
+                event.name = name.to_owned();
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                event.data = serde_json::from_str(data).unwrap();
+                return Some(event);
+            }
+        }
+    }
+
+    /// The next event, whatever it is.
+    pub(crate) fn any(&mut self) -> Event {
+        self.next().expect("an event")
+    }
+
+    /// The next event of a name.
+    pub(crate) fn until(&mut self, name: &str) -> Event {
+        loop {
+            let event = self.any();
+            if event.name == name {
+                return event;
+            }
+        }
+    }
 }

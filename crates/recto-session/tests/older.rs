@@ -92,3 +92,13 @@ fn the_newest_client_has_other_words_for_what_the_log_does_not_quote() {
         builder(OLD_MODEL).answer("one").prompt("two").attachment("task_reminder", ("x", "y"));
     assert!(messages(&old.answer("done"), "2.1.325").to_string().contains("task tools"));
 }
+
+#[test]
+fn an_older_client_takes_a_plan_away_and_leaves_what_it_does_not_know() {
+    let input = r##"{"plan":"# Plan","planFilePath":"/home/dev/.claude/plans/a.md"}"##;
+    let log = builder(NEW_MODEL).tool("ExitPlanMode", input, "ok").answer("done");
+    let sent = |version| messages(&log, version)[1]["content"][0]["input"].to_string();
+    assert_eq!(sent("2.1.29"), r#"{"planFilePath":"/home/dev/.claude/plans/a.md"}"#);
+    assert!(sent("2.0.50").contains("# Plan"), "{}", sent("2.0.50"));
+    assert!(sent("2.1.325").contains("# Plan"), "{}", sent("2.1.325"));
+}

@@ -99,16 +99,23 @@ pub fn parse_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
         "yesterday" => return midnight(today.yesterday().ok()?),
         _ => {}
     }
+    now.checked_sub(parse_span(text)?).ok()
+}
+
+/// A number of seconds, minutes, hours, days or weeks.
+pub fn parse_span(text: &str) -> Option<SignedDuration> {
+    let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit())?;
     let number: i64 = text[..split].parse().ok()?;
     let seconds = match &text[split..] {
+        "s" => 1,
         "m" | "min" => 60,
         "h" => 3600,
         "d" => 86_400,
         "w" => 604_800,
         _ => return None,
     };
-    now.checked_sub(SignedDuration::from_secs(number.checked_mul(seconds)?)).ok()
+    Some(SignedDuration::from_secs(number.checked_mul(seconds)?))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::Home;
 use crate::Inventory;
 use crate::Skipped;
 use crate::StoreError;
+use crate::each_alone;
 use crate::index::Answer;
 use crate::index::DiskLog;
 use crate::index::Hit;
@@ -50,8 +51,7 @@ impl Home {
         logs.sort_by_key(|log| std::cmp::Reverse(log.size));
         let all = logs.iter().map(|log| log.size).sum();
         let done = AtomicU64::new(0);
-        let found: Vec<_> = logs
-            .par_iter()
+        let found: Vec<_> = each_alone(&logs)
             .filter(|log| log.size > 0)
             .map_init(Buffers::default, |buffers, log| {
                 let found = grep_log(log, request, buffers);

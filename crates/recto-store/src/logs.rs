@@ -21,6 +21,7 @@ use crate::Inventory;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::agents::session_named_in;
+use crate::each_alone;
 use crate::inventory::FileState;
 use crate::inventory::timestamp;
 use crate::open_file;
@@ -130,9 +131,7 @@ impl Home {
     pub fn logs_with(&self, inventory: &Inventory, word: &str) -> Vec<HomeLog> {
         let finder = memmem::Finder::new(word.as_bytes());
         let fits = |path: &Path| holds(path, &finder).unwrap_or(true);
-        let mut logs: Vec<HomeLog> = inventory
-            .sessions
-            .par_iter()
+        let mut logs: Vec<HomeLog> = each_alone(&inventory.sessions)
             .filter(|session| session.bytes > 0 && fits(&session.path))
             .map(HomeLog::from)
             .collect();

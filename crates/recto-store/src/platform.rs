@@ -30,6 +30,18 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     }
 }
 
+/// Asks for bytes that are read soon. It is a hint; where the system does not take
+/// it, they are fetched when they are read.
+pub(crate) fn fetch(file: &File, offset: u64, bytes: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        let bytes = std::num::NonZeroU64::new(bytes);
+        let _ = rustix::fs::fadvise(file, offset, bytes, rustix::fs::Advice::WillNeed);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, offset, bytes);
+}
+
 /// Reads at a place until the buffer is full or the file ends.
 pub(crate) fn read_fully(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;

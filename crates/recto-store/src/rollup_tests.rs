@@ -176,6 +176,34 @@ fn what_an_index_counts_while_it_is_built_is_what_the_logs_say() {
 }
 
 #[test]
+fn sums_that_are_not_those_of_the_logs_are_told() {
+    let world = World::generated(6, Shape::New);
+    world.wait();
+    let inventory = world.home.inventory();
+    world.home.build_index(&inventory, &world.cache, true, &|_, _| {}).unwrap();
+    world.compare();
+    let verify = || {
+        let verified = world.home.verify_index(&inventory, &world.cache, &|_, _| {}).unwrap();
+        verified.differences.into_iter().map(|one| one.what).collect::<Vec<_>>()
+    };
+    assert_eq!(verify(), [""; 0]);
+    let spoil = |table: &str| {
+        let path = Index::path(&world.home, &world.cache);
+        let connection = rusqlite::Connection::open(path).unwrap();
+        let one = format!("(SELECT path FROM {table} ORDER BY path LIMIT 1)");
+        let sums = "CAST(sums || x'00' AS BLOB)";
+        let changed = connection
+            .execute(&format!("UPDATE {table} SET sums = {sums} WHERE path = {one}"), [])
+            .unwrap();
+        assert_eq!(changed, 1);
+    };
+    spoil("statistics_rollups");
+    assert_eq!(verify(), ["its statistics are not as they are in the index"]);
+    spoil("usage_rollups");
+    assert_eq!(verify(), ["its usage is not as it is in the index"]);
+}
+
+#[test]
 fn recorded_logs_are_the_same_from_the_index() {
     let world = World::new(tempfile::tempdir().unwrap());
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");

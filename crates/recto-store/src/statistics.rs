@@ -1,5 +1,7 @@
 //! Reads logs for the statistics of many, each to its end or not at all.
 
+use std::path::Path;
+
 use rayon::prelude::*;
 use recto_session::statistics::LogRole;
 use recto_session::statistics::LogStatistics;
@@ -10,6 +12,7 @@ use crate::Home;
 use crate::HomeLog;
 use crate::Loaded;
 use crate::StoreError;
+use crate::each_alone;
 use crate::index::Rollup;
 use crate::index::RollupKind;
 use crate::index::Rollups;
@@ -43,8 +46,7 @@ impl Home {
                 }
                 None => vec![None; piece.len()],
             };
-            let counted: Vec<_> = piece
-                .par_iter()
+            let counted: Vec<_> = each_alone(piece)
                 .zip(known)
                 .zip(names)
                 .map(|((log, known), name)| {
@@ -75,7 +77,21 @@ impl Home {
 }
 
 fn role_of(log: &HomeLog) -> LogRole {
-    if log.agent.is_some() { LogRole::Agent } else { LogRole::Session }
+    role(log.agent.is_some())
+}
+
+fn role(is_agent: bool) -> LogRole {
+    if is_agent { LogRole::Agent } else { LogRole::Session }
+}
+
+/// What a log adds, as it is kept in the index.
+pub(crate) fn sums_of(path: &Path, is_agent: bool) -> Result<Vec<u8>, StoreError> {
+    Ok(statistics_of(path, role(is_agent))?.encode())
+}
+
+fn statistics_of(path: &Path, role: LogRole) -> Result<LogStatistics, StoreError> {
+    let loaded = Loaded::read(path)?;
+    Ok(LogStatistics::of(&loaded.session, &turns(&loaded.session), role))
 }
 
 /// Reads a log. With a name, what it adds is to be kept under that.
@@ -88,8 +104,7 @@ fn read_log(
         Some(_) => FileState::now(&open_file(&log.path)?.metadata()?),
         None => FileState::default(),
     };
-    let loaded = Loaded::read(&log.path)?;
-    let statistics = LogStatistics::of(&loaded.session, &turns(&loaded.session), role_of(log));
+    let statistics = statistics_of(&log.path, role_of(log))?;
     let rollup = name.map(|name| Rollup { name, state, sums: statistics.encode() });
     Ok((statistics, rollup))
 }

@@ -27,6 +27,7 @@ use crate::Home;
 use crate::Inventory;
 use crate::Skipped;
 use crate::StoreError;
+use crate::each_alone;
 use crate::index::Rollup;
 use crate::index::RollupKind;
 use crate::index::Rollups;
@@ -156,7 +157,7 @@ impl Home {
     /// All lines of some messages, by file and line, read again.
     pub fn sightings(&self, ledger: &Ledger, keys: &HashSet<u128>) -> Vec<Sighting> {
         let finder = may_matter();
-        let files = ledger.files().par_iter().enumerate();
+        let files = each_alone(ledger.files()).enumerate();
         let found = files.flat_map_iter(|(place, file)| {
             let path = self.root().join(&file.path);
             see_log(&path, place as u32, keys, &finder).unwrap_or_default()

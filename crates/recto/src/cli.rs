@@ -45,6 +45,7 @@ use crate::commands::scratch::ScratchArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
+use crate::commands::status::StatusArgs;
 use crate::commands::statusline::StatuslineArgs;
 use crate::commands::strip::StripArgs;
 use crate::commands::todos::TodosArgs;
@@ -121,6 +122,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
+    Status(StatusArgs),
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),

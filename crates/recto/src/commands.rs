@@ -47,6 +47,7 @@ pub(crate) mod stats_all;
 pub(crate) mod stats_charts;
 pub(crate) mod stats_json;
 pub(crate) mod stats_text;
+pub(crate) mod status;
 pub(crate) mod statusline;
 pub(crate) mod strip;
 pub(crate) mod todos;
@@ -101,6 +102,7 @@ pub(crate) fn run(
         Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
         Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
         Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
+        Some(Command::Status(args)) => status::cmd_status(&home, environment, output, args),
         Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
         Some(Command::Usage(args)) => usage::cmd_usage(&home, environment, output, args),
         Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),

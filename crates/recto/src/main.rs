@@ -23,6 +23,7 @@ mod redaction;
 mod repair_all;
 mod resume;
 mod searching;
+mod status_view;
 mod sweep;
 mod target;
 mod text;

@@ -22,6 +22,7 @@ use recto_store::Home;
 use recto_store::HomeLog;
 use recto_store::LogPrompt;
 use recto_store::StoreError;
+use recto_store::each_alone;
 use recto_store::read_prompts;
 
 use crate::error::CommandError;
@@ -129,8 +130,7 @@ impl Gatherer {
     ) -> Vec<Prompt> {
         let progress = Progress::new("reading", output);
         let done = AtomicU64::new(0);
-        let mut found: Vec<(Option<EntryUuid>, Timestamp, Prompt)> = logs
-            .par_iter()
+        let mut found: Vec<(Option<EntryUuid>, Timestamp, Prompt)> = each_alone(logs)
             .flat_map_iter(|log| {
                 progress.tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
                 let mut found = Vec::new();

@@ -11,6 +11,7 @@ use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::SessionFile;
 use recto_store::StoreError;
+use recto_store::each_alone;
 
 use crate::commands::repair::RepairArgs;
 use crate::commands::repair::job;
@@ -52,8 +53,7 @@ pub(crate) fn run(
     let progress = Progress::new("looking at sessions", output);
     let done = AtomicU64::new(0);
     // Most sessions are whole: that is found out in parallel.
-    let broken: Vec<&SessionFile> = sessions
-        .par_iter()
+    let broken: Vec<&SessionFile> = each_alone(sessions)
         .filter(|session| {
             progress.tell(done.fetch_add(1, Ordering::Relaxed), sessions.len() as u64);
             !is_whole(home, args, &inventory, session)

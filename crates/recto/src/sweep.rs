@@ -18,6 +18,7 @@ use recto_session::Turn;
 use recto_session::turns;
 use recto_store::HomeLog;
 use recto_store::Loaded;
+use recto_store::each_alone;
 
 use crate::output::Output;
 use crate::output::Progress;
@@ -105,8 +106,7 @@ pub(crate) fn sweep<T: Send>(
 ) -> Vec<(Place, T)> {
     let progress = Progress::new("reading", output);
     let done = AtomicU64::new(0);
-    let mut answers: Vec<(Place, T)> = logs
-        .par_iter()
+    let mut answers: Vec<(Place, T)> = each_alone(logs)
         .flat_map_iter(|log| {
             progress.tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
             match Loaded::read(&log.path) {

@@ -299,6 +299,7 @@ fn every_field_of_json_output_is_documented() {
         ("recto tools", &["tools", FIX, "--json"]),
         ("recto files", &["files", FIX, "--json"]),
         ("recto agents", &["agents", FIX, "--json"]),
+        ("recto status", &["status", "--json", "--all"]),
         ("recto history", &["history", "--json"]),
         ("recto index verify", &["index", "verify", "--json"]),
         ("recto rename", &["rename", DOCS, "New", "--json"]),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use recto_log::Block;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Patch;
+use recto_log::json::Step;
 use recto_log::json::Value;
 use recto_log::json::compact;
 
@@ -120,6 +121,16 @@ impl Piece {
         // The block is JSON and so is the value: this cannot be refused.
         if let Ok(mut patch) = Patch::new(&self.json)
             && patch.set(&[name.into()], json).is_ok()
+        {
+            self.json = patch.finish();
+        }
+    }
+
+    /// Takes a field of the block away, if it is there.
+    pub(super) fn remove(&mut self, path: &[&str]) {
+        let path: Vec<Step<'_>> = path.iter().map(|name| (*name).into()).collect();
+        if let Ok(mut patch) = Patch::new(&self.json)
+            && patch.remove(&path).is_ok()
         {
             self.json = patch.finish();
         }

@@ -304,9 +304,9 @@ fn answer_pieces(entry: &Entry<'_>, rules: &Rules, left_out: &[u32]) -> Vec<Piec
             continue;
         }
         let name = piece.get("name").and_then(Value::as_str).unwrap_or_default().into_owned();
-        // The plan is not sent back.
+        // The plan is not sent back; what newer clients put beside it is.
         if rules.generation == Generation::V2_1_0 && name == "ExitPlanMode" {
-            piece.set("input", b"{}");
+            piece.remove(&["input", "plan"]);
         }
         if let Some(name) = name_of_today(rules.generation, &name) {
             piece.set("name", format!("\"{name}\"").as_bytes());

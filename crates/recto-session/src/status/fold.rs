@@ -13,7 +13,6 @@ use recto_log::Message;
 use recto_log::MessageId;
 use recto_log::QueueOperation;
 use recto_log::System;
-use recto_log::ToolResult;
 use recto_log::UserBlocks;
 use recto_log::UserText;
 use recto_log::classify_user;
@@ -21,10 +20,12 @@ use recto_log::json::Value;
 
 use super::call::Asking;
 use super::call::PendingCall;
+use super::task::RunningTask;
+use super::task::TaskKind;
+use super::task::Tasks;
 use super::timer;
 use super::words::beginning;
 use crate::Tokens;
-use crate::items::between;
 use crate::items::call_about;
 use crate::items::command_text;
 
@@ -32,42 +33,8 @@ use crate::items::command_text;
 const OUTPUT_MOST: usize = 500;
 const GOAL_MOST: usize = 200;
 const ABOUT_MOST: usize = 200;
-/// The most calls and tasks that are kept; damaged logs can have any number.
+/// The most calls that are kept; damaged logs can have any number.
 const MOST_CALLS: usize = 64;
-const MOST_TASKS: usize = 256;
-const TASK_MARK: &str = "<task-notification>";
-
-/// What runs beside the conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TaskKind {
-    /// A subagent.
-    Agent,
-    /// A shell command in the background.
-    Command,
-}
-
-impl TaskKind {
-    /// The name, for people and machines.
-    pub fn name(self) -> &'static str {
-        match self {
-            TaskKind::Agent => "agent",
-            TaskKind::Command => "command",
-        }
-    }
-}
-
-/// A subagent, or a command in the background, that has not ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunningTask {
-    /// The subagent's or the task's id; that of the call for one that is waited for.
-    pub id: String,
-    /// What it is.
-    pub kind: TaskKind,
-    /// What it does, cut.
-    pub about: String,
-    /// When it was started.
-    pub since: Option<Timestamp>,
-}
 
 /// Where the conversation stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -109,7 +76,7 @@ pub(super) enum End {
 pub struct StatusFold {
     pub(super) phase: Phase,
     pub(super) calls: Vec<PendingCall>,
-    tasks: Vec<RunningTask>,
+    tasks: Tasks,
     /// When the last result came.
     pub(super) last_result: Option<Timestamp>,
     /// The newest time of any line.
@@ -161,13 +128,13 @@ impl StatusFold {
             }
             Kind::QueueOperation => {
                 if let Some(QueueOperation::Enqueue(content)) = entry.queue_operation() {
-                    self.end_task(&Content::of(content).text());
+                    self.tasks.end_by_note(&Content::of(content).text());
                 }
             }
             Kind::Attachment => {
                 let attachment = entry.attachment();
                 if let Some(prompt) = attachment.and_then(|attachment| attachment.queued_prompt()) {
-                    self.end_task(&Content::of(Some(prompt)).text());
+                    self.tasks.end_by_note(&Content::of(Some(prompt)).text());
                 }
             }
             _ => {}
@@ -219,11 +186,6 @@ impl StatusFold {
     /// What runs beside the conversation: subagents that a call waits for, and what was
     /// put into the background since the process started.
     pub(super) fn running(&self, started: Option<Timestamp>) -> Vec<RunningTask> {
-        // What an earlier process had started ended with it.
-        let is_ours = |task: &&RunningTask| match (task.since, started) {
-            (Some(since), Some(started)) => since >= started,
-            _ => true,
-        };
         let waited_for = self.calls.iter().filter(|call| call.is_agent());
         let waited_for = waited_for.map(|call| RunningTask {
             id: call.id.clone(),
@@ -231,7 +193,7 @@ impl StatusFold {
             about: call.about.clone(),
             since: call.since,
         });
-        waited_for.chain(self.tasks.iter().filter(is_ours).cloned()).collect()
+        waited_for.chain(self.tasks.since(started)).collect()
     }
 
     fn take_envelope(&mut self, entry: &Entry<'_>) {
@@ -266,7 +228,7 @@ impl StatusFold {
                 self.begin(time, Some(&command_text(&text())));
             }
             UserText::TaskNotification => {
-                self.end_task(&text());
+                self.tasks.end_by_note(&text());
                 self.begin(time, None);
             }
             UserText::ToolResult => self.take_results(entry, time),
@@ -293,40 +255,15 @@ impl StatusFold {
                     since = time;
                 }
                 if let Some(stopped) = call.stops.as_deref().filter(|_| !is_error) {
-                    self.tasks.retain(|task| task.id != stopped);
+                    self.tasks.stop(stopped);
                 }
             }
-            self.take_background(entry, call.as_ref(), time);
+            self.tasks.take_result(entry, call.as_ref(), time);
         }
         self.go_on(time, Step::Asked);
         if let (Phase::Working { since: begun, .. }, Some(time)) = (&mut self.phase, since) {
             *begun = Some(time);
         }
-    }
-
-    /// Notes what a call has put into the background.
-    fn take_background(
-        &mut self,
-        entry: &Entry<'_>,
-        call: Option<&PendingCall>,
-        time: Option<Timestamp>,
-    ) {
-        let (kind, id) = match entry.tool_result(call.map(|call| call.tool.as_str())) {
-            Some(ToolResult::AgentLaunched { agent: Some(agent), .. }) => {
-                (TaskKind::Agent, agent.as_str().to_owned())
-            }
-            Some(ToolResult::Bash { background: Some(id), .. }) => {
-                let Some(id) = id.as_str().filter(|id| !id.is_empty()) else { return };
-                (TaskKind::Command, id.into_owned())
-            }
-            _ => return,
-        };
-        let about = call.map(|call| call.about.clone()).unwrap_or_default();
-        self.tasks.retain(|task| task.id != id);
-        if self.tasks.len() == MOST_TASKS {
-            self.tasks.remove(0);
-        }
-        self.tasks.push(RunningTask { id: beginning(&id, ABOUT_MOST), kind, about, since: time });
     }
 
     fn take_assistant(&mut self, entry: &Entry<'_>, time: Option<Timestamp>) {
@@ -473,16 +410,6 @@ impl StatusFold {
     fn end(&mut self, time: Option<Timestamp>, how: End) {
         self.calls.clear();
         self.phase = Phase::Over { at: time, how };
-    }
-
-    /// A background task has ended, if the text is the client's note about it.
-    fn end_task(&mut self, text: &str) {
-        if !text.trim_start().starts_with(TASK_MARK) {
-            return;
-        }
-        if let Some(id) = between(text, "task-id") {
-            self.tasks.retain(|task| task.id != id.trim());
-        }
     }
 }
 

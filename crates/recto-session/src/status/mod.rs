@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `fold` | what the lines of a log say about now, line by line, from any line on |
 //! | `call` | tool calls without a result, and whether they ask somebody |
+//! | `task` | subagents, and commands in the background |
 //! | `decide` | the answer, from the fold, what the client announced, and the time |
 //! | `words` | spans of time and texts, shortened |
 //!
@@ -18,6 +19,7 @@
 mod call;
 mod decide;
 mod fold;
+mod task;
 mod words;
 
 use jiff::Timestamp;
@@ -26,9 +28,9 @@ use crate::Tokens;
 
 pub use call::PendingCall;
 pub use decide::status;
-pub use fold::RunningTask;
 pub use fold::StatusFold;
-pub use fold::TaskKind;
+pub use task::RunningTask;
+pub use task::TaskKind;
 
 /// The documented timers. Nothing else makes an answer change with time.
 pub mod timer {

@@ -231,9 +231,12 @@ impl LogUsage {
     }
 
     /// Gives every record the names of its tools, joined and without repeats, so
-    /// that no message is counted for two of them.
+    /// that no message is counted for two of them. In the order of the records, so
+    /// that the same log always gives the same bytes.
     pub(super) fn name_tools(&mut self) {
-        for (place, mut tools) in std::mem::take(&mut self.tools) {
+        let mut named: Vec<_> = std::mem::take(&mut self.tools).into_iter().collect();
+        named.sort_unstable_by_key(|(place, _)| *place);
+        for (place, mut tools) in named {
             tools.sort();
             tools.dedup();
             if !tools.is_empty() {

@@ -198,6 +198,16 @@ fn read<'l>(
     Ok(found)
 }
 
+/// What the index says that a log adds, if that is good for the file as it is.
+pub(super) fn kept(
+    connection: &Connection,
+    kind: RollupKind,
+    name: &str,
+    state: FileState,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(read(connection, kind, std::iter::once((name, state)))?.pop().flatten())
+}
+
 /// The names of all logs that have a roll-up.
 fn names(connection: &Connection) -> Result<HashSet<String>, StoreError> {
     let mut names = HashSet::new();

@@ -18,6 +18,7 @@ use super::tree::LogFacts;
 use super::tree::project_of;
 use crate::Skipped;
 use crate::StoreError;
+use crate::each_alone;
 
 /// What was found in logs, and which could not be read.
 pub(super) fn scan(
@@ -27,8 +28,7 @@ pub(super) fn scan(
 ) -> (Found, Vec<Skipped>) {
     let all: u64 = logs.iter().map(|log| log.size).sum();
     let done = std::sync::atomic::AtomicU64::new(0);
-    let scanned: Vec<_> = logs
-        .par_iter()
+    let scanned: Vec<_> = each_alone(logs)
         .map_init(Buffers::default, |buffers, log| {
             let hits = scan_log(log, request, buffers);
             let before = done.fetch_add(log.size, std::sync::atomic::Ordering::Relaxed);

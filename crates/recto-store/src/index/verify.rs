@@ -12,13 +12,17 @@ use super::compare::compare;
 use super::ingest::Batch;
 use super::ingest::Buffers;
 use super::ingest::ingest;
+use super::rollups::RollupKind;
+use super::rollups::kept;
 use super::tree::DiskLog;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::Inventory;
 use crate::Skipped;
 use crate::StoreError;
+use crate::inventory::FileState;
 use crate::locking::lock_file;
+use crate::statistics::sums_of;
 
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +139,8 @@ impl Home {
         index.carry_out(&plan, tell)
     }
 
-    /// Compares the index with the logs, text by text. Nothing is changed.
+    /// Compares the index with the logs, text by text, and the sums that are kept in
+    /// it with those of the logs. Nothing is changed.
     pub fn verify_index(
         &self,
         inventory: &Inventory,
@@ -171,7 +176,7 @@ impl Home {
         }
         let all: u64 = logs.iter().map(|log| log.size).sum();
         let mut done = 0;
-        let mut buffers = Buffers::default();
+        let mut buffers = Buffers::with_usage();
         for log in logs.iter().filter(|log| !stale.contains_key(log.name.as_str())) {
             let (documents, what) = index.compare_log(log, &mut buffers)?;
             verified.documents += documents;
@@ -188,7 +193,7 @@ impl Home {
 }
 
 impl Index {
-    /// Compares one log: the places of its texts, and some words of each.
+    /// Compares one log: the places of its texts, some words of each, and its sums.
     fn compare_log(
         &self,
         log: &DiskLog,
@@ -204,6 +209,7 @@ impl Index {
         let mut next = 0;
         let mut wrong = None;
         let mut failed = None;
+        let mut usage = None;
         ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
             for number in 0..batch.places.len() {
                 let Some(id) = numbers.get(next) else {
@@ -221,6 +227,7 @@ impl Index {
                     Err(error) => failed = Some(error),
                 }
             }
+            usage = batch.usage.map(|sums| (batch.file, sums));
             true
         })?;
         if let Some(error) = failed {
@@ -230,7 +237,29 @@ impl Index {
             let more = numbers.len() - next;
             wrong = Some(format!("{more} texts of the index are not in the log"));
         }
+        if wrong.is_none() {
+            wrong = self.compare_sums(log, usage)?;
+        }
         Ok((next as u64, wrong))
+    }
+
+    /// Compares what a log adds to sums of all, where that is kept.
+    fn compare_sums(
+        &self,
+        log: &DiskLog,
+        usage: Option<(FileState, Vec<u8>)>,
+    ) -> Result<Option<String>, StoreError> {
+        let Some((state, usage)) = usage else { return Ok(None) };
+        let kept = |kind| kept(&self.connection, kind, &log.name, state);
+        if kept(RollupKind::Usage)?.is_some_and(|kept| kept != usage) {
+            return Ok(Some("its usage is not as it is in the index".to_owned()));
+        }
+        if let Some(kept) = kept(RollupKind::Statistics)?
+            && kept != sums_of(&log.path, log.agent.is_some())?
+        {
+            return Ok(Some("its statistics are not as they are in the index".to_owned()));
+        }
+        Ok(None)
     }
 
     fn is_same(&self, id: i64, batch: &Batch, number: usize) -> Result<bool, StoreError> {

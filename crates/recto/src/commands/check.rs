@@ -20,6 +20,7 @@ use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::SessionFile;
 use recto_store::StoreError;
+use recto_store::in_order;
 use recto_store::open_file;
 
 use crate::commands::check_health;
@@ -203,9 +204,10 @@ pub(crate) fn cmd_check(
     let progress = Progress::new("checking", output);
     // With many logs the table needs counts only.
     let keep = if args.all && !output.json { 0 } else { KEPT };
-    let mut reports: Vec<Report> = logs
-        .par_iter()
-        .map_init(Vec::new, |buffer, log| {
+    let mut reports = in_order(
+        &logs,
+        |log| (&log.path, log.bytes),
+        |buffer, log| {
             let agents = || {
                 let session = log.session.as_ref();
                 session.map_or(Vec::new(), |session| home.agents_of(&inventory, session))
@@ -213,8 +215,8 @@ pub(crate) fn cmd_check(
             let report = Report::read(log, keep, buffer, agents);
             progress.tell(done.fetch_add(log.bytes, Ordering::Relaxed), all);
             report
-        })
-        .collect();
+        },
+    );
     progress.done();
     reports.sort_by(|a, b| b.damage().cmp(&a.damage()).then_with(|| a.name.cmp(&b.name)));
     if args.session.is_some()

@@ -12,6 +12,7 @@ use recto_log::decode;
 use recto_log::json::ObjectWriter;
 use recto_store::Home;
 use recto_store::StoreError;
+use recto_store::each_alone;
 use recto_store::open_file;
 
 use crate::commands::check::all_logs;
@@ -84,8 +85,7 @@ fn drift_of(logs: &[(PathBuf, u64)], output: &Output) -> Result<Drift, CommandEr
     let all = logs.iter().map(|(_, bytes)| bytes).sum();
     let done = AtomicU64::new(0);
     let progress = Progress::new("reading", output);
-    let drift = logs
-        .par_iter()
+    let drift = each_alone(logs)
         .map_init(Vec::new, |buffer, (path, bytes)| {
             let drift = drift_of_file(path, buffer);
             progress.tell(done.fetch_add(*bytes, Ordering::Relaxed), all);

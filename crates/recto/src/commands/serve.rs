@@ -18,6 +18,7 @@ use recto_serve::Server;
 use recto_serve::Token;
 use recto_store::Home;
 
+use crate::commands::prices::PricesOption;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -70,8 +71,12 @@ pub(crate) fn cmd_serve(
     output: &mut Output,
     args: &ServeArgs,
 ) -> Result<Outcome, CommandError> {
-    let mut options =
-        ServeOptions::new(home.clone(), environment.cache_directory()?, read_listen(args)?);
+    let mut options = ServeOptions::new(
+        home.clone(),
+        environment.cache_directory()?,
+        PricesOption::default().read(environment)?,
+        read_listen(args)?,
+    );
     options.allows_edits = args.allow_edits;
     options.now = environment.fixed_now();
     if let Some(path) = &args.token_file {

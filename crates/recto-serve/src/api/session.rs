@@ -1,0 +1,157 @@
+//! What is asked of one session. A subagent's log has the same addresses below
+//! `agents/{agent}`.
+
+use std::collections::HashMap;
+
+use axum::body::Body;
+use axum::extract::Path;
+use axum::extract::State;
+use axum::http::Response;
+use axum::http::StatusCode;
+use recto_log::AgentId;
+use recto_log::SessionId;
+
+use super::agent_id;
+use super::session_id;
+use crate::answer::Failure;
+use crate::answer::Json;
+use crate::answer::content;
+use crate::context::Context;
+use crate::data;
+use crate::data::AgentView;
+use crate::data::FileView;
+use crate::data::HealthView;
+use crate::data::PlanView;
+use crate::data::SessionHead;
+use crate::data::TurnPage;
+use crate::data::TurnQuery;
+use crate::parameters::Parameters;
+
+/// Which log an address names.
+struct Log {
+    session: SessionId,
+    agent: Option<AgentId>,
+}
+
+impl Log {
+    fn of(parts: &HashMap<String, String>) -> Result<Log, Failure> {
+        let session = parts.get("session").map_or("", String::as_str);
+        let agent = parts.get("agent").map(|agent| agent_id(agent)).transpose()?;
+        Ok(Log { session: session_id(session)?, agent })
+    }
+
+    /// Its address in the API.
+    fn base(&self) -> String {
+        let session = format!("/api/v1/sessions/{}", self.session);
+        match &self.agent {
+            Some(agent) => format!("{session}/agents/{}", agent.as_str()),
+            None => session,
+        }
+    }
+}
+
+pub(super) async fn session(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<SessionHead>, Failure> {
+    let id = session_id(&session)?;
+    parameters.finish()?;
+    context.work(move |context| data::session(context, id)).await.map(Json)
+}
+
+pub(super) async fn turns(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    mut parameters: Parameters,
+) -> Result<Json<TurnPage>, Failure> {
+    let log = Log::of(&parts)?;
+    let query = TurnQuery {
+        from: parameters.value("from")?.unwrap_or(1),
+        skip: parameters.value("skip")?.unwrap_or(0),
+        count: parameters.value("count")?.unwrap_or(10),
+    };
+    parameters.finish()?;
+    let work = move |context: &Context| {
+        let reading = context.read_any(log.session, log.agent.as_ref())?;
+        data::turns(context, &reading, &log.base(), query)
+    };
+    context.work(work).await.map(Json)
+}
+
+pub(super) async fn line(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    parameters: Parameters,
+) -> Result<Response<Body>, Failure> {
+    let log = Log::of(&parts)?;
+    parameters.finish()?;
+    let number = parts.get("line").and_then(|line| line.parse().ok());
+    let number = number.ok_or_else(|| Failure::not_found("the log has no such line"))?;
+    let work = move |context: &Context| {
+        let reading = context.read_any(log.session, log.agent.as_ref())?;
+        data::line_body(&reading, number)
+    };
+    context.work(work).await.map(text)
+}
+
+pub(super) async fn result(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    parameters: Parameters,
+) -> Result<Response<Body>, Failure> {
+    let log = Log::of(&parts)?;
+    parameters.finish()?;
+    let call = parts.get("call").cloned().unwrap_or_default();
+    let work = move |context: &Context| {
+        let reading = context.read_any(log.session, log.agent.as_ref())?;
+        data::result_body(context, &reading, &call)
+    };
+    context.work(work).await.map(text)
+}
+
+pub(super) async fn agents(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Vec<AgentView>>, Failure> {
+    let id = session_id(&session)?;
+    parameters.finish()?;
+    context.work(move |context| data::agents(context, id)).await.map(Json)
+}
+
+pub(super) async fn plans(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Vec<PlanView>>, Failure> {
+    let id = session_id(&session)?;
+    parameters.finish()?;
+    context.work(move |context| data::plans(context, Some(id))).await.map(Json)
+}
+
+pub(super) async fn files(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Vec<FileView>>, Failure> {
+    let id = session_id(&session)?;
+    parameters.finish()?;
+    let work = move |context: &Context| Ok(data::files(&*context.read_any(id, None)?));
+    context.work(work).await.map(Json)
+}
+
+pub(super) async fn health(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<HealthView>, Failure> {
+    let id = session_id(&session)?;
+    parameters.finish()?;
+    context.work(move |context| data::health(context, id)).await.map(Json)
+}
+
+/// A text of a log: never anything but text to a browser.
+fn text(text: String) -> Response<Body> {
+    content(StatusCode::OK, "text/plain; charset=utf-8", text)
+}

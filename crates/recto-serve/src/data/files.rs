@@ -1,0 +1,44 @@
+//! The files that a session read or changed.
+
+use recto_session::FileUse;
+use recto_session::file_uses;
+use serde::Serialize;
+
+use crate::data::Reading;
+
+/// A file that a session read or changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct FileView {
+    pub(crate) path: String,
+    /// What became of it: `read`, `created`, …
+    pub(crate) action: &'static str,
+    pub(crate) reads: u64,
+    pub(crate) edits: u64,
+    pub(crate) lines_added: u64,
+    pub(crate) lines_removed: u64,
+    pub(crate) turns: Vec<u32>,
+}
+
+/// The files of a session: those that were changed first, the most changed first.
+pub(crate) fn files(reading: &Reading) -> Vec<FileView> {
+    let mut rows: Vec<(&str, FileUse)> = file_uses(reading.session()).into_iter().collect();
+    rows.sort_by(|a, b| {
+        let changed = |file: &FileUse| (file.edits.min(1), file.added + file.removed);
+        changed(&b.1).cmp(&changed(&a.1)).then(a.0.cmp(b.0))
+    });
+    let view = |(path, file): (&str, FileUse)| {
+        let mut turns: Vec<u32> =
+            file.touches.iter().map(|touch| reading.turn_number(touch.node)).collect();
+        turns.dedup();
+        FileView {
+            path: path.to_owned(),
+            action: file.fate().name(),
+            reads: file.reads,
+            edits: file.edits,
+            lines_added: file.added,
+            lines_removed: file.removed,
+            turns,
+        }
+    };
+    rows.into_iter().map(view).collect()
+}

@@ -1,0 +1,215 @@
+//! Words in all sessions.
+
+use std::ops::Range;
+
+use recto_session::search::Limit;
+use recto_session::search::Query;
+use recto_session::search::highlights;
+use recto_store::Digest;
+use recto_store::Filter;
+use recto_store::index::Hit;
+use recto_store::index::LogFacts;
+use recto_store::index::Request;
+use recto_store::index::Sorting;
+use recto_store::parse_time;
+use serde::Serialize;
+
+use crate::answer::Failure;
+use crate::context::Context;
+use crate::data::Moment;
+
+/// How much of a text is shown before and after the first place that fits, in bytes.
+const BEFORE: usize = 80;
+const AFTER: usize = 320;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub(crate) struct SearchAnswer {
+    /// How many places fit in all.
+    pub(crate) total: usize,
+    /// In how many logs they are.
+    pub(crate) logs: usize,
+    pub(crate) hits: Vec<HitView>,
+    /// What a reader should know: what is missing, or what was wrong.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// A place that fits.
+#[derive(Debug, Serialize)]
+pub(crate) struct HitView {
+    pub(crate) session: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) project: String,
+    pub(crate) cwd: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) turn: u32,
+    pub(crate) line: u64,
+    pub(crate) uuid: Option<String>,
+    pub(crate) role: &'static str,
+    pub(crate) tool: Option<String>,
+    pub(crate) error: bool,
+    pub(crate) time: Option<Moment>,
+    /// The text around the first place that fits, in parts.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Part {
+    pub(crate) text: String,
+    /// Whether it is what was looked for.
+    pub(crate) mark: bool,
+}
+
+/// What is looked for.
+#[derive(Debug)]
+pub(crate) struct SearchQuery {
+    pub(crate) text: String,
+    pub(crate) filter: Filter,
+    pub(crate) by_rank: bool,
+    pub(crate) limit: usize,
+}
+
+/// Searches all logs, as they are now.
+pub(crate) fn search(context: &Context, wanted: &SearchQuery) -> Result<SearchAnswer, Failure> {
+    let query = Query::parse(&wanted.text).map_err(|error| {
+        Failure::bad_request("bad-query", error.message.clone()).with_hint(error.hint)
+    })?;
+    let filters = Filters::of(context, &query, wanted.filter.clone())?;
+    let (since, until) = filters.all.span();
+    let request = Request {
+        query: &query,
+        sorting: if wanted.by_rank { Sorting::Rank } else { Sorting::Newest },
+        limit: wanted.limit,
+        since,
+        until,
+        keep: &|facts| filters.fit(facts),
+    };
+    // A search must not miss what was written a moment ago.
+    let inventory = context.home.inventory();
+    let answer = context.home.find(&inventory, &context.cache, &request, &|_, _| {});
+    let hits = answer.hits.into_iter().filter_map(|hit| view(context, &query, hit));
+    let mut remarks = answer.remarks;
+    remarks.extend(
+        answer
+            .skipped
+            .iter()
+            .map(|skipped| format!("skipped: {} {}", skipped.path.display(), skipped.reason)),
+    );
+    Ok(SearchAnswer { total: answer.total, logs: answer.logs, hits: hits.collect(), remarks })
+}
+
+/// The options and the limits in the query.
+struct Filters {
+    all: Filter,
+    /// Projects of the query, and whether each one is refused.
+    projects: Vec<(Filter, bool)>,
+}
+
+impl Filters {
+    fn of(context: &Context, query: &Query, all: Filter) -> Result<Filters, Failure> {
+        let mut filters = Filters { all, projects: Vec::new() };
+        for limit in &query.limits {
+            match limit {
+                Limit::Project { name, is_not } => {
+                    // The name is compared, and never looked up: it is the client's.
+                    let filter = Filter { project: Some(name.clone()), ..Filter::default() };
+                    filters.projects.push((filter, *is_not));
+                }
+                Limit::Before(text) => filters.all.narrow(None, Some(typed_time(context, text)?)),
+                Limit::After(text) => filters.all.narrow(Some(typed_time(context, text)?), None),
+            }
+        }
+        Ok(filters)
+    }
+
+    fn fit(&self, facts: &LogFacts) -> bool {
+        let digest = Digest {
+            cwd: facts.cwd.clone(),
+            model: facts.model.clone(),
+            branch: facts.branch.clone(),
+            ..Digest::default()
+        };
+        let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
+        fits(&self.all) && self.projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
+    }
+}
+
+/// A time as a user types it.
+pub(crate) fn typed_time(context: &Context, text: &str) -> Result<jiff::Timestamp, Failure> {
+    parse_time(text, context.now(), &context.zone).ok_or_else(|| {
+        Failure::bad_request("bad-time", "a time cannot be understood").with_hint(
+            "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
+        )
+    })
+}
+
+/// A hit whose log has changed meanwhile is left out.
+fn view(context: &Context, query: &Query, hit: Hit) -> Option<HitView> {
+    let text = hit.read()?;
+    let title = hit.session.and_then(|id| {
+        let inventory = context.inventory();
+        let file = inventory.sessions.iter().find(|file| file.id == id)?;
+        context.digests.of(file)?.title.as_ref().map(|(title, _)| title.clone())
+    });
+    Some(HitView {
+        session: hit.session.map(|session| session.to_string()),
+        agent: hit.agent.as_ref().map(|agent| agent.as_str().to_owned()),
+        project: hit.project,
+        cwd: hit.cwd,
+        title,
+        turn: hit.turn,
+        line: hit.line,
+        uuid: text.uuid,
+        role: hit.role.name(),
+        tool: hit.tool,
+        error: hit.is_error,
+        time: text.time.or(hit.time).map(Moment),
+        parts: parts(&text.text, &highlights(query, &text.text)),
+    })
+}
+
+/// The text around the first place that fits.
+fn parts(text: &str, marks: &[Range<usize>]) -> Vec<Part> {
+    let first = marks.first().map_or(0, |mark| mark.start);
+    let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
+    let end = text.floor_char_boundary((first + AFTER).min(text.len()));
+    let mut parts = Vec::new();
+    let mut add = |range: Range<usize>, mark: bool| {
+        if !range.is_empty() {
+            parts.push(Part { text: text[range].to_owned(), mark });
+        }
+    };
+    let mut at = start;
+    for mark in marks.iter().filter(|mark| mark.start >= start && mark.end <= end) {
+        if mark.start >= at {
+            add(at..mark.start, false);
+            add(mark.clone(), true);
+            at = mark.end;
+        }
+    }
+    add(at..end, false);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_around_the_first_mark_is_cut_into_parts() {
+        let part = |text: &str, mark| Part { text: text.to_owned(), mark };
+        assert_eq!(
+            parts("an äpple a day", &[3..9, 10..11]),
+            [part("an ", false), part("äpple", true), part(" ", false), part("a", true)]
+                .into_iter()
+                .chain([part(" day", false)])
+                .collect::<Vec<_>>()
+        );
+        let long = format!("{}x{}", "é".repeat(500), "é".repeat(500));
+        let cut = parts(&long, &[1000..1001]);
+        assert_eq!(cut.len(), 3);
+        assert!(cut[0].text.len() <= BEFORE + 2 && cut[2].text.len() <= AFTER);
+        assert_eq!(parts("", &[]), []);
+    }
+}

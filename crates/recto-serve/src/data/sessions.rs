@@ -1,0 +1,186 @@
+//! The list of sessions.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use jiff::Timestamp;
+use rayon::prelude::*;
+use recto_log::SessionId;
+use recto_store::Digest;
+use recto_store::FileKind;
+use recto_store::Filter;
+use recto_store::Inventory;
+use recto_store::LiveSession;
+use recto_store::SessionFile;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::data::Moment;
+
+/// One session in a list.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SessionRow {
+    pub(crate) id: String,
+    pub(crate) kind: &'static str,
+    pub(crate) project: String,
+    pub(crate) cwd: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) title_source: Option<&'static str>,
+    pub(crate) first_prompt: Option<String>,
+    pub(crate) last_prompt: Option<String>,
+    pub(crate) started: Option<Moment>,
+    pub(crate) updated: Moment,
+    pub(crate) ended: Option<Moment>,
+    pub(crate) bytes: u64,
+    pub(crate) version: Option<String>,
+    pub(crate) branch: Option<String>,
+    pub(crate) model: Option<String>,
+    /// What a running client says of itself; none if no client runs.
+    pub(crate) live: Option<String>,
+}
+
+/// A part of the list.
+#[derive(Debug, Serialize)]
+pub(crate) struct SessionList {
+    /// How many sessions fit in all.
+    pub(crate) total: usize,
+    /// The place of the first one.
+    pub(crate) from: usize,
+    pub(crate) sessions: Vec<SessionRow>,
+    /// Files that could not be looked at: the list may not be complete.
+    pub(crate) skipped: usize,
+}
+
+/// Which sessions are wanted.
+#[derive(Debug, Default)]
+pub(crate) struct SessionQuery {
+    pub(crate) filter: Filter,
+    /// Words that must be in the title, a prompt, the directory, the branch or the id.
+    pub(crate) words: Option<String>,
+    pub(crate) only_live: bool,
+    /// Files without a conversation too.
+    pub(crate) all: bool,
+    pub(crate) from: usize,
+    pub(crate) count: usize,
+}
+
+/// Heads and tails that were read, as long as the files are what they were.
+#[derive(Debug, Default)]
+pub(crate) struct Digests(Mutex<HashMap<PathBuf, (u64, Timestamp, Arc<Digest>)>>);
+
+impl Digests {
+    /// What a listing says of a log; nothing if it cannot be read.
+    pub(crate) fn of(&self, file: &SessionFile) -> Option<Arc<Digest>> {
+        let known = self.lock().get(&file.path).cloned();
+        if let Some((bytes, modified, digest)) = known
+            && (bytes, modified) == (file.bytes, file.modified)
+        {
+            return Some(digest);
+        }
+        let digest = Arc::new(Digest::read_listed(file).ok()?);
+        let entry = (file.bytes, file.modified, Arc::clone(&digest));
+        self.lock().insert(file.path.clone(), entry);
+        Some(digest)
+    }
+
+    /// Drops what belongs to files that are gone.
+    fn keep(&self, inventory: &Inventory) {
+        let mut known = self.lock();
+        if known.len() > inventory.sessions.len() + 100 {
+            let there: std::collections::HashSet<&PathBuf> =
+                inventory.sessions.iter().map(|file| &file.path).collect();
+            known.retain(|path, _| there.contains(path));
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, (u64, Timestamp, Arc<Digest>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sessions, newest first.
+pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
+    let inventory = context.inventory();
+    context.digests.keep(&inventory);
+    let live = live_by_session(context);
+    let words: Vec<String> = query
+        .words
+        .as_deref()
+        .map(|words| words.to_lowercase().split_whitespace().map(str::to_owned).collect())
+        .unwrap_or_default();
+    let rows: Vec<SessionRow> = inventory
+        .sessions
+        .par_iter()
+        .filter(|file| query.filter.fits_time(file.modified))
+        .filter(|file| query.all || file.bytes > 0)
+        .filter(|file| !query.only_live || live.contains_key(&file.id))
+        .filter_map(|file| {
+            // A log that may not be read is still a session that is there.
+            let digest = context.digests.of(file).unwrap_or_default();
+            let project = inventory.project_of(file).map_or("", |project| &project.key);
+            let is_wanted = (query.all || digest.kind == FileKind::Session)
+                && query.filter.fits(project, &digest);
+            let row = is_wanted.then(|| row(file, project, &digest, live.get(&file.id)))?;
+            words.iter().all(|word| has_word(&row, word)).then_some(row)
+        })
+        .collect();
+    let total = rows.len();
+    SessionList {
+        total,
+        from: query.from,
+        sessions: rows.into_iter().skip(query.from).take(query.count).collect(),
+        skipped: inventory.skipped.len(),
+    }
+}
+
+/// One session as it is in a list.
+pub(crate) fn session_row(
+    context: &Context,
+    inventory: &Inventory,
+    file: &SessionFile,
+) -> SessionRow {
+    let digest = context.digests.of(file).unwrap_or_default();
+    let project = inventory.project_of(file).map_or("", |project| &project.key);
+    row(file, project, &digest, live_by_session(context).get(&file.id))
+}
+
+fn row(
+    file: &SessionFile,
+    project: &str,
+    digest: &Digest,
+    live: Option<&LiveSession>,
+) -> SessionRow {
+    SessionRow {
+        id: file.id.to_string(),
+        kind: digest.kind.name(),
+        project: project.to_owned(),
+        cwd: digest.cwd.clone(),
+        title: digest.title.as_ref().map(|(title, _)| title.clone()),
+        title_source: digest.title.as_ref().map(|(_, source)| source.name()),
+        first_prompt: digest.first_prompt.clone(),
+        last_prompt: digest.last_prompt.clone(),
+        started: digest.started.map(Moment),
+        updated: Moment(file.modified),
+        ended: digest.ended.map(Moment),
+        bytes: file.bytes,
+        version: digest.version.clone(),
+        branch: digest.branch.clone(),
+        model: digest.model.clone(),
+        live: live.map(|live| live.status.clone().unwrap_or_else(|| "unknown".to_owned())),
+    }
+}
+
+fn has_word(row: &SessionRow, word: &str) -> bool {
+    let texts = [&row.title, &row.first_prompt, &row.last_prompt, &row.cwd, &row.branch];
+    row.id.starts_with(word)
+        || texts.into_iter().flatten().any(|text| text.to_lowercase().contains(word))
+}
+
+/// The clients that run now, by session.
+fn live_by_session(context: &Context) -> HashMap<SessionId, LiveSession> {
+    let live = context.home.live_sessions_now().into_iter().filter(|live| live.alive);
+    live.map(|live| (live.session, live)).collect()
+}

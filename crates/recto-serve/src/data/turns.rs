@@ -1,0 +1,239 @@
+//! Turns with everything that is in them, a part at a time.
+//!
+//! A part is bounded by turns, by lines and by bytes, because one turn can hold a
+//! day of work. Where a part ends, `next` says where to go on.
+
+use recto_log::RawLine;
+use recto_log::decode;
+use recto_session::Item;
+use recto_session::NodeId;
+use recto_session::Origin;
+use recto_session::QueuedPrompt;
+use recto_session::Turn;
+use recto_session::items;
+use recto_store::OverflowFiles;
+use recto_store::OverflowWanted;
+use serde::Serialize;
+
+use crate::answer::Failure;
+use crate::context::Context;
+use crate::data::ItemView;
+use crate::data::Moment;
+use crate::data::Reading;
+use crate::data::TokenCounts;
+use crate::data::items::Place;
+
+/// How many turns, lines and bytes a part has at most.
+pub(crate) const MOST_TURNS: usize = 50;
+const MOST_LINES: usize = 600;
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+
+/// A part of the turns of a log.
+#[derive(Debug, Serialize)]
+pub(crate) struct TurnPage {
+    /// How many turns there are in all.
+    pub(crate) total: usize,
+    pub(crate) turns: Vec<TurnView>,
+    /// Where to go on; none at the end.
+    pub(crate) next: Option<Next>,
+}
+
+/// Where to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Next {
+    /// The number of the turn.
+    pub(crate) from: u32,
+    /// The line in it, counted from 0.
+    pub(crate) skip: usize,
+}
+
+/// A turn, or a part of one.
+#[derive(Debug, Serialize)]
+pub(crate) struct TurnView {
+    pub(crate) turn: u32,
+    pub(crate) kind: &'static str,
+    pub(crate) uuid: Option<String>,
+    pub(crate) line: u64,
+    pub(crate) started: Option<Moment>,
+    pub(crate) ended: Option<Moment>,
+    pub(crate) duration_ms: Option<u64>,
+    pub(crate) messages: u32,
+    pub(crate) tool_calls: u32,
+    pub(crate) failed_tool_calls: u32,
+    pub(crate) api_errors: u32,
+    pub(crate) interrupted: bool,
+    pub(crate) current: bool,
+    pub(crate) tokens: TokenCounts,
+    /// Whether lines of the turn come before these items.
+    pub(crate) continued: bool,
+    pub(crate) items: Vec<ItemView>,
+}
+
+/// Which part is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TurnQuery {
+    pub(crate) from: u32,
+    pub(crate) skip: usize,
+    pub(crate) count: usize,
+}
+
+/// A part of the turns of a log.
+pub(crate) fn turns(
+    context: &Context,
+    reading: &Reading,
+    base: &str,
+    query: TurnQuery,
+) -> Result<TurnPage, Failure> {
+    let first = (query.from.max(1) - 1) as usize;
+    let mut page = TurnPage { total: reading.turns.len(), turns: Vec::new(), next: None };
+    let mut budget = Budget { lines: MOST_LINES, bytes: MOST_BYTES };
+    let files = OverflowFiles::new(&context.home, reading.path());
+    let looker = Looker { reading, base, files };
+    let mut skip = query.skip;
+    for at in first..reading.turns.len() {
+        let turn = &reading.turns[at];
+        if page.turns.len() == query.count.min(MOST_TURNS) || budget.is_spent() {
+            page.next = Some(Next { from: turn.number, skip: 0 });
+            break;
+        }
+        let (items, end) = looker.items(turn, skip, &mut budget);
+        page.turns.push(view(reading, at, skip > 0, items));
+        if let Some(skip) = end {
+            page.next = Some(Next { from: turn.number, skip });
+            break;
+        }
+        skip = 0;
+    }
+    Ok(page)
+}
+
+struct Budget {
+    lines: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    fn is_spent(&self) -> bool {
+        self.lines == 0 || self.bytes == 0
+    }
+}
+
+fn view(reading: &Reading, at: usize, continued: bool, items: Vec<ItemView>) -> TurnView {
+    let turn = &reading.turns[at];
+    TurnView {
+        turn: turn.number,
+        kind: turn.kind.name(),
+        uuid: turn.prompt.map(|id| reading.session().node(id).uuid.to_string()),
+        line: turn.nodes.first().map_or(0, |id| reading.session().node(*id).line),
+        started: turn.started.map(Moment),
+        ended: turn.ended.map(Moment),
+        duration_ms: turn.length(),
+        messages: turn.messages,
+        tool_calls: turn.calls,
+        failed_tool_calls: turn.failed_calls,
+        api_errors: turn.api_errors,
+        interrupted: turn.is_interrupted,
+        current: reading.is_current[at],
+        tokens: turn.tokens.into(),
+        continued,
+        items,
+    }
+}
+
+/// Makes views of lines.
+struct Looker<'a> {
+    reading: &'a Reading,
+    base: &'a str,
+    files: OverflowFiles<'a>,
+}
+
+impl Looker<'_> {
+    /// The items of a turn from a line on, and the line to go on with if the
+    /// budget is spent before its end.
+    fn items(
+        &self,
+        turn: &Turn,
+        skip: usize,
+        budget: &mut Budget,
+    ) -> (Vec<ItemView>, Option<usize>) {
+        let mut views = Vec::new();
+        for (at, id) in turn.nodes.iter().enumerate().skip(skip) {
+            if budget.is_spent() {
+                return (views, Some(at));
+            }
+            budget.lines -= 1;
+            for view in self.line(*id) {
+                budget.bytes = budget.bytes.saturating_sub(view.size());
+                views.push(view);
+            }
+        }
+        for line in &turn.queued_lines {
+            let Some(bytes) = self.reading.loaded.bytes(line.span) else { continue };
+            let raw =
+                RawLine { offset: line.span.offset, number: line.line, ..RawLine::alone(&bytes) };
+            if let Some(prompt) = QueuedPrompt::of(&decode(raw).0) {
+                views.push(ItemView::queued(&prompt));
+            }
+        }
+        (views, None)
+    }
+
+    /// What is shown of a line. A result is shown with its call, wherever it is.
+    fn line(&self, id: NodeId) -> Vec<ItemView> {
+        let reading = self.reading;
+        let read = |entry: &recto_log::Entry<'_>| (Origin::of(entry), items(entry));
+        let Some((origin, items)) = reading.loaded.with_entry(id, read) else { return Vec::new() };
+        let node = reading.session().node(id);
+        let place = Place {
+            origin: &origin,
+            message: node.message.map(|message| reading.session().name(message)),
+            base: self.base,
+        };
+        let mut views = Vec::new();
+        for mut item in items {
+            match &item {
+                Item::Call { id, .. } => {
+                    let result = self.result_of(id);
+                    let agent = self.agent_of(id);
+                    let milliseconds = self
+                        .call(id)
+                        .and_then(|call| call.milliseconds())
+                        .and_then(|span| u64::try_from(span).ok());
+                    views.push(ItemView::call(&item, &place, result.as_ref(), agent, milliseconds));
+                }
+                Item::Result { id, .. }
+                    if self.call(id).is_some_and(|call| call.call.is_some()) => {}
+                Item::Result { .. } => {
+                    self.files.complete(&mut item, OverflowWanted::Nothing);
+                    views.extend(ItemView::of(&item, &place));
+                }
+                _ => views.extend(ItemView::of(&item, &place)),
+            }
+        }
+        views
+    }
+
+    fn call(&self, id: &str) -> Option<&recto_session::ToolCall> {
+        let name = self.reading.session().names().find(id)?;
+        self.reading.session().facts().call(name)
+    }
+
+    fn result_of(&self, id: &str) -> Option<Item> {
+        let mut item = result_item(self.reading, self.call(id)?.result?, id)?;
+        self.files.complete(&mut item, OverflowWanted::Nothing);
+        Some(item)
+    }
+
+    fn agent_of(&self, id: &str) -> Option<String> {
+        let session = self.reading.session();
+        let name = session.names().find(id)?;
+        let run = session.facts().agents.iter().find(|run| run.call == Some(name))?;
+        run.agent.as_ref().map(|agent| agent.as_str().to_owned())
+    }
+}
+
+/// The result of a call in a line.
+pub(crate) fn result_item(reading: &Reading, line: NodeId, call: &str) -> Option<Item> {
+    let is_it = |item: &Item| matches!(item, Item::Result { id, .. } if id == call);
+    reading.loaded.with_entry(line, |entry| items(entry).into_iter().find(is_it))?
+}

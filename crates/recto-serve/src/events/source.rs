@@ -1,0 +1,231 @@
+//! From changes of files to events.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use recto_log::LineReader;
+use recto_log::decode;
+use recto_session::TurnCounter;
+use recto_store::StoreError;
+use recto_store::follow::Change;
+use recto_store::follow::FollowOptions;
+use recto_store::follow::FollowedFile;
+use recto_store::follow::Follower;
+use recto_store::follow::Waker;
+use recto_store::open_file;
+use serde::Serialize;
+
+use crate::context::Context;
+
+/// How long the thread waits at once; it is woken when it is to end.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// A log that is longer is not read from its beginning to know its numbers.
+const LONGEST_READ: u64 = 64 * 1024 * 1024;
+
+/// The thread that follows the logs.
+#[derive(Debug)]
+pub(crate) struct FollowThread {
+    waker: Waker,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl FollowThread {
+    /// Ends the thread, and waits for it.
+    pub(crate) fn end(&self) {
+        self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.waker.stop();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Begins to follow the logs of the home.
+pub(crate) fn follow(context: &Context) -> Result<FollowThread, StoreError> {
+    let mut follower = Follower::new(&context.home, FollowOptions::default())?;
+    let waker = follower.waker();
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (context, is_over) = (context.clone(), std::sync::Arc::clone(&stop));
+    let thread = std::thread::Builder::new().name("recto-follow".to_owned()).spawn(move || {
+        let mut teller = Teller { context, logs: HashMap::new() };
+        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            let changes = follower.next(WAIT);
+            if !changes.is_empty() {
+                // Who is told asks at once, and must find what is new.
+                teller.context.readings.forget_list();
+            }
+            for change in &changes {
+                teller.tell(change);
+            }
+        }
+    })?;
+    Ok(FollowThread { waker, thread: Mutex::new(Some(thread)), stop })
+}
+
+/// Makes events of changes.
+struct Teller {
+    context: Context,
+    logs: HashMap<PathBuf, Numbers>,
+}
+
+/// How far a log has been counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Numbers {
+    lines: u64,
+    turns: TurnCounter,
+}
+
+/// Which log an event is about.
+#[derive(Debug, Serialize)]
+struct LogName<'a> {
+    session: String,
+    agent: Option<&'a str>,
+    project: &'a str,
+}
+
+impl<'a> LogName<'a> {
+    fn of(file: &'a FollowedFile) -> LogName<'a> {
+        LogName {
+            session: file.session.to_string(),
+            agent: file.agent.as_ref().map(|agent| agent.as_str()),
+            project: &file.project,
+        }
+    }
+}
+
+/// Lines that were added.
+#[derive(Debug, Serialize)]
+struct Appended<'a> {
+    #[serde(flatten)]
+    log: LogName<'a>,
+    generation: u64,
+    offset: u64,
+    bytes: u64,
+    lines: u64,
+    /// The number of the first new line; none if the log is too long to count.
+    first_line: Option<u64>,
+    /// The number of the last turn; none if the log is too long to count.
+    turn: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+struct Moved<'a> {
+    #[serde(flatten)]
+    log: LogName<'a>,
+    from_session: String,
+    from_project: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Restarted<'a> {
+    #[serde(flatten)]
+    log: LogName<'a>,
+    generation: u64,
+}
+
+impl Teller {
+    fn tell(&mut self, change: &Change) {
+        match change {
+            Change::Appeared(file) => {
+                self.logs.insert(file.path.clone(), Numbers::default());
+                self.publish("appeared", &LogName::of(file));
+            }
+            Change::Lines { file, generation, offset, bytes } => {
+                let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+                let numbers = self.numbers(&file.path, *offset).map(|numbers| {
+                    let first = numbers.lines + 1;
+                    count(numbers, LineReader::new(&bytes[..]));
+                    (first, numbers.turns.current())
+                });
+                self.publish(
+                    "appended",
+                    &Appended {
+                        log: LogName::of(file),
+                        generation: *generation,
+                        offset: *offset,
+                        bytes: bytes.len() as u64,
+                        lines,
+                        first_line: numbers.map(|(first, _)| first),
+                        turn: numbers.map(|(_, turn)| turn),
+                    },
+                );
+            }
+            Change::LongLine { file, generation, offset, length, .. } => {
+                let numbers = self.numbers(&file.path, *offset).map(|numbers| {
+                    numbers.lines += 1;
+                    (numbers.lines, numbers.turns.current())
+                });
+                self.publish(
+                    "appended",
+                    &Appended {
+                        log: LogName::of(file),
+                        generation: *generation,
+                        offset: *offset,
+                        bytes: length + 1,
+                        lines: 1,
+                        first_line: numbers.map(|(first, _)| first),
+                        turn: numbers.map(|(_, turn)| turn),
+                    },
+                );
+            }
+            Change::Restarted { file, generation } => {
+                self.logs.insert(file.path.clone(), Numbers::default());
+                let event = Restarted { log: LogName::of(file), generation: *generation };
+                self.publish("restarted", &event);
+            }
+            Change::Moved { from, to } => {
+                if let Some(numbers) = self.logs.remove(&from.path) {
+                    self.logs.insert(to.path.clone(), numbers);
+                }
+                let event = Moved {
+                    log: LogName::of(to),
+                    from_session: from.session.to_string(),
+                    from_project: &from.project,
+                };
+                self.publish("moved", &event);
+            }
+            Change::Removed(file) => {
+                self.logs.remove(&file.path);
+                self.publish("removed", &LogName::of(file));
+            }
+            Change::Announcements => self.publish("announcements", &serde_json::json!({})),
+        }
+    }
+
+    fn publish(&self, name: &str, data: &impl Serialize) {
+        // Structs of texts and numbers always become JSON.
+        if let Ok(data) = serde_json::to_string(data) {
+            self.context.hub.publish(name, &data);
+        }
+    }
+
+    /// How far a log is counted, up to an offset. What was there before is
+    /// counted when it is added to for the first time.
+    fn numbers(&mut self, path: &Path, offset: u64) -> Option<&mut Numbers> {
+        if !self.logs.contains_key(path) {
+            if offset > LONGEST_READ {
+                return None;
+            }
+            let mut numbers = Numbers::default();
+            count(&mut numbers, LineReader::new(open_file(path).ok()?.take(offset)));
+            self.logs.insert(path.to_owned(), numbers);
+        }
+        self.logs.get_mut(path)
+    }
+}
+
+fn count(numbers: &mut Numbers, mut lines: LineReader<impl Read>) {
+    while let Ok(Some(line)) = lines.next_line() {
+        numbers.lines += 1;
+        numbers.turns.next(&decode(line).0);
+    }
+}

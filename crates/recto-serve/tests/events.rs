@@ -1,0 +1,140 @@
+//! Events: order, numbers, breaks, and clients that never read.
+
+use recto_testkit::Client;
+use recto_testkit::SessionBuilder;
+
+use crate::support::OTHER;
+use crate::support::SESSION;
+use crate::support::Test;
+use crate::support::hours_ago;
+use crate::support::working_home;
+
+fn more(text: &str) -> SessionBuilder {
+    SessionBuilder::new(SESSION, Client::V2_1_325).prompt(text)
+}
+
+#[test]
+fn appended_lines_are_told_with_their_numbers() {
+    let test = Test::new(working_home());
+    let lines = test.lines();
+    let mut events = test.events(None);
+    let ready = events.until("ready");
+    assert_eq!(ready.data["sequence"], 0);
+    test.append(&more("One"));
+    let event = events.until("appended");
+    assert_eq!(event.data["session"], SESSION);
+    assert_eq!(event.data["agent"], serde_json::Value::Null);
+    assert_eq!(event.data["project"], "-home-dev-app");
+    assert_eq!(event.data["lines"], more("One").bytes().iter().filter(|b| **b == b'\n').count());
+    assert_eq!(event.data["first_line"], lines + 1);
+    assert_eq!(event.data["turn"], 3);
+    test.append(&more("Two"));
+    assert_eq!(events.until("appended").data["turn"], 4);
+}
+
+#[test]
+fn sessions_that_come_and_go_are_told() {
+    let test = Test::new(working_home());
+    let mut events = test.events(None);
+    events.until("ready");
+    let other = SessionBuilder::new(OTHER, Client::V2_1_325).prompt("Hello").answer("Yes");
+    let path = test.home.add(&other, hours_ago(0));
+    assert_eq!(events.until("appeared").data["session"], OTHER);
+    let event = events.until("appended");
+    assert_eq!((&event.data["session"], &event.data["first_line"]), (&OTHER.into(), &1.into()));
+    std::fs::write(&path, "{}\n").unwrap();
+    assert_eq!(events.until("restarted").data["session"], OTHER);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(events.until("removed").data["session"], OTHER);
+    test.home.announce(SESSION, "busy");
+    events.until("announcements");
+}
+
+#[test]
+fn a_client_goes_on_where_it_was() {
+    let test = Test::new(working_home());
+    let mut events = test.events(None);
+    events.until("ready");
+    test.append(&more("One"));
+    let first = events.until("appended");
+    drop(events);
+    test.append(&more("Two"));
+    test.append(&more("Three"));
+    let mut seen = test.events(None);
+    // Somebody else has seen that both are told.
+    seen.until("ready");
+    test.append(&more("Four"));
+    seen.until("appended");
+    let mut events = test.events(Some(first.id.as_deref().unwrap()));
+    events.until("ready");
+    let mut bytes = 0;
+    let mut sequence = first.sequence();
+    let expected: usize = ["Two", "Three", "Four"].iter().map(|t| more(t).bytes().len()).sum();
+    while bytes < expected {
+        let event = events.until("appended");
+        assert_eq!(event.sequence(), sequence + 1, "none is left out");
+        sequence = event.sequence();
+        bytes += event.data["bytes"].as_u64().unwrap() as usize;
+    }
+    assert_eq!(bytes, expected, "each line once");
+}
+
+#[test]
+fn who_was_away_too_long_is_told_of_the_gap() {
+    let test = Test::new(working_home());
+    let mut events = test.events(None);
+    let ready = events.until("ready");
+    let id = ready.id.unwrap();
+    // More events than are kept.
+    test.flood(5000);
+    let mut late = test.events(Some(&id));
+    late.until("ready");
+    let gap = late.until("gap");
+    assert_eq!(gap.data["from"], 1);
+    let to = gap.data["to"].as_u64().unwrap();
+    assert!(to > 500, "{to}");
+    assert_eq!(late.any().sequence(), to + 1, "it goes on right after the gap");
+    let mut other = test.events(Some("0123456789ab-7"));
+    let gap = other.until("gap");
+    assert_eq!(gap.data["from"], serde_json::Value::Null, "another start");
+}
+
+#[test]
+fn clients_that_never_read_hurt_nobody() {
+    let test = Test::new(working_home());
+    let silent: Vec<_> = (0..5).map(|_| test.events(None)).collect();
+    let mut events = test.events(None);
+    events.until("ready");
+    test.flood(3000);
+    let mut sequence = 0;
+    while sequence < 3000 {
+        let event = events.any();
+        assert_eq!(event.sequence(), sequence + 1);
+        sequence = event.sequence();
+    }
+    assert_eq!(test.get("/api/v1/overview").status, 200);
+    drop(silent);
+}
+
+#[test]
+fn there_is_an_end_to_how_many_may_listen() {
+    let test = Test::new(working_home());
+    let clients: Vec<_> = (0..128)
+        .map(|_| {
+            let mut events = test.events(None);
+            events.until("ready");
+            events
+        })
+        .collect();
+    assert_eq!(test.get("/api/v1/events").status, 503);
+    drop(clients);
+}
+
+#[test]
+fn the_server_ends_while_clients_listen() {
+    let test = Test::new(working_home());
+    let mut events = test.events(None);
+    events.until("ready");
+    drop(test);
+    assert!(events.next().is_none(), "the stream has an end");
+}

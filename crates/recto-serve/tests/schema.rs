@@ -1,0 +1,176 @@
+//! Real answers are what the description says. Knows the parts of JSON Schema
+//! that the description uses, and fails at any other.
+
+use serde_json::Value;
+
+use crate::support::SESSION;
+use crate::support::Test;
+use crate::support::full_home;
+
+struct Description(Value);
+
+impl Description {
+    /// Says where a value is not what its schema says.
+    fn check(&self, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+        let schema = self.resolve(schema);
+        let keys = schema.as_object().ok_or_else(|| format!("{at}: no schema"))?;
+        for key in keys.keys() {
+            let known = [
+                "type",
+                "description",
+                "format",
+                "properties",
+                "required",
+                "items",
+                "enum",
+                "additionalProperties",
+                "anyOf",
+                "oneOf",
+            ];
+            assert!(known.contains(&key.as_str()), "the test does not know `{key}`");
+        }
+        for one_of in ["anyOf", "oneOf"] {
+            if let Some(choices) = schema.get(one_of) {
+                let tried: Vec<Result<(), String>> = choices
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|choice| self.check(choice, value, at))
+                    .collect();
+                let fitting = tried.iter().filter(|tried| tried.is_ok()).count();
+                return match (one_of, fitting) {
+                    ("oneOf", 1) | ("anyOf", 1..) => Ok(()),
+                    _ => Err(format!("{at}: {fitting} choices fit: {tried:?}")),
+                };
+            }
+        }
+        let name = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_u64() || number.is_i64() => "integer",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let types: Vec<&str> = match &schema["type"] {
+            Value::String(one) => vec![one],
+            Value::Array(all) => all.iter().map(|one| one.as_str().unwrap()).collect(),
+            other => return Err(format!("{at}: no type: {other}")),
+        };
+        let fits = types.contains(&name) || (name == "integer" && types.contains(&"number"));
+        if !fits {
+            return Err(format!("{at}: {name} is not {types:?}"));
+        }
+        if let (Some(allowed), false) = (schema.get("enum"), value.is_null())
+            && !allowed.as_array().unwrap().contains(value)
+        {
+            return Err(format!("{at}: {value} is not one of {allowed}"));
+        }
+        if let (Some(format), Value::String(text)) = (schema.get("format"), value) {
+            assert_eq!(format, "date-time");
+            text.parse::<jiff::Timestamp>().map_err(|error| format!("{at}: {error}"))?;
+        }
+        if let Value::Array(items) = value {
+            for (place, item) in items.iter().enumerate() {
+                self.check(&schema["items"], item, &format!("{at}[{place}]"))?;
+            }
+        }
+        if let Value::Object(members) = value {
+            for (name, member) in members {
+                let described = schema["properties"].get(name);
+                let described = described.ok_or_else(|| format!("{at}.{name} is not described"))?;
+                self.check(described, member, &format!("{at}.{name}"))?;
+            }
+            for name in schema["required"].as_array().unwrap() {
+                if !members.contains_key(name.as_str().unwrap()) {
+                    return Err(format!("{at} has no {name}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        match schema.get("$ref").and_then(Value::as_str) {
+            Some(name) => {
+                let name = name.strip_prefix("#/components/schemas/").unwrap();
+                &self.0["components"]["schemas"][name]
+            }
+            None => schema,
+        }
+    }
+}
+
+#[test]
+fn real_answers_are_what_the_description_says() {
+    let test = Test::new(full_home());
+    let description = Description(test.get("/api/openapi.json").json());
+    let base = format!("/api/v1/sessions/{SESSION}");
+    let head = test.get(&base).json();
+    let turns = test.get(&format!("{base}/turns?count=50")).json();
+    let call = turns["turns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|turn| turn["items"].as_array().unwrap())
+        .find(|item| item["type"] == "call")
+        .unwrap();
+    let agents = test.get(&format!("{base}/agents")).json();
+    let agent = agents[0]["id"].as_str().unwrap();
+    let mut checked = 0;
+    for (path, item) in description.0["paths"].as_object().unwrap() {
+        let answered = &item["get"]["responses"]["200"]["content"];
+        let (media, content) = answered.as_object().unwrap().iter().next().unwrap();
+        if media == "text/event-stream" {
+            continue;
+        }
+        let address = path
+            .replace("{session}", SESSION)
+            .replace("{line}", &head["outline"][0]["line"].to_string())
+            .replace("{call}", call["id"].as_str().unwrap())
+            .replace("{agent}", agent);
+        let address = match path.as_str() {
+            "/api/v1/search" => format!("{address}?q=parser"),
+            // The subagent's own calls and lines.
+            _ if path.contains("{agent}") && !path.ends_with("/turns") => continue,
+            _ => address,
+        };
+        let answer = test.get(&address);
+        assert_eq!(answer.status, 200, "{address}: {}", answer.text());
+        let kind = answer.header("content-type").unwrap();
+        assert!(kind.starts_with(media.as_str()), "{address}: {kind}");
+        if let (Some(schema), "application/json") = (content.get("schema"), media.as_str()) {
+            let value = answer.json();
+            description.check(schema, &value, &address).unwrap();
+            let is_empty = value.as_array().is_some_and(Vec::is_empty);
+            assert!(!is_empty, "{address} proves nothing");
+        }
+        checked += 1;
+    }
+    assert!(checked >= 14, "{checked}");
+    // Failures have one shape.
+    for address in ["/api/v1/sessions/none", "/api/v1/none", "/api/v1/search", "/api/v1/usage?by=x"]
+    {
+        let answer = test.get(address);
+        assert!(answer.status >= 400, "{address}");
+        let schema = serde_json::json!({"$ref": "#/components/schemas/Error"});
+        description.check(&schema, &answer.json(), address).unwrap();
+    }
+}
+
+#[test]
+fn a_value_that_is_not_described_is_found() {
+    let description = Description(serde_json::json!({"components": {"schemas": {}}}));
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {"a": {"type": ["string", "null"]}},
+        "required": ["a"],
+        "additionalProperties": false,
+    });
+    let check = |value| description.check(&schema, &value, "x");
+    assert_eq!(check(serde_json::json!({"a": null})), Ok(()));
+    assert!(check(serde_json::json!({"a": 1})).is_err());
+    assert!(check(serde_json::json!({})).is_err());
+    assert!(check(serde_json::json!({"a": "", "b": 1})).is_err());
+}
