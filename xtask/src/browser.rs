@@ -1,4 +1,4 @@
-//! The browser in which exported pages are opened by the tests.
+//! The browser in which pages and exported documents are opened by the tests.
 
 use std::env;
 use std::path::PathBuf;

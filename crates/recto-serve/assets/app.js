@@ -171,7 +171,7 @@ async function fillPalette() {
     const rows = await fragment(`/sessions/list?count=12&q=${encodeURIComponent(words)}`, palette.asked.signal);
     palette.sessions = $$("a.row", rows).map((row) => ({
       name: $(".row-title", row).textContent,
-      note: $(".row-facts", row).textContent,
+      note: $$(".row-facts > span", row).map((fact) => fact.textContent).join(" · "),
       href: row.getAttribute("href"),
     }));
     show();

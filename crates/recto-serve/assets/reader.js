@@ -294,7 +294,7 @@ function onStatus(event) {
   Object.assign($(".dot", place), { title: words, ariaLabel: words });
   $(".dot", place).dataset.status = data.status;
   $("strong", place).textContent = words;
-  $(".why", place).textContent = data.why.join(" ");
+  $(".why", place).textContent = data.why.join("; ");
   const time = $("time", place);
   if (time && data.since) {
     time.dateTime = data.since;

@@ -41,7 +41,7 @@ export async function copy(text, what = "Copied") {
 
 /** Whether keys go into a field now. */
 export const isTyping = (event) =>
-  event.target.closest?.("input, textarea, select, [contenteditable]") !== null;
+  Boolean(event.target.closest?.("input, textarea, select, [contenteditable]"));
 
 /** The same words as on the server. */
 export function age(seconds) {

@@ -293,7 +293,17 @@ fn hostile_heads_of_sessions_neither_run_nor_load() {
 
 /// All pages but that of a session, with words that they must show.
 fn pages() -> Vec<(String, &'static [&'static str])> {
-    let pages: [(&str, &[&str]); 3] = [
+    let pages: [(&str, &[&str]); 13] = [
+        ("/usage?period=all", &["w-model"]),
+        ("/usage/explain?period=all", &["w-model"]),
+        ("/tools?period=all", &["w-tool", "w-failure"]),
+        ("/plans", &["w-plan"]),
+        ("/files?period=all", &["w-diff"]),
+        ("/file?path=%3Cscript%3Ealert(1)%3C/script%3E", &[]),
+        ("/health", &["w-title"]),
+        ("/search?q=hello", &[]),
+        ("/search?q=%3Cscript%3Ealert(1)%3C/script%3E", &[]),
+        ("/search?q=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", &[]),
         ("/", &["w-title", "w-cwd"]),
         ("/sessions", &["w-title", "w-branch", "w-model", "w-cwd"]),
         (

@@ -182,9 +182,61 @@ fn what_is_written_meanwhile_appears_and_the_place_is_kept() {
     assert_quiet(&mut tab, &test);
 }
 
+#[test]
+fn a_search_leads_to_the_turn_that_it_found() {
+    let test = Test::new(full_home());
+    let Some(mut tab) = opened(&test) else { return };
+    tab.click("#home-search");
+    tab.type_text("mended");
+    tab.press("Enter");
+    tab.wait("location.pathname === '/search' && document.readyState === 'complete'");
+    // The index may still be made; the page says so, and has it when it is loaded again.
+    let hit = "document.querySelector('main a[href*=\"#turn-\"]')";
+    for _ in 0..200 {
+        if tab.value(&format!("{hit} !== null")) == true {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let address = tab.text("location.href");
+        tab.open(&address);
+    }
+    let address = tab.text(&format!("{hit}.href"));
+    assert!(address.contains(&format!("/session/{SESSION}")), "{address}");
+    tab.open(&address);
+    tab.wait("document.querySelector('.turn.here')?.innerText.includes('mended')");
+    assert_quiet(&mut tab, &test);
+}
+
+#[test]
+fn charts_are_drawn() {
+    let home = full_home();
+    home.add(&session().at(hours_ago(2)), hours_ago(1));
+    let test = Test::new(home);
+    let Some(mut tab) = opened(&test) else { return };
+    for (page, least) in [("/usage?period=all", 1.0), ("/tools?period=all", 0.0)] {
+        tab.open(&format!("{}{page}", test.server.base_url()));
+        let shapes = tab.number("document.querySelectorAll('main svg rect, main svg path').length");
+        assert!(shapes >= least, "{page} has {shapes} shapes");
+        assert!(tab.number("document.querySelectorAll('main table tr').length") > 1.0, "{page}");
+    }
+    assert_quiet(&mut tab, &test);
+}
+
 /// The addresses of all pages of a home.
 fn addresses() -> Vec<String> {
-    let pages = ["/", "/sessions", "/sessions?q=parser&live=true"];
+    let pages = [
+        "/",
+        "/sessions",
+        "/sessions?q=parser&live=true",
+        "/search?q=parser",
+        "/usage?period=all",
+        "/usage/explain?period=all",
+        "/tools?period=all",
+        "/plans",
+        "/files?period=all",
+        "/file?path=src/main.rs",
+        "/health",
+    ];
     let mut addresses: Vec<String> = pages.map(str::to_owned).to_vec();
     addresses.push(format!("/session/{SESSION}"));
     addresses.push(format!("/session/{SESSION}/agent/a1b2c3d4"));

@@ -70,7 +70,7 @@ pub(crate) async fn home(
         (cards(&overview, recent.total, &activity))
         section.panel {
             div.panel-head { h2 { "Activity" } span.faint { "messages of models, last 12 months" } (scale()) }
-            div.panel-body { (heat::by_day(&activity)) }
+            div.panel-body.heat-scroll { (heat::by_day(&activity)) }
         }
         div.columns {
             section.panel {
@@ -146,8 +146,8 @@ fn live_row(one: &Running, now: Timestamp, zone: &TimeZone) -> Markup {
         a.live href=(address(row)) data-status=(status.status) {
             (status_dot(status.status))
             span.live-title.cut { bdi { (title(row)) } }
-            span.live-why.cut title=(shown(&status.why.join(" "))) {
-                bdi { (one_line(&status.why.join(" "), 240)) }
+            span.live-why.cut title=(shown(&status.why.join("; "))) {
+                bdi { (one_line(&status.why.join("; "), 240)) }
             }
             span.live-facts {
                 span.tag .warn[status.status == "waiting_for_approval"] .info[status.status == "waiting_for_input"]

@@ -174,7 +174,7 @@ fn diff_markup(diff: &DiffView) -> Markup {
     html! {
         figure.diff {
             figcaption {
-                a href=(format!("/files?path={}", encoded(&diff.path))) { bdi { (shown(&diff.path)) } }
+                a href=(format!("/file?path={}", encoded(&diff.path))) { bdi { (shown(&diff.path)) } }
                 span.ins-count { "+" (diff.added) }
                 span.del-count { "−" (diff.removed) }
             }

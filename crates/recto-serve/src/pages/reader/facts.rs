@@ -72,7 +72,7 @@ fn cost(id: SessionId, usage: &UsageReport) -> Markup {
     let hit = (input > 0).then(|| total.cache_read_input_tokens as f64 * 100.0 / input as f64);
     html! {
         div.fact {
-            a.fact-value href=(format!("/usage?session={id}")) title="How this is computed" {
+            a.fact-value href=(format!("/usage?session={id}&period=all")) title="How this is computed" {
                 (money(total.known_cost_usd))
                 @if total.unpriced_messages > 0 { "+" }
             }

@@ -29,7 +29,7 @@ fn status(context: &Context, status: &StatusView) -> Markup {
             (status_dot(status.status))
             strong { (status.status.replace('_', " ")) }
             @if let Some(since) = status.since { span.faint { "since " (age_tag(context.now(), &context.zone, since.0)) } }
-            span.why { bdi { (one_line(&status.why.join(" "), 400)) } }
+            span.why { bdi { (one_line(&status.why.join("; "), 400)) } }
             span.faint { (status.confidence) " confidence" }
         }
     }
