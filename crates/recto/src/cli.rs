@@ -122,14 +122,9 @@ pub(crate) enum Command {
     History(HistoryArgs),
     Export(ExportArgs),
     Serve(ServeArgs),
-<<<<<<< HEAD
     Status(StatusArgs),
     Watch(WatchArgs),
     Mcp(McpArgs),
-=======
-    Mcp(McpArgs),
-    Status(StatusArgs),
->>>>>>> tail
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),

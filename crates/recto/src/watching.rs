@@ -90,13 +90,15 @@ impl Telling {
     fn tell(&mut self, now: jiff::Timestamp) -> Vec<String> {
         let due = self.lasting.due(now);
         let Some(notifier) = &self.notifier else { return Vec::new() };
-        for event in &due {
-            if notifier.wants_bell() {
-                Output::bell();
-            }
-            notifier.tell(event);
+        if notifier.wants_bell() && !due.is_empty() {
+            Output::bell();
         }
-        notifier.failures()
+        let mut failures = notifier.failures();
+        let missed = due.iter().filter(|event| !notifier.tell(event)).count();
+        if missed > 0 {
+            failures.push(format!("{missed} events were not told: somebody is too slow"));
+        }
+        failures
     }
 }
 
@@ -115,7 +117,10 @@ impl Watching<'_> {
                     output.flush()?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
-                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(Outcome::Done),
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(CommandError::user("internal", "nobody looks any more")
+                        .with_hint("this is a bug of recto; the logs are not touched"));
+                }
             }
             for failure in telling.tell(self.environment.now()) {
                 output.remark(&failure);

@@ -8,6 +8,7 @@ use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
 use std::process::ChildStdout;
+use std::process::Command;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -97,6 +98,24 @@ fn every_change_is_a_line() {
     text.push('\n');
     fs::write(&log, text).unwrap();
     assert_eq!(stream.next_change(), changed(6, "waiting_for_approval -> working"));
+}
+
+/// Nobody tells that a process has died.
+#[test]
+fn the_death_of_a_client_is_seen() {
+    let test = busy_home();
+    let mut client = Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = client.id();
+    let json = format!(r#"{{"pid":{pid},"sessionId":"{FIX}","status":"busy"}}"#);
+    test.home.write(&format!("sessions/{pid}.json"), json);
+    let mut stream = Stream::start(&test, &["watch", "--events"], false);
+    let first = stream.next();
+    assert_eq!((&first["id"], &first["to"]), (&FIX.into(), &"working".into()), "{first}");
+    stream.next();
+    stream.next();
+    client.kill().unwrap();
+    client.wait().unwrap();
+    assert_eq!(stream.next_change(), (4, FIX.to_owned(), "working -> ended".to_owned()));
 }
 
 #[test]

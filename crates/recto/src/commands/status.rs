@@ -58,8 +58,9 @@ pub(crate) struct StatusArgs {
     timeout: Option<String>,
 }
 
-/// How often a session that is waited for is looked at.
+/// How often a session that is waited for is looked at, and the files are listed.
 const PERIOD: Duration = Duration::from_millis(250);
+const LISTING: Duration = Duration::from_secs(2);
 
 pub(crate) fn cmd_status(
     home: &Home,
@@ -144,9 +145,10 @@ impl Waiting<'_> {
         let begin = Instant::now();
         let scope = StatusScope::Only(vec![id]);
         let mut statuses = Statuses::default();
+        let (mut inventory, mut listed) = (self.home.inventory(), begin);
         loop {
             let now = self.environment.now();
-            let found = statuses.look(self.home, &self.home.inventory(), &scope, now);
+            let found = statuses.look(self.home, &inventory, &scope, now);
             if found.iter().any(|one| self.wanted.contains(&one.status.kind)) {
                 write(&found, self.environment, output, now)?;
                 return Ok(Outcome::Done);
@@ -158,6 +160,9 @@ impl Waiting<'_> {
                 return Ok(Outcome::Found);
             }
             thread::sleep(left.map_or(PERIOD, |left| left.min(PERIOD)));
+            if listed.elapsed() >= LISTING {
+                (inventory, listed) = (self.home.inventory(), Instant::now());
+            }
         }
     }
 }

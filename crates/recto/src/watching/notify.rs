@@ -187,9 +187,9 @@ impl Notifier {
         self.has_bell
     }
 
-    /// Who is too slow for so many events misses some.
-    pub(super) fn tell(&self, event: &Event) {
-        let _ = self.events.try_send(event.clone());
+    /// Whether an event will be told: who is too slow for so many misses some.
+    pub(super) fn tell(&self, event: &Event) -> bool {
+        self.events.try_send(event.clone()).is_ok()
     }
 
     /// What went wrong since the last time.

@@ -1,6 +1,7 @@
 //! When to look at the home again, and what is found then.
 
 use std::time::Duration;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use recto_store::Home;
@@ -19,11 +20,15 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// A log that is written all the time is looked at no more often than this.
 const SHORTEST: Duration = Duration::from_millis(50);
 
+/// The files are listed anew at least this often, because their times change.
+const LISTING: Duration = Duration::from_secs(60);
+
 /// What the sessions of a home do, again and again.
 pub(super) struct Source {
     home: Home,
     follower: Follower,
     inventory: Inventory,
+    listed: Instant,
     statuses: Statuses,
     found: Vec<SessionStatus>,
 }
@@ -33,7 +38,14 @@ impl Source {
         // What happens between the follower's look and ours is told twice, not missed.
         let follower = Follower::new(&home, FollowOptions::default())?;
         let inventory = home.inventory();
-        Ok(Source { home, follower, inventory, statuses: Statuses::default(), found: Vec::new() })
+        Ok(Source {
+            home,
+            follower,
+            inventory,
+            listed: Instant::now(),
+            statuses: Statuses::default(),
+            found: Vec::new(),
+        })
     }
 
     /// What the sessions do now.
@@ -61,8 +73,9 @@ impl Source {
             | Change::Moved { .. }
             | Change::Removed(_) => false,
         };
-        if !changes.iter().all(is_listed) {
+        if !changes.iter().all(is_listed) || self.listed.elapsed() >= LISTING {
             self.inventory = self.home.inventory();
+            self.listed = Instant::now();
         }
     }
 }
