@@ -169,7 +169,8 @@ impl Tab {
     }
 
     pub(crate) fn size(&mut self, width: u32, height: u32) {
-        let parameters = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let parameters =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", parameters);
     }
 
@@ -186,7 +187,11 @@ impl Tab {
             "Runtime.evaluate",
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true }),
         );
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {}",
+            answer["exceptionDetails"]
+        );
         answer["result"]["value"].clone()
     }
 
@@ -279,8 +284,11 @@ impl Tab {
                         signs.push(format!("asked for {url}"));
                     }
                 }
-                "Network.webSocketCreated" | "Page.javascriptDialogOpening" | "Page.windowOpen"
-                | "Page.downloadWillBegin" | "Runtime.exceptionThrown" => {
+                "Network.webSocketCreated"
+                | "Page.javascriptDialogOpening"
+                | "Page.windowOpen"
+                | "Page.downloadWillBegin"
+                | "Runtime.exceptionThrown" => {
                     signs.push(event.to_string());
                 }
                 "Runtime.consoleAPICalled" => signs.push(event.to_string()),

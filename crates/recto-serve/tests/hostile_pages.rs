@@ -17,8 +17,8 @@ use crate::support::hours_ago;
 const MAIN: &str = "bbbbbbbb-0000-4000-8000-000000000001";
 
 fn texts() -> Vec<String> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/hostile/html.txt");
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hostile/html.txt");
     let lines = std::fs::read_to_string(path).unwrap();
     let texts: Vec<String> = lines
         .lines()
@@ -126,7 +126,10 @@ fn hostile_home(texts: &[String]) -> FakeHome {
             .answer(&format!("w-said{text}"));
         if number < 40 {
             home.add(&log, hours_ago(2));
-            let meta = format!(r#"{{"agentType":{0},"description":{0}}}"#, json(&format!("w-agent{text}")));
+            let meta = format!(
+                r#"{{"agentType":{0},"description":{0}}}"#,
+                json(&format!("w-agent{text}"))
+            );
             home.write(&format!("{folder}/{MAIN}/subagents/agent-{agent}.meta.json"), meta);
         }
         home.write(&format!("plans/plan-{number}.md"), format!("# w-planfile{text}\n"));
@@ -193,10 +196,30 @@ fn hostile_text_in_every_field_of_a_turn_neither_runs_nor_loads() {
         tab.value("document.querySelectorAll('#turns details').forEach((e) => { e.open = true; })");
         seen += tab.number("document.querySelectorAll('#turns .answer').length") as usize;
         let words = [
-            "w-prompt", "w-thinking", "w-tool", "w-input", "w-result", "w-failure", "w-todo",
-            "w-plan", "w-removed", "w-added", "w-diff", "w-code", "w-link", "w-answer",
-            "w-command", "w-output", "w-bash", "w-stop", "w-queued", "w-remark", "w-summary",
-            "w-key", "w-list", "w-path",
+            "w-prompt",
+            "w-thinking",
+            "w-tool",
+            "w-input",
+            "w-result",
+            "w-failure",
+            "w-todo",
+            "w-plan",
+            "w-removed",
+            "w-added",
+            "w-diff",
+            "w-code",
+            "w-link",
+            "w-answer",
+            "w-command",
+            "w-output",
+            "w-bash",
+            "w-stop",
+            "w-queued",
+            "w-remark",
+            "w-summary",
+            "w-key",
+            "w-list",
+            "w-path",
         ];
         assert_shows(&mut tab, &address, &words);
         assert_harmless(&mut tab, &test, &address);
@@ -235,7 +258,9 @@ fn hostile_names_neither_run_nor_load_on_any_page() {
         tab.value("document.querySelector('a.side-more[data-more]').click()");
         tab.wait(&format!("document.querySelectorAll('#side-list a.row').length > {rows}"));
     }
-    assert!(tab.number("document.querySelectorAll('#side-list a.row').length") as usize > texts.len());
+    assert!(
+        tab.number("document.querySelectorAll('#side-list a.row').length") as usize > texts.len()
+    );
     assert_harmless(&mut tab, &test, "the list at the side");
     tab.press_control("k");
     tab.type_text("w-title");
@@ -271,7 +296,10 @@ fn pages() -> Vec<(String, &'static [&'static str])> {
     let pages: [(&str, &[&str]); 3] = [
         ("/", &["w-title", "w-cwd"]),
         ("/sessions", &["w-title", "w-branch", "w-model", "w-cwd"]),
-        ("/sessions?q=%3Cscript%3Ealert(1)%3C/script%3E&project=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", &[]),
+        (
+            "/sessions?q=%3Cscript%3Ealert(1)%3C/script%3E&project=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E",
+            &[],
+        ),
     ];
     pages.map(|(address, words)| (address.to_owned(), words)).to_vec()
 }

@@ -155,8 +155,10 @@ fn what_is_written_meanwhile_appears_and_the_place_is_kept() {
     let top = "document.querySelector('#turns > .turn').getBoundingClientRect().top";
     let before = tab.number(top);
     // A call without its result, as a client writes it.
-    let more = log.clone().prompt("Typed meanwhile").tool("Read", r#"{"file_path":"/x"}"#, "It is empty");
-    let lines: Vec<&[u8]> = more.bytes()[log.bytes().len()..].split_inclusive(|b| *b == b'\n').collect();
+    let more =
+        log.clone().prompt("Typed meanwhile").tool("Read", r#"{"file_path":"/x"}"#, "It is empty");
+    let lines: Vec<&[u8]> =
+        more.bytes()[log.bytes().len()..].split_inclusive(|b| *b == b'\n').collect();
     let (result, called) = lines.split_last().unwrap();
     test.write(&called.concat());
     tab.wait("document.querySelector('#turns').innerText.includes('Typed meanwhile')");
@@ -259,7 +261,10 @@ fn without_scripts_links_lead_on() {
     let Some(mut tab) = opened(&test) else { return };
     tab.call("Emulation.setScriptExecutionDisabled", serde_json::json!({ "value": true }));
     tab.open(&format!("{}/session/{OTHER}", test.server.base_url()));
-    assert_eq!(tab.text("document.querySelector('#turns .prompt').innerText"), "You\nPrompt number 1");
+    assert_eq!(
+        tab.text("document.querySelector('#turns .prompt').innerText"),
+        "You\nPrompt number 1"
+    );
     let next = tab.text("document.querySelector('#turns > a.more').href");
     tab.open(&next);
     assert!(tab.value("document.querySelector('#turn-13') !== null") == true);
