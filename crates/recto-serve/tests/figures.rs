@@ -334,7 +334,7 @@ fn hostile_names_stay_text_on_every_page() {
     let test = Test::new(home);
     let word: String = form_urlencoded::byte_serialize(hostile[1].as_bytes()).collect();
     let more = [
-        format!("/search?q={word}"),
+        "/search?q=%22%3Cimg+src%3Dx%3E%22".to_owned(),
         "/search?q=alert".to_owned(),
         format!("/usage?project={word}&model={word}&session={word}"),
         format!("/file?path={word}"),
