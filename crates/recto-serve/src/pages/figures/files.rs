@@ -98,7 +98,7 @@ fn body(asked: &Asked, files: &[FileStatistics], at: Progress) -> Markup {
                                 tr {
                                     td.wide {
                                         (file_link(&file.path))
-                                        (cell_bar(file.edits.into(), most.into(), 0))
+                                        @if most > 1 { (cell_bar(file.edits.into(), most.into(), 0)) }
                                     }
                                     td.number { (count(file.edits)) }
                                     td.number { (lines(file.added, file.removed)) }

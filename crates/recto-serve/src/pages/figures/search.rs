@@ -41,6 +41,9 @@ use crate::parameters::Parameters;
 /// How many pages of hits there are at most.
 const MOST_PAGES: usize = 40;
 
+/// How many hits of a session are seen at once.
+const FIRST: usize = 4;
+
 /// What was typed.
 #[derive(Debug, Clone, Default)]
 struct Typed {
@@ -239,7 +242,13 @@ fn answer_markup(typed: &Typed, answer: &SearchAnswer, zone: &TimeZone) -> Marku
                         @if let Some(cwd) = &first.cwd { span.faint.cut title=(one_line(cwd)) { bdi { (path_end(&one_line(cwd), 2)) } } }
                         span.faint.number { (count(hits.len() as u64)) }
                     }
-                    ol.hits { @for hit in hits { (hit_markup(hit, zone)) } }
+                    ol.hits { @for hit in hits.iter().take(FIRST) { (hit_markup(hit, zone)) } }
+                    @if hits.len() > FIRST {
+                        details.more {
+                            summary { (plural((hits.len() - FIRST) as u64, "more place")) " in this session" }
+                            ol.hits { @for hit in hits.iter().skip(FIRST) { (hit_markup(hit, zone)) } }
+                        }
+                    }
                 }
             }
             (paging(&typed.link(), typed.page, total, "places"))

@@ -71,7 +71,8 @@ pub(crate) fn path_end(path: &str, parts: usize) -> String {
     if all.len() <= parts {
         return path.to_owned();
     }
-    format!("…/{}", all[all.len() - parts..].join("/"))
+    let end = all[all.len() - parts..].join("/");
+    if parts == 1 { end } else { format!("…/{end}") }
 }
 
 /// How something changed, in words and as a class: `up`, `down` or nothing.
@@ -125,6 +126,7 @@ mod tests {
     fn paths_and_lines_are_cut_where_they_say_least() {
         assert_eq!(path_end("/home/dev/app/src/main.rs", 2), "…/src/main.rs");
         assert_eq!(path_end("src/main.rs", 2), "src/main.rs");
+        assert_eq!(path_end("/home/dev/app", 1), "app");
         assert_eq!(one_line("a\n\u{202e} b\t"), "a b");
     }
 }

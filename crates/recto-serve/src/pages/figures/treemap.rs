@@ -39,7 +39,7 @@ pub(crate) fn treemap(name: &str, tiles: &[Tile]) -> Markup {
                     title { (tile.label) ": " (tile.text) }
                     // A drawing of its own, so that long texts end at its edge.
                     svg x=(percent(area.x)) y=(percent(area.y)) width=(percent(area.width)) height=(percent(area.height)) {
-                        rect.tile class=(colour(at)) width="100%" height="100%" {}
+                        rect class=(format!("tile {}", colour(at))) width="100%" height="100%" {}
                         @if area.width > 7.0 && area.height > 16.0 {
                             text.tile-label x="10" y="20" { (tile.label) }
                             @if area.height > 28.0 { text.tile-text x="10" y="37" { (tile.text) } }

@@ -30,7 +30,8 @@ struct Card {
 
 pub(super) fn cards(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let total = &figures.total;
-    let before = figures.before.as_ref();
+    // A period in which nothing was logged is nothing to compare with.
+    let before = figures.before.as_ref().filter(|before| before.total.messages > 0);
     let against =
         |now: u128, then: &dyn Fn(&Before) -> u128| before.map(|before| change(now, then(before)));
     let sent = |total: &Total| u128::from(total.input + total.cache_read + total.writes());
@@ -118,8 +119,11 @@ pub(super) fn cards(question: &UsageQuestion, figures: &UsageFigures, link: &Lin
         div.cards.figure-cards {
             @for card in &cards { (card_markup(card)) }
         }
-        @if let Some(before) = question.period.before() {
-            p.faint.against { "Changes are against " (before.text()) "." }
+        @if let Some(period) = question.period.before() {
+            p.faint.against {
+                @if before.is_some() { "Changes are against " (period.text()) "." }
+                @else { "Nothing was logged in the period before, " (period.text()) "." }
+            }
         }
     }
 }
