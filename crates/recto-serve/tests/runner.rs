@@ -1,5 +1,8 @@
 //! All tests of the crate that need a server.
 
+// Clippy takes the helpers of a test binary for ordinary code.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod answers;
 mod chromium;
 mod events;
