@@ -303,7 +303,7 @@ fn pages() -> Vec<(String, &'static [&'static str])> {
         ("/health", &["w-title"]),
         ("/search?q=hello", &[]),
         ("/search?q=%3Cscript%3Ealert(1)%3C/script%3E", &[]),
-        ("/search?q=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", &[]),
+        ("/search?q=%3Cimg%20src=x%20onerror=alert(1)%3E", &[]),
         ("/", &["w-title", "w-cwd"]),
         ("/sessions", &["w-title", "w-branch", "w-model", "w-cwd"]),
         (

@@ -100,10 +100,10 @@ fn is_long(value: &Value) -> bool {
 }
 
 fn argument(tool: &str, name: &str, value: &Value, all: &serde_json::Map<String, Value>) -> Markup {
-    if name == "todos" {
-        if let Value::Array(todos) = value {
-            return todo_list(todos);
-        }
+    if name == "todos"
+        && let Value::Array(todos) = value
+    {
+        return todo_list(todos);
     }
     match value {
         Value::String(text) if name == "plan" || (name == "prompt" && is_long(value)) => html! {
