@@ -103,6 +103,8 @@ fn usage(recto: &Path, home: &Path) -> anyhow::Result<Value> {
     command.args(["usage", "--by", "model", "--json", "--home"]).arg(home);
     let data = tempfile::tempdir()?;
     command.env("CLAUDE_CONFIG_DIR", home).env("RECTO_DATA_DIR", data.path());
+    // The logs are to be counted, not what an index of the user says of them.
+    command.env("RECTO_CACHE_DIR", data.path());
     let output = command.output()?;
     if !output.status.success() {
         bail!("recto usage: {}", String::from_utf8_lossy(&output.stderr).trim());
