@@ -9,6 +9,7 @@
 
 mod blocks;
 mod counts;
+mod csv;
 mod group;
 mod ledger;
 mod line;
@@ -27,6 +28,7 @@ pub use blocks::Projection;
 pub use blocks::billing_blocks;
 pub use counts::Counts;
 pub use counts::MOST_TOKENS;
+pub use csv::csv_cell;
 pub use group::Dimension;
 pub use group::Grouping;
 pub use group::Selection;

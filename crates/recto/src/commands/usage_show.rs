@@ -8,6 +8,7 @@ use recto_session::usage::Helpers;
 use recto_session::usage::Report;
 use recto_session::usage::Row;
 use recto_session::usage::Total;
+use recto_session::usage::csv_cell;
 use recto_session::usage::helpers;
 
 use super::prices::money;
@@ -283,15 +284,9 @@ fn csv(report: &Report, dimensions: &[Dimension], output: &mut Output) -> Result
     Ok(())
 }
 
-/// A text as a cell. One that a spreadsheet would take for a formula is marked.
+/// A text as a cell.
 fn csv_text(text: &str) -> String {
-    let text = one_line(text);
-    let is_formula = text.starts_with(['=', '+', '-', '@']);
-    let text = if is_formula { format!("'{text}") } else { text };
-    match text.contains([',', '"']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    }
+    csv_cell(one_line(text))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::http::header;
 use recto_session::usage::Dimension;
 use recto_session::usage::Row;
+use recto_session::usage::csv_cell;
 
 use super::text::one_line;
 use super::usage::question;
@@ -52,22 +53,16 @@ fn csv_text(by: &[Dimension], rows: &[Row]) -> String {
         let total = &row.total;
         let numbers = [total.messages, total.input, total.output, total.writes(), total.cache_read];
         let cost = total.cost().map_or_else(String::new, |cost| cost.to_string());
-        let cells = row.keys.iter().map(|key| csv_cell(key));
+        let cells = row.keys.iter().map(|key| cell(key));
         let cells = cells.chain(numbers.iter().map(u64::to_string)).chain([cost]);
         lines.push(cells.collect::<Vec<_>>().join(","));
     }
     lines.join("\n") + "\n"
 }
 
-/// A text as a cell. One that a spreadsheet would take for a formula is marked.
-fn csv_cell(text: &str) -> String {
-    let text = one_line(text);
-    let is_formula = text.starts_with(['=', '+', '-', '@']);
-    let text = if is_formula { format!("'{text}") } else { text };
-    match text.contains([',', '"']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    }
+/// A text as a cell.
+fn cell(text: &str) -> String {
+    csv_cell(one_line(text))
 }
 
 #[cfg(test)]
@@ -76,7 +71,7 @@ mod tests {
 
     #[test]
     fn cells_are_texts_for_every_reader() {
-        let cells = ["main", "a,b", "say \"x\"", "=1+1", "a\u{1b}\nb"].map(csv_cell);
+        let cells = ["main", "a,b", "say \"x\"", "=1+1", "a\u{1b}\nb"].map(cell);
         assert_eq!(cells, ["main", "\"a,b\"", "\"say \"\"x\"\"\"", "'=1+1", "a b"]);
     }
 }
