@@ -27,7 +27,7 @@ mod line_diff;
 mod node;
 mod number;
 mod overflow;
-mod packed;
+pub mod packed;
 mod queue;
 mod record;
 pub mod redact;

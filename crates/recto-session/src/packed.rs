@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::hash::checksum;
 
 /// Writes.
-pub(crate) struct Packer {
+pub struct Packer {
     bytes: Vec<u8>,
     seconds: i64,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Packer {
 impl Packer {
     /// Begins with a number for the form of what follows. So does the version of
     /// recto: another one may count otherwise.
-    pub(crate) fn new(form: u8) -> Packer {
+    pub fn new(form: u8) -> Packer {
         let mut packer = Packer { bytes: Vec::new(), seconds: 0 };
         packer.byte(form);
         packer.text(env!("CARGO_PKG_VERSION"));
@@ -25,22 +25,24 @@ impl Packer {
     }
 
     /// All of it, with a sum by which damage is known.
-    pub(crate) fn finish(mut self) -> Vec<u8> {
+    pub fn finish(mut self) -> Vec<u8> {
         let sum = checksum(&self.bytes);
         self.fixed(&sum.to_le_bytes());
         self.bytes
     }
 
-    pub(crate) fn byte(&mut self, byte: u8) {
+    /// One byte.
+    pub fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
-    pub(crate) fn fixed(&mut self, bytes: &[u8]) {
+    /// Bytes whose number the reader knows.
+    pub fn fixed(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Seven bits in a byte, the lowest first.
-    pub(crate) fn number(&mut self, mut number: u64) {
+    pub fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -49,23 +51,26 @@ impl Packer {
     }
 
     /// Small ones are short, whatever their sign.
-    pub(crate) fn signed(&mut self, number: i64) {
+    pub fn signed(&mut self, number: i64) {
         self.number(((number << 1) ^ (number >> 63)).cast_unsigned());
     }
 
-    pub(crate) fn optional(&mut self, number: Option<u64>) {
+    /// A number that may be missing.
+    pub fn optional(&mut self, number: Option<u64>) {
         self.byte(u8::from(number.is_some()));
         if let Some(number) = number {
             self.number(number);
         }
     }
 
-    pub(crate) fn text(&mut self, text: &str) {
+    /// A text with its length.
+    pub fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    pub(crate) fn float(&mut self, number: Option<f64>) {
+    /// A number that may be broken, or missing.
+    pub fn float(&mut self, number: Option<f64>) {
         self.byte(u8::from(number.is_some()));
         if let Some(number) = number {
             self.fixed(&number.to_bits().to_le_bytes());
@@ -73,7 +78,7 @@ impl Packer {
     }
 
     /// A time, as what it is after the one before.
-    pub(crate) fn time(&mut self, time: Option<Timestamp>) {
+    pub fn time(&mut self, time: Option<Timestamp>) {
         self.byte(u8::from(time.is_some()));
         if let Some(time) = time {
             self.signed(time.as_second().wrapping_sub(self.seconds));
@@ -84,14 +89,14 @@ impl Packer {
 }
 
 /// Reads what a [`Packer`] wrote.
-pub(crate) struct Unpacker<'a> {
+pub struct Unpacker<'a> {
     bytes: &'a [u8],
     seconds: i64,
 }
 
 impl<'a> Unpacker<'a> {
     /// `None` if it is damaged, of another form, or of another version of recto.
-    pub(crate) fn new(bytes: &'a [u8], form: u8) -> Option<Unpacker<'a>> {
+    pub fn new(bytes: &'a [u8], form: u8) -> Option<Unpacker<'a>> {
         let (bytes, sum) = bytes.split_last_chunk()?;
         if checksum(bytes) != u64::from_le_bytes(*sum) {
             return None;
@@ -106,23 +111,26 @@ impl<'a> Unpacker<'a> {
     }
 
     /// Whether all was read.
-    pub(crate) fn is_at_end(&self) -> bool {
+    pub fn is_at_end(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    pub(crate) fn byte(&mut self) -> Option<u8> {
+    /// One byte.
+    pub fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.bytes.split_first()?;
         self.bytes = rest;
         Some(*first)
     }
 
-    pub(crate) fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+    /// A known number of bytes.
+    pub fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (first, rest) = self.bytes.split_first_chunk()?;
         self.bytes = rest;
         Some(*first)
     }
 
-    pub(crate) fn number(&mut self) -> Option<u64> {
+    /// A number without a sign.
+    pub fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -140,34 +148,39 @@ impl<'a> Unpacker<'a> {
     }
 
     /// A number that is not above a bound.
-    pub(crate) fn at_most(&mut self, most: u64) -> Option<u64> {
+    pub fn at_most(&mut self, most: u64) -> Option<u64> {
         self.number().filter(|number| *number <= most)
     }
 
-    pub(crate) fn small(&mut self) -> Option<u32> {
+    /// A number of at most 32 bits.
+    pub fn small(&mut self) -> Option<u32> {
         self.number().and_then(|number| u32::try_from(number).ok())
     }
 
-    pub(crate) fn signed(&mut self) -> Option<i64> {
+    /// A number with a sign.
+    pub fn signed(&mut self) -> Option<i64> {
         let number = self.number()?;
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    pub(crate) fn optional(&mut self) -> Option<Option<u64>> {
+    /// A number that may be missing.
+    pub fn optional(&mut self) -> Option<Option<u64>> {
         Some(match self.yes_or_no()? {
             true => Some(self.number()?),
             false => None,
         })
     }
 
-    pub(crate) fn text(&mut self) -> Option<&'a str> {
+    /// A text.
+    pub fn text(&mut self) -> Option<&'a str> {
         let length = usize::try_from(self.number()?).ok()?;
         let (text, rest) = self.bytes.split_at_checked(length)?;
         self.bytes = rest;
         std::str::from_utf8(text).ok()
     }
 
-    pub(crate) fn yes_or_no(&mut self) -> Option<bool> {
+    /// Whether something is so.
+    pub fn yes_or_no(&mut self) -> Option<bool> {
         match self.byte()? {
             0 => Some(false),
             1 => Some(true),
@@ -175,14 +188,16 @@ impl<'a> Unpacker<'a> {
         }
     }
 
-    pub(crate) fn float(&mut self) -> Option<Option<f64>> {
+    /// A number that may be broken, or missing.
+    pub fn float(&mut self) -> Option<Option<f64>> {
         Some(match self.yes_or_no()? {
             true => Some(f64::from_bits(u64::from_le_bytes(self.fixed()?))),
             false => None,
         })
     }
 
-    pub(crate) fn time(&mut self) -> Option<Option<Timestamp>> {
+    /// A time that may be missing.
+    pub fn time(&mut self) -> Option<Option<Timestamp>> {
         if !self.yes_or_no()? {
             return Some(None);
         }
@@ -194,7 +209,7 @@ impl<'a> Unpacker<'a> {
 
     /// A list, each of which takes some bytes at least, so that a length that
     /// cannot be true makes no room.
-    pub(crate) fn list<T>(
+    pub fn list<T>(
         &mut self,
         least: usize,
         mut read: impl FnMut(&mut Unpacker<'a>) -> Option<T>,

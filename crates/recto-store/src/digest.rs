@@ -4,6 +4,7 @@
 //! the title and the last state, because the client appends them again and
 //! again. The middle is never read.
 
+mod packed;
 mod tail;
 
 use std::cell::RefCell;
@@ -26,7 +27,7 @@ use recto_log::decode;
 use recto_log::json::Object;
 use recto_session::command_text;
 
-use crate::SessionFile;
+use crate::ListedLog;
 use crate::StoreError;
 use crate::open::open_known;
 use crate::open::open_sized;
@@ -129,13 +130,18 @@ impl Digest {
     /// Reads the head and the tail of a log.
     pub fn read(path: &Path, is_agent: bool) -> Result<Digest, StoreError> {
         let (file, length) = open_sized(path)?;
-        BUFFERS.with_borrow_mut(|buffers| read(&file, length, is_agent, buffers))
+        Digest::of_file(&file, length, is_agent)
     }
 
     /// Reads the head and the tail of a log whose size is known from a listing.
-    pub fn read_listed(session: &SessionFile) -> Result<Digest, StoreError> {
-        let file = open_known(&session.path)?;
-        BUFFERS.with_borrow_mut(|buffers| read(&file, session.bytes, false, buffers))
+    pub fn read_listed<'a>(log: impl Into<ListedLog<'a>>) -> Result<Digest, StoreError> {
+        let log = log.into();
+        Digest::of_file(&open_known(log.path)?, log.state.size, log.is_agent)
+    }
+
+    /// Reads the head and the tail of what is in a file up to some length.
+    pub(crate) fn of_file(file: &File, length: u64, is_agent: bool) -> Result<Digest, StoreError> {
+        BUFFERS.with_borrow_mut(|buffers| read(file, length, is_agent, buffers))
     }
 }
 

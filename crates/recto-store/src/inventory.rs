@@ -94,16 +94,21 @@ impl FileState {
     /// had been written before, because clocks of files tick slowly; then it is
     /// not said when it changed.
     pub(crate) fn now(metadata: &Metadata) -> FileState {
-        let mut stamp = Stamp::of(metadata);
-        let now = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
-        if now - stamp.changed < TICK {
-            stamp.changed = 0;
-        }
-        FileState {
+        let state = FileState {
             size: metadata.len(),
             modified: nanoseconds(timestamp(metadata.modified())),
-            stamp,
+            stamp: Stamp::of(metadata),
+        };
+        state.before_reading()
+    }
+
+    /// Of a file that was listed and is read from now on. The rule is that of
+    /// [`FileState::now`].
+    pub(crate) fn before_reading(mut self) -> FileState {
+        if nanoseconds(Timestamp::now()) - self.stamp.changed < TICK {
+            self.stamp.changed = 0;
         }
+        self
     }
 
     /// Of what was listed.

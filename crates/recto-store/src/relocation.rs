@@ -347,7 +347,7 @@ impl Home {
         let keys: Vec<ProjectKey> = project_key_candidates(old);
         let is_own = |name: &str| keys.iter().any(|key| key.as_str() == name);
         let may_be = |session: &&SessionFile| {
-            let cwd = Digest::read_listed(session).ok().and_then(|digest| digest.cwd);
+            let cwd = Digest::read_listed(*session).ok().and_then(|digest| digest.cwd);
             match cwd {
                 Some(cwd) => rewrite.moved(&cwd).is_some(),
                 None => is_own(project_name(inventory, session)),

@@ -1,4 +1,4 @@
-//! What the index says of usage and statistics against what the logs say, whatever
+//! What the index says of usage, statistics and titles against what the logs say, whatever
 //! happens to the logs and to the index.
 
 use std::io::Write as _;
@@ -22,6 +22,7 @@ use recto_testkit::generate::Shape;
 use recto_testkit::generate::generate;
 
 use crate::CacheDirectory;
+use crate::Digests;
 use crate::Home;
 use crate::HomeLog;
 use crate::UsageScan;
@@ -121,6 +122,16 @@ impl World {
         format!("{:?} {sums:?}", tally.finish())
     }
 
+    /// All that `ls` can say.
+    fn listing(&self, cache: Option<&CacheDirectory>) -> String {
+        let inventory = self.home.inventory();
+        let mut digests = Digests::new(&self.home, cache).of_any_number();
+        let sessions = digests.read(&inventory.sessions);
+        let agents = digests.read(&self.home.all_agents(&inventory));
+        digests.finish();
+        format!("{sessions:?} {agents:?}")
+    }
+
     /// Asserts that all is as without an index, and gives the bytes that were read.
     fn compare(&self) -> u64 {
         let (with, read) = self.usage(Some(&self.cache), /* tools */ false);
@@ -128,6 +139,7 @@ impl World {
         let (with, _) = self.usage(Some(&self.cache), /* tools */ true);
         same(&with, &self.usage(None, true).0);
         same(&self.statistics(Some(&self.cache)), &self.statistics(None));
+        same(&self.listing(Some(&self.cache)), &self.listing(None));
         read
     }
 
@@ -199,6 +211,8 @@ fn sums_that_are_not_those_of_the_logs_are_told() {
     };
     spoil("statistics_rollups");
     assert_eq!(verify(), ["its statistics are not as they are in the index"]);
+    spoil("digest_rollups");
+    assert_eq!(verify(), ["its title and state are not as they are in the index"]);
     spoil("usage_rollups");
     assert_eq!(verify(), ["its usage is not as it is in the index"]);
 }
@@ -242,7 +256,9 @@ fn trouble_with_the_index_changes_no_figure() {
         .execute_batch(
             "UPDATE usage_rollups
              SET sums = CAST(substr(sums, 1, 40) || x'55' || substr(sums, 42) AS BLOB);
-             UPDATE statistics_rollups SET sums = substr(sums, 1, length(sums) - 1);",
+             UPDATE statistics_rollups SET sums = substr(sums, 1, length(sums) - 1);
+             UPDATE digest_rollups
+             SET sums = CAST(substr(sums, 1, 9) || x'55' || substr(sums, 11) AS BLOB);",
         )
         .unwrap();
     assert!(world.compare() > 0);
@@ -263,7 +279,7 @@ fn trouble_with_the_index_changes_no_figure() {
     // Another version.
     connection().execute_batch("PRAGMA user_version = 1").unwrap();
     assert!(world.compare() > 0);
-    connection().execute_batch("PRAGMA user_version = 2; DROP TABLE usage_rollups").unwrap();
+    connection().execute_batch("PRAGMA user_version = 3; DROP TABLE usage_rollups").unwrap();
     assert!(world.compare() > 0);
     whole();
     // Pages of something else.
@@ -290,13 +306,16 @@ fn what_is_gone_leaves_the_index() {
             let sql = format!("SELECT count(*) FROM {table}");
             connection.query_row(&sql, [], |row| row.get(0)).unwrap()
         };
-        (number("usage_rollups"), number("statistics_rollups"))
+        ["usage_rollups", "statistics_rollups", "digest_rollups"].map(number)
     };
-    let (before, all) = (count(), world.home.all_logs(&world.home.inventory()));
-    assert_eq!(before, (all.len() as i64, all.len() as i64));
+    let inventory = world.home.inventory();
+    let (before, all) = (count(), world.home.all_logs(&inventory));
+    // A log without a line adds nothing, but is listed.
+    let listed = inventory.sessions.len() + world.home.all_agents(&inventory).len();
+    assert_eq!(before, [all.len() as i64, all.len() as i64, listed as i64]);
     fs::remove_file(&all[0].path).unwrap();
     world.compare();
-    assert_eq!(count(), (before.0 - 1, before.1 - 1));
+    assert_eq!(count(), before.map(|number| number - 1));
 }
 
 /// What can happen to a log, or to the index.

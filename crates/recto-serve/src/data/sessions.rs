@@ -84,20 +84,47 @@ struct KnownDigest {
     digest: Arc<Digest>,
 }
 
+impl KnownDigest {
+    fn fits(&self, file: &SessionFile) -> bool {
+        (self.bytes, self.modified) == (file.bytes, file.modified)
+    }
+}
+
 impl Digests {
     /// What a listing says of a log; nothing if it cannot be read.
     pub(crate) fn of(&self, file: &SessionFile) -> Option<Arc<Digest>> {
         let known = self.lock().get(&file.path).cloned();
-        if let Some(known) = known
-            && (known.bytes, known.modified) == (file.bytes, file.modified)
-        {
+        if let Some(known) = known.filter(|known| known.fits(file)) {
             return Some(known.digest);
         }
         let digest = Arc::new(Digest::read_listed(file).ok()?);
-        let SessionFile { bytes, modified, .. } = *file;
-        let known = KnownDigest { bytes, modified, digest: Arc::clone(&digest) };
-        self.lock().insert(file.path.clone(), known);
+        self.note(file, &digest);
         Some(digest)
+    }
+
+    /// Learns of all logs that are new or have changed, those first that the index
+    /// has.
+    fn learn(&self, context: &Context, inventory: &Inventory) {
+        let new: Vec<&SessionFile> = {
+            let known = self.lock();
+            let is_new =
+                |file: &&SessionFile| !known.get(&file.path).is_some_and(|known| known.fits(file));
+            inventory.sessions.iter().filter(is_new).collect()
+        };
+        let mut digests = recto_store::Digests::new(&context.home, Some(&context.cache));
+        let read = digests.read(new.iter().copied());
+        digests.finish();
+        for (file, digest) in new.into_iter().zip(read) {
+            if let Some(digest) = digest {
+                self.note(file, &Arc::new(digest));
+            }
+        }
+    }
+
+    fn note(&self, file: &SessionFile, digest: &Arc<Digest>) {
+        let SessionFile { bytes, modified, .. } = *file;
+        let known = KnownDigest { bytes, modified, digest: Arc::clone(digest) };
+        self.lock().insert(file.path.clone(), known);
     }
 
     /// Drops what belongs to files that are gone.
@@ -119,6 +146,7 @@ impl Digests {
 pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
     let inventory = context.inventory();
     context.digests.keep(&inventory);
+    context.digests.learn(context, &inventory);
     let statuses = status_by_session(context);
     let words: Vec<String> = query
         .words

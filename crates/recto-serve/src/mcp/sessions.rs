@@ -1,7 +1,7 @@
 //! `list_sessions`.
 
-use rayon::prelude::*;
 use recto_store::Digest;
+use recto_store::Digests;
 use recto_store::FileKind;
 use recto_store::SessionFile;
 use serde_json::Value;
@@ -25,12 +25,16 @@ impl Archive {
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
         let inventory = self.0.home.inventory();
-        let found: Vec<(&SessionFile, Digest)> = inventory
-            .sessions
-            .par_iter()
-            .filter(|session| filter.fits_time(session.modified))
-            .filter_map(|session| {
-                let digest = Digest::read_listed(session).ok()?;
+        let sessions: Vec<&SessionFile> =
+            inventory.sessions.iter().filter(|file| filter.fits_time(file.modified)).collect();
+        let mut digests = Digests::new(&self.0.home, Some(&self.0.cache));
+        let read = digests.read(sessions.iter().copied());
+        digests.finish();
+        let found: Vec<(&SessionFile, Digest)> = sessions
+            .into_iter()
+            .zip(read)
+            .filter_map(|(session, digest)| {
+                let digest = digest?;
                 let project = inventory.project_of(session).map_or("", |project| &project.key);
                 let fits = digest.kind == FileKind::Session && filter.fits(project, &digest);
                 fits.then_some((session, digest))

@@ -129,7 +129,7 @@ impl<'c> Writer<'c> {
         };
         self.insert(file, batch)?;
         self.note(file, batch)?;
-        rollups::keep_usage(self.connection, log, batch)?;
+        rollups::keep_all(self.connection, log, batch)?;
         self.written += batch.bytes();
         if self.written >= STEP {
             self.commit()?;

@@ -21,6 +21,7 @@ use super::fingerprint::fingerprint;
 use super::rollups::UsageOnTheWay;
 use super::tree::DiskLog;
 use super::tree::see_facts;
+use crate::Digest;
 use crate::StoreError;
 use crate::inventory::FileState;
 use crate::open::open_known;
@@ -70,6 +71,8 @@ pub(super) struct Batch {
     pub(super) is_last: bool,
     /// What the whole log adds to the usage, if that was counted on the way.
     pub(super) usage: Option<Vec<u8>>,
+    /// What a listing says of the log, with its last batch.
+    pub(super) digest: Option<Vec<u8>>,
 }
 
 impl Batch {
@@ -153,8 +156,9 @@ pub(super) fn ingest(
         .with_cap(LONGEST);
     let usage = (buffers.with_usage && from.offset == 0).then(|| UsageOnTheWay::new(log));
     let batch = Batch { from: from.offset, is_anew, end: from, file: state, ..Batch::default() };
+    let is_agent = log.agent.is_some();
     let mut reading =
-        Reading { file, extractor, batch, usage, searchable: &mut buffers.searchable };
+        Reading { file, is_agent, extractor, batch, usage, searchable: &mut buffers.searchable };
     buffers.line = reading.read(lines, give)?;
     Ok(())
 }
@@ -162,6 +166,7 @@ pub(super) fn ingest(
 /// A log that is being read.
 struct Reading<'a> {
     file: File,
+    is_agent: bool,
     extractor: Extractor,
     batch: Batch,
     usage: Option<UsageOnTheWay>,
@@ -217,6 +222,8 @@ impl Reading<'_> {
         self.finish()?;
         self.batch.is_last = true;
         self.batch.usage = self.usage.take().and_then(UsageOnTheWay::finish);
+        let digest = Digest::of_file(&self.file, self.batch.file.size, self.is_agent)?;
+        self.batch.digest = Some(digest.encode());
         give(std::mem::take(&mut self.batch));
         Ok(lines.into_buffer())
     }

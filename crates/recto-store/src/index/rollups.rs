@@ -21,6 +21,7 @@ use rusqlite::TransactionBehavior;
 use rusqlite::params;
 
 use super::Index;
+use super::fingerprint::sum;
 use super::ingest::Batch;
 use super::schema::set_up;
 use super::tree::DiskLog;
@@ -36,22 +37,51 @@ use crate::usage::session_of_agent;
 /// Roll-ups are written when they take this many bytes together.
 const PENDING: usize = 4 * 1024 * 1024;
 
-/// What is added up.
+/// What is kept of single logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RollupKind {
     Usage,
     Statistics,
+    /// Nothing: what a listing says of the log.
+    Digest,
 }
 
 impl RollupKind {
-    const ALL: [RollupKind; 2] = [RollupKind::Usage, RollupKind::Statistics];
+    const ALL: [RollupKind; 3] = [RollupKind::Usage, RollupKind::Statistics, RollupKind::Digest];
 
     fn table(self) -> &'static str {
         match self {
             RollupKind::Usage => "usage_rollups",
             RollupKind::Statistics => "statistics_rollups",
+            RollupKind::Digest => "digest_rollups",
         }
     }
+}
+
+/// A table for each kind, so that who wants small ones need not pass large ones.
+/// Rows have the number that their path gives, which is found at once. Should two
+/// paths have the same, one of them is not kept.
+pub(super) fn make_tables(connection: &Connection) -> Result<(), StoreError> {
+    for kind in RollupKind::ALL {
+        connection.execute_batch(&format!(
+            "CREATE TABLE {} (
+                id INTEGER PRIMARY KEY,
+                path TEXT NOT NULL,
+                device INTEGER NOT NULL,
+                number INTEGER NOT NULL,
+                changed INTEGER NOT NULL,
+                modified INTEGER NOT NULL,
+                size INTEGER NOT NULL,
+                sums BLOB NOT NULL
+            ) STRICT",
+            kind.table()
+        ))?;
+    }
+    Ok(())
+}
+
+fn number_of(name: &str) -> i64 {
+    sum(name.as_bytes()).cast_signed()
 }
 
 /// What a log adds.
@@ -159,8 +189,7 @@ impl<'a> Rollups<'a> {
         }
         for name in gone {
             for kind in RollupKind::ALL {
-                let sql = format!("DELETE FROM {} WHERE path = ?1", kind.table());
-                step.prepare_cached(&sql)?.execute([name])?;
+                delete(&step, kind, name)?;
             }
         }
         step.commit()?;
@@ -176,12 +205,12 @@ fn read<'l>(
     // One step for all, which saves the locks of each.
     let step = connection.unchecked_transaction()?;
     let mut look = step.prepare_cached(&format!(
-        "SELECT device, number, changed, modified, size, sums FROM {} WHERE path = ?1",
+        "SELECT device, number, changed, modified, size, sums FROM {} WHERE id = ?1 AND path = ?2",
         kind.table()
     ))?;
     let mut found = Vec::new();
     for (name, state) in logs {
-        let sums = look.query_row([name], |row| {
+        let sums = look.query_row(params![number_of(name), name], |row| {
             let known = FileState {
                 stamp: Stamp {
                     device: row.get::<_, i64>(0)?.cast_unsigned(),
@@ -230,11 +259,12 @@ pub(super) fn keep(
     sums: &[u8],
 ) -> Result<(), StoreError> {
     let mut step = connection.prepare_cached(&format!(
-        "INSERT OR REPLACE INTO {} (path, device, number, changed, modified, size, sums)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT OR REPLACE INTO {} (id, path, device, number, changed, modified, size, sums)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         kind.table()
     ))?;
     step.execute(params![
+        number_of(name),
         name,
         state.stamp.device.cast_signed(),
         state.stamp.number.cast_signed(),
@@ -246,18 +276,19 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Writes what a log adds to the usage, if that was counted while it was read.
-pub(super) fn keep_usage(
+/// Writes what is known of a log that was read to its end.
+pub(super) fn keep_all(
     connection: &Connection,
     log: &DiskLog,
     batch: &Batch,
 ) -> Result<(), StoreError> {
-    match &batch.usage {
-        Some(sums) if batch.file.is_certain() => {
-            keep(connection, RollupKind::Usage, &log.name, &batch.file, sums)
+    let kinds = [(RollupKind::Usage, &batch.usage), (RollupKind::Digest, &batch.digest)];
+    for (kind, sums) in kinds {
+        if let Some(sums) = sums.as_ref().filter(|_| batch.file.is_certain()) {
+            keep(connection, kind, &log.name, &batch.file, sums)?;
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// Counts the usage of a log that is read from its start to its end anyway.
@@ -294,14 +325,17 @@ impl UsageOnTheWay {
     }
 }
 
-/// Removes what a log of the index adds, by its number.
+/// Removes what is known of a log of the index, by its number there.
 pub(super) fn forget(connection: &Connection, file: i64) -> Result<(), StoreError> {
-    for kind in RollupKind::ALL {
-        let mut step = connection.prepare_cached(&format!(
-            "DELETE FROM {} WHERE path = (SELECT path FROM files WHERE id = ?1)",
-            kind.table()
-        ))?;
-        step.execute([file])?;
-    }
+    let mut look = connection.prepare_cached("SELECT path FROM files WHERE id = ?1")?;
+    let Some(name) = look.query_row([file], |row| row.get::<_, String>(0)).optional()? else {
+        return Ok(());
+    };
+    RollupKind::ALL.into_iter().try_for_each(|kind| delete(connection, kind, &name))
+}
+
+fn delete(connection: &Connection, kind: RollupKind, name: &str) -> Result<(), StoreError> {
+    let sql = format!("DELETE FROM {} WHERE id = ?1 AND path = ?2", kind.table());
+    connection.prepare_cached(&sql)?.execute(params![number_of(name), name])?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use rusqlite::config::DbConfig;
 use sha2::Digest as _;
 use sha2::Sha256;
 
+use super::rollups;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::StoreError;
@@ -19,16 +20,15 @@ use crate::platform;
 
 /// Goes up with every change of the tables, or of what is put into them. An index
 /// of another version is made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_millis(2000);
 
 /// `files`: the logs, and how far each was read. `documents`: the places of texts.
 /// `chunks`: which numbers of documents are of which log, with the oldest and the
-/// newest time among them. `texts`: the tokens. `names`: of tools. `usage_rollups`
-/// and `statistics_rollups`: what a log adds to the sums of all, and what its file
-/// was when it was added up.
+/// newest time among them. `texts`: the tokens. `names`: of tools. The tables of
+/// roll-ups are in `rollups.rs`.
 const TABLES: &str = "
 CREATE TABLE files (
     id INTEGER PRIMARY KEY,
@@ -69,26 +69,6 @@ CREATE TABLE documents (
     turn INTEGER NOT NULL,
     kind INTEGER NOT NULL,
     tool INTEGER NOT NULL
-) STRICT;
-CREATE TABLE usage_rollups (
-    id INTEGER PRIMARY KEY,
-    path TEXT NOT NULL UNIQUE,
-    device INTEGER NOT NULL,
-    number INTEGER NOT NULL,
-    changed INTEGER NOT NULL,
-    modified INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    sums BLOB NOT NULL
-) STRICT;
-CREATE TABLE statistics_rollups (
-    id INTEGER PRIMARY KEY,
-    path TEXT NOT NULL UNIQUE,
-    device INTEGER NOT NULL,
-    number INTEGER NOT NULL,
-    changed INTEGER NOT NULL,
-    modified INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    sums BLOB NOT NULL
 ) STRICT;
 CREATE VIRTUAL TABLE texts USING fts5 (
     text, whole, path, about,
@@ -268,6 +248,7 @@ fn make_tables(connection: &mut Connection) -> Result<(), StoreError> {
         }
     }
     step.execute_batch(TABLES)?;
+    rollups::make_tables(&step)?;
     step.pragma_update(None, "user_version", VERSION)?;
     step.commit()?;
     Ok(())

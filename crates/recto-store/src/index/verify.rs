@@ -20,7 +20,6 @@ use crate::Home;
 use crate::Inventory;
 use crate::Skipped;
 use crate::StoreError;
-use crate::inventory::FileState;
 use crate::locking::lock_file;
 use crate::statistics::sums_of;
 
@@ -209,7 +208,7 @@ impl Index {
         let mut next = 0;
         let mut wrong = None;
         let mut failed = None;
-        let mut usage = None;
+        let mut last = None;
         ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
             for number in 0..batch.places.len() {
                 let Some(id) = numbers.get(next) else {
@@ -227,7 +226,7 @@ impl Index {
                     Err(error) => failed = Some(error),
                 }
             }
-            usage = batch.usage.map(|sums| (batch.file, sums));
+            last = Some(batch);
             true
         })?;
         if let Some(error) = failed {
@@ -238,7 +237,7 @@ impl Index {
             wrong = Some(format!("{more} texts of the index are not in the log"));
         }
         if wrong.is_none() {
-            wrong = self.compare_sums(log, usage)?;
+            wrong = self.compare_sums(log, last.as_ref())?;
         }
         Ok((next as u64, wrong))
     }
@@ -247,12 +246,19 @@ impl Index {
     fn compare_sums(
         &self,
         log: &DiskLog,
-        usage: Option<(FileState, Vec<u8>)>,
+        last: Option<&Batch>,
     ) -> Result<Option<String>, StoreError> {
-        let Some((state, usage)) = usage else { return Ok(None) };
-        let kept = |kind| kept(&self.connection, kind, &log.name, state);
-        if kept(RollupKind::Usage)?.is_some_and(|kept| kept != usage) {
+        let Some(Batch { file, usage, digest, .. }) = last else { return Ok(None) };
+        let kept = |kind| kept(&self.connection, kind, &log.name, *file);
+        let differs = |kept: Option<Vec<u8>>, read: &Option<Vec<u8>>| match (kept, read) {
+            (Some(kept), Some(read)) => kept != *read,
+            _ => false,
+        };
+        if differs(kept(RollupKind::Usage)?, usage) {
             return Ok(Some("its usage is not as it is in the index".to_owned()));
+        }
+        if differs(kept(RollupKind::Digest)?, digest) {
+            return Ok(Some("its title and state are not as they are in the index".to_owned()));
         }
         if let Some(kept) = kept(RollupKind::Statistics)?
             && kept != sums_of(&log.path, log.agent.is_some())?

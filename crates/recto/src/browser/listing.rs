@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rayon::prelude::*;
+use recto_store::CacheDirectory;
 use recto_store::Digest;
+use recto_store::Digests;
 use recto_store::Home;
 use recto_store::SessionFile;
 
@@ -27,6 +28,8 @@ const FIRST: usize = 200;
 #[derive(Default)]
 pub(super) struct Watch {
     known: HashMap<PathBuf, Known>,
+    /// Where an index can be.
+    cache: Option<CacheDirectory>,
     /// What was told last.
     told: Vec<(String, u64, Timestamp, Option<Live>)>,
 }
@@ -39,6 +42,10 @@ struct Known {
 }
 
 impl Watch {
+    pub(super) fn new(cache: Option<CacheDirectory>) -> Watch {
+        Watch { cache, ..Watch::default() }
+    }
+
     /// Looks at the home, and tells what it holds if that has changed.
     pub(super) fn look(
         &mut self,
@@ -52,7 +59,7 @@ impl Watch {
         let mut entries = Vec::new();
         let (first, rest) = inventory.sessions.split_at(inventory.sessions.len().min(FIRST));
         for piece in [first, rest] {
-            self.learn(piece);
+            self.learn(home, piece);
             for session in piece.iter().filter(|session| session.bytes > 0) {
                 let digest = self.known.get(&session.path).and_then(|known| known.digest.as_ref());
                 let digest = digest.map(|digest| (**digest).clone());
@@ -81,7 +88,7 @@ impl Watch {
     }
 
     /// Reads heads and tails of the logs that are new or have changed.
-    fn learn(&mut self, sessions: &[SessionFile]) {
+    fn learn(&mut self, home: &Home, sessions: &[SessionFile]) {
         let is_known = |session: &&SessionFile| {
             self.known.get(&session.path).is_some_and(|known| {
                 (known.bytes, known.modified) == (session.bytes, session.modified)
@@ -89,15 +96,14 @@ impl Watch {
         };
         let changed: Vec<&SessionFile> =
             sessions.iter().filter(|session| session.bytes > 0 && !is_known(session)).collect();
-        let read: Vec<(PathBuf, Known)> = changed
-            .par_iter()
-            .map(|session| {
-                let digest = Digest::read_listed(session).ok().map(Arc::new);
-                let known = Known { bytes: session.bytes, modified: session.modified, digest };
-                (session.path.clone(), known)
-            })
-            .collect();
-        self.known.extend(read);
+        let mut digests = Digests::new(home, self.cache.as_ref());
+        let read = digests.read(changed.iter().copied());
+        digests.finish();
+        self.known.extend(changed.into_iter().zip(read).map(|(session, digest)| {
+            let digest = digest.map(Arc::new);
+            let known = Known { bytes: session.bytes, modified: session.modified, digest };
+            (session.path.clone(), known)
+        }));
     }
 }
 

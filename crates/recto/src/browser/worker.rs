@@ -130,7 +130,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 }
 
 fn watch(place: &Place, looks: &Receiver<()>, reports: &Sender<Report>) {
-    let mut watch = Watch::default();
+    let mut watch = Watch::new(place.environment.cache_directory().ok());
     loop {
         watch.look(&place.home, place.user_home.as_ref(), &mut |listing| {
             let _ = reports.send(Report::Listing(listing));

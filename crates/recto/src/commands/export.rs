@@ -290,7 +290,7 @@ fn export_all(
     let format = args.to.format();
     fs_err::create_dir_all(directory)?;
     let inventory = home.inventory();
-    let rows = Listing::default().rows(home, &inventory);
+    let rows = Listing::default().rows(home, &inventory, None);
     let progress = Progress::new("writing", output);
     let mut all = Done::default();
     let mut index = Vec::new();

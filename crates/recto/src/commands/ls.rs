@@ -8,7 +8,9 @@ use rayon::prelude::*;
 use recto_log::SessionId;
 use recto_log::json::ObjectWriter;
 use recto_store::AgentFile;
+use recto_store::CacheDirectory;
 use recto_store::Digest;
+use recto_store::Digests;
 use recto_store::FileKind;
 use recto_store::Home;
 use recto_store::Inventory;
@@ -34,9 +36,10 @@ use crate::text::short_model;
 
 /// List the sessions, newest first
 ///
-/// Reads only the head and the tail of each log. Files that hold no
-/// conversation (empty files, stubs, warm-ups) are left out; `--all` shows them.
-/// A session of a running client is marked with ●.
+/// Reads only the head and the tail of each log, and nothing of those that the
+/// index has as they are. Files that hold no conversation (empty files, stubs,
+/// warm-ups) are left out; `--all` shows them. A session of a running client is
+/// marked with ●.
 ///
 /// With --json each line is an object with at least id, project, path, cwd,
 /// title, started, updated, bytes, version, branch and kind.
@@ -83,6 +86,10 @@ impl Row {
     ) -> Row {
         let is_unreadable = digest.is_none();
         Row { session, agent: None, digest: digest.unwrap_or_default(), live, is_unreadable }
+    }
+
+    fn of_agent(session: SessionFile, agent: AgentFile, digest: Digest) -> Row {
+        Row { session, agent: Some(agent), digest, live: None, is_unreadable: false }
     }
 
     fn kind(&self) -> FileKind {
@@ -147,65 +154,57 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Reads heads and tails in parallel, newest first, and stops when there
-    /// are enough.
-    pub(crate) fn rows(&self, home: &Home, inventory: &Inventory) -> Vec<Row> {
+    /// Reads heads and tails, newest first, and stops when there are enough. With a
+    /// cache, logs that have not changed are not opened if its index has them.
+    pub(crate) fn rows(
+        &self,
+        home: &Home,
+        inventory: &Inventory,
+        cache: Option<&CacheDirectory>,
+    ) -> Vec<Row> {
         const PIECE: usize = 256;
         let live = live_by_session(home);
+        let mut digests = Digests::new(home, cache);
         let mut rows = Vec::new();
         let wanted = self.limit.unwrap_or(usize::MAX);
         for piece in inventory.sessions.chunks(PIECE.max(wanted.min(4096))) {
-            let found: Vec<Row> = piece
-                .par_iter()
-                .flat_map_iter(|session| self.rows_of(home, inventory, &live, session))
-                .collect();
-            rows.extend(found);
+            let is_possible = |session: &&SessionFile| self.is_possible(session, &live);
+            let piece: Vec<&SessionFile> = piece.iter().filter(is_possible).collect();
+            let agents: Vec<Vec<AgentFile>> = match self.agents {
+                true => piece.par_iter().map(|file| home.agents_of(inventory, file)).collect(),
+                false => vec![Vec::new(); piece.len()],
+            };
+            let of_sessions = digests.read(piece.iter().copied());
+            let mut of_agents = digests.read(agents.iter().flatten()).into_iter();
+            for ((session, digest), agents) in piece.into_iter().zip(of_sessions).zip(agents) {
+                let key = inventory.project_of(session).map_or("", |project| &project.key);
+                let live = live.get(&session.id).cloned();
+                // A log that may not be read is still a session that is there.
+                let row = Row::of_session(session.clone(), digest, live);
+                let agents =
+                    agents.into_iter().zip(of_agents.by_ref()).filter_map(|(agent, digest)| {
+                        Some(Row::of_agent(session.clone(), agent, digest?))
+                    });
+                let all = std::iter::once(row).chain(agents);
+                rows.extend(
+                    all.filter(|row| self.filter.fits(key, &row.digest) && row.is_shown(self.all)),
+                );
+            }
             if rows.len() >= wanted {
                 rows.truncate(wanted);
                 break;
             }
         }
+        digests.finish();
         rows
     }
 
-    fn rows_of(
-        &self,
-        home: &Home,
-        inventory: &Inventory,
-        live: &HashMap<SessionId, LiveSession>,
-        session: &SessionFile,
-    ) -> Vec<Row> {
-        let live = live.get(&session.id);
-        if (self.only_live && live.is_none()) || !self.filter.fits_time(session.modified) {
-            return Vec::new();
-        }
-        if session.bytes == 0 && !self.all {
-            return Vec::new();
-        }
-        let mut rows = Vec::new();
-        // A log that may not be read is still a session that is there.
-        let digest = Digest::read_listed(session).ok();
-        let key = inventory.project_of(session).map_or("", |project| &project.key);
-        let row = Row::of_session(session.clone(), digest, live.cloned());
-        if self.filter.fits(key, &row.digest) {
-            rows.push(row);
-        }
-        if self.agents {
-            for agent in home.agents_of(inventory, session) {
-                let Ok(digest) = Digest::read(&agent.path, true) else { continue };
-                if self.filter.fits(key, &digest) {
-                    rows.push(Row {
-                        session: session.clone(),
-                        agent: Some(agent),
-                        digest,
-                        live: None,
-                        is_unreadable: false,
-                    });
-                }
-            }
-        }
-        rows.retain(|row| row.is_shown(self.all));
-        rows
+    /// Whether a session can be listed, by what is known before its log is opened.
+    fn is_possible(&self, session: &SessionFile, live: &HashMap<SessionId, LiveSession>) -> bool {
+        let is_live = || live.contains_key(&session.id);
+        (!self.only_live || is_live())
+            && self.filter.fits_time(session.modified)
+            && (session.bytes > 0 || self.all)
     }
 }
 
@@ -230,7 +229,9 @@ pub(crate) fn cmd_ls(
         limit: args.limit,
     };
     let inventory = home.inventory();
-    let rows = listing.rows(home, &inventory);
+    // Who has no cache directory has no index either.
+    let cache = environment.cache_directory().ok();
+    let rows = listing.rows(home, &inventory, cache.as_ref());
     if output.json {
         for row in &rows {
             output.json_line(json(&inventory, row))?;

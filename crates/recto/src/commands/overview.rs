@@ -69,12 +69,12 @@ pub(crate) fn cmd_overview(
         let listing = Listing { only_live: true, ..Listing::default() };
         output.line("")?;
         output.line(&output.paint(Look::Strong, "Running now"))?;
-        ls::table(&listing.rows(home, &inventory), environment, output, now)?;
+        ls::table(&listing.rows(home, &inventory, None), environment, output, now)?;
     }
     output.line("")?;
     output.line(&output.paint(Look::Strong, "Newest"))?;
     let listing = Listing { limit: Some(NEWEST), ..Listing::default() };
-    let rows = listing.rows(home, &inventory);
+    let rows = listing.rows(home, &inventory, None);
     ls::table(&rows, environment, output, now)?;
     output.line("")?;
     let example = rows.first().map_or_else(|| "latest".into(), ls::Row::short_id);

@@ -100,7 +100,7 @@ fn chosen(
 ) -> Result<Vec<SessionFile>, CommandError> {
     if args.sessions.is_empty() {
         let filter = args.filter.read(environment.now())?;
-        let rows = Listing { filter, ..Listing::default() }.rows(home, inventory);
+        let rows = Listing { filter, ..Listing::default() }.rows(home, inventory, None);
         return Ok(rows.into_iter().map(|row| row.session).collect());
     }
     let mut sessions: Vec<SessionFile> = Vec::new();

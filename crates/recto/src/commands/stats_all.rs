@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use recto_session::chart::svg;
 use recto_session::statistics::Statistics;
 use recto_session::statistics::Tally;
+use recto_store::CacheDirectory;
 use recto_store::Home;
 use recto_store::HomeLog;
 use recto_store::Inventory;
@@ -62,12 +63,14 @@ pub(crate) fn stats_of_all(
 ) -> Result<Outcome, CommandError> {
     let inventory = home.inventory();
     let listing = Listing { filter: question.filter.clone(), ..Listing::default() };
-    let rows = listing.rows(home, &inventory);
+    // Who has no cache directory has no index either.
+    let cache = environment.cache_directory().ok();
+    let rows = listing.rows(home, &inventory, cache.as_ref());
     tell_skipped(&inventory, output);
     if rows.is_empty() {
         output.remark("no session fits");
     }
-    let many = gather(home, environment, &inventory, rows, question, output);
+    let many = gather(home, cache.as_ref(), &inventory, rows, question, output);
     if let Some(path) = question.svg {
         let about = about(&many.statistics, &question.zone);
         let document = svg("Sessions", &about.join(" · "), &charts(&many, question));
@@ -86,7 +89,7 @@ pub(crate) fn stats_of_all(
 /// what is kept of each is small.
 fn gather(
     home: &Home,
-    environment: &Environment,
+    cache: Option<&CacheDirectory>,
     inventory: &Inventory,
     mut rows: Vec<Row>,
     question: &Question<'_>,
@@ -105,10 +108,8 @@ fn gather(
     let progress = Progress::new("reading", output);
     let mut tally = Tally::new(question.zone.clone());
     let mut sums = Vec::with_capacity(rows.len());
-    // Who has no cache directory has no index either.
-    let cache = environment.cache_directory().ok();
     let tell = |done, all| progress.tell(done, all);
-    home.statistics(&logs, cache.as_ref(), &tell, &mut |log| {
+    home.statistics(&logs, cache, &tell, &mut |log| {
         let sum = match &log {
             Ok(log) => {
                 tally.add(log);
