@@ -102,6 +102,14 @@ const TOOLS: &[Tool] = &[
         reports: &[&["--json", "monthly"]],
         remark: "leaves out a log that is no UTF-8",
     },
+    Tool {
+        package: crates("vibe_coding_tracker", "2.2.2"),
+        program: "vibe_coding_tracker",
+        runtime: None,
+        is_bound_to_user: true,
+        reports: &[&["usage", "--json", "--all"]],
+        remark: "says that it skips lines; costs are 0 without its price list from the network",
+    },
 ];
 
 /// Those that were tried and cannot be measured, each with the reason.
@@ -122,7 +130,6 @@ const LEFT_OUT: &[(Package, &str)] = &[
     (pypi("claude-meter", "0.2.0"), "asks the service, not the logs"),
     (crates("ccstat", "0.6.2"), "stops at a log that is no UTF-8"),
     (crates("claudex", "0.15.1"), "is a library; it has no program"),
-    (crates("vibe_coding_tracker", "2.2.2"), "has to be compiled for many minutes; not measured"),
     (pypi("sniffly", "0.1.5"), "is a server with a page; it has no report on the command line"),
 ];
 

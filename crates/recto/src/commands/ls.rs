@@ -176,20 +176,22 @@ impl Listing {
             };
             let of_sessions = digests.read(piece.iter().copied());
             let mut of_agents = digests.read(agents.iter().flatten()).into_iter();
-            for ((session, digest), agents) in piece.into_iter().zip(of_sessions).zip(agents) {
-                let key = inventory.project_of(session).map_or("", |project| &project.key);
-                let live = live.get(&session.id).cloned();
+            let of_agents: Vec<Vec<Option<Digest>>> =
+                agents.iter().map(|some| of_agents.by_ref().take(some.len()).collect()).collect();
+            let found = piece.into_par_iter().zip(of_sessions).zip(agents).zip(of_agents);
+            let found = found.flat_map_iter(|(((session, digest), agents), of_agents)| {
                 // A log that may not be read is still a session that is there.
+                let live = live.get(&session.id).cloned();
                 let row = Row::of_session(session.clone(), digest, live);
-                let agents =
-                    agents.into_iter().zip(of_agents.by_ref()).filter_map(|(agent, digest)| {
-                        Some(Row::of_agent(session.clone(), agent, digest?))
-                    });
+                let agents = agents.into_iter().zip(of_agents);
+                let agents = agents.filter_map(|(agent, digest)| {
+                    Some(Row::of_agent(session.clone(), agent, digest?))
+                });
+                let key = inventory.project_of(session).map_or("", |project| &project.key);
                 let all = std::iter::once(row).chain(agents);
-                rows.extend(
-                    all.filter(|row| self.filter.fits(key, &row.digest) && row.is_shown(self.all)),
-                );
-            }
+                all.filter(|row| self.filter.fits(key, &row.digest) && row.is_shown(self.all))
+            });
+            rows.par_extend(found);
             if rows.len() >= wanted {
                 rows.truncate(wanted);
                 break;
@@ -233,8 +235,8 @@ pub(crate) fn cmd_ls(
     let cache = environment.cache_directory().ok();
     let rows = listing.rows(home, &inventory, cache.as_ref());
     if output.json {
-        for row in &rows {
-            output.json_line(json(&inventory, row))?;
+        for line in rows.par_iter().map(|row| json(&inventory, row)).collect::<Vec<_>>() {
+            output.json_line(line)?;
         }
     } else {
         if rows.len() > 30 {
