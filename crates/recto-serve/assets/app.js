@@ -279,6 +279,13 @@ startSide();
 startPalette();
 setInterval(renewAges, 30_000);
 
+// Where the bar has no room for all pages, the one that is open is seen.
+const bar = $(".nav");
+const here = $(".nav [aria-current]");
+if (bar && here && bar.scrollWidth > bar.clientWidth) {
+  bar.scrollLeft = here.offsetLeft - (bar.clientWidth - here.offsetWidth) / 2;
+}
+
 // ---- What happens meanwhile ----
 
 /** One stream of events for all parts of a page. */
@@ -302,7 +309,12 @@ function renewLive() {
     liveTimer = null;
     if (document.hidden) return;
     try {
-      $("#live")?.replaceWith(await fragment("/live"));
+      const news = await fragment("/live");
+      // What a reader has opened stays open.
+      for (const open of $$("#live details[open][data-keep]")) {
+        news.querySelector(`[data-keep="${open.dataset.keep}"]`)?.setAttribute("open", "");
+      }
+      $("#live")?.replaceWith(news);
     } catch {
       // The next event asks again.
     }

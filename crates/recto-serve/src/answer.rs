@@ -53,7 +53,7 @@ impl IntoResponse for Page {
 
 /// Why there is no answer, for people and machines. The message never holds
 /// text of a log and never a path that the client sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
     pub(crate) kind: &'static str,
@@ -107,7 +107,10 @@ impl IntoResponse for Failure {
             .string("error", &self.message)
             .string("kind", self.kind)
             .string_or_null("hint", self.hint.as_deref());
-        content(self.status, "application/json", text.finish())
+        let mut response = content(self.status, "application/json", text.finish());
+        // Who asked for a page gets it as one.
+        response.extensions_mut().insert(self);
+        response
     }
 }
 

@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::http::Response;
 use axum::http::StatusCode;
+use axum::http::header;
 use axum::response::IntoResponse;
 use tower_service::Service;
 
@@ -67,6 +68,7 @@ impl App {
             let code = query.strip_prefix("code=");
             return dress(self.guard.login(code));
         }
+        let wants_page = wants_page(&request);
         let answer = self.router.clone().call(request);
         let answer = match tokio::time::timeout(LONGEST, answer).await {
             Ok(answer) => answer.unwrap_or_else(|never: Infallible| match never {}),
@@ -75,8 +77,21 @@ impl App {
                 Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message).into_response()
             }
         };
-        dress(answer)
+        match answer.extensions().get::<Failure>() {
+            Some(failure) if wants_page => dress(pages::failure(failure)),
+            _ => dress(answer),
+        }
     }
+}
+
+/// Whether somebody looks at the answer: a browser that opens an address asks for
+/// HTML, scripts and programs do not.
+fn wants_page(request: &Request<Body>) -> bool {
+    let path = request.uri().path();
+    let is_page = !path.starts_with("/api/") && !path.starts_with("/assets/");
+    let mut accepted = request.headers().get_all(header::ACCEPT).into_iter();
+    let accepts = accepted.any(|types| types.to_str().is_ok_and(|text| text.contains("text/html")));
+    is_page && accepts
 }
 
 async fn not_found() -> Failure {

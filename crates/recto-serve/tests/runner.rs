@@ -12,6 +12,7 @@ mod guard;
 mod hostile;
 mod hostile_pages;
 mod pages;
+mod reader;
 mod schema;
 mod support;
 mod traversal;

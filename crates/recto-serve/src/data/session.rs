@@ -101,7 +101,7 @@ pub(crate) struct AgentRunView {
 }
 
 /// A turn in a few words.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct OutlineTurn {
     pub(crate) turn: u32,
     pub(crate) kind: &'static str,

@@ -178,6 +178,24 @@ pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
     }
 }
 
+/// Some sessions as they are in a list, in this order; those that are gone are not.
+pub(crate) fn session_rows(
+    context: &Context,
+    ids: impl Iterator<Item = SessionId>,
+) -> Vec<SessionRow> {
+    let inventory = context.inventory();
+    let files: HashMap<SessionId, &SessionFile> =
+        inventory.sessions.iter().rev().map(|file| (file.id, file)).collect();
+    let statuses = status_by_session(context);
+    let rows = ids.filter_map(|id| {
+        let file = files.get(&id)?;
+        let digest = context.digests.of(file).unwrap_or_default();
+        let project = inventory.project_of(file).map_or("", |project| &project.key);
+        Some(row(file, project, &digest, statuses.get(&id)))
+    });
+    rows.collect()
+}
+
 /// One session as it is in a list.
 pub(crate) fn session_row(
     context: &Context,

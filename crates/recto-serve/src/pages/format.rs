@@ -101,6 +101,11 @@ pub(crate) fn moment(zone: &TimeZone, time: Timestamp) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
+/// `1 session`, `2 sessions`.
+pub(crate) fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,13 @@
 //! The first page: what runs now and why, what was last, what it cost, when it
 //! was.
 
+use std::collections::HashMap;
+
 use axum::extract::State;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
-use recto_log::SessionId;
 
 use crate::answer::Failure;
 use crate::answer::Page;
@@ -39,6 +40,9 @@ use crate::parameters::Parameters;
 
 /// How many sessions are listed as running.
 const MOST_RUNNING: usize = 40;
+
+/// How many of them that need nobody are seen at once.
+const QUIET: usize = 5;
 
 /// How many sessions are listed as recent.
 const RECENT: usize = 12;
@@ -118,6 +122,8 @@ fn zone_name(zone: &TimeZone) -> String {
 
 /// What runs now, or did a short time ago: those that need somebody first.
 fn live_panel(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
+    let busy = live.iter().filter(|one| !is_quiet(one)).count();
+    let (first, more) = live.split_at((busy + QUIET).min(live.len()));
     html! {
         section.panel #live data-live aria-live="polite" {
             div.panel-head {
@@ -129,14 +135,31 @@ fn live_panel(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
             @if live.is_empty() {
                 p.panel-body.faint { "Nothing runs in this home. Sessions that start appear here." }
             } @else {
-                ul.live-list {
-                    @for one in live {
-                        li { (live_row(one, now, zone)) }
+                (live_list(first, now, zone))
+                @if !more.is_empty() {
+                    details.live-more data-keep="live-more" {
+                        summary { (count(more.len() as u64)) " more that need nobody" }
+                        (live_list(more, now, zone))
                     }
                 }
             }
         }
     }
+}
+
+fn live_list(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
+    html! {
+        ul.live-list {
+            @for one in live {
+                li { (live_row(one, now, zone)) }
+            }
+        }
+    }
+}
+
+/// Whether a session neither works nor waits for anybody.
+fn is_quiet(one: &Running) -> bool {
+    matches!(one.status.status, "idle" | "ended" | "unknown")
 }
 
 fn live_row(one: &Running, now: Timestamp, zone: &TimeZone) -> Markup {
@@ -184,13 +207,21 @@ struct Running {
 }
 
 fn running(context: &Context) -> Vec<Running> {
-    let statuses = data::statuses(context, None).into_iter();
-    let running = statuses.filter_map(|status| {
-        let found = context.find(status.id.parse().ok()?).ok()?;
-        let row = data::session_row(context, &found.inventory, &found.file);
+    let statuses: Vec<StatusView> =
+        data::statuses(context, None).into_iter().filter(is_told).take(MOST_RUNNING).collect();
+    let rows = data::session_rows(context, statuses.iter().filter_map(|one| one.id.parse().ok()));
+    let mut rows: HashMap<String, SessionRow> =
+        rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+    let running = statuses.into_iter().filter_map(|status| {
+        let row = rows.remove(&status.id)?;
         Some(Running { row, status })
     });
-    running.take(MOST_RUNNING).collect()
+    running.collect()
+}
+
+/// A log in which nothing was said is news only while its client runs.
+fn is_told(status: &StatusView) -> bool {
+    status.live || status.last_output.is_some() || status.goal.is_some()
 }
 
 fn cards(overview: &Overview, sessions: usize, activity: &Activity) -> Markup {
@@ -250,11 +281,11 @@ struct TopRow {
 }
 
 fn top_rows(context: &Context, activity: &Activity) -> Vec<TopRow> {
-    let rows = activity.top.iter().filter_map(|top| {
-        let id: SessionId = top.id.parse().ok()?;
-        let found = context.find(id).ok()?;
-        let row = data::session_row(context, &found.inventory, &found.file);
-        Some(TopRow { row, messages: top.messages, output: top.output })
+    let rows =
+        data::session_rows(context, activity.top.iter().filter_map(|top| top.id.parse().ok()));
+    let rows = rows.into_iter().filter_map(|row| {
+        let top = activity.top.iter().find(|top| top.id == row.id)?;
+        Some(TopRow { messages: top.messages, output: top.output, row })
     });
     rows.collect()
 }

@@ -66,8 +66,9 @@ impl Nav {
 /// Style sheets, in the order in which they count.
 const STYLES: [&str; 3] = ["style.css", "reader.css", "figures.css"];
 
-/// A page below an entry of the bar. `title` is plain text.
-pub(crate) fn page(title: &str, nav: Nav, body: &Markup) -> Page {
+/// A page, below an entry of the bar if it belongs to one. `title` is plain text.
+pub(crate) fn page(title: &str, nav: impl Into<Option<Nav>>, body: &Markup) -> Page {
+    let nav = nav.into();
     Page(html! {
         (DOCTYPE)
         html lang="en" {
@@ -99,7 +100,7 @@ pub(crate) fn page(title: &str, nav: Nav, body: &Markup) -> Page {
     })
 }
 
-fn bar(nav: Nav) -> Markup {
+fn bar(nav: Option<Nav>) -> Markup {
     html! {
         header.bar {
             button.button.quiet.icon.drawer-button type="button" data-act="drawer"
@@ -115,7 +116,7 @@ fn bar(nav: Nav) -> Markup {
             }
             nav.nav aria-label="Pages" {
                 @for entry in Nav::ALL {
-                    a href=(entry.address()) aria-current=[(entry == nav).then_some("page")] { (entry.name()) }
+                    a href=(entry.address()) aria-current=[(Some(entry) == nav).then_some("page")] { (entry.name()) }
                 }
             }
             form.bar-search role="search" action="/search" {

@@ -10,9 +10,39 @@ pub(crate) mod sessions;
 pub(crate) mod text;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::Response;
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
 use axum::routing::get;
+use layout::page;
+use maud::html;
+use text::shown;
 
+use crate::answer::Failure;
 use crate::context::Context;
+
+/// Why there is no page, as a page.
+pub(crate) fn failure(failure: &Failure) -> Response<Body> {
+    let title = match failure.status {
+        StatusCode::NOT_FOUND => "Not found",
+        status if status.is_client_error() => "This cannot be asked",
+        _ => "This did not work",
+    };
+    let body = html! {
+        div.panel {
+            div.empty {
+                strong { (title) }
+                p { (shown(&failure.message)) "." }
+                @if let Some(hint) = &failure.hint { p.faint { (shown(hint)) } }
+                p.failure-ways { a.button href="/" { "Home" } a.button href="/sessions" { "All sessions" } }
+            }
+        }
+    };
+    let mut response = page(title, None, &body).into_response();
+    *response.status_mut() = failure.status;
+    response
+}
 
 pub(crate) fn routes() -> Router<Context> {
     Router::new()

@@ -134,7 +134,7 @@ pub(crate) async fn sessions(
             h1 { "Sessions" }
             form.filters {
                 label.unseen for="words" { "Words in the title, a prompt, the directory or the branch" }
-                input #words .field type="search" name="q" placeholder="Title, prompt, directory, branch" value=[&asked.words];
+                input #words .field.session-words type="search" name="q" placeholder="Title, prompt, directory, branch" value=[&asked.words];
                 label.unseen for="project" { "Project" }
                 input #project .field type="search" name="project" placeholder="Project" value=[&asked.project];
                 label.field { input type="checkbox" name="live" value="true" checked[asked.only_live] data-submit; "Running" }

@@ -6,6 +6,9 @@ use maud::html;
 /// How many colours there are; the last one is that of all others.
 pub(crate) const COLOURS: usize = 8;
 
+/// How wide a column is at most, in percent of the chart.
+const WIDEST: f64 = 6.0;
+
 /// The class of a part's colour.
 pub(crate) fn colour(at: usize) -> String {
     format!("series-{}", at.min(COLOURS - 1) + 1)
@@ -67,7 +70,7 @@ pub(crate) fn columns(
 }
 
 fn one_column(column: &Column, x: f64, width: f64, top: u128) -> Markup {
-    let gap = width * 0.14;
+    let gap = ((width - WIDEST) / 2.0).max(width * 0.14);
     let mut drawn = Vec::new();
     let mut height = 0.0;
     for (colour_at, value) in &column.parts {

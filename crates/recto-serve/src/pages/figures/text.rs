@@ -7,15 +7,11 @@ use recto_session::usage::Total;
 
 pub(crate) use crate::pages::format::count;
 pub(crate) use crate::pages::format::duration;
+pub(crate) use crate::pages::format::plural;
 pub(crate) use crate::pages::format::short;
 
 /// How much of a text stands in one line, in bytes.
 const MOST: usize = 400;
-
-/// `1 session`, `2 sessions`.
-pub(crate) fn plural(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
-}
 
 /// Dollars: cents, or more digits where cents say nothing.
 pub(crate) fn dollars(amount: Money) -> String {

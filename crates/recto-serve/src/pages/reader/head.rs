@@ -13,6 +13,7 @@ use crate::data::SessionHead;
 use crate::data::StatusView;
 use crate::pages::format::age_tag;
 use crate::pages::format::count;
+use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::format::size;
 use crate::pages::format::time_tag;
@@ -141,7 +142,7 @@ pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> M
                     aria-current=[(wanted.branch.as_deref() == Some(&branch.tip)).then_some("true")] {
                     strong.cut { bdi { (one_line(branch.last_prompt.as_deref().unwrap_or("(no prompt)"), 60)) } }
                     span.faint {
-                        (count(u64::from(branch.turns))) " turns"
+                        (plural(u64::from(branch.turns), "turn"))
                         @if let Some(turn) = branch.fork_turn { ", from turn " (turn) }
                         @if branch.current { " · current" }
                     }

@@ -135,15 +135,23 @@ struct Part {
     next: Option<Next>,
 }
 
+/// Which turns of which log an address asks for.
+fn asked(
+    parts: &HashMap<String, String>,
+    mut parameters: Parameters,
+) -> Result<(Log, Wanted), Failure> {
+    let asked = (Log::of(parts)?, Wanted::read(&mut parameters)?);
+    parameters.finish()?;
+    Ok(asked)
+}
+
 /// `/session/ID`
 async fn session(
     State(context): State<Context>,
     Path(parts): Path<HashMap<String, String>>,
-    mut parameters: Parameters,
+    parameters: Parameters,
 ) -> Result<Page, Failure> {
-    let log = Log::of(&parts)?;
-    let wanted = Wanted::read(&mut parameters)?;
-    parameters.finish()?;
+    let (log, wanted) = asked(&parts, parameters)?;
     context.work(move |context| whole(context, &log, &wanted)).await
 }
 
@@ -151,11 +159,9 @@ async fn session(
 async fn turns(
     State(context): State<Context>,
     Path(parts): Path<HashMap<String, String>>,
-    mut parameters: Parameters,
+    parameters: Parameters,
 ) -> Result<Page, Failure> {
-    let log = Log::of(&parts)?;
-    let wanted = Wanted::read(&mut parameters)?;
-    parameters.finish()?;
+    let (log, wanted) = asked(&parts, parameters)?;
     context
         .work(move |context| {
             let reading = context.read_any(log.session, log.agent.as_ref())?;
@@ -167,11 +173,15 @@ async fn turns(
 fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure> {
     let reading: Arc<Reading> = context.read_any(log.session, log.agent.as_ref())?;
     let head = data::session(context, log.session)?;
-    let outline = match &log.agent {
+    let mut outline = match &log.agent {
         Some(_) => data::outline(&reading),
-        None => Vec::new(),
+        None => head.outline.clone(),
     };
-    let outline = if log.agent.is_some() { &outline } else { &head.outline };
+    if let Some(tip) = &wanted.branch {
+        let on_branch = turns_on_branch(&reading, tip)?;
+        let mut on_branch = on_branch.into_iter();
+        outline.retain(|_| on_branch.next().unwrap_or(true));
+    }
     let name = title(&head.session);
     // What ended long ago does nothing.
     let now_doing = match head.session.status {
@@ -181,7 +191,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
     let body = html! {
         div.reader data-log=(log.page()) data-session=(log.session.to_string())
             data-agent=[log.agent.as_ref().map(AgentId::as_str)]
-            data-turns=(outline.len()) data-query=[wanted.branch.as_deref()] {
+            data-turns=(outline.last().map_or(0, |turn| turn.turn)) data-query=[wanted.branch.as_deref()] {
             div.reader-main {
                 @match &log.agent {
                     Some(agent) => (head::agent_head(log, agent.as_str(), &name)),
@@ -201,7 +211,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
                     (fragment(context, log, &reading, wanted)?)
                 }
             }
-            (outline::outline(log, outline, &head))
+            (outline::outline(log, &outline, &head, wanted))
         }
     };
     let name = if log.agent.is_some() { format!("Subagent · {name}") } else { name };

@@ -5,6 +5,8 @@ use maud::Markup;
 use maud::html;
 
 use super::Log;
+use super::Wanted;
+use crate::data::Next;
 use crate::data::OutlineTurn;
 use crate::data::SessionHead;
 use crate::pages::format::count;
@@ -14,7 +16,17 @@ use crate::pages::text::one_line;
 /// How wide the bar of the longest turn is, in units of the drawing.
 const WIDEST: u64 = 100;
 
-pub(super) fn outline(log: &Log, turns: &[OutlineTurn], head: &SessionHead) -> Markup {
+pub(super) fn outline(
+    log: &Log,
+    turns: &[OutlineTurn],
+    head: &SessionHead,
+    wanted: &Wanted,
+) -> Markup {
+    let way = Wanted { branch: wanted.branch.clone(), ..Wanted::default() };
+    let address = |turn: u32| {
+        let query = way.address(Next { from: turn, skip: 0 });
+        format!("{}?{query}#turn-{turn}", log.page())
+    };
     let most = turns.iter().map(|turn| turn.tokens.output).max().unwrap_or(0).max(1);
     let is_compacted = |turn: u32| {
         log.agent.is_none() && head.compactions.iter().any(|compaction| compaction.turn == turn)
@@ -34,7 +46,7 @@ pub(super) fn outline(log: &Log, turns: &[OutlineTurn], head: &SessionHead) -> M
                         li.outline-mark { "compacted" }
                     }
                     li .other[!turn.current] {
-                        a href=(format!("{}?from={}#turn-{}", log.page(), turn.turn, turn.turn)) data-goto=(turn.turn)
+                        a href=(address(turn.turn)) data-goto=(turn.turn)
                             .has-error[turn.failed_tool_calls + turn.api_errors > 0] {
                             span.outline-number { (turn.turn) }
                             span.outline-text {
