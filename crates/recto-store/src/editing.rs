@@ -30,9 +30,11 @@ pub struct SessionParts {
 }
 
 impl Home {
-    /// The client that works on a session now.
+    /// The client that works on a session now, or may: one that cannot be seen from
+    /// here is taken for one that runs.
     pub fn client_of(&self, session: SessionId) -> Option<LiveSession> {
-        self.live_sessions_now().into_iter().find(|live| live.alive && live.session == session)
+        let mut live = self.live_sessions_now().into_iter();
+        live.find(|live| (live.alive || live.elsewhere) && live.session == session)
     }
 
     /// Refuses if a client works on the session, or may: one that writes while
@@ -49,6 +51,9 @@ impl Home {
     /// Refuses if a client works on the session.
     pub fn client_allows(&self, session: SessionId) -> Result<(), StoreError> {
         match self.client_of(session) {
+            Some(live) if live.elsewhere => {
+                Err(PublishError::Elsewhere { session, pid: live.pid }.into())
+            }
             Some(live) => Err(PublishError::Live { session, pid: live.pid }.into()),
             None => Ok(()),
         }

@@ -5,6 +5,7 @@ use recto_log::SessionId;
 use recto_log::json::Value;
 
 use crate::Home;
+use crate::platform::is_other_pid_domain;
 use crate::process_is_alive;
 use crate::read_small;
 
@@ -17,6 +18,9 @@ pub struct LiveSession {
     pub session: SessionId,
     /// Whether the process is the one that wrote the file.
     pub alive: bool,
+    /// Whether its process cannot be seen from here: it is in another container, or
+    /// on another machine that shares the home. Then nobody knows whether it runs.
+    pub elsewhere: bool,
     /// Its working directory.
     pub cwd: Option<String>,
     /// Its version.
@@ -67,10 +71,12 @@ fn parse(bytes: &[u8]) -> Option<LiveSession> {
     let pid = u32::try_from(value.get("pid")?.as_u64()?).ok()?;
     let start = text("procStart")
         .or_else(|| value.get("procStart")?.as_u64().map(|start| start.to_string()));
+    let elsewhere = value.str("pidDomain").is_some_and(|domain| is_other_pid_domain(&domain));
     Some(LiveSession {
         pid,
         session: value.str("sessionId")?.parse().ok()?,
-        alive: process_is_alive(pid, start.as_deref()),
+        alive: !elsewhere && process_is_alive(pid, start.as_deref()),
+        elsewhere,
         cwd: text("cwd"),
         version: text("version"),
         status: text("status"),
@@ -102,6 +108,26 @@ mod tests {
         assert!(!live[0].alive);
         assert_eq!(live[0].status.as_deref(), Some("waiting"));
         assert_eq!(live[0].status_since.unwrap().to_string(), "2026-11-16T00:21:25.636Z");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_number_of_another_container_says_nothing() {
+        let own = fs::read_link("/proc/self/ns/pid").unwrap();
+        let of = |domain: &str| {
+            let json = format!(
+                r#"{{"pid":{},"sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","pidDomain":"{domain}"}}"#,
+                std::process::id()
+            );
+            let live = parse(json.as_bytes()).unwrap();
+            (live.alive, live.elsewhere)
+        };
+        assert_eq!(of(&format!("linux::{}", own.display())), (true, false));
+        assert_eq!(of("linux::pid:[1]"), (false, true));
+        assert_eq!(of("darwin::"), (false, true));
+        // What is not known is no reason to look away.
+        assert_eq!(of("linux::something"), (true, false));
+        assert_eq!(of(""), (true, false));
     }
 
     #[test]

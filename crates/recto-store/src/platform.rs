@@ -289,6 +289,30 @@ pub fn process_is_alive(pid: u32, start: Option<&str>) -> bool {
     }
 }
 
+/// Whether processes of a domain, as clients name theirs, have numbers of their own:
+/// `linux::pid:[4026532256]` is a PID namespace of Linux.
+pub(crate) fn is_other_pid_domain(domain: &str) -> bool {
+    let Some((system, rest)) = domain.split_once(':') else { return false };
+    let own_system = match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    };
+    if system != own_system {
+        return !system.is_empty();
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let Ok(own) = std::fs::read_link("/proc/self/ns/pid") else { return false };
+        rest.find("pid:[").is_some_and(|at| Some(&rest[at..]) != own.to_str())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = rest;
+        false
+    }
+}
+
 /// The 22nd field of `/proc/PID/stat`. The second one is the program's name in
 /// brackets and can hold anything, brackets and spaces included.
 #[cfg(target_os = "linux")]

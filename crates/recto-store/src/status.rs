@@ -141,8 +141,7 @@ impl Statuses {
         let has_log = |id: SessionId| inventory.sessions.iter().any(|file| file.id == id);
         let without = announced.values().filter(|live| !has_log(live.session));
         for live in without.filter(|live| is_wanted(live.session, None)) {
-            let announcement = Announcement::Made(announced_by(live));
-            let status = status(&announcement, &StatusFold::default(), now);
+            let status = status(&announcement(Some(live)), &StatusFold::default(), now);
             found.push(SessionStatus {
                 id: live.session,
                 path: None,
@@ -166,10 +165,7 @@ impl Statuses {
     ) -> Option<SessionStatus> {
         let is_live = live.is_some_and(|live| live.alive);
         let known = self.read(&file.path, is_live).ok()?;
-        let announcement = match live {
-            Some(live) => Announcement::Made(announced_by(live)),
-            None => Announcement::Absent,
-        };
+        let announcement = announcement(live);
         let mut found = status(&announcement, &known.fold, now);
         let agents = found.running.iter().filter(|task| task.kind == TaskKind::Agent);
         if let Some(first) = agents.filter_map(|task| task.since).min() {
@@ -276,6 +272,15 @@ fn order(one: &SessionStatus) -> (bool, StatusKind, std::cmp::Reverse<Option<Tim
     (!one.is_live(), one.status.kind, std::cmp::Reverse(one.status.since))
 }
 
+fn announcement(live: Option<&LiveSession>) -> Announcement {
+    match live {
+        // Whether it runs cannot be seen from here, so that the log has to do.
+        Some(live) if live.elsewhere => Announcement::Unknown,
+        Some(live) => Announcement::Made(announced_by(live)),
+        None => Announcement::Absent,
+    }
+}
+
 fn announced_by(live: &LiveSession) -> Announced {
     Announced {
         pid: live.pid,
@@ -304,6 +309,10 @@ fn completed(mut status: Status, digest: Option<&Digest>, live: Option<&LiveSess
     if let Some(live) = live {
         status.cwd = status.cwd.or_else(|| live.cwd.clone());
         status.version = status.version.or_else(|| live.version.clone());
+        if live.elsewhere {
+            let why = "its client is in another container or machine, and cannot be seen from here";
+            status.why.push(why.to_owned());
+        }
     }
     status
 }

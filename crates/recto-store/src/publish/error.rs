@@ -101,6 +101,16 @@ pub enum PublishError {
         /// The client.
         pid: u32,
     },
+    /// A client that cannot be seen from here may work on the session.
+    #[error(
+        "session {session} may be open in a client of another container or machine (process {pid} there)"
+    )]
+    Elsewhere {
+        /// The session.
+        session: SessionId,
+        /// The client.
+        pid: u32,
+    },
     /// The log was written a moment ago.
     #[error("{} was written a moment ago: a client may be at work", path.display())]
     Recent {
@@ -132,6 +142,9 @@ impl PublishError {
                 Some("the next command that changes something tries again")
             }
             PublishError::Live { .. } => Some("end the client first"),
+            PublishError::Elsewhere { .. } => Some(
+                "end that client; if it is long gone, remove its file from `sessions` in the home",
+            ),
             PublishError::Recent { .. } => Some("wait some seconds and try again"),
         }
     }
@@ -153,7 +166,7 @@ impl PublishError {
             PublishError::BadBackup { .. } => "bad-backup",
             PublishError::BadRecord { .. } => "bad-record",
             PublishError::Interrupted { .. } => "interrupted",
-            PublishError::Live { .. } => "live-session",
+            PublishError::Live { .. } | PublishError::Elsewhere { .. } => "live-session",
             PublishError::Recent { .. } => "recently-written",
         }
     }

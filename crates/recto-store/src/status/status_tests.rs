@@ -66,6 +66,28 @@ fn a_client_without_a_log_and_one_that_is_gone_are_told() {
 }
 
 #[test]
+fn a_client_that_cannot_be_seen_is_neither_ended_nor_passed_over() {
+    let fake = FakeHome::new();
+    let path = fake.add(&log(ONE).prompt("Go").answer("done"), minutes_ago(20));
+    let json = format!(
+        r#"{{"pid":4000000000,"sessionId":"{ONE}","procStart":"5","status":"busy","pidDomain":"linux::pid:[1]"}}"#
+    );
+    fake.write("sessions/4000000000.json", json);
+    let home = open(&fake);
+    let found = home.statuses(now());
+    assert_eq!(kinds(&found), [(ONE.to_owned(), "idle")]);
+    assert!(!found[0].is_live());
+    let why = &found[0].status.why;
+    assert!(why.iter().any(|why| why.contains("another container")), "{why:?}");
+    // It may write at any time, so that its log is not touched.
+    let inventory = home.inventory();
+    let session = inventory.sessions.iter().find(|session| session.path == path).unwrap();
+    let refused = home.editing_allowed(session, now()).unwrap_err();
+    assert_eq!(refused.kind(), "live-session");
+    assert!(refused.to_string().contains("another container"), "{refused}");
+}
+
+#[test]
 fn only_new_lines_are_read_and_rewritten_logs_are_read_again() {
     let fake = FakeHome::new();
     let path = fake.add(&log(ONE), minutes_ago(1));
