@@ -13,6 +13,7 @@ use crate::support::DOCS;
 use crate::support::FIX;
 use crate::support::TestHome;
 use crate::support::hours_ago;
+use crate::support::set_mode;
 
 const GIANT: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 
@@ -336,34 +337,11 @@ fn a_log_that_vanished_is_told() {
     assert_eq!(test.run(&["ls"]).stdout.lines().count(), 2);
 }
 
-/// Permissions mean nothing to the administrator, so the program is run as
-/// nobody where the tests run as root.
 #[test]
 fn what_may_not_be_read_is_told() {
-    use std::os::unix::fs::MetadataExt as _;
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::os::unix::process::CommandExt as _;
-
-    const NOBODY: u32 = 65_534;
     let test = TestHome::with_sessions();
-    let set = |path: &Path, mode: u32| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    };
-    let is_root = fs::metadata(test.home.path()).unwrap().uid() == 0;
-    let program = test.work.path().join("recto");
-    fs::copy(env!("CARGO_BIN_EXE_recto"), &program).unwrap();
-    for path in [test.home.path(), test.work.path(), test.user.path(), &program] {
-        set(path, 0o755);
-    }
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(&program);
-        command.args(arguments);
-        test.set_environment(&mut command);
-        if is_root {
-            command.uid(NOBODY);
-        }
-        test.finish(&mut command)
-    };
+    let run = |arguments: &[&str]| test.run_as_nobody(arguments);
+    let set = set_mode;
     let log = test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"));
     let project = test.home.path().join("projects/-home-dev-docs");
     set(&log, 0o000);

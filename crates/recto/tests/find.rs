@@ -196,6 +196,43 @@ fn a_test_that_names_no_cache_directory_is_refused() {
     ");
 }
 
+#[cfg(unix)]
+#[test]
+fn an_index_that_may_not_be_written_is_read_or_passed_by() {
+    use crate::support::set_mode;
+
+    let test = TestHome::with_sessions();
+    assert_eq!(test.run(&["index", "rebuild"]).code, 0);
+    let cache = test.user.path().join(".cache/recto");
+    let files = || fs::read_dir(&cache).unwrap().map(|file| file.unwrap().path());
+    files().for_each(|file| set_mode(&file, 0o444));
+    for folder in [&cache, cache.parent().unwrap()] {
+        set_mode(folder, 0o555);
+    }
+    let log = test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"));
+    let line = r#"{"type":"custom-title","customTitle":"zebrafish","sessionId":"x"}"#;
+    let before = fs::read_to_string(&log).unwrap();
+    fs::write(&log, format!("{before}{line}\n")).unwrap();
+    set_mode(&log, 0o644);
+    // What is in the index, and what is only in the log.
+    let found = test.run_as_nobody(&["find", "callers"]);
+    assert!(found.stdout.contains("Find all callers of parse()."), "{}", found.shown());
+    let found = test.run_as_nobody(&["find", "zebrafish"]);
+    assert!(found.stdout.contains("zebrafish"), "{}", found.shown());
+    assert_eq!(found.stderr.lines().count(), 1, "{}", found.shown());
+    assert!(found.stderr.contains("the logs are read instead"), "{}", found.shown());
+    assert!(test.run_as_nobody(&["ls"]).stdout.contains("zebrafish"));
+    // A folder in which none can be made.
+    set_mode(&cache, 0o755);
+    files().for_each(|file| fs::remove_file(file).unwrap());
+    set_mode(&cache, 0o555);
+    let found = test.run_as_nobody(&["find", "zebrafish"]);
+    assert!(found.stdout.contains("zebrafish"), "{}", found.shown());
+    assert_eq!(found.stderr.lines().count(), 1, "{}", found.shown());
+    set_mode(&cache, 0o755);
+    set_mode(cache.parent().unwrap(), 0o755);
+}
+
 #[test]
 fn a_damaged_index_is_told_in_one_line_and_there_is_an_answer() {
     let test = TestHome::with_sessions();

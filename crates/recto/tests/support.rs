@@ -128,6 +128,30 @@ impl TestHome {
         self.finish(&mut self.command(arguments))
     }
 
+    /// Runs the program as nobody where the tests run as root, to whom permissions
+    /// mean nothing.
+    #[cfg(unix)]
+    pub(crate) fn run_as_nobody(&self, arguments: &[&str]) -> Run {
+        use std::os::unix::fs::MetadataExt as _;
+        use std::os::unix::process::CommandExt as _;
+
+        const NOBODY: u32 = 65_534;
+        let program = self.work.path().join("recto");
+        if !program.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_recto"), &program).unwrap();
+        }
+        for path in [self.home.path(), self.work.path(), self.user.path(), &program] {
+            set_mode(path, 0o755);
+        }
+        let mut command = Command::new(&program);
+        command.args(arguments);
+        self.set_environment(&mut command);
+        if std::fs::metadata(self.home.path()).unwrap().uid() == 0 {
+            command.uid(NOBODY);
+        }
+        self.finish(&mut command)
+    }
+
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Run {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -182,4 +206,10 @@ impl Run {
     pub(crate) fn json(&self) -> Vec<serde_json::Value> {
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
+}
+
+#[cfg(unix)]
+pub(crate) fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
