@@ -1,5 +1,5 @@
-//! What searching costs: the index, twenty queries, expressions, and what `usage`
-//! takes with an index.
+//! What searching costs: the index, twenty queries, expressions, and what `usage`, `stats`
+//! and `ls` take with an index.
 //!
 //! The index of the bench is in a folder of its own, so that commands that are
 //! measured without one find none.
@@ -109,6 +109,7 @@ impl Search {
         for (label, words) in [
             ("recto usage --by month, with an index", &["usage", "--by", "month"][..]),
             ("recto stats, with an index", &["stats"]),
+            ("recto ls, with an index", &["ls"]),
         ] {
             self.group.cases.push(self.recto(label, words));
         }
