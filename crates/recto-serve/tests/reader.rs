@@ -20,7 +20,7 @@ fn forked() -> FakeHome {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         line["uuid"].as_str().map(str::to_owned)
     });
-    let answer = uuids.last().unwrap();
+    let answer = uuids.next_back().unwrap();
     let again = serde_json::json!({
         "type": "user", "uuid": "0b0b0b0b-0000-4000-8000-000000000001", "parentUuid": answer,
         "isSidechain": false, "sessionId": SESSION, "timestamp": "2026-11-01T10:00:00.000Z",

@@ -27,9 +27,15 @@ struct Area {
 /// How much wider than high the drawing is, about.
 const ASPECT: f64 = 3.2;
 
+/// What is a smaller part of all than this has less room than its border; a table
+/// beside the drawing has it.
+const SMALLEST: u128 = 400;
+
 /// Draws tiles; the largest come first.
 pub(crate) fn treemap(name: &str, tiles: &[Tile]) -> Markup {
-    let mut tiles: Vec<&Tile> = tiles.iter().filter(|tile| tile.value > 0).collect();
+    let all: u128 = tiles.iter().map(|tile| tile.value).sum();
+    let is_seen = |tile: &&Tile| tile.value > all / SMALLEST;
+    let mut tiles: Vec<&Tile> = tiles.iter().filter(is_seen).collect();
     tiles.sort_by_key(|tile| std::cmp::Reverse(tile.value));
     let areas = areas(&tiles.iter().map(|tile| tile.value as f64).collect::<Vec<f64>>());
     html! {

@@ -47,7 +47,7 @@ pub(super) fn call(look: &Look<'_>, item: &ItemView) -> Markup {
                 }
             }
             div.fold-body {
-                (given(name, input))
+                (given(name, input, diff.is_some() && !failed))
                 @if let Some(agent) = agent {
                     (thread(look, agent))
                 }
@@ -72,21 +72,33 @@ fn thread(look: &Look<'_>, agent: &str) -> Markup {
     }
 }
 
+/// Arguments that a diff says again.
+const IN_DIFF: [&str; 4] = ["old_string", "new_string", "content", "edits"];
+
 /// What the tool was given. Arguments are JSON of the model's; where they are cut,
 /// or are no object, they are shown as they are.
-fn given(tool: &str, input: &Text) -> Markup {
+fn given(tool: &str, input: &Text, has_diff: bool) -> Markup {
     let object = match serde_json::from_str::<Value>(&input.text) {
         Ok(Value::Object(object)) if input.rest.is_none() => object,
         _ => return html! { pre.scroll { (shown(&input.text)) } (rest(input)) },
     };
-    html! {
-        dl.given {
-            @for (name, value) in &object {
-                div .long[is_long(value)] {
-                    dt { bdi { (shown(name)) } }
-                    dd { (argument(tool, name, value, &object)) }
+    let is_told = |name: &str| has_diff && IN_DIFF.contains(&name);
+    let list = |told: bool| {
+        html! {
+            dl.given {
+                @for (name, value) in object.iter().filter(|(name, _)| is_told(name) == told) {
+                    div .long[is_long(value)] {
+                        dt { bdi { (shown(name)) } }
+                        dd { (argument(tool, name, value, &object)) }
+                    }
                 }
             }
+        }
+    };
+    html! {
+        (list(false))
+        @if object.keys().any(|name| is_told(name)) {
+            details.fold { summary { span.faint { "As it was asked for" } } (list(true)) }
         }
     }
 }
