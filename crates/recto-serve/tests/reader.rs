@@ -16,7 +16,7 @@ use crate::support::working_home;
 fn forked() -> FakeHome {
     let start = SessionBuilder::new(SESSION, Client::V2_1_325).prompt("First").answer("one");
     let first = String::from_utf8(start.bytes().to_vec()).unwrap();
-    let uuids = first.lines().filter_map(|line| {
+    let mut uuids = first.lines().filter_map(|line| {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         line["uuid"].as_str().map(str::to_owned)
     });
