@@ -167,14 +167,13 @@ mod tests {
         let drawn = columns("cost", &[column], 4, &|value| value.to_string()).into_string();
         assert!(
             drawn.contains(
-                r#"class="series-1" x="14.00%" y="25.00%" width="72.00%" height="75.00%""#
+                r#"class="series-1" x="47.00%" y="25.00%" width="6.00%" height="75.00%""#
             ),
             "{drawn}"
         );
         assert!(
-            drawn.contains(
-                r#"class="series-2" x="14.00%" y="0.00%" width="72.00%" height="25.00%""#
-            ),
+            drawn
+                .contains(r#"class="series-2" x="47.00%" y="0.00%" width="6.00%" height="25.00%""#),
             "{drawn}"
         );
         assert!(!drawn.contains("series-3") && !drawn.contains("<b>"), "{drawn}");
