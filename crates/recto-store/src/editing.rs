@@ -8,13 +8,18 @@ use jiff::SignedDuration;
 use jiff::Timestamp;
 use recto_log::SessionId;
 
+use crate::DataDirectory;
 use crate::Home;
 use crate::Inventory;
 use crate::LiveSession;
 use crate::SessionFile;
 use crate::StoreError;
+use crate::publish::Change;
 use crate::publish::FileIdentity;
+use crate::publish::Operation;
 use crate::publish::PublishError;
+use crate::publish::State;
+use crate::publish::list_operations;
 
 /// A log that was written within this time may be in use by a client that has
 /// not announced itself.
@@ -30,17 +35,10 @@ pub struct SessionParts {
 }
 
 impl Home {
-    /// The client that works on a session now, or may: one that cannot be seen from
-    /// here is taken for one that runs.
-    pub fn client_of(&self, session: SessionId) -> Option<LiveSession> {
-        let mut live = self.live_sessions_now().into_iter();
-        live.find(|live| (live.alive || live.elsewhere) && live.session == session)
-    }
-
     /// Refuses if a client works on the session, or may: one that writes while
     /// the log is replaced would lose what it writes.
     pub fn editing_allowed(&self, session: &SessionFile, now: Timestamp) -> Result<(), StoreError> {
-        self.client_allows(session.id)?;
+        self.clients_allow(|other| other == session.id)?;
         let modified = FileIdentity::of(&fs::canonicalize(&session.path)?)?.modified;
         if now.duration_since(modified).abs() < RECENT {
             return Err(PublishError::Recent { path: session.path.clone() }.into());
@@ -48,13 +46,41 @@ impl Home {
         Ok(())
     }
 
-    /// Refuses if a client works on the session.
-    pub fn client_allows(&self, session: SessionId) -> Result<(), StoreError> {
-        match self.client_of(session) {
-            Some(live) if live.elsewhere => {
-                Err(PublishError::Elsewhere { session, pid: live.pid }.into())
+    /// The rule of all edits: refuses if a client works on the session, or may, but
+    /// for a log that was written a moment ago by recto itself.
+    pub fn may_edit(
+        &self,
+        data: &DataDirectory,
+        session: &SessionFile,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        match self.editing_allowed(session, now) {
+            Err(StoreError::Publish(PublishError::Recent { .. }))
+                if is_as_published(data, session)? =>
+            {
+                Ok(())
             }
-            Some(live) => Err(PublishError::Live { session, pid: live.pid }.into()),
+            other => other,
+        }
+    }
+
+    /// Refuses if a client works on one of the sessions that an operation changed.
+    pub(crate) fn may_reverse(&self, operation: &Operation) -> Result<(), StoreError> {
+        let sessions = operation.sessions();
+        self.clients_allow(|session| sessions.contains(&session))
+    }
+
+    /// Refuses if a client works on one of the sessions, or may: one that cannot be
+    /// seen from here is taken for one that runs.
+    fn clients_allow(&self, is_wanted: impl Fn(SessionId) -> bool) -> Result<(), StoreError> {
+        let mut live = self.live_sessions_now().into_iter();
+        match live.find(|live| (live.alive || live.elsewhere) && is_wanted(live.session)) {
+            Some(LiveSession { session, pid, elsewhere: true, .. }) => {
+                Err(PublishError::Elsewhere { session, pid }.into())
+            }
+            Some(LiveSession { session, pid, .. }) => {
+                Err(PublishError::Live { session, pid }.into())
+            }
             None => Ok(()),
         }
     }
@@ -85,6 +111,21 @@ impl Home {
         }
         Ok(parts)
     }
+}
+
+/// Whether a log is as an operation left it.
+fn is_as_published(data: &DataDirectory, session: &SessionFile) -> Result<bool, StoreError> {
+    let path = fs::canonicalize(&session.path)?;
+    let identity = FileIdentity::of(&path)?;
+    let is_it = |change: &Change| {
+        let file = change.after.as_ref().and_then(State::file);
+        change.path == path
+            && file.is_some_and(|file| {
+                file.bytes == identity.bytes && file.modified == identity.modified
+            })
+    };
+    let operations = list_operations(data)?;
+    Ok(operations.iter().flat_map(|operation| &operation.changes).any(is_it))
 }
 
 /// Adds what is below a directory. Anything else than files and directories is

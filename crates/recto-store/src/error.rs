@@ -128,6 +128,12 @@ pub enum StoreError {
         /// That of the second session.
         second: PathBuf,
     },
+    /// A title has more than one line, or characters that control something.
+    #[error("a title is one line of text")]
+    BadTitle,
+    /// A log with another title would not show that title.
+    #[error("the log with the new title does not read back; nothing was changed")]
+    TitleNotReadBack,
     /// The system refused. The error names the path.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -171,6 +177,8 @@ impl StoreError {
             | StoreError::BadArchive { .. }
             | StoreError::BadCheckpoint { .. }
             | StoreError::CannotPack { .. }
+            | StoreError::BadTitle
+            | StoreError::TitleNotReadBack
             | StoreError::Secret { .. }
             | StoreError::NotAFile { .. }
             | StoreError::NotADirectory { .. }
@@ -206,6 +214,8 @@ impl StoreError {
             StoreError::CannotPack { .. } => "cannot-pack",
             StoreError::SessionExists { .. } => "session-exists",
             StoreError::PartsDiffer { .. } => "parts-differ",
+            StoreError::BadTitle => "bad-title",
+            StoreError::TitleNotReadBack => "not-read-back",
             StoreError::Io(_) => "io",
         }
     }

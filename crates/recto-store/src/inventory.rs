@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use recto_log::AgentId;
 use recto_log::SessionId;
 
+use crate::AgentFile;
 use crate::Home;
 use crate::platform;
 
@@ -57,6 +58,25 @@ pub(crate) struct LooseAgent {
     pub(crate) bytes: u64,
     pub(crate) modified: Timestamp,
     pub(crate) stamp: Stamp,
+}
+
+/// Which version of a log it is. The time and the size are not enough: edits of
+/// recto's keep the time, and two titles can be of one length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogVersion(FileState);
+
+impl SessionFile {
+    /// Which version it was when it was listed.
+    pub fn version(&self) -> LogVersion {
+        LogVersion(FileState::listed(self.bytes, self.modified, self.stamp))
+    }
+}
+
+impl AgentFile {
+    /// Which version it was when it was listed.
+    pub fn version(&self) -> LogVersion {
+        LogVersion(FileState::listed(self.bytes, self.modified, self.stamp))
+    }
 }
 
 /// Which file it is, and when anything of it changed: what no program can set

@@ -10,15 +10,11 @@ use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_store::Home;
 use recto_store::SessionFile;
-use recto_store::StoreError;
 use recto_store::publish::Change;
-use recto_store::publish::FileIdentity;
 use recto_store::publish::Journal;
 use recto_store::publish::Operation;
-use recto_store::publish::PublishError;
-use recto_store::publish::RecoveredAs;
+use recto_store::publish::Recovered;
 use recto_store::publish::State;
-use recto_store::publish::list_operations;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -34,24 +30,8 @@ pub(crate) fn open_journal(
     output: &Output,
 ) -> Result<Journal, CommandError> {
     let journal = Journal::open(&environment.data_directory()?)?;
-    for one in journal.recovered() {
-        let what = format!("operation {} ({}) had been interrupted", one.id, one.name);
-        match &one.outcome {
-            RecoveredAs::Finished => output.remark(&format!("{what}: it was finished")),
-            RecoveredAs::TakenBack => output.remark(&format!("{what}: it was taken back")),
-            RecoveredAs::TakenBackExcept(paths) => {
-                output.remark(&format!("{what}: it was taken back"));
-                for path in paths {
-                    output.remark(&format!(
-                        "left as it is, because another program wrote to it: {}",
-                        path.display()
-                    ));
-                }
-            }
-            RecoveredAs::HomeIsGone(home) => {
-                output.remark(&format!("{what}: its home is not there: {}", home.display()));
-            }
-        }
+    for line in journal.recovered().iter().flat_map(Recovered::lines) {
+        output.remark(&line);
     }
     Ok(journal)
 }
@@ -63,29 +43,7 @@ pub(crate) fn may_edit(
     environment: &Environment,
     session: &SessionFile,
 ) -> Result<(), CommandError> {
-    match home.editing_allowed(session, environment.now()) {
-        Err(StoreError::Publish(PublishError::Recent { .. }))
-            if is_as_published(environment, session)? =>
-        {
-            Ok(())
-        }
-        other => Ok(other?),
-    }
-}
-
-/// Whether a log is as an operation left it.
-fn is_as_published(environment: &Environment, session: &SessionFile) -> Result<bool, CommandError> {
-    let path = session.path.canonicalize()?;
-    let identity = FileIdentity::of(&path)?;
-    let is_it = |change: &Change| {
-        let file = change.after.as_ref().and_then(State::file);
-        change.path == path
-            && file.is_some_and(|file| {
-                file.bytes == identity.bytes && file.modified == identity.modified
-            })
-    };
-    let operations = list_operations(&environment.data_directory()?)?;
-    Ok(operations.iter().flat_map(|operation| &operation.changes).any(is_it))
+    Ok(home.may_edit(&environment.data_directory()?, session, environment.now())?)
 }
 
 /// The session of a target; subagents and other files have none.
@@ -109,28 +67,19 @@ pub(crate) fn confirm(question: &str, output: &Output) -> Result<bool, CommandEr
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// What a change does, in a word.
-pub(crate) fn verb(before: Option<&State>, after: Option<&State>) -> &'static str {
-    match (before, after) {
-        (None, Some(_)) => "create",
-        (Some(_), None) => "remove",
-        (Some(_), Some(_)) | (None, None) => "replace",
-    }
-}
-
 /// Writes a line for each change: what is done, to which file, how large it is.
-pub(crate) fn write_changes<'a>(
+pub(crate) fn write_changes(
     home: &Home,
-    changes: impl Iterator<Item = (&'a Path, Option<&'a State>, Option<&'a State>)>,
+    changes: &[Change],
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    for (path, before, after) in changes {
-        let size = match after.or(before) {
+    for change in changes {
+        let size = match change.after.as_ref().or(change.before.as_ref()) {
             Some(State::File(file)) => bytes(file.bytes),
             Some(State::Directory { .. }) | None => "directory".to_owned(),
         };
-        let path = one_line(&in_home(home, path));
-        output.line(&format!("  {:7}  {path}  {size}", verb(before, after)))?;
+        let path = one_line(&in_home(home, &change.path));
+        output.line(&format!("  {:7}  {path}  {size}", change.verb()))?;
     }
     Ok(())
 }
@@ -188,7 +137,7 @@ pub(crate) fn changes_json(changes: &[Change]) -> Vec<u8> {
         let (before, after) = (change.before.as_ref(), change.after.as_ref());
         let object = ObjectWriter::new()
             .string("path", &change.path.to_string_lossy())
-            .string("change", verb(before, after));
+            .string("change", change.verb());
         let object = size(object, "bytes_before", before);
         all = all.json(&size(object, "bytes_after", after).finish());
     }

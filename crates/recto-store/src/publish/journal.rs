@@ -130,6 +130,14 @@ pub fn list_operations(data: &DataDirectory) -> Result<Vec<Operation>, StoreErro
     Records { directory: data.root().join("operations") }.all()
 }
 
+/// The operations of one home, newest first, for who only wants to look.
+pub fn newest_operations(data: &DataDirectory, home: &Home) -> Result<Vec<Operation>, StoreError> {
+    let mut operations = list_operations(data)?;
+    operations.retain(|operation| home.is_at(&operation.home));
+    operations.reverse();
+    Ok(operations)
+}
+
 fn lock(path: &Path, longest: Duration) -> Result<File, StoreError> {
     lock_file(path, longest)?.ok_or_else(|| PublishError::Busy.into())
 }

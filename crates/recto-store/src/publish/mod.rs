@@ -42,6 +42,7 @@ pub use error::PublishError;
 pub use journal::Intent;
 pub use journal::Journal;
 pub use journal::list_operations;
+pub use journal::newest_operations;
 pub use operation::Change;
 pub use operation::Operation;
 pub use operation::OperationId;

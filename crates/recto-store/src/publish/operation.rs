@@ -21,6 +21,12 @@ impl OperationId {
     }
 }
 
+impl From<u64> for OperationId {
+    fn from(number: u64) -> OperationId {
+        OperationId(number)
+    }
+}
+
 impl fmt::Display for OperationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -63,6 +69,17 @@ pub struct Change {
     pub before: Option<State>,
     /// What is there since; none for what was removed.
     pub after: Option<State>,
+}
+
+impl Change {
+    /// What it did, in a word.
+    pub fn verb(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, Some(_)) => "create",
+            (Some(_), None) => "remove",
+            (Some(_), Some(_)) | (None, None) => "replace",
+        }
+    }
 }
 
 /// Something that changed files, with all that is needed to take it back.

@@ -69,7 +69,8 @@ impl Journal {
     }
 
     /// Finds the operation that would be undone or redone, and the files that
-    /// another program has changed since, with what happened to them.
+    /// another program has changed since, with what happened to them. Refuses if a
+    /// client works on one of its sessions.
     pub fn look(
         &self,
         home: &Home,
@@ -91,6 +92,7 @@ impl Journal {
                 changed.push(PublishError::ChangedSince { path, how, id });
             }
         }
+        home.may_reverse(&operation)?;
         Ok((operation, changed))
     }
 

@@ -7,7 +7,7 @@ use recto_log::json::ObjectWriter;
 use recto_store::Home;
 use recto_store::publish::Operation;
 use recto_store::publish::Prune;
-use recto_store::publish::list_operations;
+use recto_store::publish::newest_operations;
 
 use crate::editing;
 use crate::environment::Environment;
@@ -74,9 +74,7 @@ pub(crate) fn cmd_log(
     if let Some(LogCommand::Prune(args)) = &args.command {
         return prune(environment, output, args);
     }
-    let mut operations = list_operations(&environment.data_directory()?)?;
-    operations.retain(|operation| home.is_at(&operation.home));
-    operations.reverse();
+    let mut operations = newest_operations(&environment.data_directory()?, home)?;
     operations.truncate(args.limit.unwrap_or(usize::MAX));
     if output.json {
         for operation in &operations {

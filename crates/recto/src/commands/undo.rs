@@ -73,9 +73,6 @@ pub(crate) fn reverse(
 ) -> Result<Outcome, CommandError> {
     let mut journal = editing::open_journal(environment, output)?;
     let (operation, mut differing) = journal.look(home, order.which, order.direction)?;
-    for session in operation.sessions() {
-        home.client_allows(session)?;
-    }
     if order.changed == Changed::Refuse && !differing.is_empty() {
         return Err(recto_store::StoreError::from(differing.swap_remove(0)).into());
     }
@@ -128,10 +125,7 @@ pub(crate) fn reverse(
     };
     let line = editing::command_line(operation);
     output.line(&format!("{verb} operation {}: {line}", operation.id))?;
-    let listed = changes
-        .iter()
-        .map(|change| (change.path.as_path(), change.before.as_ref(), change.after.as_ref()));
-    editing::write_changes(home, listed, output)?;
+    editing::write_changes(home, &changes, output)?;
     for (path, backup) in &reversal.kept {
         let path = one_line(&editing::in_home(home, path));
         let backup = one_line(&backup.to_string_lossy());
