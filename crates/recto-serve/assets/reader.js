@@ -282,7 +282,18 @@ function onAppended(event) {
   const data = JSON.parse(event.data);
   if (data.session !== reader.dataset.session || (data.agent ?? "") !== (reader.dataset.agent ?? "")) return;
   if (hasEnd()) follow();
-  else showNews(data.lines ?? 1);
+  else if (data.generation !== renamed) showNews(data.lines ?? 1);
+}
+
+/** The log since a title was given to it on this page: all its lines come again. */
+let renamed = null;
+
+function onRestarted(event) {
+  const data = JSON.parse(event.data);
+  if (data.session !== reader.dataset.session) return;
+  // A title changes no turn: what is on the page stays.
+  if (Number(reader.dataset.edited ?? 0) > Date.now()) renamed = data.generation;
+  else location.reload();
 }
 
 function onStatus(event) {
@@ -309,9 +320,7 @@ export function listen(source) {
   source.addEventListener("status", onStatus);
   // Something was missed, or the file is another one: what is there is asked for anew.
   source.addEventListener("gap", () => hasEnd() && follow());
-  source.addEventListener("restarted", (event) => {
-    if (JSON.parse(event.data).session === reader.dataset.session) location.reload();
-  });
+  source.addEventListener("restarted", onRestarted);
 }
 
 // ---- Start ----

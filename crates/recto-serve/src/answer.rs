@@ -15,6 +15,7 @@ use http_body::Frame;
 use maud::Markup;
 use recto_log::json::ObjectWriter;
 use recto_store::StoreError;
+use recto_store::publish::PublishError;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -94,10 +95,36 @@ impl From<StoreError> for Failure {
             StoreError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 StatusCode::NOT_FOUND
             }
+            StoreError::BadTitle | StoreError::TitleNotReadBack => StatusCode::BAD_REQUEST,
+            StoreError::Publish(error) => publish_status(error),
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let hint = error.hint().map(str::to_owned);
         Failure { status, kind: error.kind(), message: error.to_string(), hint }
+    }
+}
+
+/// What cannot be changed as things are is a conflict: it can be later, or once
+/// something else was done.
+fn publish_status(error: &PublishError) -> StatusCode {
+    match error {
+        PublishError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        PublishError::NoOperation { .. } => StatusCode::NOT_FOUND,
+        PublishError::Exists { .. }
+        | PublishError::ChangedMeanwhile { .. }
+        | PublishError::ChangedSince { .. }
+        | PublishError::OtherHome { .. }
+        | PublishError::NothingToUndo
+        | PublishError::NothingToRedo
+        | PublishError::Live { .. }
+        | PublishError::Elsewhere { .. }
+        | PublishError::Recent { .. } => StatusCode::CONFLICT,
+        PublishError::Outside { .. }
+        | PublishError::NotText { .. }
+        | PublishError::NoBackup { .. }
+        | PublishError::BadBackup { .. }
+        | PublishError::BadRecord { .. }
+        | PublishError::Interrupted { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::Method;
 use axum::http::Request;
 use axum::http::Response;
 use axum::http::StatusCode;
@@ -69,6 +70,9 @@ impl App {
             return dress(self.guard.login(code));
         }
         let wants_page = wants_page(&request);
+        // What only reads has no body; one that comes with it is not looked at.
+        let is_posted = request.method() == Method::POST;
+        let request = if is_posted { request } else { request.map(|_| Body::empty()) };
         let answer = self.router.clone().call(request);
         let answer = match tokio::time::timeout(LONGEST, answer).await {
             Ok(answer) => answer.unwrap_or_else(|never: Infallible| match never {}),

@@ -45,6 +45,7 @@ static ALL: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     assets![
         ("style.css", "text/css; charset=utf-8"),
         ("app.js", "text/javascript; charset=utf-8"),
+        ("edits.js", "text/javascript; charset=utf-8"),
         ("reader.css", "text/css; charset=utf-8"),
         ("figures.css", "text/css; charset=utf-8"),
         ("reader.js", "text/javascript; charset=utf-8"),

@@ -121,11 +121,7 @@ async fn answer(
 ) {
     let service = service_fn(|request: Request<Incoming>| {
         let app = app.clone();
-        async move {
-            // Nothing that is known here has a body; what comes with one is not read.
-            let (head, _) = request.into_parts();
-            Ok::<_, Infallible>(app.answer(Request::from_parts(head, Body::empty())).await)
-        }
+        async move { Ok::<_, Infallible>(app.answer(request.map(Body::new)).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

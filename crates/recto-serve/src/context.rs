@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
+use recto_store::DataDirectory;
 use recto_store::Home;
 
 use crate::answer::Failure;
@@ -25,6 +27,10 @@ pub(crate) struct Shared {
     pub(crate) home: Home,
     /// Where the index is.
     pub(crate) cache: CacheDirectory,
+    /// Where recto records what it changed.
+    pub(crate) data: DataDirectory,
+    /// Whether anything may be changed.
+    pub(crate) allows_edits: bool,
     /// What tokens cost.
     pub(crate) prices: PriceTable,
     /// The zone that days are counted in.
@@ -50,6 +56,16 @@ impl Context {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.fixed_now.unwrap_or_else(Timestamp::now)
+    }
+
+    /// Refuses unless the user has allowed that something is changed.
+    pub(crate) fn check_edits(&self) -> Result<(), Failure> {
+        if self.allows_edits {
+            return Ok(());
+        }
+        let message = "this server changes nothing";
+        Err(Failure::new(StatusCode::FORBIDDEN, "edits-not-allowed", message)
+            .with_hint("`recto serve --allow-edits` starts one that does"))
     }
 
     /// Does what reads files or computes where it keeps nobody waiting.

@@ -10,12 +10,13 @@
 //! ```no_run
 //! use recto_serve::{Listen, ServeOptions, Server};
 //! use recto_session::usage::PriceTable;
-//! use recto_store::{CacheDirectory, Home};
+//! use recto_store::{CacheDirectory, DataDirectory, Home};
 //!
 //! let home = Home::open("/home/dev/.claude")?;
 //! let cache = CacheDirectory::new("/home/dev/.cache/recto");
 //! let prices = PriceTable::built_in()?;
-//! let options = ServeOptions::new(home, cache, prices, Listen::Loopback { port: None });
+//! let data = DataDirectory::new("/home/dev/.local/share/recto");
+//! let options = ServeOptions::new(home, cache, data, prices, Listen::Loopback { port: None });
 //! let server = Server::start(options)?;
 //! println!("{}", server.login_url());
 //! server.wait();

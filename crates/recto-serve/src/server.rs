@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
+use recto_store::DataDirectory;
 use recto_store::Home;
 use tokio::runtime::Builder;
 use tokio::runtime::Runtime;
@@ -60,6 +61,11 @@ pub struct ServeOptions {
     pub home: Home,
     /// Where the index is.
     pub cache: CacheDirectory,
+    /// Where recto records what it changed.
+    pub data: DataDirectory,
+    /// Whether who has the token may give sessions other titles, and undo. Without it
+    /// the server changes nothing.
+    pub allow_edits: bool,
     /// Where to listen.
     pub listen: Listen,
     /// The token; a random one if there is none.
@@ -73,16 +79,17 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// With a random token, in the system's time zone.
+    /// Read-only, with a random token, in the system's time zone.
     pub fn new(
         home: Home,
         cache: CacheDirectory,
+        data: DataDirectory,
         prices: PriceTable,
         listen: Listen,
     ) -> ServeOptions {
         let zone = TimeZone::system();
-        let (token, now) = (None, None);
-        ServeOptions { home, cache, listen, token, prices, zone, now }
+        let (token, now, allow_edits) = (None, None, false);
+        ServeOptions { home, cache, data, allow_edits, listen, token, prices, zone, now }
     }
 }
 
@@ -133,6 +140,8 @@ impl Server {
         let context = Context::new(Shared {
             home: options.home,
             cache: options.cache,
+            data: options.data,
+            allows_edits: options.allow_edits,
             zone: options.zone,
             fixed_now: options.now,
             readings: Readings::default(),

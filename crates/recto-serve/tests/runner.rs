@@ -5,6 +5,7 @@
 
 mod answers;
 mod chromium;
+mod edits;
 mod events;
 mod figures;
 mod first;

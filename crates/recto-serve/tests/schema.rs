@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::support::OTHER;
 use crate::support::SESSION;
 use crate::support::Test;
 use crate::support::full_home;
@@ -104,8 +105,18 @@ impl Description {
 
 #[test]
 fn real_answers_are_what_the_description_says() {
-    let test = Test::new(full_home());
+    let test = Test::with(full_home(), |options| options.allow_edits = true);
     let description = Description(test.get("/api/openapi.json").json());
+    let posted = |path: &str, address: &str, body: &str| {
+        let answer = test.change(address, body);
+        assert_eq!(answer.status, 200, "{address}: {}", answer.text());
+        let answered = &description.0["paths"][path]["post"]["responses"]["200"]["content"];
+        let schema = &answered["application/json"]["schema"];
+        description.check(schema, &answer.json(), address).unwrap();
+    };
+    let title = format!("/api/v1/sessions/{OTHER}/title");
+    posted("/api/v1/sessions/{session}/title", &title, r#"{"title":"New"}"#);
+    posted("/api/v1/undo", "/api/v1/undo", "{}");
     let base = format!("/api/v1/sessions/{SESSION}");
     let head = test.get(&base).json();
     let turns = test.get(&format!("{base}/turns?count=50")).json();
@@ -120,7 +131,11 @@ fn real_answers_are_what_the_description_says() {
     let agent = agents[0]["id"].as_str().unwrap();
     let mut checked = 0;
     for (path, item) in description.0["paths"].as_object().unwrap() {
-        let answered = &item["get"]["responses"]["200"]["content"];
+        let Some(asked) = item.get("get") else {
+            assert_eq!(test.get(&path.replace("{session}", SESSION)).status, 405, "{path}");
+            continue;
+        };
+        let answered = &asked["responses"]["200"]["content"];
         let (media, content) = answered.as_object().unwrap().iter().next().unwrap();
         if media == "text/event-stream" {
             continue;

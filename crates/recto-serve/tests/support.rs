@@ -17,6 +17,7 @@ use recto_serve::Server;
 use recto_serve::Token;
 use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
+use recto_store::DataDirectory;
 use recto_store::Home;
 use recto_testkit::Client;
 use recto_testkit::FakeHome;
@@ -29,7 +30,8 @@ pub(crate) struct Test {
     pub(crate) home: FakeHome,
     pub(crate) server: Server,
     pub(crate) address: SocketAddr,
-    _cache: tempfile::TempDir,
+    /// The index, and what recto records.
+    pub(crate) own: tempfile::TempDir,
 }
 
 impl Test {
@@ -43,7 +45,7 @@ impl Test {
         change(&mut options);
         let server = Server::start(options).unwrap();
         let address = server.address().unwrap();
-        Test { home, server, address, _cache: cache }
+        Test { home, server, address, own: cache }
     }
 
     /// Sends bytes as they are, and reads all that comes back; nothing if that
@@ -78,6 +80,21 @@ impl Test {
     /// A request with some headers, one to a line, and nothing else.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
         self.send(&request(method, path, headers))
+    }
+
+    /// A request with some headers and a body.
+    pub(crate) fn post(&self, path: &str, headers: &str, body: &str) -> Answer {
+        let headers = format!("{headers}\nContent-Length: {}", body.len());
+        self.send(&(request("POST", path, &headers) + body))
+    }
+
+    /// A change as a program asks for it that knows the token.
+    pub(crate) fn change(&self, path: &str, body: &str) -> Answer {
+        let headers = format!(
+            "Host: {}\nAuthorization: Bearer {TOKEN}\nContent-Type: application/json",
+            self.address
+        );
+        self.post(path, &headers, body)
     }
 
     /// A request as a program makes it that knows the token, with an address that
@@ -215,6 +232,7 @@ pub(crate) fn options(home: &FakeHome, cache: &tempfile::TempDir) -> ServeOption
     let mut options = ServeOptions::new(
         Home::open(home.path()).unwrap(),
         CacheDirectory::new(cache.path().join("cache")),
+        DataDirectory::new(cache.path().join("data")),
         PriceTable::built_in().unwrap(),
         Listen::Loopback { port: Some(0) },
     );

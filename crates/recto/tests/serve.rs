@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::process::Child;
 use std::process::Stdio;
 
+use crate::support::FIX;
 use crate::support::TestHome;
 
 /// A server that is ended, whatever the test does.
@@ -74,6 +75,49 @@ fn the_address_is_told_as_json_and_a_signal_ends_the_server() {
         assert_eq!(served.0.wait().unwrap().code(), Some(0));
     }
     let _ = &mut served;
+}
+
+/// The cookie that the printed address gives.
+fn cookie(url: &str) -> String {
+    let answer = get(url, "");
+    let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+/// Asks for a new title as a page does.
+fn rename(base: &str, cookie: &str, title: &str) -> String {
+    let host = base.strip_prefix("http://").unwrap();
+    let body = format!("{{\"title\":\"{title}\"}}");
+    let mut stream = TcpStream::connect(host).unwrap();
+    let request = format!(
+        "POST /api/v1/sessions/{FIX}/title HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+         Origin: {base}\r\nCookie: {cookie}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn titles_are_changed_where_that_is_allowed_and_the_commands_know_of_it() {
+    let test = TestHome::with_sessions();
+    let (served, url) = start(&test, &[]);
+    let base = url.split("/login").next().unwrap();
+    let answer = rename(base, &cookie(&url), "Mended");
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("--allow-edits"), "{answer}");
+    assert_eq!(test.run(&["log"]).code, 1);
+    drop(served);
+    let (_served, url) = start(&test, &["--allow-edits"]);
+    let base = url.split("/login").next().unwrap();
+    let answer = rename(base, &cookie(&url), "Mended");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(test.run(&["ls"]).stdout.contains("Mended"));
+    let told = test.run(&["undo"]).stdout;
+    assert!(told.starts_with(&format!("undid operation 1: rename {FIX} Mended\n")), "{told}");
+    assert!(!test.run(&["ls"]).stdout.contains("Mended"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The API: `/api/v1/…`, JSON. `openapi.json` describes it, and a test holds
 //! that it does.
 
+mod edits;
 mod export;
 mod home;
 mod session;
@@ -10,6 +11,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::MethodRouter;
 use axum::routing::get;
+use axum::routing::post;
 use jiff::Timestamp;
 use recto_log::AgentId;
 use recto_log::SessionId;
@@ -21,6 +23,8 @@ use crate::context::Context;
 use crate::data::typed_time;
 use crate::events;
 use crate::parameters::Parameters;
+
+pub(crate) use edits::is_edit;
 
 pub(crate) fn routes() -> Router<Context> {
     let add = |router: Router<Context>, (path, route)| router.route(path, route);
@@ -50,6 +54,9 @@ fn table() -> Vec<(&'static str, MethodRouter<Context>)> {
         ("/v1/usage", get(home::usage)),
         ("/v1/plans", get(home::plans)),
         ("/v1/events", get(events::events)),
+        ("/v1/operations", get(edits::operations)),
+        ("/v1/sessions/{session}/title", post(edits::rename)),
+        ("/v1/undo", post(edits::undo)),
     ]
 }
 

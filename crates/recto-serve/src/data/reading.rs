@@ -12,7 +12,6 @@ use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
-use jiff::Timestamp;
 use recto_log::AgentId;
 use recto_log::SessionId;
 use recto_session::NameId;
@@ -26,6 +25,7 @@ use recto_session::turns;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::Loaded;
+use recto_store::LogVersion;
 use recto_store::SessionFile;
 
 use crate::answer::Failure;
@@ -55,7 +55,7 @@ pub(crate) struct Reading {
 struct Key {
     path: PathBuf,
     bytes: u64,
-    modified: Timestamp,
+    version: LogVersion,
 }
 
 impl Reading {
@@ -169,8 +169,8 @@ impl Context {
 
     /// The log of a session.
     pub(crate) fn read(&self, file: &SessionFile) -> Result<Arc<Reading>, Failure> {
-        let SessionFile { path, bytes, modified, .. } = file.clone();
-        self.readings.log(Key { path, bytes, modified })
+        let (path, bytes, version) = (file.path.clone(), file.bytes, file.version());
+        self.readings.log(Key { path, bytes, version })
     }
 
     /// The log of a session, or of a subagent of it.
@@ -184,6 +184,7 @@ impl Context {
         let mut agents = self.home.agents_of(&found.inventory, &found.file).into_iter();
         let file = agents.find(|file| file.id == *agent);
         let file = file.ok_or_else(|| Failure::not_found("the session has no such subagent"))?;
-        self.readings.log(Key { path: file.path, bytes: file.bytes, modified: file.modified })
+        let version = file.version();
+        self.readings.log(Key { path: file.path, bytes: file.bytes, version })
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
-use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::SessionId;
 use recto_store::Digest;
 use recto_store::FileKind;
 use recto_store::Filter;
 use recto_store::Inventory;
+use recto_store::LogVersion;
 use recto_store::SessionFile;
 use recto_store::SessionStatus;
 use serde::Serialize;
@@ -79,14 +79,13 @@ pub(crate) struct Digests(Mutex<HashMap<PathBuf, KnownDigest>>);
 /// What a log was, and what was read of it.
 #[derive(Debug, Clone)]
 struct KnownDigest {
-    bytes: u64,
-    modified: Timestamp,
+    version: LogVersion,
     digest: Arc<Digest>,
 }
 
 impl KnownDigest {
     fn fits(&self, file: &SessionFile) -> bool {
-        (self.bytes, self.modified) == (file.bytes, file.modified)
+        self.version == file.version()
     }
 }
 
@@ -122,8 +121,7 @@ impl Digests {
     }
 
     fn note(&self, file: &SessionFile, digest: &Arc<Digest>) {
-        let SessionFile { bytes, modified, .. } = *file;
-        let known = KnownDigest { bytes, modified, digest: Arc::clone(digest) };
+        let known = KnownDigest { version: file.version(), digest: Arc::clone(digest) };
         self.lock().insert(file.path.clone(), known);
     }
 

@@ -6,9 +6,11 @@
 //! a token is wanted.
 //!
 //! 1. `Host` is one of ours, exactly. A name that was rebound to 127.0.0.1 is not.
-//! 2. The method is one that we know.
+//! 2. The method is one that the address knows.
 //! 3. The request does not come from a page of another origin.
 //! 4. The token is there, as a cookie or as `Authorization: Bearer`.
+//! 5. What would change something says that it comes from a page of ours, unless it
+//!    has the token itself, and is JSON: no form of another page can send either.
 
 mod headers;
 mod hosts;
@@ -25,6 +27,7 @@ use axum::http::StatusCode;
 use axum::http::header;
 
 use crate::answer::content;
+use crate::api::is_edit;
 
 pub(crate) use headers::dress;
 pub(crate) use hosts::Hosts;
@@ -49,14 +52,21 @@ pub(crate) struct Guard {
 pub(crate) enum Refusal {
     /// It is for another host.
     Host,
-    /// It has a method that is not used here.
-    Method,
+    /// It has a method that is not used at its address.
+    Method {
+        /// Those that are.
+        allowed: &'static str,
+    },
     /// It comes from a page of another origin.
     Origin,
     /// It has no token, or a wrong one.
     Token,
     /// Its address is too long.
     Address,
+    /// It would change something, and does not say which page asks for that.
+    NoOrigin,
+    /// It would change something, and is not JSON.
+    ContentType,
 }
 
 impl Guard {
@@ -64,19 +74,27 @@ impl Guard {
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
         let headers = request.headers();
         let host = self.hosts.check(request.uri(), headers).ok_or(Refusal::Host)?;
-        if !is_known_method(request.method()) {
-            return Err(Refusal::Method);
+        let is_edit = is_edit(request.uri().path());
+        let is_posted = request.method() == Method::POST;
+        if is_posted != is_edit || !(is_posted || is_reading(request.method())) {
+            let allowed = if is_edit { "POST" } else { "GET, HEAD" };
+            return Err(Refusal::Method { allowed });
         }
-        if !is_from_here(headers, host) {
+        // Nobody types an address that changes something.
+        let sites: &[&str] = if is_posted { &["same-origin"] } else { &["same-origin", "none"] };
+        if !is_from_here(headers, host, sites) {
             return Err(Refusal::Origin);
         }
         if request.uri().to_string().len() > LONGEST_ADDRESS {
             return Err(Refusal::Address);
         }
-        if request.uri().path() == "/login" || self.is_known(headers) {
-            return Ok(());
+        if request.uri().path() != "/login" && !self.is_known(headers) {
+            return Err(Refusal::Token);
         }
-        Err(Refusal::Token)
+        if is_posted {
+            return check_edit(headers);
+        }
+        Ok(())
     }
 
     /// Whether a request has the token. A header counts before a cookie: who
@@ -123,10 +141,10 @@ impl Guard {
             Refusal::Host => {
                 plain(StatusCode::MISDIRECTED_REQUEST, "This server has another name.\n")
             }
-            Refusal::Method => {
+            Refusal::Method { allowed } => {
                 let mut response =
                     plain(StatusCode::METHOD_NOT_ALLOWED, "This method is not used here.\n");
-                let allowed = HeaderValue::from_static("GET, HEAD");
+                let allowed = HeaderValue::from_static(allowed);
                 response.headers_mut().insert(header::ALLOW, allowed);
                 response
             }
@@ -134,6 +152,15 @@ impl Guard {
                 StatusCode::FORBIDDEN,
                 "A page of another origin asked for this.\n\
                  Type the address, or open it from a page of this server.\n",
+            ),
+            Refusal::NoOrigin => plain(
+                StatusCode::FORBIDDEN,
+                "The request does not say which page asks for a change.\n\
+                 Programs send the token as `Authorization: Bearer`.\n",
+            ),
+            Refusal::ContentType => plain(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "What changes something is sent as `Content-Type: application/json`.\n",
             ),
             Refusal::Address => plain(StatusCode::URI_TOO_LONG, "The address is too long.\n"),
             Refusal::Token => {
@@ -150,17 +177,31 @@ impl Guard {
     }
 }
 
-/// The server is read-only.
-fn is_known_method(method: &Method) -> bool {
+fn is_reading(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
+}
+
+/// What a request must have that changes something. A browser sends its cookie with
+/// whatever a page asks for, so it must have said which page asks; that is compared
+/// before. A form cannot send JSON, and a script of another origin may not.
+fn check_edit(headers: &HeaderMap) -> Result<(), Refusal> {
+    if !headers.contains_key(header::AUTHORIZATION) && !headers.contains_key(header::ORIGIN) {
+        return Err(Refusal::NoOrigin);
+    }
+    let mut types = headers.get_all(header::CONTENT_TYPE).into_iter();
+    let is_json = types.next().is_some_and(|value| {
+        let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+        essence.trim().eq_ignore_ascii_case("application/json")
+    });
+    if is_json && types.next().is_none() { Ok(()) } else { Err(Refusal::ContentType) }
 }
 
 /// Whether a request was not made by a page of another origin. A browser says
 /// who asks in `Sec-Fetch-Site`, older ones in `Origin`; a program says neither.
 /// `same-site` is not enough: another port of this machine is the same site.
-fn is_from_here(headers: &HeaderMap, host: &str) -> bool {
+fn is_from_here(headers: &HeaderMap, host: &str, allowed: &[&str]) -> bool {
     let mut sites = headers.get_all("sec-fetch-site").into_iter();
-    let is_site_ours = sites.all(|site| site == "same-origin" || site == "none");
+    let is_site_ours = sites.all(|site| allowed.iter().any(|allowed| site == allowed));
     let mut origins = headers.get_all(header::ORIGIN).into_iter();
     let is_origin_ours = origins.all(|origin| {
         let origin = origin.to_str().unwrap_or_default();

@@ -32,14 +32,15 @@ const USUAL_PORT: u16 = 7700;
 ///
 /// Starts a server for this machine only and prints an address that lets one
 /// browser in, once, within ten minutes. Enter prints a new one, Ctrl-C ends the
-/// server. Nothing is answered without the token of this start, and nothing is
-/// changed.
+/// server. Nothing is answered without the token of this start. Nothing is changed
+/// either: --allow-edits lets who has the token rename sessions, and undo.
 ///
 /// Other machines reach it with --listen only, which needs a token of your own:
 /// what is sent is not encrypted, so use it in a network that you trust.
 ///
 /// Examples:
 ///   recto serve --open
+///   recto serve --open --allow-edits
 ///   recto serve --socket ~/recto.sock
 ///   recto serve --listen 192.168.1.5 --token-file ~/recto-token
 #[derive(Debug, Args)]
@@ -57,6 +58,9 @@ pub(crate) struct ServeArgs {
     /// A file with a token of 32 characters or more, for programs and --listen
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Let sessions be renamed, and changes be undone
+    #[arg(long)]
+    allow_edits: bool,
     /// Open the browser
     #[arg(long, conflicts_with = "socket")]
     open: bool,
@@ -71,10 +75,12 @@ pub(crate) fn cmd_serve(
     let mut options = ServeOptions::new(
         home.clone(),
         environment.cache_directory()?,
+        environment.data_directory()?,
         PricesOption::default().read(environment)?,
         read_listen(args)?,
     );
     options.now = environment.fixed_now();
+    options.allow_edits = args.allow_edits;
     if let Some(path) = &args.token_file {
         options.token = Some(Token::given(&recto_store::read_token_file(path)?)?);
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::Log;
 use super::Wanted;
+use super::rename;
 use crate::context::Context;
 use crate::data::BranchView;
 use crate::data::SessionHead;
@@ -38,9 +39,9 @@ fn status(context: &Context, status: &StatusView) -> Markup {
 
 pub(super) fn head(
     context: &Context,
+    log: &Log,
     head: &SessionHead,
     now_doing: Option<&StatusView>,
-    name: &str,
 ) -> Markup {
     let row = &head.session;
     let now = context.now();
@@ -52,7 +53,7 @@ pub(super) fn head(
                 a href=(format!("/sessions?project={}", crate::data::encoded(row.cwd.as_deref().unwrap_or(&row.project)))) { bdi { (project(row)) } }
             }
             div.session-title {
-                h1 { bdi { (name) } }
+                (rename::editable(context, log.session, row))
                 div.session-acts { (resume(row)) (export(&row.id)) }
             }
             p.session-facts {

@@ -11,6 +11,7 @@ mod facts;
 mod head;
 mod items;
 mod outline;
+mod rename;
 mod turn;
 
 use std::collections::HashMap;
@@ -51,6 +52,7 @@ pub(crate) fn routes() -> Router<Context> {
         .route("/{session}", get(session))
         .route("/{session}/turns", get(turns))
         .route("/{session}/facts", get(facts::facts))
+        .route("/{session}/name", get(rename::name))
         .route("/{session}/agent/{agent}", get(session))
         .route("/{session}/agent/{agent}/turns", get(turns))
 }
@@ -195,7 +197,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
             div.reader-main {
                 @match &log.agent {
                     Some(agent) => (head::agent_head(log, agent.as_str(), &name)),
-                    None => (head::head(context, &head, now_doing.first(), &name)),
+                    None => (head::head(context, log, &head, now_doing.first())),
                 }
                 @if log.agent.is_none() && head.branches.len() > 1 {
                     (head::branches(log, &head.branches, wanted))

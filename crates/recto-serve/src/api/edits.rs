@@ -1,0 +1,136 @@
+//! What changes something, if the user has allowed it, and what was changed.
+//!
+//! What changes something is sent by POST, and nothing else is: [`is_edit`] names
+//! the addresses to the guard.
+
+use std::pin::Pin;
+
+use axum::body::Body;
+use axum::extract::Path;
+use axum::extract::State;
+use axum::http::StatusCode;
+use http_body::Body as _;
+use recto_store::publish::OperationId;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::session_id;
+use crate::answer::Failure;
+use crate::answer::Json;
+use crate::context::Context;
+use crate::data;
+use crate::data::OperationView;
+use crate::data::RenamedView;
+use crate::data::UndoneView;
+use crate::parameters::Parameters;
+
+/// How long a body may be.
+const LONGEST: usize = 64 * 1024;
+
+/// How much of one that is too long is read and thrown away: a client that still
+/// sends does not listen.
+const LONGEST_IGNORED: usize = 1024 * 1024;
+
+/// Whether something can be changed at an address.
+pub(crate) fn is_edit(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix("/api/v1/") else { return false };
+    let parts: Vec<&str> = rest.split('/').collect();
+    matches!(parts[..], ["undo"] | ["sessions", _, "title"])
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewTitle {
+    title: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Undo {
+    operation: Option<u64>,
+}
+
+pub(super) async fn operations(
+    State(context): State<Context>,
+    mut parameters: Parameters,
+) -> Result<Json<Vec<OperationView>>, Failure> {
+    let count = parameters.value("count")?.unwrap_or(50).min(500);
+    parameters.finish()?;
+    context.work(move |context| data::operations(context, count)).await.map(Json)
+}
+
+pub(super) async fn rename(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+    body: Body,
+) -> Result<Json<RenamedView>, Failure> {
+    context.check_edits()?;
+    parameters.finish()?;
+    let id = session_id(&session)?;
+    let NewTitle { title } = parse(&read(body).await?)?;
+    context.work(move |context| data::rename(context, id, &title)).await.map(Json)
+}
+
+pub(super) async fn undo(
+    State(context): State<Context>,
+    parameters: Parameters,
+    body: Body,
+) -> Result<Json<UndoneView>, Failure> {
+    context.check_edits()?;
+    parameters.finish()?;
+    let body = read(body).await?;
+    let Undo { operation } = if body.is_empty() { Undo::default() } else { parse(&body)? };
+    let which = operation.map(OperationId::from);
+    context.work(move |context| data::undo(context, which)).await.map(Json)
+}
+
+/// The body of a request, all of it or nothing.
+async fn read(mut body: Body) -> Result<Vec<u8>, Failure> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(frame) = std::future::poll_fn(|task| Pin::new(&mut body).poll_frame(task)).await
+    {
+        let broken = |_| Failure::bad_request("bad-body", "the body of the request breaks off");
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        length += data.len();
+        if length > LONGEST_IGNORED {
+            break;
+        }
+        if length <= LONGEST {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    if length > LONGEST {
+        let message = "the body of the request has more than 64 KB";
+        return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", message));
+    }
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(|_| {
+        Failure::bad_request("bad-body", "the body of the request is not what is wanted here")
+            .with_hint("/api/openapi.json says what is")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_addresses_change_something() {
+        assert!(is_edit("/api/v1/undo") && is_edit("/api/v1/sessions/x/title"));
+        for other in [
+            "/",
+            "/api/v1/undo/",
+            "/api/v1/sessions/x",
+            "/api/v1/sessions/x/y/title",
+            "/api/v1/sessions/title",
+            "/api/v1/operations",
+            "//api/v1/undo",
+        ] {
+            assert!(!is_edit(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The name of a session. Where the user has allowed edits, it can be changed here,
+//! and changed back for a while; elsewhere nothing of that is in the page.
+//!
+//! `edits.js` opens the form, sends it, and asks for `/session/ID/name` anew.
+
+use axum::extract::Path;
+use axum::extract::State;
+use maud::Markup;
+use maud::html;
+use recto_log::SessionId;
+
+use crate::answer::Failure;
+use crate::answer::Page;
+use crate::assets;
+use crate::context::Context;
+use crate::data;
+use crate::data::SessionRow;
+use crate::pages::sessions::title;
+use crate::pages::text::one_line;
+use crate::pages::text::shown;
+use crate::parameters::Parameters;
+
+/// `/session/ID/name`: the name only.
+pub(super) async fn name(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Page, Failure> {
+    parameters.finish()?;
+    let missing = |_| Failure::not_found("there is no session of this id");
+    let id: SessionId = session.parse().map_err(missing)?;
+    context
+        .work(move |context| {
+            let found = context.find(id)?;
+            let row = data::session_row(context, &found.inventory, &found.file);
+            Ok(Page(session_name(context, id, &row)))
+        })
+        .await
+}
+
+/// The name of a session, with the script that changes it.
+pub(super) fn editable(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
+    html! {
+        (session_name(context, id, row))
+        @if context.allows_edits {
+            script type="module" src=(assets::address("edits.js")) {}
+        }
+    }
+}
+
+fn session_name(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
+    let name = title(row);
+    if !context.allows_edits {
+        return html! { h1 { bdi { (name) } } };
+    }
+    let undo = data::last_rename(context, id);
+    html! {
+        div #session-name .session-name data-title=(one_line(&name, 80)) data-session-name=(format!("/session/{id}/name")) {
+            h1 { bdi { (name) } }
+            button.button.quiet.small type="button" data-edit="rename" data-command="Rename this session" hidden { "Rename" }
+            @if let Some(undo) = undo {
+                span.renamed { "Renamed." button.button.quiet.small type="button" data-edit="undo" data-operation=(undo.number()) { "Undo" } }
+            }
+            form.rename-form action=(format!("/api/v1/sessions/{id}/title")) hidden {
+                label.unseen for="new-title" { "Title of the session" }
+                input #new-title .field name="title" value=(shown(row.title.as_deref().unwrap_or(&name)))
+                    placeholder="The title that it has by itself" autocomplete="off";
+                button.button.primary { "Save" }
+                button.button.quiet type="button" data-edit="cancel" { "Cancel" }
+            }
+            p.edit-error.bad role="alert" hidden {}
+        }
+    }
+}
