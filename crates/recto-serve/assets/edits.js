@@ -67,7 +67,7 @@ async function change(address, body, done) {
     const { remarks } = await post(address, body);
     expect(5);
     await renew();
-    $("[data-edit=undo], [data-edit=rename]", place()).focus();
+    $("[data-edit=rename]", place()).focus();
     tell([done, ...remarks].join("; "));
   } catch (error) {
     expect(0);

@@ -59,13 +59,13 @@ fn session_name(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
             h1 { bdi { (name) } }
             button.button.quiet.small type="button" data-edit="rename" data-command="Rename this session" hidden { "Rename" }
             @if let Some(undo) = undo {
-                span.renamed { "Renamed." button.button.quiet.small type="button" data-edit="undo" data-operation=(undo.number()) { "Undo" } }
+                span.renamed { "Title changed." button.button.quiet.small type="button" data-edit="undo" data-operation=(undo.number()) { "Undo" } }
             }
             form.rename-form action=(format!("/api/v1/sessions/{id}/title")) hidden {
                 label.unseen for="new-title" { "Title of the session" }
                 input #new-title .field name="title" value=(shown(row.title.as_deref().unwrap_or(&name)))
                     placeholder="The title that it has by itself" autocomplete="off";
-                button.button.primary { "Save" }
+                button.button { "Save" }
                 button.button.quiet type="button" data-edit="cancel" { "Cancel" }
             }
             p.edit-error.bad role="alert" hidden {}
