@@ -156,13 +156,18 @@ pub(crate) struct Tab {
 impl Tab {
     /// Asks the browser for something, and waits for the answer.
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let answer = self.try_call(method, parameters);
+        assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
+        answer["result"].clone()
+    }
+
+    fn try_call(&mut self, method: &str, parameters: Value) -> Value {
         let id = self.browser.send(&self.id, method, parameters);
         loop {
             let message = self.inbox.recv_timeout(PATIENCE);
             let message = message.unwrap_or_else(|error| panic!("{method}: {error}"));
             if message["id"] == id {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                return message;
             }
             self.events.push(message);
         }
@@ -206,7 +211,15 @@ impl Tab {
     /// Waits until an expression is true.
     pub(crate) fn wait(&mut self, condition: &str) {
         let begun = Instant::now();
-        while self.value(&format!("Boolean({condition})")) != true {
+        let asked = json!({ "expression": format!("Boolean({condition})"), "returnByValue": true });
+        loop {
+            // A page that goes away to make room for the next one gives an error.
+            let answer = self.try_call("Runtime.evaluate", asked.clone());
+            let thrown = &answer["result"]["exceptionDetails"];
+            assert!(thrown.is_null(), "{condition}: {thrown}");
+            if answer["result"]["result"]["value"] == true {
+                break;
+            }
             if begun.elapsed() > PATIENCE {
                 let page = self.text("document.body.innerText.slice(0, 3000)");
                 panic!("{condition} does not come true: {page}");

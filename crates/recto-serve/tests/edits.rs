@@ -300,12 +300,53 @@ fn nobodys_work_is_overwritten() {
 fn an_undo_waits_for_the_client() {
     let test = editable(working_home());
     assert_eq!(test.change(&title_of(SESSION), NEW).status, 200);
-    test.home.announce(SESSION, "idle");
-    let before = tree(test.home.path());
-    let answer = test.change("/api/v1/undo", "{}");
-    assert_eq!(answer.status, 409);
-    assert_eq!(answer.json()["kind"], "live-session");
-    assert!(tree(test.home.path()) == before, "the home has changed");
+    let place = test.home.announce(SESSION, "idle");
+    let own = std::fs::read_to_string(&place).unwrap();
+    // One that cannot be seen from here may run too.
+    let elsewhere = own.replace("{\"pid\"", "{\"pidDomain\":\"linux::pid:[1]\",\"pid\"");
+    for announced in [own, elsewhere] {
+        std::fs::write(&place, announced).unwrap();
+        let before = tree(test.home.path());
+        let answer = test.change("/api/v1/undo", "{}");
+        assert_eq!(answer.status, 409);
+        assert_eq!(answer.json()["kind"], "live-session");
+        assert!(tree(test.home.path()) == before, "the home has changed");
+    }
+    std::fs::remove_file(&place).unwrap();
+    assert_eq!(test.change("/api/v1/undo", "{}").status, 200);
+}
+
+#[test]
+fn what_was_interrupted_is_put_right_first_and_told() {
+    let test = editable(full_home());
+    let log = test.home.path().join(format!("projects/-home-dev-docs/{OTHER}.jsonl"));
+    let before = std::fs::read(&log).unwrap();
+    assert_eq!(test.change(&title_of(OTHER), NEW).status, 200);
+    // As if the machine had stopped before the file took its name, and the new content
+    // were gone.
+    let record = test.own.path().join("data/operations/000001.json");
+    let mut operation: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+    let change = operation["changes"][0].clone();
+    operation["pending"] = serde_json::json!({
+        "steps": [{
+            "path": change["path"], "from": change["before"], "to": change["after"],
+            "temporary": log.with_file_name(".recto-1-0-1.tmp").to_str().unwrap(),
+        }],
+        "previous": null,
+    });
+    std::fs::write(&record, operation.to_string()).unwrap();
+    std::fs::write(&log, &before).unwrap();
+    let file = std::fs::File::options().write(true).open(&log).unwrap();
+    file.set_modified(hours_ago(10).into()).unwrap();
+    assert_eq!(test.get("/api/v1/operations").json()[0]["unfinished"], true);
+    let answer = test.change(&title_of(OTHER), r#"{"title":"Newer"}"#);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let remarks = ["operation 1 (rename) had been interrupted: it was taken back"];
+    assert_eq!(answer.json()["remarks"], serde_json::json!(remarks));
+    assert_eq!(shown_title(&test, OTHER), "Newer");
+    assert_eq!(test.change("/api/v1/undo", "").status, 200);
+    assert_eq!(std::fs::read(&log).unwrap(), before);
 }
 
 /// The name of the session on its page.
@@ -395,7 +436,8 @@ fn a_page_of_another_origin_cannot_rename() {
          Object.assign(form, {{ method: 'POST', enctype: 'text/plain', action: {address} }}); \
          const field = document.createElement('input'); \
          Object.assign(field, {{ name: '{{\"title\":\"Theirs', value: '\"}}' }}); \
-         form.append(field); document.body.append(form); form.submit(); }})()"
+         form.append(field); document.body.append(form); \
+         setTimeout(() => form.submit(), 50); }})()"
     ));
     tab.wait("document.body?.innerText.includes('A page of another origin asked for this')");
     assert_eq!(tab.text("location.pathname"), title_of(SESSION));
