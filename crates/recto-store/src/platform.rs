@@ -293,10 +293,11 @@ pub fn process_is_alive(pid: u32, start: Option<&str>) -> bool {
 /// `linux::pid:[4026532256]` is a PID namespace of Linux.
 pub(crate) fn is_other_pid_domain(domain: &str) -> bool {
     let Some((system, rest)) = domain.split_once(':') else { return false };
-    let own_system = match std::env::consts::OS {
-        "macos" => "darwin",
-        "windows" => "win32",
-        other => other,
+    let own_system = match () {
+        () if cfg!(target_os = "macos") => "darwin",
+        () if cfg!(windows) => "win32",
+        () if cfg!(target_os = "linux") => "linux",
+        () => return false,
     };
     if system != own_system {
         return !system.is_empty();
