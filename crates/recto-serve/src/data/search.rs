@@ -1,5 +1,6 @@
 //! Words in all sessions.
 
+use std::ops::ControlFlow;
 use std::ops::Range;
 
 use recto_session::search::Limit;
@@ -87,7 +88,8 @@ pub(crate) fn search(context: &Context, wanted: &SearchQuery) -> Result<SearchAn
     };
     // A search must not miss what was written a moment ago.
     let inventory = context.home.inventory();
-    let answer = context.home.find(&inventory, &context.cache, &request, &|_, _| {});
+    let go_on = |_, _| ControlFlow::Continue(());
+    let answer = context.home.find(&inventory, &context.cache, &request, &go_on);
     let hits = answer.hits.into_iter().filter_map(|hit| view(context, &query, hit));
     let mut remarks = answer.remarks;
     remarks.extend(

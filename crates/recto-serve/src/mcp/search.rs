@@ -1,5 +1,7 @@
 //! `search_sessions`: full text.
 
+use std::ops::ControlFlow;
+
 use recto_session::search::Limit;
 use recto_session::search::Query;
 use recto_session::search::highlights;
@@ -54,7 +56,8 @@ impl Archive {
             keep: &fits,
         };
         let inventory = self.0.home.inventory();
-        let answer = self.0.home.find(&inventory, &self.0.cache, &request, &|_, _| {});
+        let go_on = |_, _| ControlFlow::Continue(());
+        let answer = self.0.home.find(&inventory, &self.0.cache, &request, &go_on);
         let skipped = answer.skipped.iter();
         let skipped = skipped.map(|one| format!("skipped: {} {}", one.path.display(), one.reason));
         let page = Page {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -20,6 +21,8 @@ use super::browser_tests::key;
 use super::browser_tests::screen;
 use super::message::Effect;
 use super::message::Input;
+use super::search;
+use super::search::Found;
 use super::state::Browser;
 use super::state::Facts;
 use super::worker::Place;
@@ -40,6 +43,17 @@ fn log(id: &str, prompts: &[&str]) -> SessionBuilder {
     prompts.iter().fold(log, |log, prompt| log.prompt(prompt))
 }
 
+fn place(home: &FakeHome, cache: &TempDir) -> Place {
+    let environment =
+        Environment { cache_dir: Some(cache.path().to_owned()), ..Environment::default() };
+    Place {
+        home: Arc::new(Home::open(home.path()).unwrap()),
+        user_home: None,
+        working_directory: None,
+        environment: Arc::new(environment),
+    }
+}
+
 struct Trial {
     home: FakeHome,
     _cache: TempDir,
@@ -49,18 +63,14 @@ struct Trial {
 
 impl Trial {
     fn new(home: FakeHome) -> Trial {
-        let cache = tempfile::tempdir().unwrap();
-        let environment =
-            Environment { cache_dir: Some(cache.path().to_owned()), ..Environment::default() };
-        let place = Place {
-            home: Arc::new(Home::open(home.path()).unwrap()),
-            user_home: None,
-            working_directory: None,
-            environment: Arc::new(environment),
-        };
+        Trial::with_cache(home, tempfile::tempdir().unwrap())
+    }
+
+    fn with_cache(home: FakeHome, cache: TempDir) -> Trial {
         let facts = Facts { home: "~/.claude".into(), client: "claude".into(), has_colour: true };
         let browser = Browser::new(facts, (80, 24), Timestamp::now(), String::new());
-        Trial { home, _cache: cache, browser, workers: Workers::start(&place).unwrap() }
+        let workers = Workers::start(&place(&home, &cache)).unwrap();
+        Trial { home, _cache: cache, browser, workers }
     }
 
     fn input(&mut self, input: Input) {
@@ -210,4 +220,24 @@ fn another_log_is_read_while_one_is_followed() {
     let longer = log(FIRST, &["first words", "it still grows"]);
     append(&path, &longer.bytes()[log(FIRST, &["first words"]).bytes().len()..]);
     trial.until_shows("it still grows");
+}
+
+#[test]
+fn a_search_that_nobody_waits_for_stops_and_the_next_one_goes_on() {
+    let (fake, _) = home();
+    let cache_folder = tempfile::tempdir().unwrap();
+    let Place { home, environment, .. } = place(&fake, &cache_folder);
+    let told = Mutex::new(0);
+    let note = |_: Found| *told.lock().unwrap() += 1;
+    search::search(&home, &environment, "words", &|| true, &note).unwrap();
+    let cache = environment.cache_directory().unwrap();
+    let status = home.index_status(&home.inventory(), &cache).unwrap();
+    assert_eq!((status.logs, status.stale), (1, 1), "{status:?}");
+    assert_eq!(*told.lock().unwrap(), 0, "nothing is told");
+    let mut trial = Trial::with_cache(fake, cache_folder);
+    trial.until_shows("2 sessions");
+    for key in ["/", "w", "o", "r", "d", "s"] {
+        trial.key(key);
+    }
+    trial.until_shows("2 hits");
 }

@@ -4,6 +4,7 @@
 //! logs, so that what was written a moment ago is found.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -79,7 +80,7 @@ pub(super) fn search(
     home: &Home,
     environment: &Environment,
     typed: &str,
-    is_stopped: &dyn Fn() -> bool,
+    is_stopped: &(dyn Fn() -> bool + Sync),
     tell: &(dyn Fn(Found) + Sync),
 ) -> Result<(), CommandError> {
     let text = made_whole(typed);
@@ -101,10 +102,14 @@ pub(super) fn search(
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
     let answer = home.find(&inventory, &cache, &request, &|done, all| {
+        if is_stopped() {
+            return ControlFlow::Break(());
+        }
         let percent = (done * 100).checked_div(all).unwrap_or(100);
         tell(Found::State(SearchState::Running { percent }));
+        ControlFlow::Continue(())
     });
-    if is_stopped() {
+    if answer.is_given_up || is_stopped() {
         return Ok(());
     }
     for remark in answer.remarks {

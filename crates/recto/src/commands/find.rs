@@ -1,5 +1,7 @@
 //! `recto find`: words in all sessions.
 
+use std::ops::ControlFlow;
+
 use clap::Args;
 use recto_session::search::highlights;
 use recto_store::Home;
@@ -71,6 +73,7 @@ pub(crate) fn cmd_find(
     let progress = Progress::new("indexing", output);
     let answer = home.find(&inventory, &cache, &request, &|done, all| {
         progress.tell_bytes(done, all);
+        ControlFlow::Continue(())
     });
     progress.done();
     let mark = |text: &str| highlights(&query, text);
