@@ -24,7 +24,7 @@ use super::message::SearchState;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::filter::FilterArgs;
-use crate::searching::Filters;
+use crate::searching;
 use crate::searching::read_query;
 use crate::text::one_line;
 
@@ -89,15 +89,15 @@ pub(super) fn search(
         return Ok(());
     }
     let query = read_query(&text)?;
-    let filters = Filters::of(Some(&query), &FilterArgs::default(), environment)?;
-    let (since, until) = filters.span();
+    let filter = searching::filter(Some(&query), &FilterArgs::default(), environment)?;
+    let (since, until) = filter.span();
     let request = Request {
         query: &query,
         sorting: Sorting::Newest,
         limit: MOST_HITS,
         since,
         until,
-        keep: &|facts| filters.fit(facts),
+        keep: &|facts| filter.fits(facts),
     };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();

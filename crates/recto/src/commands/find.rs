@@ -14,7 +14,6 @@ use crate::error::Outcome;
 use crate::output::Output;
 use crate::output::Progress;
 use crate::searching;
-use crate::searching::Filters;
 use crate::searching::HitArgs;
 use crate::target;
 
@@ -57,15 +56,15 @@ pub(crate) fn cmd_find(
     args: &FindArgs,
 ) -> Result<Outcome, CommandError> {
     let query = searching::read_query(&args.query.join(" "))?;
-    let filters = Filters::of(Some(&query), &args.hits.filter, environment)?;
-    let (since, until) = filters.span();
+    let filter = searching::filter(Some(&query), &args.hits.filter, environment)?;
+    let (since, until) = filter.span();
     let request = Request {
         query: &query,
         sorting: if args.rank { Sorting::Rank } else { Sorting::Newest },
         limit: args.hits.limit(output),
         since,
         until,
-        keep: &|facts| filters.fit(facts),
+        keep: &|facts| filter.fits(facts),
     };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
