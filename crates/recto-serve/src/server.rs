@@ -39,6 +39,9 @@ use crate::guard::Hosts;
 /// The port that is taken if it is free and none was asked for.
 const USUAL_PORT: u16 = 7700;
 
+/// How long a client may usually read nothing.
+const STALL_TIME: Duration = Duration::from_secs(30);
+
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
@@ -70,6 +73,9 @@ pub struct ServeOptions {
     pub zone: TimeZone,
     /// The time to take for now, so that answers can be compared.
     pub now: Option<Timestamp>,
+    /// How long a client may read nothing while something is sent to it. Then it is
+    /// dropped.
+    pub stall_time: Duration,
 }
 
 impl ServeOptions {
@@ -82,7 +88,7 @@ impl ServeOptions {
     ) -> ServeOptions {
         let zone = TimeZone::system();
         let (token, now) = (None, None);
-        ServeOptions { home, cache, listen, token, prices, zone, now }
+        ServeOptions { home, cache, listen, token, prices, zone, now, stall_time: STALL_TIME }
     }
 }
 
@@ -145,7 +151,8 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let follower = events::follow(&context)?;
         let app = App::new(guard, context.clone());
-        let serving = runtime.spawn(connection::serve(listener, app.clone(), stopped));
+        let serving =
+            runtime.spawn(connection::serve(listener, app.clone(), options.stall_time, stopped));
         Ok(Server {
             app,
             context,
