@@ -35,9 +35,6 @@ const MOST: u32 = 256;
 /// How long the head of a request may take, and how long a connection may idle.
 const HEAD_TIME: Duration = Duration::from_secs(15);
 
-/// How long a client may read nothing while something is sent to it.
-const STALL_TIME: Duration = Duration::from_secs(30);
-
 /// How long answers that have begun may take when the server ends.
 const LAST_TIME: Duration = Duration::from_secs(2);
 
@@ -72,7 +69,13 @@ impl Listener {
 }
 
 /// Answers until `stop` says so; then lets answers end that have begun.
-pub(crate) async fn serve(listener: Listener, app: App, mut stop: watch::Receiver<bool>) {
+/// A client may read nothing for `stall` while something is sent to it.
+pub(crate) async fn serve(
+    listener: Listener,
+    app: App,
+    stall: Duration,
+    mut stop: watch::Receiver<bool>,
+) {
     let places = Arc::new(Semaphore::new(MOST as usize));
     loop {
         let accepted = tokio::select! {
@@ -96,10 +99,12 @@ pub(crate) async fn serve(listener: Listener, app: App, mut stop: watch::Receive
                         Some(local) if !local.ip().is_loopback() => app.at(local),
                         _ => app,
                     };
-                    answer(stream, app, stop).await;
+                    answer(Impatient::new(stream, stall), app, stop).await;
                 }
                 #[cfg(unix)]
-                Connection::Unix(stream) => answer(stream, app, stop).await,
+                Connection::Unix(stream) => {
+                    answer(Impatient::new(stream, stall), app, stop).await;
+                }
             }
             drop(place);
         });
@@ -128,7 +133,7 @@ async fn answer(
         .header_read_timeout(HEAD_TIME)
         .max_headers(64)
         .max_buf_size(64 * 1024)
-        .serve_connection(TokioIo::new(Impatient::new(stream)), service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     // An error is the client's: it went away, or did not speak HTTP.
     tokio::select! {
@@ -143,12 +148,13 @@ async fn answer(
 /// A stream that fails when the other side takes nothing for too long.
 struct Impatient<S> {
     stream: S,
+    patience: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Impatient<S> {
-    fn new(stream: S) -> Impatient<S> {
-        Impatient { stream, stalled: None }
+    fn new(stream: S, patience: Duration) -> Impatient<S> {
+        Impatient { stream, patience, stalled: None }
     }
 
     /// Passes on what writing gave, and counts the time in which it gave nothing.
@@ -161,7 +167,8 @@ impl<S> Impatient<S> {
             self.stalled = None;
             return written;
         }
-        let sleep = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL_TIME)));
+        let patience = self.patience;
+        let sleep = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match sleep.as_mut().poll(task) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

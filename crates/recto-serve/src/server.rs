@@ -40,6 +40,9 @@ use crate::guard::Hosts;
 /// The port that is taken if it is free and none was asked for.
 const USUAL_PORT: u16 = 7700;
 
+/// How long a client may usually read nothing.
+const STALL_TIME: Duration = Duration::from_secs(30);
+
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
@@ -76,6 +79,9 @@ pub struct ServeOptions {
     pub zone: TimeZone,
     /// The time to take for now, so that answers can be compared.
     pub now: Option<Timestamp>,
+    /// How long a client may read nothing while something is sent to it. Then it is
+    /// dropped.
+    pub stall_time: Duration,
 }
 
 impl ServeOptions {
@@ -88,8 +94,18 @@ impl ServeOptions {
         listen: Listen,
     ) -> ServeOptions {
         let zone = TimeZone::system();
-        let (token, now, allow_edits) = (None, None, false);
-        ServeOptions { home, cache, data, allow_edits, listen, token, prices, zone, now }
+        ServeOptions {
+            home,
+            cache,
+            data,
+            allow_edits: false,
+            listen,
+            token: None,
+            prices,
+            zone,
+            now: None,
+            stall_time: STALL_TIME,
+        }
     }
 }
 
@@ -154,7 +170,8 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let follower = events::follow(&context)?;
         let app = App::new(guard, context.clone());
-        let serving = runtime.spawn(connection::serve(listener, app.clone(), stopped));
+        let serving =
+            runtime.spawn(connection::serve(listener, app.clone(), options.stall_time, stopped));
         Ok(Server {
             app,
             context,

@@ -1,12 +1,17 @@
 //! Events: order, numbers, breaks, and clients that never read.
 
+use std::time::Duration;
+
 use recto_testkit::Client;
 use recto_testkit::SessionBuilder;
 
+use crate::support::Events;
 use crate::support::OTHER;
 use crate::support::SESSION;
+use crate::support::TOKEN;
 use crate::support::Test;
 use crate::support::hours_ago;
+use crate::support::options;
 use crate::support::working_home;
 
 fn more(text: &str) -> SessionBuilder {
@@ -125,6 +130,60 @@ fn clients_that_never_read_hurt_nobody() {
     }
     assert_eq!(test.get("/api/v1/overview").status, 200);
     drop(silent);
+}
+
+/// On a socket, whose buffers are small.
+#[test]
+#[cfg(unix)]
+fn who_reads_nothing_for_long_is_dropped_and_others_miss_nothing() {
+    use std::io::ErrorKind;
+    use std::io::Read as _;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+    let (home, folder) = (working_home(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("socket");
+    let mut options = options(&home, &folder);
+    options.listen = recto_serve::Listen::Socket(path.clone());
+    options.stall_time = Duration::from_millis(200);
+    let _server = recto_serve::Server::start(options).unwrap();
+    let listen = || {
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let head = "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer";
+        stream.write_all(format!("{head} {TOKEN}\r\n\r\n").as_bytes()).unwrap();
+        stream
+    };
+    let log = home.path().join(format!("projects/-home-dev-app/{SESSION}.jsonl"));
+    let mut log = std::fs::File::options().append(true).open(log).unwrap();
+    let mut silent = listen();
+    let reading = listen();
+    let mut knocking = reading.try_clone().unwrap();
+    let mut events = Events::of(reading);
+    let mut sequence = events.until("ready").sequence();
+    let mut go_on = |count: u64| {
+        let end = sequence + count;
+        while sequence < end {
+            log.write_all(b"{\"type\":\"mode\"}\n").unwrap();
+            let event = events.any();
+            assert_eq!(event.sequence(), sequence + 1, "{event:?}");
+            sequence = event.sequence();
+        }
+    };
+    go_on(3000);
+    // Who is dropped can send nothing any more. The other one sends the same.
+    let begin = std::time::Instant::now();
+    silent.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
+    while !silent.write_all(b"\r").is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+        assert!(begin.elapsed() < Duration::from_secs(30), "it is not dropped");
+        knocking.write_all(b"\r").unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    go_on(50);
+    // What was sent before can still be read, and has an end.
+    let mut rest = Vec::new();
+    silent.read_to_end(&mut rest).unwrap();
+    let told = String::from_utf8_lossy(&rest).matches("event: appended").count();
+    assert!((1..3000).contains(&told), "{told}");
 }
 
 #[test]

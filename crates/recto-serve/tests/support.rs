@@ -290,13 +290,13 @@ impl Test {
             self.address
         );
         stream.write_all(request.as_bytes()).unwrap();
-        Events { lines: BufReader::new(stream), has_head: false }
+        Events::of(stream)
     }
 }
 
 /// A stream of events.
 pub(crate) struct Events {
-    lines: BufReader<TcpStream>,
+    lines: BufReader<Box<dyn Read>>,
     has_head: bool,
 }
 
@@ -315,6 +315,11 @@ impl Event {
 }
 
 impl Events {
+    /// What comes on a connection on which they were asked for.
+    pub(crate) fn of(stream: impl Read + 'static) -> Events {
+        Events { lines: BufReader::new(Box::new(stream)), has_head: false }
+    }
+
     fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.lines.read_line(&mut line).ok()?;

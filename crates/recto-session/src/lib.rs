@@ -81,6 +81,7 @@ pub use node::Node;
 pub use node::NodeId;
 pub use node::Parent;
 pub use node::Span;
+pub use number::duration;
 pub use number::with_marks;
 pub use overflow::Overflow;
 pub use queue::PromptQueue;

@@ -13,6 +13,19 @@ pub fn with_marks(number: u64) -> String {
     marked
 }
 
+/// A span of milliseconds, such as `4.2s` or `3m 20s`.
+pub fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match milliseconds {
+        0..1000 => format!("{milliseconds}ms"),
+        1000..10_000 => format!("{:.1}s", milliseconds as f64 / 1000.0),
+        10_000..60_000 => format!("{seconds}s"),
+        60_000..3_600_000 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3_600_000..172_800_000 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,5 +34,12 @@ mod tests {
     fn thousands_have_marks() {
         let shown: Vec<String> = [0, 999, 1000, 1_234_567].iter().map(|n| with_marks(*n)).collect();
         assert_eq!(shown, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn spans_have_two_units_at_most() {
+        let spans = [0, 999, 4_200, 59_999, 200_000, 7_260_000, 900_000_000];
+        let shown: Vec<String> = spans.iter().map(|span| duration(*span)).collect();
+        assert_eq!(shown, ["0ms", "999ms", "4.2s", "59s", "3m 20s", "2h 01m", "10d"]);
     }
 }

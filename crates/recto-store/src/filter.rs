@@ -27,6 +27,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// All sessions of a project. The name is compared, and not looked up.
+    pub fn of_project(name: &str) -> Filter {
+        Filter { project: Some(name.to_owned()), ..Filter::default() }
+    }
+
     /// What can be told from the file's time.
     pub fn fits_time(&self, modified: Timestamp) -> bool {
         self.since.is_none_or(|since| modified >= since)

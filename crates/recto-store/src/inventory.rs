@@ -4,6 +4,7 @@
 //! files is listed in milliseconds. What cannot be looked at is skipped and
 //! said; a file that vanishes meanwhile is not there.
 
+use std::fmt;
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
@@ -153,6 +154,12 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Why, in words.
     pub reason: String,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "skipped: {} {}", self.path.display(), self.reason)
+    }
 }
 
 /// What is in a home.

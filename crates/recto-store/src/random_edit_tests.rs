@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::time::SystemTime;
 
 use fs_err as fs;
 use recto_log::Lines;
@@ -33,6 +32,7 @@ use recto_session::request::reach;
 use recto_session::turns;
 use recto_testkit::Recording;
 use recto_testkit::recordings;
+use recto_testkit::tree;
 use tempfile::TempDir;
 
 use super::*;
@@ -64,26 +64,6 @@ impl Random {
 
 fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-/// Contents and times of all files of a home, by their paths.
-type Tree = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
-
-fn tree(root: &Path) -> Tree {
-    let mut found = Tree::new();
-    let mut waiting = vec![root.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else {
-                let time = fs::metadata(&path).unwrap().modified().unwrap();
-                found.insert(path.clone(), (fs::read(&path).unwrap(), time));
-            }
-        }
-    }
-    found
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -203,15 +183,16 @@ impl World {
         transaction.commit().unwrap();
         let result = edit.destination.path();
         let after = tree(self.home.real_root());
+        let inside = |path: &Path| path.strip_prefix(self.home.real_root()).unwrap().to_owned();
         for (path, file) in &before {
-            let may_change = is_in_place && *path == self.log;
+            let may_change = is_in_place && *path == inside(&self.log);
             assert!(
                 may_change || after.get(path) == Some(file),
                 "{what}: {} changed",
                 path.display()
             );
         }
-        let (old, new) = (&before[&self.log].0, &after[&result].0);
+        let (old, new) = (&before[&inside(&self.log)].0, &after[&inside(&result)].0);
         let (problems_before, problems_after) = (problems(old), problems(new));
         for (kind, count) in &problems_after {
             assert!(problems_before.get(kind) >= Some(count), "{what}: new problem {kind}");

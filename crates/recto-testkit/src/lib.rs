@@ -6,6 +6,7 @@
 //! | [`SessionBuilder`] | one log, line by line, as a client of a given version writes it |
 //! | [`FakeHome`] | a home in a temporary directory, to put logs and other files into |
 //! | [`SnapshotFilter`] | output in which the paths of this run are replaced |
+//! | [`tree`](tree()), [`contents`] | what lies in a folder, to compare before and after |
 //! | [`recordings`] | what recorded clients did with the logs of a corpus |
 //! | [`difference`] | how messages that were sent differ from rebuilt ones |
 //!
@@ -17,6 +18,7 @@ mod fake_home;
 pub mod generate;
 mod session_builder;
 mod snapshot_filter;
+mod tree;
 
 pub use compare::difference;
 pub use corpus::Recording;
@@ -25,3 +27,6 @@ pub use fake_home::FakeHome;
 pub use session_builder::Client;
 pub use session_builder::SessionBuilder;
 pub use snapshot_filter::SnapshotFilter;
+pub use tree::Tree;
+pub use tree::contents;
+pub use tree::tree;

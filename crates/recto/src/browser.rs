@@ -229,3 +229,5 @@ impl Running {
 
 #[cfg(test)]
 mod browser_tests;
+#[cfg(test)]
+mod live_tests;

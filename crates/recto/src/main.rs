@@ -15,6 +15,7 @@ mod error;
 mod file_path;
 mod filter;
 mod hits;
+mod home_watch;
 mod output;
 mod overflow;
 mod prompts;

@@ -4,19 +4,17 @@ use std::ops::Range;
 use std::path::Path;
 
 use clap::Args;
-use recto_session::search::Limit;
 use recto_session::search::Query;
-use recto_store::Digest;
 use recto_store::Home;
 use recto_store::index::Answer;
 use recto_store::index::Hit;
-use recto_store::index::LogFacts;
+use recto_store::index::SearchFilter;
+use recto_store::index::USUAL_HITS;
 
 use crate::commands::show;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::Filter;
 use crate::filter::FilterArgs;
 use crate::filter::of_project;
 use crate::filter::read_time;
@@ -26,9 +24,6 @@ use crate::output::Output;
 use crate::text::count;
 use crate::text::plural;
 use recto_session::resume_command;
-
-/// How many hits a person is shown.
-const SHOWN: usize = 20;
 
 /// Which hits, and what to do with them.
 #[derive(Debug, Args)]
@@ -56,7 +51,7 @@ impl HitArgs {
 
     /// How many hits are needed; 0 for all.
     pub(crate) fn limit(&self, output: &Output) -> usize {
-        let usual = if output.json { 0 } else { SHOWN };
+        let usual = if output.json { 0 } else { USUAL_HITS };
         self.chosen().map_or(self.limit.unwrap_or(usual), |chosen| chosen.max(1))
     }
 }
@@ -83,7 +78,7 @@ pub(crate) fn give(
         output.remark(remark);
     }
     for skipped in &answer.skipped {
-        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+        output.remark(&skipped.to_string());
     }
     if let Some(number) = args.chosen() {
         let hit = number.checked_sub(1).and_then(|place| answer.hits.get(place));
@@ -118,51 +113,14 @@ pub(crate) fn give(
 }
 
 /// The options and the limits in the query.
-pub(crate) struct Filters {
-    all: Filter,
-    /// Projects of the query, and whether each one is refused.
-    projects: Vec<(Filter, bool)>,
-}
-
-impl Filters {
-    pub(crate) fn of(
-        query: Option<&Query>,
-        args: &FilterArgs,
-        environment: &Environment,
-    ) -> Result<Filters, CommandError> {
-        let now = environment.now();
-        let mut filters = Filters { all: args.read(now)?, projects: Vec::new() };
-        for limit in query.into_iter().flat_map(|query| &query.limits) {
-            match limit {
-                Limit::Project { name, is_not } => {
-                    filters.projects.push((of_project(name), *is_not));
-                }
-                Limit::Before(text) => {
-                    filters.all.narrow(None, Some(read_time("before:", text, now)?));
-                }
-                Limit::After(text) => {
-                    filters.all.narrow(Some(read_time("after:", text, now)?), None);
-                }
-            }
-        }
-        Ok(filters)
-    }
-
-    /// The time that is asked for, in milliseconds since 1970.
-    pub(crate) fn span(&self) -> (Option<i64>, Option<i64>) {
-        self.all.span()
-    }
-
-    pub(crate) fn fit(&self, facts: &LogFacts) -> bool {
-        let digest = Digest {
-            cwd: facts.cwd.clone(),
-            model: facts.model.clone(),
-            branch: facts.branch.clone(),
-            ..Digest::default()
-        };
-        let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
-        fits(&self.all) && self.projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
-    }
+pub(crate) fn filter(
+    query: Option<&Query>,
+    args: &FilterArgs,
+    environment: &Environment,
+) -> Result<SearchFilter, CommandError> {
+    let now = environment.now();
+    let time = |field: &str, text: &str| read_time(field, text, now);
+    SearchFilter::new(args.read(now)?, query, of_project, time)
 }
 
 /// The texts of hits. One whose log has changed meanwhile is left out.

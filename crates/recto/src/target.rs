@@ -122,7 +122,7 @@ pub(crate) fn find_session(
 /// Says what was not looked at: a listing must not seem complete when it is not.
 pub(crate) fn tell_skipped(inventory: &Inventory, output: &Output) {
     for skipped in &inventory.skipped {
-        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+        output.remark(&skipped.to_string());
     }
 }
 

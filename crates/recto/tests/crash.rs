@@ -6,14 +6,14 @@
 //! nothing to do. `cargo xtask test` finds or installs it, or counts them as
 //! skipped.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
-use std::time::SystemTime;
+
+use recto_testkit::Tree;
 
 use crate::support::DOCS;
 use crate::support::FIX;
@@ -43,25 +43,10 @@ fn strace() -> Option<String> {
     std::env::var("RECTO_TEST_STRACE").ok().filter(|path| !path.is_empty())
 }
 
-/// Contents and times of all files of the home, by name, but for the session
-/// that the next command works on.
-type Tree = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
-
+/// All files of the home but for the session that the next command works on.
 fn tree(root: &Path) -> Tree {
-    let mut found = Tree::new();
-    let mut waiting = vec![root.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else if !path.to_str().unwrap().contains(DOCS) {
-                let time = fs::metadata(&path).unwrap().modified().unwrap();
-                let name = path.strip_prefix(root).unwrap().to_owned();
-                found.insert(name, (fs::read(&path).unwrap(), time));
-            }
-        }
-    }
+    let mut found = recto_testkit::tree(root);
+    found.retain(|path, _| !path.to_str().unwrap().contains(DOCS));
     found
 }
 

@@ -5,29 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
+pub(crate) use recto_testkit::contents as tree;
 use serde_json::Value;
 
 use crate::support::FIX;
 use crate::support::TestHome;
 use crate::support::repository;
-
-/// Contents of all files of a folder, by their path in it.
-pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else {
-                let inside = path.strip_prefix(folder).unwrap().to_owned();
-                found.insert(inside, fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
 
 /// A home with what a client recorded.
 pub(crate) fn recorded(scenario: &str) -> TestHome {

@@ -5,7 +5,10 @@
 use std::fs;
 use std::io::BufRead as _;
 use std::io::BufReader;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::path::PathBuf;
 use std::process::Child;
 use std::process::ChildStdout;
 use std::process::Command;
@@ -43,6 +46,10 @@ impl Stream {
         if has_clock {
             command.env_remove("RECTO_NOW");
         }
+        Stream::of(command)
+    }
+
+    fn of(mut command: Command) -> Stream {
         command.stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
@@ -118,29 +125,108 @@ fn the_death_of_a_client_is_seen() {
     assert_eq!(stream.next_change(), (4, FIX.to_owned(), "working -> ended".to_owned()));
 }
 
-#[test]
-fn who_wants_to_know_is_told_by_a_command() {
-    let test = TestHome::empty();
-    let now = jiff::Timestamp::now();
-    let title = "Title $(touch pwned) `touch pwned`";
-    let log = SessionBuilder::new(FIX, Client::V2_1_325).at(now).prompt("Go").custom_title(title);
-    test.home.add(&log, now);
-    let announcement = test.home.announce(FIX, "busy");
-    let command = "command:printf '%s|%s|%s' \"$RECTO_EVENT_FROM\" \"$RECTO_EVENT_TO\" \"$RECTO_EVENT_TITLE\" > new && mv new told";
-    let mut stream = Stream::start(&test, &["watch", "--json", "--notify", command], true);
-    assert_eq!(stream.next_change().2, "nothing -> working");
-    let text = fs::read_to_string(&announcement).unwrap();
-    fs::write(&announcement, text.replace("busy", "waiting")).unwrap();
-    assert_eq!(stream.next_change().2, "working -> waiting_for_approval");
-    let told = test.work.path().join("told");
+/// Waits for a file that is made by whoever is told.
+fn wait_for(path: &Path) {
     let begin = Instant::now();
-    while !told.exists() {
+    while !path.exists() {
         assert!(begin.elapsed() < Duration::from_secs(60), "nobody was told");
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// A session that works now; gives the file by which its client says so.
+fn working(log: SessionBuilder) -> (TestHome, PathBuf) {
+    let test = TestHome::empty();
+    let now = jiff::Timestamp::now();
+    test.home.add(&log.at(now).prompt("Go"), now);
+    let announcement = test.home.announce(FIX, "busy");
+    (test, announcement)
+}
+
+/// The client asks for something.
+fn ask(stream: &mut Stream, announcement: &Path) {
+    assert_eq!(stream.next_change().2, "nothing -> working");
+    let text = fs::read_to_string(announcement).unwrap();
+    fs::write(announcement, text.replace("busy", "waiting")).unwrap();
+    assert_eq!(stream.next_change().2, "working -> waiting_for_approval");
+}
+
+#[test]
+fn who_wants_to_know_is_told_by_a_command() {
+    let title = "Title $(touch pwned) `touch pwned`";
+    let (test, announcement) =
+        working(SessionBuilder::new(FIX, Client::V2_1_325).custom_title(title));
+    let command = "command:printf '%s|%s|%s' \"$RECTO_EVENT_FROM\" \"$RECTO_EVENT_TO\" \"$RECTO_EVENT_TITLE\" > new && mv new told";
+    let mut stream = Stream::start(&test, &["watch", "--json", "--notify", command], true);
+    ask(&mut stream, &announcement);
+    let told = test.work.path().join("told");
+    wait_for(&told);
     let told = fs::read_to_string(told).unwrap();
     assert_eq!(told, format!("working|waiting_for_approval|{title}"));
     assert!(!test.work.path().join("pwned").exists());
+}
+
+/// A stream that tells the desktop by a program of ours; what it says goes to `remarks`.
+fn start_with_desktop(test: &TestHome, program: &str) -> Stream {
+    let folder = test.work.path().join("bin");
+    fs::create_dir(&folder).unwrap();
+    let path = folder.join("notify-send");
+    fs::write(&path, program).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = test.command(&["watch", "--json", "--notify", "desktop"]);
+    command.env_remove("RECTO_NOW").env("PATH", folder);
+    command.stderr(fs::File::create(test.work.path().join("remarks")).unwrap());
+    Stream::of(command)
+}
+
+#[test]
+fn the_desktop_is_told_with_harmless_arguments() {
+    let acts = "$(touch pwned) `touch pwned`; touch pwned & <b>bold</b> --help \"'\\";
+    let title = format!("{acts} {}", hostile::texts().concat());
+    let log = SessionBuilder::new(FIX, Client::V2_1_325)
+        .cwd(&format!("--icon={acts}\u{1b}[2J\n--urgency=critical"))
+        .custom_title(&title);
+    let (test, announcement) = working(log);
+    // Each argument ends with a null character, which none can hold.
+    let program = "#!/bin/sh\nprintf '%s\\0' \"$@\" > new && /bin/mv new told\n";
+    let mut stream = start_with_desktop(&test, program);
+    ask(&mut stream, &announcement);
+    let told = test.work.path().join("told");
+    wait_for(&told);
+    let told = fs::read_to_string(told).unwrap();
+    let arguments: Vec<&str> = told.trim_end_matches('\0').split('\0').collect();
+    let [name, end_of_options, heading, body] = arguments[..] else { panic!("{arguments:?}") };
+    assert_eq!((name, end_of_options), ("--app-name=recto", "--"));
+    assert!(heading.starts_with(&format!("needs approval: {acts}")), "{heading:?}");
+    hostile::assert_no_control(heading, "the heading");
+    assert!(heading.chars().count() < 600, "{}", heading.len());
+    let (project, why) = body.split_once('\n').unwrap();
+    let marked = acts.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    assert_eq!(project, format!("--icon={marked}␛[2J --urgency=critical"));
+    assert!(!why.is_empty() && !why.contains(['\n', '<']), "{why:?}");
+    hostile::assert_no_control(body, "the body");
+    assert!(!test.work.path().join("pwned").exists());
+    assert_eq!(fs::read_to_string(test.work.path().join("remarks")).unwrap(), "");
+}
+
+#[test]
+fn a_desktop_that_cannot_be_told_is_told_of() {
+    for (program, remark) in [
+        ("#!/bin/sh\nexit 3\n", "the desktop was not told: it ended with exit status: 3\n"),
+        // Its interpreter is not there, and neither is the other program.
+        ("#!/no/such/shell\n", "the desktop was not told: there is no notify-send\n"),
+    ] {
+        let (test, announcement) = working(SessionBuilder::new(FIX, Client::V2_1_325));
+        let mut stream = start_with_desktop(&test, program);
+        ask(&mut stream, &announcement);
+        let remarks = test.work.path().join("remarks");
+        let begin = Instant::now();
+        while fs::read_to_string(&remarks).unwrap() != remark {
+            let said = fs::read_to_string(&remarks).unwrap();
+            assert!(begin.elapsed() < Duration::from_secs(60), "{said:?}, not {remark:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! Words in all sessions.
 
+use std::ops::ControlFlow;
 use std::ops::Range;
 
-use recto_session::search::Limit;
 use recto_session::search::Query;
 use recto_session::search::highlights;
-use recto_store::Digest;
 use recto_store::Filter;
 use recto_store::index::Hit;
-use recto_store::index::LogFacts;
 use recto_store::index::Request;
+use recto_store::index::SearchFilter;
 use recto_store::index::Sorting;
 use recto_store::parse_time;
 use serde::Serialize;
@@ -75,64 +74,28 @@ pub(crate) fn search(context: &Context, wanted: &SearchQuery) -> Result<SearchAn
     let query = Query::parse(&wanted.text).map_err(|error| {
         Failure::bad_request("bad-query", error.message.clone()).with_hint(error.hint)
     })?;
-    let filters = Filters::of(context, &query, wanted.filter.clone())?;
-    let (since, until) = filters.all.span();
+    // The name of a project is compared, and never looked up: it is the client's.
+    let filter =
+        SearchFilter::new(wanted.filter.clone(), Some(&query), Filter::of_project, |_, text| {
+            typed_time(context, text)
+        })?;
+    let (since, until) = filter.span();
     let request = Request {
         query: &query,
         sorting: if wanted.by_rank { Sorting::Rank } else { Sorting::Newest },
         limit: wanted.limit,
         since,
         until,
-        keep: &|facts| filters.fit(facts),
+        keep: &|facts| filter.fits(facts),
     };
     // A search must not miss what was written a moment ago.
     let inventory = context.home.inventory();
-    let answer = context.home.find(&inventory, &context.cache, &request, &|_, _| {});
+    let go_on = |_, _| ControlFlow::Continue(());
+    let answer = context.home.find(&inventory, &context.cache, &request, &go_on);
     let hits = answer.hits.into_iter().filter_map(|hit| view(context, &query, hit));
     let mut remarks = answer.remarks;
-    remarks.extend(
-        answer
-            .skipped
-            .iter()
-            .map(|skipped| format!("skipped: {} {}", skipped.path.display(), skipped.reason)),
-    );
+    remarks.extend(answer.skipped.iter().map(ToString::to_string));
     Ok(SearchAnswer { total: answer.total, logs: answer.logs, hits: hits.collect(), remarks })
-}
-
-/// The options and the limits in the query.
-struct Filters {
-    all: Filter,
-    /// Projects of the query, and whether each one is refused.
-    projects: Vec<(Filter, bool)>,
-}
-
-impl Filters {
-    fn of(context: &Context, query: &Query, all: Filter) -> Result<Filters, Failure> {
-        let mut filters = Filters { all, projects: Vec::new() };
-        for limit in &query.limits {
-            match limit {
-                Limit::Project { name, is_not } => {
-                    // The name is compared, and never looked up: it is the client's.
-                    let filter = Filter { project: Some(name.clone()), ..Filter::default() };
-                    filters.projects.push((filter, *is_not));
-                }
-                Limit::Before(text) => filters.all.narrow(None, Some(typed_time(context, text)?)),
-                Limit::After(text) => filters.all.narrow(Some(typed_time(context, text)?), None),
-            }
-        }
-        Ok(filters)
-    }
-
-    fn fit(&self, facts: &LogFacts) -> bool {
-        let digest = Digest {
-            cwd: facts.cwd.clone(),
-            model: facts.model.clone(),
-            branch: facts.branch.clone(),
-            ..Digest::default()
-        };
-        let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
-        fits(&self.all) && self.projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
-    }
 }
 
 /// A time as a user types it.

@@ -1,14 +1,15 @@
 //! `search_sessions`: full text.
 
-use recto_session::search::Limit;
+use std::ops::ControlFlow;
+
 use recto_session::search::Query;
 use recto_session::search::highlights;
-use recto_store::Digest;
 use recto_store::Filter;
 use recto_store::index::Hit;
-use recto_store::index::LogFacts;
 use recto_store::index::Request;
+use recto_store::index::SearchFilter;
 use recto_store::index::Sorting;
+use recto_store::index::USUAL_HITS;
 use serde_json::Value;
 use serde_json::json;
 
@@ -26,24 +27,16 @@ const SNIPPET: usize = 600;
 impl Archive {
     pub(super) fn search(&self, mut arguments: Arguments) -> Result<String, Refusal> {
         let text = arguments.required_text("query")?;
-        let mut all = self.filter(&mut arguments)?;
-        let limit = arguments.number("limit", SEARCH_MOST)?.unwrap_or(20) as usize;
+        let all = self.filter(&mut arguments)?;
+        let limit =
+            arguments.number("limit", SEARCH_MOST)?.map_or(USUAL_HITS, |limit| limit as usize);
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
         let query = Query::parse(&text)
             .map_err(|error| Refusal(format!("{}; {}", error.message, error.hint)))?;
-        let projects = self.limits(&query, &mut all)?;
-        let (since, until) = all.span();
-        let fits = |facts: &LogFacts| {
-            let digest = Digest {
-                cwd: facts.cwd.clone(),
-                model: facts.model.clone(),
-                branch: facts.branch.clone(),
-                ..Digest::default()
-            };
-            let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
-            fits(&all) && projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
-        };
+        let time = |field: &str, text: &str| self.read_time(field, text);
+        let filter = SearchFilter::new(all, Some(&query), Filter::of_project, time)?;
+        let (since, until) = filter.span();
         let request = Request {
             query: &query,
             sorting: Sorting::Newest,
@@ -51,12 +44,12 @@ impl Archive {
             limit: (offset + limit).max(1),
             since,
             until,
-            keep: &fits,
+            keep: &|facts| filter.fits(facts),
         };
         let inventory = self.0.home.inventory();
-        let answer = self.0.home.find(&inventory, &self.0.cache, &request, &|_, _| {});
-        let skipped = answer.skipped.iter();
-        let skipped = skipped.map(|one| format!("skipped: {} {}", one.path.display(), one.reason));
+        let go_on = |_, _| ControlFlow::Continue(());
+        let answer = self.0.home.find(&inventory, &self.0.cache, &request, &go_on);
+        let skipped = answer.skipped.iter().map(ToString::to_string);
         let page = Page {
             offset,
             total: answer.total,
@@ -64,22 +57,6 @@ impl Archive {
         };
         let hits = answer.hits.iter().skip(offset).take(limit);
         Ok(page.finish(hits.map(|hit| self.hit(hit, &query))))
-    }
-
-    /// What the query itself says about projects and times.
-    fn limits(&self, query: &Query, all: &mut Filter) -> Result<Vec<(Filter, bool)>, Refusal> {
-        let mut projects = Vec::new();
-        for limit in &query.limits {
-            match limit {
-                Limit::Project { name, is_not } => {
-                    let project = Some(name.clone());
-                    projects.push((Filter { project, ..Filter::default() }, *is_not));
-                }
-                Limit::Before(text) => all.narrow(None, Some(self.read_time("before:", text)?)),
-                Limit::After(text) => all.narrow(Some(self.read_time("after:", text)?), None),
-            }
-        }
-        Ok(projects)
     }
 
     fn hit(&self, hit: &Hit, query: &Query) -> Value {

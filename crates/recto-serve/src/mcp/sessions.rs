@@ -41,7 +41,7 @@ impl Archive {
             })
             .collect();
         let skipped = inventory.skipped.iter();
-        let notes = skipped.map(|one| format!("skipped: {} {}", one.path.display(), one.reason));
+        let notes = skipped.map(ToString::to_string);
         let page = Page { offset, total: found.len(), notes: notes.collect() };
         let wanted = found.iter().skip(offset).take(limit);
         Ok(page.finish(wanted.map(|(session, digest)| self.listed(session, digest))))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use recto_store::index::USUAL_HITS;
 use rmcp::model::Tool;
 use rmcp::model::ToolAnnotations;
 use serde_json::Map;
@@ -97,7 +98,7 @@ impl ToolName {
             ToolName::Search => joined([
                 json!({"query": text("What to look for")}),
                 filters(),
-                paged(20, SEARCH_MOST),
+                paged(USUAL_HITS as u32, SEARCH_MOST),
             ]),
             ToolName::List => joined([filters(), paged(50, LIST_MOST), json!({})]),
             ToolName::Read => json!({

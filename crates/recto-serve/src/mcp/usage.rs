@@ -52,7 +52,7 @@ impl Archive {
             notes.push(format!("{count} messages are of clients that wrote too few output tokens"));
         }
         let skipped = usage.skipped.iter();
-        notes.extend(skipped.map(|one| format!("skipped: {} {}", one.path.display(), one.reason)));
+        notes.extend(skipped.map(ToString::to_string));
         // Times come newest first: that is what is asked for most.
         let mut rows: Vec<&recto_session::usage::Row> = report.rows.iter().collect();
         if dimension.is_time() {

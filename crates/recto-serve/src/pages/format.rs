@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
+pub(crate) use recto_session::duration;
 use recto_session::with_marks;
 
 /// A whole number: `12,345`.
@@ -31,19 +32,6 @@ fn scaled(number: u64, step: f64, units: &[&str]) -> String {
     }
     let digits = usize::from(unit > 0 && value < 99.95);
     format!("{value:.digits$}{}", units[unit])
-}
-
-/// A span of time: `850 ms`, `12 s`, `3m 05s`, `2h 10m`.
-pub(crate) fn duration(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1000;
-    match seconds {
-        0 => format!("{milliseconds} ms"),
-        1..10 => format!("{:.1} s", milliseconds as f64 / 1000.0),
-        10..60 => format!("{seconds} s"),
-        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
-        _ => format!("{}d {}h", seconds / 86_400, seconds / 3600 % 24),
-    }
 }
 
 /// Dollars: `$1,234.56`, and more digits where there is less.
@@ -123,13 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_and_amounts_are_exact_where_it_matters() {
-        assert_eq!(duration(12), "12 ms");
-        assert_eq!(duration(1500), "1.5 s");
-        assert_eq!(duration(59_999), "59 s");
-        assert_eq!(duration(185_000), "3m 05s");
-        assert_eq!(duration(7_800_000), "2h 10m");
-        assert_eq!(duration(90_000_000), "1d 1h");
+    fn amounts_are_exact_where_it_matters() {
         assert_eq!(money(0.0), "$0.00");
         assert_eq!(money(0.0042), "$0.0042");
         assert_eq!(money(1234.5), "$1,234.50");

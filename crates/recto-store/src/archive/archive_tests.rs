@@ -1,12 +1,10 @@
 //! Archives that are good, and all kinds that are not.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
 use std::time::Duration;
 use std::time::SystemTime;
 
 use fs_err as fs;
+use recto_testkit::tree;
 use sha2::Digest as _;
 use sha2::Sha256;
 use tempfile::TempDir;
@@ -65,25 +63,6 @@ fn pack(home: &Home) -> (Package, Vec<u8>) {
     let mut bytes = Vec::new();
     package.write(&mut bytes).unwrap();
     (package, bytes)
-}
-
-/// Contents and times of all files, by their path.
-fn tree(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
-    let mut found = BTreeMap::new();
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else {
-                let time = fs::metadata(&path).unwrap().modified().unwrap();
-                let inside = path.strip_prefix(folder).unwrap().to_owned();
-                found.insert(inside, (fs::read(&path).unwrap(), time));
-            }
-        }
-    }
-    found
 }
 
 /// Unpacks into a home; gives where the sessions went.

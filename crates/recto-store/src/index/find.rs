@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use recto_session::search::Query;
@@ -79,19 +82,35 @@ pub struct Answer {
     pub remarks: Vec<String>,
     /// Logs that could not be read.
     pub skipped: Vec<Skipped>,
+    /// Whether the search was given up. Then there are no hits, whatever the logs say.
+    pub is_given_up: bool,
 }
 
 impl Home {
     /// Searches all logs. `tell` is called with the bytes that were read so far
-    /// and those of all, if anything has to be read.
+    /// and those of all, if anything has to be read. It says whether to go on; if not, what
+    /// was taken into the index up to then stays there, and the next search goes on with it.
     pub fn find(
         &self,
         inventory: &Inventory,
         cache: &CacheDirectory,
         request: &Request<'_>,
-        tell: &(dyn Fn(u64, u64) + Sync),
+        tell: &(dyn Fn(u64, u64) -> ControlFlow<()> + Sync),
     ) -> Answer {
-        let mut finding = Finding { home: self, cache, request, tell, answer: Answer::default() };
+        let is_given_up = AtomicBool::new(false);
+        let tell = |done, all| {
+            let goes_on = tell(done, all);
+            is_given_up.fetch_or(goes_on.is_break(), Ordering::Relaxed);
+            goes_on
+        };
+        let mut finding = Finding {
+            home: self,
+            cache,
+            request,
+            tell: &tell,
+            is_given_up: &is_given_up,
+            answer: Answer::default(),
+        };
         let logs = self.disk_logs(inventory);
         match finding.by_index(&logs) {
             Ok(found) => finding.give(found),
@@ -125,7 +144,9 @@ struct Finding<'a> {
     home: &'a Home,
     cache: &'a CacheDirectory,
     request: &'a Request<'a>,
-    tell: &'a (dyn Fn(u64, u64) + Sync),
+    tell: &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync),
+    /// Whether `tell` has said not to go on.
+    is_given_up: &'a AtomicBool,
     answer: Answer,
 }
 
@@ -135,6 +156,10 @@ impl Finding<'_> {
     }
 
     fn give(&mut self, found: Found) {
+        if self.is_given_up.load(Ordering::Relaxed) {
+            self.answer.is_given_up = true;
+            return;
+        }
         self.answer.hits = found.hits;
         self.answer.total = found.total;
         self.answer.logs = found.logs.len();
@@ -183,6 +208,9 @@ impl Finding<'_> {
         match index.carry_out(&plan, self.tell) {
             Ok(skipped) => {
                 self.answer.skipped.extend(skipped);
+                if self.is_given_up.load(Ordering::Relaxed) {
+                    return Ok(Found::default());
+                }
                 index.search(self.home, self.request, &HashSet::new())
             }
             Err(error) if is_damaged(&error) => Err(error),

@@ -3,8 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 
 use fs_err as fs;
 use proptest::prelude::*;
@@ -67,7 +70,7 @@ impl World {
             until: None,
             keep: &|_| true,
         };
-        self.home.find(&self.home.inventory(), cache, &request, &|_, _| {})
+        self.home.find(&self.home.inventory(), cache, &request, &|_, _| ControlFlow::Continue(()))
     }
 
     /// The hits of a query, and that nothing had to be said.
@@ -150,6 +153,54 @@ fn every_needle_is_found_once_and_where_it_is() {
 }
 
 #[test]
+fn a_search_that_is_given_up_leaves_an_index_to_go_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { megabytes: 2, seed: 3, shape: Shape::New };
+    let truth = generate(&options, folder.path(), &mut |_| {}).unwrap();
+    let world = World::at(folder);
+    let needle = truth.needles.iter().find(|needle| needle.name == "common").unwrap();
+    let query = Query::parse(&format!("\"{}\"", needle.text)).unwrap();
+    let request = Request {
+        query: &query,
+        sorting: Sorting::Newest,
+        limit: 0,
+        since: None,
+        until: None,
+        keep: &|_| true,
+    };
+    let status = || world.home.index_status(&world.home.inventory(), &world.cache).unwrap();
+    let mut stale = status().stale;
+    let mut given_up = 0;
+    // Each one is given up with the second thing that it hears, until there is no second.
+    let answer = loop {
+        let heard = AtomicUsize::new(0);
+        let tell = |_, _| match heard.fetch_add(1, Ordering::Relaxed) {
+            0 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        };
+        let answer = world.home.find(&world.home.inventory(), &world.cache, &request, &tell);
+        assert_eq!(answer.remarks, [""; 0]);
+        if !answer.is_given_up {
+            break answer;
+        }
+        assert_eq!((answer.hits.len(), answer.total, answer.logs), (0, 0, 0));
+        given_up += 1;
+        let now = status();
+        assert!(now.documents > 0 && now.stale <= stale, "{now:?} after {stale}");
+        stale = now.stale;
+    };
+    assert!(given_up > 1, "{given_up}");
+    assert_eq!(answer.total, needle.hits.len());
+    let verified = world.home.verify_index(&world.home.inventory(), &world.cache, &|_, _| {});
+    assert_eq!(verified.unwrap().differences, []);
+    // One that reads the logs is given up too.
+    let nowhere = CacheDirectory::new(world.folder.path().join("truth.json/x"));
+    let stop = |_, _| ControlFlow::Break(());
+    let answer = world.home.find(&world.home.inventory(), &nowhere, &request, &stop);
+    assert!(answer.is_given_up && answer.hits.is_empty());
+}
+
+#[test]
 fn what_is_appended_is_found_and_a_line_counts_when_it_is_whole() {
     let world = World::new();
     let name = format!("{ID}.jsonl");
@@ -205,7 +256,9 @@ fn times_and_limits_choose_the_newest() {
             until: time(until),
             keep: &|facts| facts.project == "-w",
         };
-        let answer = world.home.find(&world.home.inventory(), &world.cache, &request, &|_, _| {});
+        let answer = world.home.find(&world.home.inventory(), &world.cache, &request, &|_, _| {
+            ControlFlow::Continue(())
+        });
         let times = answer.hits.iter().map(|hit| hit.time.unwrap().to_string()[8..13].to_owned());
         (times.collect::<Vec<_>>(), answer.total, answer.logs)
     };

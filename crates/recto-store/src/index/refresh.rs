@@ -4,6 +4,7 @@
 //! bounded, so that memory is, whatever the size of the logs.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicUsize;
@@ -34,11 +35,12 @@ enum Told {
 
 impl Index {
     /// Does what a plan says. `tell` is called with the bytes that were read so
-    /// far and those of all. Logs that could not be read are given back.
+    /// far and those of all; when it says so, no more is done, and what is written stays.
+    /// Logs that could not be read are given back.
     pub(super) fn carry_out(
         &mut self,
         plan: &Plan,
-        tell: &dyn Fn(u64, u64),
+        tell: &dyn Fn(u64, u64) -> ControlFlow<()>,
     ) -> Result<Vec<Skipped>, StoreError> {
         let connection = &self.connection;
         let mut writer = Writer::new(connection);
@@ -74,7 +76,7 @@ fn write_all(
     writer: &mut Writer<'_>,
     work: &[Work],
     starts: Vec<Checkpoint>,
-    tell: &dyn Fn(u64, u64),
+    tell: &dyn Fn(u64, u64) -> ControlFlow<()>,
 ) -> Result<Vec<Skipped>, StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.saturating_sub(1).clamp(1, 4).min(work.len());
@@ -108,7 +110,10 @@ fn write_all(
                     let end = if batch.is_last { one.log.size } else { batch.end.offset };
                     done += end.saturating_sub(ended[place]);
                     ended[place] = end;
-                    tell(done.min(all), all);
+                    if tell(done.min(all), all).is_break() {
+                        // Readers end when nobody receives.
+                        break;
+                    }
                 }
                 Told::Failed(place, error) => {
                     let is_gone = matches!(&error, StoreError::Io(error)

@@ -1,6 +1,10 @@
 //! Answers straight from logs that are not in the index.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -20,19 +24,26 @@ use crate::Skipped;
 use crate::StoreError;
 use crate::each_alone;
 
-/// What was found in logs, and which could not be read.
+/// What was found in logs, and which could not be read. When `tell` says so, the logs that
+/// are left are not looked at.
 pub(super) fn scan(
     logs: &[DiskLog],
     request: &Request<'_>,
-    tell: &(dyn Fn(u64, u64) + Sync),
+    tell: &(dyn Fn(u64, u64) -> ControlFlow<()> + Sync),
 ) -> (Found, Vec<Skipped>) {
     let all: u64 = logs.iter().map(|log| log.size).sum();
-    let done = std::sync::atomic::AtomicU64::new(0);
+    let done = AtomicU64::new(0);
+    let is_stopped = AtomicBool::new(false);
     let scanned: Vec<_> = each_alone(logs)
         .map_init(Buffers::default, |buffers, log| {
+            if is_stopped.load(Ordering::Relaxed) {
+                return (log, Ok(Vec::new()));
+            }
             let hits = scan_log(log, request, buffers);
-            let before = done.fetch_add(log.size, std::sync::atomic::Ordering::Relaxed);
-            tell(before + log.size, all);
+            let before = done.fetch_add(log.size, Ordering::Relaxed);
+            if tell(before + log.size, all).is_break() {
+                is_stopped.store(true, Ordering::Relaxed);
+            }
             (log, hits)
         })
         .collect();

@@ -1,6 +1,7 @@
 //! What the index knows, and whether it is what the logs say.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use rusqlite::params;
 
@@ -135,7 +136,10 @@ impl Home {
             index.clear()?;
         }
         let plan = compare(&index.connection, logs)?;
-        index.carry_out(&plan, tell)
+        index.carry_out(&plan, &|done, all| {
+            tell(done, all);
+            ControlFlow::Continue(())
+        })
     }
 
     /// Compares the index with the logs, text by text, and the sums that are kept in

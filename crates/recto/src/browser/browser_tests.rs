@@ -129,7 +129,8 @@ impl Trial {
     fn look(&mut self) {
         let home = Home::open(self.home.path()).unwrap();
         let mut listings = Vec::new();
-        self.watch.look(&home, None, &mut |listing| listings.push(listing));
+        let inventory = home.inventory();
+        self.watch.look(&home, &inventory, None, &mut |listing| listings.push(listing));
         for listing in listings {
             self.input(Input::Report(Report::Listing(listing)));
         }
@@ -143,7 +144,17 @@ impl Trial {
             let tell = |report: Report| reports.borrow_mut().push(report);
             match effect {
                 Effect::Read(request) => {
-                    let flow = Flow { is_stopped: &|| false, wait: &|| false, tell: &tell };
+                    // What is followed is read as far as it goes.
+                    let is_whole = std::cell::Cell::new(false);
+                    let tell = |report: Report| {
+                        is_whole.set(is_whole.get() || matches!(report, Report::Read { .. }));
+                        tell(report);
+                    };
+                    let flow = Flow {
+                        is_stopped: &|| is_whole.get(),
+                        waits: &|waker| waker.stop(),
+                        tell: &tell,
+                    };
                     jobs::read(&home, &request, &flow);
                 }
                 Effect::Search(request) => {
@@ -202,22 +213,7 @@ impl Trial {
     }
 
     fn screen(&self) -> String {
-        let (width, height) = self.browser.size;
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| view::draw(&self.browser, frame)).unwrap();
-        let buffer = terminal.backend().buffer();
-        let mut lines = Vec::new();
-        for y in 0..height {
-            let mut line = String::from("|");
-            let mut x = 0;
-            while x < width {
-                let symbol = buffer[(x, y)].symbol();
-                line.push_str(symbol);
-                x += unicode_width::UnicodeWidthStr::width(symbol).max(1) as u16;
-            }
-            lines.push(line.trim_end().to_owned());
-        }
-        mask_times(&lines.join("\n"))
+        screen(&self.browser)
     }
 
     fn shows(&self, text: &str) -> bool {
@@ -225,7 +221,27 @@ impl Trial {
     }
 }
 
-fn key(name: &str) -> KeyEvent {
+/// What is on the screen.
+pub(super) fn screen(browser: &Browser) -> String {
+    let (width, height) = browser.size;
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| view::draw(browser, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let mut lines = Vec::new();
+    for y in 0..height {
+        let mut line = String::from("|");
+        let mut x = 0;
+        while x < width {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            x += unicode_width::UnicodeWidthStr::width(symbol).max(1) as u16;
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    mask_times(&lines.join("\n"))
+}
+
+pub(super) fn key(name: &str) -> KeyEvent {
     let (modifiers, name) = match name.split_once('-') {
         Some(("c", name)) => (KeyModifiers::CONTROL, name),
         Some(("a", name)) => (KeyModifiers::ALT, name),

@@ -97,9 +97,10 @@ impl Browser {
         let was_followed = reader.entry.live.is_some();
         let has_grown = fresh.bytes != reader.entry.bytes;
         let starts = !was_followed && fresh.live.is_some();
+        let has_moved = fresh.target.path != reader.entry.target.path;
         reader.entry = fresh.clone();
         // What runs is followed where it is read; the rest is read again.
-        if starts || (has_grown && !was_followed) {
+        if starts || has_moved || (has_grown && !was_followed) {
             self.read_again();
         }
     }

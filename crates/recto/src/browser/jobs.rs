@@ -1,11 +1,12 @@
 //! The work of the browser that reads or writes files. It runs beside the screen.
 
-use std::io::Seek;
-use std::io::SeekFrom;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use recto_log::LineReader;
+use recto_log::Lines;
+use recto_log::RawLine;
 use recto_log::decode;
 use recto_session::FileChange;
 use recto_session::ToolCall;
@@ -14,6 +15,9 @@ use recto_session::export::Format;
 use recto_store::Agent;
 use recto_store::FileKind;
 use recto_store::Home;
+use recto_store::follow::LogChange;
+use recto_store::follow::LogFollower;
+use recto_store::follow::Waker;
 use recto_store::open_file;
 
 use super::document::PageLine;
@@ -58,8 +62,8 @@ const LINES: usize = 1000;
 /// How work is stopped, and where it tells what it found.
 pub(super) struct Flow<'a> {
     pub(super) is_stopped: &'a dyn Fn() -> bool,
-    /// Waits before a log is looked at again; gives whether to go on.
-    pub(super) wait: &'a dyn Fn() -> bool,
+    /// Takes what ends the wait for more of a log.
+    pub(super) waits: &'a dyn Fn(Waker),
     pub(super) tell: &'a dyn Fn(Report),
 }
 
@@ -158,56 +162,130 @@ fn read_conversation(
     request: &ReadRequest,
     flow: &Flow<'_>,
 ) -> Result<(), CommandError> {
-    let (mut output, captured) = Output::captured(request.width);
-    let mut shown = transcript(home, request);
-    let mut sheet = Sheet::new(request, flow);
-    let (mut offset, mut number) = (0, 1);
-    loop {
-        let mut file = open_file(&request.target.path)?;
-        if file.metadata()?.len() < offset {
-            (flow.tell)(Report::Begun { ticket: request.ticket });
-            (offset, number) = (0, 1);
-            shown = transcript(home, request);
-            sheet = Sheet::new(request, flow);
-        }
-        file.seek(SeekFrom::Start(offset))?;
-        let mut lines = LineReader::new(file).starting_at(offset, number);
-        while let Some(line) = lines.next_line()? {
-            if (flow.is_stopped)() {
-                return Ok(());
-            }
-            // Of a log that grows, the last line is read when it is finished.
-            if !line.terminated && request.follow {
-                break;
-            }
-            let log_line = line.number;
-            (offset, number) = (line.end(), line.number + 1);
-            shown.entry(&decode(line).0, &mut output)?;
-            take(&captured, &mut sheet, log_line, shown.turn());
-            sheet.tell_some();
-            if sheet.is_full() {
-                sheet.end(true);
-                return Ok(());
-            }
-        }
-        if !request.follow {
-            shown.end(&mut output)?;
-            take(&captured, &mut sheet, number, shown.turn());
-            if shown.is_empty() {
-                let text = ("(no conversation in this log)".to_owned(), Look::Faint);
-                sheet.add(vec![text], number, 0);
-            }
-        }
-        sheet.end(false);
-        if !request.follow || !(flow.wait)() {
+    let mut page = Conversation::new(home, request, flow);
+    if request.follow {
+        return follow_conversation(&mut page);
+    }
+    let mut lines = LineReader::new(open_file(&request.target.path)?);
+    while let Some(line) = lines.next_line()? {
+        if page.line(line)? == Goes::NoFurther {
             return Ok(());
+        }
+    }
+    page.end()
+}
+
+/// Reads what there is, and then what comes.
+fn follow_conversation(page: &mut Conversation<'_>) -> Result<(), CommandError> {
+    let mut follower = LogFollower::new(&page.request.target.path)?;
+    (page.flow.waits)(follower.waker());
+    loop {
+        let mut changes = follower.next(Duration::ZERO);
+        // Who stops this wakes the follower afterwards, so it is seen here, or ends the wait.
+        if (page.flow.is_stopped)() {
+            return Ok(());
+        }
+        if changes.is_empty() {
+            page.sheet.end(false);
+            changes = follower.next(Duration::MAX);
+        }
+        for change in changes {
+            if page.take(change)? == Goes::NoFurther {
+                return Ok(());
+            }
         }
     }
 }
 
-fn take(captured: &Captured, sheet: &mut Sheet<'_>, log_line: u64, turn: u32) {
-    for spans in captured.take() {
-        sheet.add(spans, log_line, turn);
+/// Whether more lines are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goes {
+    On,
+    NoFurther,
+}
+
+/// A transcript on its way to the screen.
+struct Conversation<'a> {
+    home: &'a Home,
+    request: &'a ReadRequest,
+    flow: &'a Flow<'a>,
+    output: Output,
+    captured: Captured,
+    shown: Transcript<'a>,
+    sheet: Sheet<'a>,
+    /// The number of the next line.
+    number: u64,
+}
+
+impl<'a> Conversation<'a> {
+    fn new(home: &'a Home, request: &'a ReadRequest, flow: &'a Flow<'a>) -> Conversation<'a> {
+        let (output, captured) = Output::captured(request.width);
+        let shown = transcript(home, request);
+        let sheet = Sheet::new(request, flow);
+        Conversation { home, request, flow, output, captured, shown, sheet, number: 1 }
+    }
+
+    fn take(&mut self, change: LogChange) -> Result<Goes, CommandError> {
+        match change {
+            LogChange::Lines(offset, bytes) => {
+                for line in Lines::new(&bytes).starting_at(offset, self.number) {
+                    if self.line(line)? == Goes::NoFurther {
+                        return Ok(Goes::NoFurther);
+                    }
+                }
+            }
+            LogChange::LongLine { offset, start, length } => {
+                let number = self.number;
+                let line = RawLine { offset, number, bytes: &start, length, terminated: true };
+                return self.line(line);
+            }
+            LogChange::Restarted => {
+                (self.flow.tell)(Report::Begun { ticket: self.request.ticket });
+                self.shown = transcript(self.home, self.request);
+                self.sheet = Sheet::new(self.request, self.flow);
+                self.number = 1;
+            }
+            // What was read of it stays on the screen.
+            LogChange::Removed => {
+                let text = "the log is gone; it is read if it comes again";
+                (self.flow.tell)(Report::Remark(text.into()));
+            }
+        }
+        Ok(Goes::On)
+    }
+
+    fn line(&mut self, line: RawLine<'_>) -> Result<Goes, CommandError> {
+        if (self.flow.is_stopped)() {
+            return Ok(Goes::NoFurther);
+        }
+        let log_line = line.number;
+        self.number = log_line + 1;
+        self.shown.entry(&decode(line).0, &mut self.output)?;
+        self.gather(log_line);
+        self.sheet.tell_some();
+        if self.sheet.is_full() {
+            self.sheet.end(true);
+            return Ok(Goes::NoFurther);
+        }
+        Ok(Goes::On)
+    }
+
+    fn end(&mut self) -> Result<(), CommandError> {
+        self.shown.end(&mut self.output)?;
+        self.gather(self.number);
+        if self.shown.is_empty() {
+            let text = ("(no conversation in this log)".to_owned(), Look::Faint);
+            self.sheet.add(vec![text], self.number, 0);
+        }
+        self.sheet.end(false);
+        Ok(())
+    }
+
+    /// Takes what the transcript has written.
+    fn gather(&mut self, log_line: u64) {
+        for spans in self.captured.take() {
+            self.sheet.add(spans, log_line, self.shown.turn());
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use recto_store::CacheDirectory;
 use recto_store::Digest;
 use recto_store::Digests;
 use recto_store::Home;
+use recto_store::Inventory;
 use recto_store::SessionFile;
 
 use super::message::Entry;
@@ -46,14 +47,14 @@ impl Watch {
         Watch { cache, ..Watch::default() }
     }
 
-    /// Looks at the home, and tells what it holds if that has changed.
+    /// Looks at the logs of a home, and tells what it holds if that has changed.
     pub(super) fn look(
         &mut self,
         home: &Home,
+        inventory: &Inventory,
         user_home: Option<&PathBuf>,
         tell: &mut dyn FnMut(Listing),
     ) {
-        let inventory = home.inventory();
         let live = live_by_session(home);
         let is_first = self.known.is_empty();
         let mut entries = Vec::new();

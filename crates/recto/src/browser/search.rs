@@ -4,6 +4,7 @@
 //! logs, so that what was written a moment ago is found.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use super::message::SearchState;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::filter::FilterArgs;
-use crate::searching::Filters;
+use crate::searching;
 use crate::searching::read_query;
 use crate::text::one_line;
 
@@ -79,7 +80,7 @@ pub(super) fn search(
     home: &Home,
     environment: &Environment,
     typed: &str,
-    is_stopped: &dyn Fn() -> bool,
+    is_stopped: &(dyn Fn() -> bool + Sync),
     tell: &(dyn Fn(Found) + Sync),
 ) -> Result<(), CommandError> {
     let text = made_whole(typed);
@@ -88,23 +89,27 @@ pub(super) fn search(
         return Ok(());
     }
     let query = read_query(&text)?;
-    let filters = Filters::of(Some(&query), &FilterArgs::default(), environment)?;
-    let (since, until) = filters.span();
+    let filter = searching::filter(Some(&query), &FilterArgs::default(), environment)?;
+    let (since, until) = filter.span();
     let request = Request {
         query: &query,
         sorting: Sorting::Newest,
         limit: MOST_HITS,
         since,
         until,
-        keep: &|facts| filters.fit(facts),
+        keep: &|facts| filter.fits(facts),
     };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
     let answer = home.find(&inventory, &cache, &request, &|done, all| {
+        if is_stopped() {
+            return ControlFlow::Break(());
+        }
         let percent = (done * 100).checked_div(all).unwrap_or(100);
         tell(Found::State(SearchState::Running { percent }));
+        ControlFlow::Continue(())
     });
-    if is_stopped() {
+    if answer.is_given_up || is_stopped() {
         return Ok(());
     }
     for remark in answer.remarks {

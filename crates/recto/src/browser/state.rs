@@ -374,8 +374,9 @@ impl Browser {
         let is_same = known.is_some_and(|preview| {
             let is_live = preview.entry.live.is_some() == entry.live.is_some();
             let is_as_long = preview.entry.bytes == entry.bytes || entry.live.is_some();
+            let is_there = preview.entry.target.path == entry.target.path;
             let is_found = hit.is_some() == (preview.keep == Keep::All);
-            is_live && is_as_long && is_found && preview.detail == detail
+            is_live && is_as_long && is_there && is_found && preview.detail == detail
         });
         let find = match self.list.mode {
             Mode::Filter => Find::default(),

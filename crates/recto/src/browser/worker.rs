@@ -5,18 +5,22 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
-use std::sync::mpsc::RecvTimeoutError;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::thread::JoinHandle;
-use std::thread::Thread;
 use std::time::Duration;
+use std::time::Instant;
 
 use recto_store::Home;
+use recto_store::Inventory;
+use recto_store::follow::Change;
+use recto_store::follow::Waker;
 
 use super::jobs;
 use super::jobs::Flow;
@@ -29,11 +33,14 @@ use super::search;
 use super::search::Found;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::home_watch::HomeWatch;
 
-/// How often the home is looked at.
-const LOOK_AGAIN: Duration = Duration::from_millis(1500);
-/// How often a log that grows is looked at.
-const READ_AGAIN: Duration = Duration::from_millis(500);
+/// The death of a client is told by nobody, so it is looked for this often.
+const LONGEST: Duration = Duration::from_secs(2);
+/// A home that is written to all the time is looked at no more often than this,
+const SHORTEST: Duration = Duration::from_millis(100);
+/// and for so many times as long as it takes to look, it is left alone.
+const REST: u32 = 5;
 
 /// What the workers need to know.
 #[derive(Clone)]
@@ -46,9 +53,9 @@ pub(super) struct Place {
 
 pub(super) struct Workers {
     pub(super) reports: Receiver<Report>,
-    look: Sender<()>,
+    list_bell: Bell,
     read: Sender<ReadRequest>,
-    reader: Thread,
+    read_bell: Bell,
     read_wanted: Arc<AtomicU64>,
     search: Sender<SearchRequest>,
     search_wanted: Arc<AtomicU64>,
@@ -59,7 +66,6 @@ pub(super) struct Workers {
 impl Workers {
     pub(super) fn start(place: &Place) -> Result<Workers, CommandError> {
         let (report, reports) = mpsc::channel();
-        let (look, looks) = mpsc::channel();
         let (read, reads) = mpsc::channel();
         let (search, searches) = mpsc::channel();
         let (errands, to_do) = mpsc::channel();
@@ -67,11 +73,12 @@ impl Workers {
         let search_wanted = Arc::new(AtomicU64::new(0));
         let (of_list, of_reader) = (place.clone(), place.clone());
         let (of_search, of_errands) = (place.clone(), place.clone());
-        let reports_of_list = report.clone();
-        spawn("list", move || watch(&of_list, &looks, &reports_of_list))?;
-        let (wanted, reports_of_reader) = (read_wanted.clone(), report.clone());
-        let reader =
-            spawn("read", move || read_logs(&of_reader, &reads, &wanted, &reports_of_reader))?;
+        let (list_bell, read_bell) = (Bell::default(), Bell::default());
+        let (bell, reports_of_list) = (list_bell.clone(), report.clone());
+        spawn("list", move || watch(&of_list, &bell, &reports_of_list))?;
+        let (wanted, bell, reports_of_reader) =
+            (read_wanted.clone(), read_bell.clone(), report.clone());
+        spawn("read", move || read_logs(&of_reader, &reads, (&wanted, &bell), &reports_of_reader))?;
         let (wanted, reports_of_search) = (search_wanted.clone(), report.clone());
         spawn("search", move || search_logs(&of_search, &searches, &wanted, &reports_of_search))?;
         let errand_worker = spawn("errands", move || {
@@ -86,9 +93,9 @@ impl Workers {
         })?;
         Ok(Workers {
             reports,
-            look,
+            list_bell,
             read,
-            reader: reader.thread().clone(),
+            read_bell,
             read_wanted,
             search,
             search_wanted,
@@ -100,13 +107,13 @@ impl Workers {
     // A worker that is gone has panicked, which the screen notices by itself.
 
     pub(super) fn look(&self) {
-        let _ = self.look.send(());
+        self.list_bell.ring();
     }
 
     pub(super) fn read(&self, request: ReadRequest) {
         self.read_wanted.store(request.ticket, Ordering::Relaxed);
         let _ = self.read.send(request);
-        self.reader.unpark();
+        self.read_bell.ring();
     }
 
     pub(super) fn search(&self, request: SearchRequest) {
@@ -129,23 +136,59 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     Ok(thread::Builder::new().name(format!("browser-{name}")).spawn(work)?)
 }
 
-fn watch(place: &Place, looks: &Receiver<()>, reports: &Sender<Report>) {
-    let mut watch = Watch::new(place.environment.cache_directory().ok());
-    loop {
-        watch.look(&place.home, place.user_home.as_ref(), &mut |listing| {
-            let _ = reports.send(Report::Listing(listing));
-        });
-        match looks.recv_timeout(LOOK_AGAIN) {
-            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+/// Wakes a worker, whichever follower it waits for.
+#[derive(Clone, Default)]
+struct Bell(Arc<Mutex<Option<Waker>>>);
+
+impl Bell {
+    /// What it rings at from now on. Who has missed it by a moment must see by other means
+    /// that something else is wanted.
+    fn hang(&self, waker: Waker) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+    }
+
+    fn ring(&self) {
+        if let Some(waker) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            waker.wake();
         }
+    }
+}
+
+fn watch(place: &Place, bell: &Bell, reports: &Sender<Report>) {
+    let mut list = Watch::new(place.environment.cache_directory().ok());
+    let mut look = |inventory: &Inventory| {
+        let mut is_heard = true;
+        list.look(&place.home, inventory, place.user_home.as_ref(), &mut |listing| {
+            is_heard = reports.send(Report::Listing(listing)).is_ok();
+        });
+        is_heard
+    };
+    // The follower takes a while in a large home, so there is a list before there is one.
+    look(&place.home.inventory());
+    let mut watch = match HomeWatch::new((*place.home).clone()) {
+        Ok(watch) => watch,
+        Err(error) => {
+            let message = format!("changes cannot be followed: {error}");
+            let _ = reports.send(Report::Remark(message));
+            return;
+        }
+    };
+    bell.hang(watch.waker());
+    loop {
+        let begun = Instant::now();
+        if !look(&watch.inventory) {
+            return;
+        }
+        let shortest = (begun.elapsed() * REST).clamp(SHORTEST, LONGEST);
+        // The list shows how long logs are, and when they were written.
+        watch.wait((shortest, LONGEST), |change| *change == Change::Announcements);
     }
 }
 
 fn read_logs(
     place: &Place,
     reads: &Receiver<ReadRequest>,
-    wanted: &AtomicU64,
+    (wanted, bell): (&AtomicU64, &Bell),
     reports: &Sender<Report>,
 ) {
     for request in reads {
@@ -155,11 +198,7 @@ fn read_logs(
         }
         let flow = Flow {
             is_stopped: &is_stopped,
-            wait: &|| {
-                // A new request wakes the thread.
-                thread::park_timeout(READ_AGAIN);
-                !is_stopped()
-            },
+            waits: &|waker| bell.hang(waker),
             tell: &|report| {
                 let _ = reports.send(report);
             },

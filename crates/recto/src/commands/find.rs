@@ -1,5 +1,7 @@
 //! `recto find`: words in all sessions.
 
+use std::ops::ControlFlow;
+
 use clap::Args;
 use recto_session::search::highlights;
 use recto_store::Home;
@@ -12,7 +14,6 @@ use crate::error::Outcome;
 use crate::output::Output;
 use crate::output::Progress;
 use crate::searching;
-use crate::searching::Filters;
 use crate::searching::HitArgs;
 use crate::target;
 
@@ -55,15 +56,15 @@ pub(crate) fn cmd_find(
     args: &FindArgs,
 ) -> Result<Outcome, CommandError> {
     let query = searching::read_query(&args.query.join(" "))?;
-    let filters = Filters::of(Some(&query), &args.hits.filter, environment)?;
-    let (since, until) = filters.span();
+    let filter = searching::filter(Some(&query), &args.hits.filter, environment)?;
+    let (since, until) = filter.span();
     let request = Request {
         query: &query,
         sorting: if args.rank { Sorting::Rank } else { Sorting::Newest },
         limit: args.hits.limit(output),
         since,
         until,
-        keep: &|facts| filters.fit(facts),
+        keep: &|facts| filter.fits(facts),
     };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
@@ -71,6 +72,7 @@ pub(crate) fn cmd_find(
     let progress = Progress::new("indexing", output);
     let answer = home.find(&inventory, &cache, &request, &|done, all| {
         progress.tell_bytes(done, all);
+        ControlFlow::Continue(())
     });
     progress.done();
     let mark = |text: &str| highlights(&query, text);

@@ -12,7 +12,6 @@ use crate::error::Outcome;
 use crate::output::Output;
 use crate::output::Progress;
 use crate::searching;
-use crate::searching::Filters;
 use crate::searching::HitArgs;
 use crate::target;
 
@@ -75,15 +74,15 @@ pub(crate) fn cmd_grep(
             .with_hint("-F looks for it as a plain text")
     })?;
     let query = args.query.as_deref().map(searching::read_query).transpose()?;
-    let filters = Filters::of(query.as_ref(), &args.hits.filter, environment)?;
-    let (since, until) = filters.span();
+    let filter = searching::filter(query.as_ref(), &args.hits.filter, environment)?;
+    let (since, until) = filter.span();
     let request = GrepRequest {
         expression: &expression,
         query: query.as_ref(),
         limit: args.hits.limit(output),
         since,
         until,
-        keep: &|facts| filters.fit(facts),
+        keep: &|facts| filter.fits(facts),
     };
     let inventory = home.inventory();
     target::tell_skipped(&inventory, output);

@@ -63,7 +63,7 @@ pub(crate) fn cmd_index(
             let skipped = home.build_index(&inventory, &cache, /* anew */ true, &tell);
             progress.done();
             for skipped in skipped? {
-                output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+                output.remark(&skipped.to_string());
             }
         }
         Action::Verify => {

@@ -136,7 +136,7 @@ pub(crate) fn cmd_usage(
     progress.done();
     tell_skipped(&inventory, output);
     for skipped in &usage.skipped {
-        output.remark(&format!("skipped: {} {}", skipped.path.display(), skipped.reason));
+        output.remark(&skipped.to_string());
     }
     let figures = Figures { ledger: usage.ledger, prices, selection, zone, now };
     let outcome = match (&args.compare, args.explain) {

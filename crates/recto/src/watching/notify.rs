@@ -136,7 +136,10 @@ fn desktop(message: &Message) -> Result<(), String> {
     let script = "on run texts\ndisplay notification (item 2 of texts) with title (item 1 of texts)\nend run";
     let mut program = Command::new("osascript");
     program.args(["-e", script, "--", &message.heading, &message.body]);
-    finish(program).map_err(|_| "the desktop was not told: there is no notify-send".to_owned())
+    finish(program).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "the desktop was not told: there is no notify-send".to_owned(),
+        _ => format!("the desktop was not told: {error}"),
+    })
 }
 
 /// Runs a program to its end, or until nobody waits any more.
