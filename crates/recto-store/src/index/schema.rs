@@ -148,7 +148,7 @@ impl Index {
         set_up(&connection)?;
         let version = version(&connection)?;
         if version != VERSION {
-            make_tables(&mut connection)?;
+            make_tables(&mut connection, Make::IfMissing)?;
         }
         let was_old = version != VERSION && version != 0;
         Ok(Index { connection, path, is_new: version != VERSION, was_old })
@@ -195,7 +195,7 @@ impl Index {
 
     /// Empties the index.
     pub fn clear(&mut self) -> Result<(), StoreError> {
-        make_tables(&mut self.connection)
+        make_tables(&mut self.connection, Make::Anew)
     }
 
     /// How large the file is, with what is not yet merged into it.
@@ -230,9 +230,22 @@ pub(super) fn set_up(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// When tables are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Make {
+    /// Unless those of this version are there.
+    IfMissing,
+    /// In any case.
+    Anew,
+}
+
 /// Makes the tables in one step; those of another version go.
-fn make_tables(connection: &mut Connection) -> Result<(), StoreError> {
+fn make_tables(connection: &mut Connection, make: Make) -> Result<(), StoreError> {
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have made them, and filled them, while this one waited.
+    if make == Make::IfMissing && version(&step)? == VERSION {
+        return Ok(());
+    }
     // Those of FTS5 first: what they keep for themselves goes with them.
     for kind in ["CREATE VIRTUAL%", "%"] {
         let names: Vec<String> = {
@@ -252,4 +265,29 @@ fn make_tables(connection: &mut Connection) -> Result<(), StoreError> {
     step.pragma_update(None, "user_version", VERSION)?;
     step.commit()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waited_for_the_tables_leaves_those_of_another_process_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::create_dir_all(folder.path().join("home/projects")).unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let cache = CacheDirectory::new(folder.path().join("cache"));
+        let count = |index: &Index| -> i64 {
+            let sql = "SELECT count(*) FROM names";
+            index.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        let first = Index::open(&home, &cache).unwrap();
+        first.connection.execute("INSERT INTO names (name) VALUES ('Bash')", []).unwrap();
+        // It saw no tables before the first one made them.
+        let mut late = Connection::open(Index::path(&home, &cache)).unwrap();
+        make_tables(&mut late, Make::IfMissing).unwrap();
+        assert_eq!(count(&first), 1);
+        make_tables(&mut late, Make::Anew).unwrap();
+        assert_eq!(count(&first), 0);
+    }
 }

@@ -184,6 +184,26 @@ impl World {
     }
 }
 
+#[test]
+fn a_folder_that_a_later_operation_removed_is_made_again() {
+    let mut world = World::new();
+    world.edit(&[(3, Edit::Put(0))], true).unwrap();
+    world.edit(&[(2, Edit::Put(0))], true).unwrap();
+    world.reverse(None, Direction::Undo);
+    world.edit(&[(3, Edit::Remove)], true).unwrap();
+    let folder = world.home.real_root().join("d");
+    assert!(!folder.exists());
+    world.reverse(None, Direction::Redo);
+    assert!(folder.join("c").exists());
+    world.reverse(Some(1), Direction::Undo);
+    assert!(!folder.exists(), "it goes with what it was made for");
+    // The removal that is undone brings its folder back, and takes it away again.
+    world.reverse(Some(2), Direction::Undo);
+    assert!(folder.join("e").exists());
+    world.reverse(Some(2), Direction::Redo);
+    assert!(!folder.exists());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -175,6 +175,7 @@ impl Journal {
         };
         let mut changes = previous.changes.clone();
         let mut kept = Vec::new();
+        let mut folders = Vec::new();
         let mut transaction = Transaction::new(self, operation, Some(previous));
         let mut order: Vec<usize> = (0..changes.len()).collect();
         if direction == Direction::Undo {
@@ -182,7 +183,9 @@ impl Journal {
         }
         for at in order {
             let change = &mut changes[at];
-            let found = stage(&mut transaction, change, direction)?;
+            let mut made = Vec::new();
+            let found = stage(&mut transaction, change, direction, &mut made)?;
+            folders.extend(made.into_iter().map(|folder| (at, folder)));
             let from = ends(change, direction).0;
             let differs = from.and_then(State::file).map(|file| &file.sha256)
                 != found.as_ref().and_then(State::file).map(|file| &file.sha256);
@@ -197,7 +200,7 @@ impl Journal {
                 }
             }
         }
-        transaction.operation_mut().changes = changes;
+        transaction.operation_mut().changes = with_folders(changes, &folders, direction);
         let operation = transaction.commit()?;
         Ok(Reversal { operation, kept })
     }
@@ -211,11 +214,60 @@ fn ends(change: &Change, direction: Direction) -> (Option<&State>, Option<&State
     }
 }
 
-/// Stages one change in the other direction. Gives what is there now.
+/// The mode of a folder that had to be made again.
+const FOLDER: State = State::Directory { mode: Some(0o700) };
+
+/// Adds folders that had to be made for changes, so that the opposite removes them.
+fn with_folders(
+    changes: Vec<Change>,
+    folders: &[(usize, PathBuf)],
+    direction: Direction,
+) -> Vec<Change> {
+    let mut all = Vec::with_capacity(changes.len() + folders.len());
+    for (at, change) in changes.into_iter().enumerate() {
+        let made = folders.iter().filter(|(place, _)| *place == at);
+        let made = made.map(|(_, folder)| folder.clone());
+        // Outer folders are made first and removed last.
+        match direction {
+            Direction::Redo => {
+                let made = made.map(|path| Change { path, before: None, after: Some(FOLDER) });
+                all.extend(made);
+                all.push(change);
+            }
+            Direction::Undo => {
+                all.push(change);
+                let gone = made.map(|path| Change { path, before: Some(FOLDER), after: None });
+                all.extend(gone.rev());
+            }
+        }
+    }
+    all
+}
+
+/// Makes the folders of a file again that are gone, outer ones first: another
+/// operation may have emptied and removed them.
+fn stage_folders(
+    transaction: &mut Transaction<'_>,
+    path: &Path,
+    made: &mut Vec<PathBuf>,
+) -> Result<(), StoreError> {
+    let above = path.ancestors().skip(1);
+    let is_gone = |folder: &&Path| fs_err::symlink_metadata(folder).is_err();
+    let gone: Vec<&Path> = above.take_while(is_gone).collect();
+    for folder in gone.into_iter().rev() {
+        transaction.stage_directory(folder.to_owned(), Some(0o700))?;
+        made.push(folder.to_owned());
+    }
+    Ok(())
+}
+
+/// Stages one change in the other direction. Gives what is there now. `made` gets the
+/// folders that had to be made for it.
 fn stage(
     transaction: &mut Transaction<'_>,
     change: &Change,
     direction: Direction,
+    made: &mut Vec<PathBuf>,
 ) -> Result<Option<State>, StoreError> {
     let path = &change.path;
     let (from, to) = ends(change, direction);
@@ -257,6 +309,7 @@ fn stage(
             transaction.push(path.clone(), found.clone(), None, None, Some(identity));
         }
         (None, Some(wanted)) => {
+            stage_folders(transaction, path, made)?;
             let attributes = Attributes::from(wanted);
             transaction.stage_creation(path.clone(), attributes, |backups, out| {
                 backups.copy_to(wanted, out)
