@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::Instant;
 
 use rusqlite::Connection;
 use rusqlite::ErrorCode;
@@ -24,6 +25,9 @@ const VERSION: i64 = 3;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_millis(2000);
+
+/// How long to wait for it before looking again whether it has to be waited for.
+const SHORT_PATIENCE: Duration = Duration::from_millis(50);
 
 /// `files`: the logs, and how far each was read. `documents`: the places of texts.
 /// `chunks`: which numbers of documents are of which log, with the oldest and the
@@ -144,12 +148,15 @@ impl Index {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
-        set_up(&connection)?;
+        // Who makes the tables may go on to fill them at once, and holds the file for
+        // long; that they are there can be seen all the same.
+        connection.busy_timeout(SHORT_PATIENCE)?;
+        patiently(|| set_up(&connection))?;
         let version = version(&connection)?;
         if version != VERSION {
-            make_tables(&mut connection, Make::IfMissing)?;
+            patiently(|| make_tables(&mut connection, Make::IfMissing))?;
         }
+        connection.busy_timeout(PATIENCE)?;
         let was_old = version != VERSION && version != 0;
         Ok(Index { connection, path, is_new: version != VERSION, was_old })
     }
@@ -230,6 +237,22 @@ pub(super) fn set_up(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Tries again as long as another process is in the way. SQLite does not wait by
+/// itself where that could be for ever, such as for a change of the journal's mode.
+fn patiently(mut work: impl FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
+    let started = Instant::now();
+    loop {
+        match work() {
+            Err(StoreError::Index { trouble: IndexTrouble::Locked, .. })
+                if started.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            done => return done,
+        }
+    }
+}
+
 /// When tables are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Make {
@@ -241,6 +264,9 @@ enum Make {
 
 /// Makes the tables in one step; those of another version go.
 fn make_tables(connection: &mut Connection, make: Make) -> Result<(), StoreError> {
+    if make == Make::IfMissing && version(connection)? == VERSION {
+        return Ok(());
+    }
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have made them, and filled them, while this one waited.
     if make == Make::IfMissing && version(&step)? == VERSION {
