@@ -79,8 +79,8 @@ CREATE VIRTUAL TABLE texts USING fts5 (
     content = '', contentless_delete = 1, tokenize = 'ascii'
 );
 INSERT INTO texts (texts, rank) VALUES ('hashsize', 33554432);
-INSERT INTO texts (texts, rank) VALUES ('automerge', 8);
-INSERT INTO texts (texts, rank) VALUES ('crisismerge', 32);
+INSERT INTO texts (texts, rank) VALUES ('automerge', 16);
+INSERT INTO texts (texts, rank) VALUES ('crisismerge', 48);
 ";
 
 /// What kind of trouble there is with the file of the index.
@@ -231,7 +231,7 @@ pub(super) fn set_up(connection: &Connection) -> Result<(), StoreError> {
     // Answered by the name of the mode, which a read-only file does not change.
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "normal")?;
-    connection.pragma_update(None, "cache_size", -8000)?;
+    connection.pragma_update(None, "cache_size", -48000)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "journal_size_limit", 4 * 1024 * 1024)?;
     Ok(())
