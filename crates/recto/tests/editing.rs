@@ -1,12 +1,12 @@
 //! `recto rename`, `rm`, `undo`, `redo` and `log`.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use insta::assert_snapshot;
+use recto_testkit::Tree;
 
 use crate::support::DOCS;
 use crate::support::FIX;
@@ -14,26 +14,13 @@ use crate::support::TestHome;
 use crate::support::hours_ago;
 
 /// Contents and times of all files of the home.
-fn tree(test: &TestHome) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
-    let mut found = BTreeMap::new();
-    let mut waiting = vec![test.home.path().to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else {
-                let time = fs::metadata(&path).unwrap().modified().unwrap();
-                let content = fs::read(&path).unwrap();
-                found.insert(path, (content, time));
-            }
-        }
-    }
-    found
+fn tree(test: &TestHome) -> Tree {
+    recto_testkit::tree(test.home.path())
 }
 
 fn log(test: &TestHome, id: &str) -> PathBuf {
-    tree(test).into_keys().find(|path| path.ends_with(format!("{id}.jsonl"))).unwrap()
+    let found = tree(test).into_keys().find(|path| path.ends_with(format!("{id}.jsonl")));
+    test.home.path().join(found.unwrap())
 }
 
 fn append(path: &PathBuf, text: &str) {
@@ -56,9 +43,10 @@ fn a_session_is_renamed_as_the_client_does_it_and_back() {
         "{{\"type\":\"custom-title\",\"customTitle\":\"Mend \\\"it\\\" ✓\",\"sessionId\":\"{FIX}\"}}\n\
          {{\"type\":\"agent-name\",\"agentName\":\"Mend \\\"it\\\" ✓\",\"sessionId\":\"{FIX}\"}}\n"
     );
-    let (content, time) = &tree(&test)[&path];
-    assert_eq!(*content, [&before[&path].0[..], lines.as_bytes()].concat());
-    assert_eq!(*time, before[&path].1, "the client continues the newest log");
+    let inside = path.strip_prefix(test.home.path()).unwrap();
+    let (content, time) = &tree(&test)[inside];
+    assert_eq!(*content, [&before[inside].0[..], lines.as_bytes()].concat());
+    assert_eq!(*time, before[inside].1, "the client continues the newest log");
     assert!(test.run(&["ls"]).stdout.contains("Mend \"it\" ✓"));
     assert_snapshot!(test.run(&["undo"]).shown(), @r#"
     undid operation 1: rename 3f2a "Mend "it" ✓"

@@ -30,6 +30,12 @@ struct World {
     cache: CacheDirectory,
 }
 
+/// A search for all that fits, whatever log it is in.
+fn all_of(query: &Query) -> Request<'_> {
+    let (sorting, limit) = (Sorting::Newest, 0);
+    Request { query, sorting, limit, since: None, until: None, keep: &|_| true }
+}
+
 impl World {
     fn new() -> World {
         let folder = tempfile::tempdir().unwrap();
@@ -62,14 +68,7 @@ impl World {
 
     fn answer_from(&self, cache: &CacheDirectory, query: &str) -> Answer {
         let query = Query::parse(query).unwrap();
-        let request = Request {
-            query: &query,
-            sorting: Sorting::Newest,
-            limit: 0,
-            since: None,
-            until: None,
-            keep: &|_| true,
-        };
+        let request = all_of(&query);
         self.home.find(&self.home.inventory(), cache, &request, &|_, _| ControlFlow::Continue(()))
     }
 
@@ -160,14 +159,7 @@ fn a_search_that_is_given_up_leaves_an_index_to_go_on_with() {
     let world = World::at(folder);
     let needle = truth.needles.iter().find(|needle| needle.name == "common").unwrap();
     let query = Query::parse(&format!("\"{}\"", needle.text)).unwrap();
-    let request = Request {
-        query: &query,
-        sorting: Sorting::Newest,
-        limit: 0,
-        since: None,
-        until: None,
-        keep: &|_| true,
-    };
+    let request = all_of(&query);
     let status = || world.home.index_status(&world.home.inventory(), &world.cache).unwrap();
     let mut stale = status().stale;
     let mut given_up = 0;
