@@ -26,24 +26,62 @@ pub enum TokenKind {
     Whole,
 }
 
+/// What a byte of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Separator,
+    /// A lower-case letter or a digit, which is in its token what it is in the text.
+    Plain,
+    Upper,
+    /// Of a character that is not ASCII.
+    Other,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Separator; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'0'..=b'9' => Class::Plain,
+            b'A'..=b'Z' => Class::Upper,
+            0x80.. => Class::Other,
+            _ => Class::Separator,
+        };
+        byte += 1;
+    }
+    classes
+};
+
 /// Cuts a text into tokens, in order, and says where in the text each one is.
 pub fn tokens(text: &str, mut see: impl FnMut(&str, Range<usize>, TokenKind)) {
     let bytes = text.as_bytes();
+    let class_at = |at: usize| match bytes.get(at) {
+        Some(byte) => CLASSES[usize::from(*byte)],
+        None => Class::Separator,
+    };
     let mut word = Word::default();
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        if byte.is_ascii() && !byte.is_ascii_alphanumeric() {
+    while at < bytes.len() {
+        if class_at(at) == Class::Separator {
             at += 1;
             continue;
         }
         let start = at;
-        while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) {
+        while class_at(at) == Class::Plain {
             at += 1;
         }
-        if bytes.get(at).is_some_and(|byte| !byte.is_ascii()) {
+        // Most words end here, and need no copy.
+        if class_at(at) == Class::Separator {
+            see(cut(&text[start..at]), start..at, TokenKind::Part);
+            continue;
+        }
+        while matches!(class_at(at), Class::Plain | Class::Upper) {
+            at += 1;
+        }
+        if class_at(at) == Class::Other {
             at = start + word.of_any(&text[start..], start, &mut see);
         } else {
-            word.of_ascii(&bytes[start..at], start, &mut see);
+            word.of_ascii(&text[start..at], start, &mut see);
         }
     }
 }
@@ -59,23 +97,24 @@ struct Word {
 impl Word {
     fn of_ascii(
         &mut self,
-        word: &[u8],
+        word: &str,
         start: usize,
         see: &mut impl FnMut(&str, Range<usize>, TokenKind),
     ) {
         self.folded.clear();
+        self.folded.push_str(word);
+        self.folded.make_ascii_lowercase();
         self.parts.clear();
         self.parts.push((0, start));
-        let mut was_upper_or_digit = true;
-        for (at, byte) in word.iter().enumerate() {
-            if byte.is_ascii_uppercase() && at > 0 {
-                let is_before_lower = word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-                if !was_upper_or_digit || is_before_lower {
+        let bytes = word.as_bytes();
+        for (at, pair) in bytes.windows(2).enumerate() {
+            let at = at + 1;
+            if pair[1].is_ascii_uppercase() {
+                let is_before_lower = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+                if pair[0].is_ascii_lowercase() || is_before_lower {
                     self.parts.push((at, start + at));
                 }
             }
-            was_upper_or_digit = !byte.is_ascii_lowercase();
-            self.folded.push(char::from(byte.to_ascii_lowercase()));
         }
         self.give(start, start + word.len(), see);
     }
@@ -225,6 +264,26 @@ mod tests {
         assert_eq!(shown("std::fs::File"), "std fs file");
         assert_eq!(shown("getX aB"), "get x [getx] a b [ab]");
         assert_eq!(shown("--no-pager $HOME #42"), "no pager home 42");
+    }
+
+    /// What ASCII gives is what the rules for all characters give.
+    #[test]
+    fn short_ways_end_where_the_long_one_does() {
+        const LETTERS: [char; 5] = ['a', 'z', 'B', '7', '-'];
+        for number in 0..LETTERS.len().pow(6) {
+            let letter = |place: u32| LETTERS[number / LETTERS.len().pow(place) % LETTERS.len()];
+            let text: String = (0..6).map(letter).collect();
+            let mut long = Vec::new();
+            let (mut word, mut at) = (Word::default(), 0);
+            while at < text.len() {
+                at += word.of_any(&text[at..], at, &mut |token: &str, range, kind| {
+                    long.push((token.to_owned(), range, kind));
+                });
+            }
+            let mut short = Vec::new();
+            tokens(&text, |token, range, kind| short.push((token.to_owned(), range, kind)));
+            assert_eq!(short, long, "{text}");
+        }
     }
 
     #[test]

@@ -166,16 +166,30 @@ impl<'c> Writer<'c> {
             self.next += 1;
         }
         let last = self.next - 1;
-        // What follows what was written just before becomes one with it.
-        let mut grow = self.connection.prepare_cached(
-            "UPDATE chunks SET last = ?3, oldest = min(oldest, ?4), newest = max(newest, ?5)
-             WHERE file = ?1 AND last = ?2 - 1 AND ?3 - first < ?6",
+        // What follows what was written just before becomes one with it. The row is
+        // looked for first: a statement that may change several rows makes SQLite take
+        // a savepoint, at which FTS5 writes all tokens that it holds, however few.
+        let mut look = self.connection.prepare_cached(
+            "SELECT first FROM chunks WHERE file = ?1 AND last = ?2 - 1 AND ?3 - first < ?4",
         )?;
-        if grow.execute(params![file, first, last, oldest, newest, LARGEST_CHUNK])? == 0 {
-            let mut step = self.connection.prepare_cached(
-                "INSERT INTO chunks (first, last, file, oldest, newest) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?;
-            step.execute(params![first, last, file, oldest, newest])?;
+        let before: Option<i64> = look
+            .query_row(params![file, first, last, LARGEST_CHUNK], |row| row.get(0))
+            .optional()?;
+        match before {
+            Some(before) => {
+                let mut grow = self.connection.prepare_cached(
+                    "UPDATE chunks SET last = ?2, oldest = min(oldest, ?3),
+                     newest = max(newest, ?4) WHERE first = ?1",
+                )?;
+                grow.execute(params![before, last, oldest, newest])?;
+            }
+            None => {
+                let mut step = self.connection.prepare_cached(
+                    "INSERT INTO chunks (first, last, file, oldest, newest)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?;
+                step.execute(params![first, last, file, oldest, newest])?;
+            }
         }
         Ok(())
     }
