@@ -1,5 +1,6 @@
 //! A search by a regular expression over all logs of a home.
 
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -19,6 +20,8 @@ use crate::index::DiskLog;
 use crate::index::Hit;
 use crate::index::LogFacts;
 use crate::index::project_of;
+use crate::overflow_matches::AllOverflowMatches;
+use crate::overflow_matches::OverflowMatches;
 use crate::scan::scan;
 
 /// What to look for.
@@ -51,15 +54,17 @@ impl Home {
         logs.sort_by_key(|log| std::cmp::Reverse(log.size));
         let all = logs.iter().map(|log| log.size).sum();
         let done = AtomicU64::new(0);
+        let paths = logs.iter().map(|log| log.path.as_path());
+        let overflow = AllOverflowMatches::find(self, paths, request.expression);
         let found: Vec<_> = each_alone(&logs)
             .filter(|log| log.size > 0)
             .map_init(Buffers::default, |buffers, log| {
-                let found = grep_log(log, request, buffers);
+                let found = grep_log(log, request, overflow.of_log(&log.path), buffers);
                 tell(done.fetch_add(log.size, Ordering::Relaxed) + log.size, all);
                 (log, found)
             })
             .collect();
-        let mut answer = Answer::default();
+        let mut answer = Answer { skipped: overflow.skipped, ..Answer::default() };
         for (log, found) in found {
             match found {
                 Ok(found) => {
@@ -95,6 +100,7 @@ struct Found {
 fn grep_log(
     log: &DiskLog,
     request: &GrepRequest<'_>,
+    overflow: &OverflowMatches,
     buffers: &mut Buffers,
 ) -> Result<Found, StoreError> {
     let Buffers { line, searchable } = buffers;
@@ -105,7 +111,7 @@ fn grep_log(
         is_agent: log.agent.is_some(),
         ..LogFacts::default()
     };
-    scan(&log.path, request.expression, line, &mut |scanned| {
+    scan(&log.path, request.expression, overflow, line, &mut |scanned| {
         let document = scanned.document;
         facts.see(document);
         time = document.time.or(time);
@@ -133,6 +139,7 @@ fn grep_log(
             is_error: document.is_error,
             time,
             turn: document.turn,
+            overflow: scanned.overflow.map(Path::to_owned),
         });
     })?;
     if found.total == 0 || !(request.keep)(&facts) {
@@ -241,5 +248,76 @@ mod tests {
         assert_eq!(grep(&home, "tide", "tool:Bash", 0).1, hits[2..3]);
         assert_eq!(grep(&home, "tide", "role:user", 0).1, hits[3..]);
         assert_eq!(grep(&home, "no such text", "", 0), (0, vec![]));
+    }
+
+    /// A result of which the log has the beginning only, as client 2.1.325 writes it.
+    fn persisted(name: &str) -> String {
+        format!(
+            "<persisted-output>\nOutput too large (77KB). Full output saved to: \
+             /elsewhere/tool-results/{name}\n\nPreview (first 2KB):\nspring tide\n"
+        )
+    }
+
+    #[test]
+    fn results_that_were_too_long_for_the_log_are_searched_in_their_files() {
+        let fake = FakeHome::new();
+        let time = "2026-11-01T10:00:00Z".parse().unwrap();
+        let mut session = SessionBuilder::new(FIRST, Client::V2_1_325)
+            .cwd("/home/dev/tide")
+            .at(time)
+            .prompt("All tides, please.");
+        for name in ["b1.txt", "b2.txt", "gone.txt", "link.txt", "../../secret.txt", "b3.key"] {
+            session = session.tool("Bash", r#"{"command":"tides"}"#, &persisted(name));
+        }
+        let log = fake.add(&session, time);
+        let folder = log.with_extension("").join("tool-results");
+        fs_err::create_dir_all(&folder).unwrap();
+        let outside = fake.write("secret.txt", "neap tide of others");
+        for (name, text) in [
+            ("b1.txt", "spring tide\nneap tide\n"),
+            ("b2.txt", "spring tide\nslack water\n"),
+            ("b3.key", "neap tide of nobody"),
+            ("unnamed.txt", "neap tide that no result names"),
+        ] {
+            fs_err::write(folder.join(name), text).unwrap();
+        }
+        #[cfg(unix)]
+        fs_err::os::unix::fs::symlink(&outside, folder.join("link.txt")).unwrap();
+        let home = Home::open(fake.path()).unwrap();
+
+        let first = "3:1 tool-result Bash: spring tide|neap tide|".to_owned();
+        assert_eq!(grep(&home, "neap tide", "", 0), (1, vec![first.clone()]));
+        assert_eq!(grep(&home, "neap", "tool:Bash", 0), (1, vec![first]));
+        assert_eq!(grep(&home, "neap", "tool:Read", 0), (0, vec![]));
+        // Across the lines of a file, and the end of a line.
+        assert_eq!(grep(&home, r"tide\nslack \w+$", "", 0).0, 1);
+        // What the log has is found there, and not once more in the file.
+        let (total, hits) = grep(&home, "spring", "", 0);
+        assert_eq!(total, 6);
+        assert!(hits.iter().all(|hit| hit.contains("<persisted-output>")));
+    }
+
+    #[test]
+    fn results_of_subagents_are_in_the_folder_of_their_session() {
+        let fake = FakeHome::new();
+        let time = "2026-11-01T10:00:00Z".parse().unwrap();
+        let session =
+            SessionBuilder::new(FIRST, Client::V2_1_325).cwd("/home/dev/tide").at(time).prompt("x");
+        let log = fake.add(&session, time);
+        let of_agent = SessionBuilder::agent(FIRST, "a1b2c3", Client::V2_1_325)
+            .cwd("/home/dev/tide")
+            .at(time)
+            .tool("Bash", r#"{"command":"tides"}"#, &persisted("b1.txt"));
+        let folder = log.with_extension("");
+        for (name, text) in [
+            ("subagents/agent-a1b2c3.jsonl", of_agent.bytes()),
+            ("tool-results/b1.txt", b"neap tide"),
+        ] {
+            let path = folder.join(name);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, text).unwrap();
+        }
+        let home = Home::open(fake.path()).unwrap();
+        assert_eq!(grep(&home, "neap", "", 0).1, ["3:1 tool-result Bash: neap tide"]);
     }
 }

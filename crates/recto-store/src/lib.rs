@@ -47,6 +47,7 @@ mod logs;
 mod missing;
 mod open;
 mod overflow_files;
+mod overflow_matches;
 mod parallel;
 mod plans;
 mod platform;

@@ -75,5 +75,6 @@ impl<'a> OverflowFiles<'a> {
 pub fn text_beginning(path: &Path, most: u64) -> Result<String, StoreError> {
     let mut bytes = Vec::new();
     open_file(path)?.take(most).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

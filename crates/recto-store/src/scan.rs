@@ -18,6 +18,7 @@ use recto_session::search::Seen;
 use crate::StoreError;
 use crate::logs::in_pieces;
 use crate::open_file;
+use crate::overflow_matches::OverflowMatches;
 
 /// A text of a log while it is scanned.
 #[derive(Debug)]
@@ -26,18 +27,23 @@ pub(crate) struct Scanned<'a> {
     /// Which text of its line it is.
     pub(crate) part: u32,
     pub(crate) is_match: bool,
+    /// The file with the whole text, if only that matches.
+    pub(crate) overflow: Option<&'a Path>,
 }
 
 /// Gives the texts of a log in which an expression matches, and those between them,
 /// in the order of its lines; prompts that were never sent come last. A log without
-/// a match has no texts. `buffer` is used again.
+/// a match has no texts. `overflow` are the files of its session in which there is a
+/// match. `buffer` is used again.
 pub(crate) fn scan(
     path: &Path,
     expression: &Expression,
+    overflow: &OverflowMatches,
     buffer: &mut Vec<u8>,
     see: &mut dyn FnMut(Scanned<'_>),
 ) -> Result<(), StoreError> {
-    if expression.filter().is_some() && !has_match(path, expression, buffer)? {
+    let may_pass = overflow.is_empty() && expression.filter().is_some();
+    if may_pass && !has_match(path, expression, buffer)? {
         return Ok(());
     }
     let mut extractor = Extractor::default();
@@ -51,11 +57,14 @@ pub(crate) fn scan(
             let part = if is_of_line { next } else { 0 };
             next += u32::from(is_of_line);
             let is_match = (may_match || !is_of_line) && is_match(expression, document);
-            see(Scanned { document, part, is_match });
+            let overflow = if is_match { None } else { overflow.of(document) };
+            let is_match = is_match || overflow.is_some();
+            see(Scanned { document, part, is_match, overflow });
         });
     }
     extractor.rest(&mut |document| {
-        see(Scanned { document, part: 0, is_match: is_match(expression, document) });
+        let is_match = is_match(expression, document);
+        see(Scanned { document, part: 0, is_match, overflow: None });
     });
     *buffer = lines.into_buffer();
     Ok(())
@@ -127,7 +136,8 @@ mod tests {
 
     fn scanned(path: &Path, expression: &Expression) -> Vec<Found> {
         let mut all = Vec::new();
-        scan(path, expression, &mut Vec::new(), &mut |scanned| {
+        let overflow = OverflowMatches::default();
+        scan(path, expression, &overflow, &mut Vec::new(), &mut |scanned| {
             if scanned.is_match {
                 all.push(found(scanned.document));
             }

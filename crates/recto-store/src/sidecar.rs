@@ -76,6 +76,17 @@ impl Home {
         })
     }
 
+    /// All files that may have whole results of a log.
+    pub(crate) fn overflow_files(&self, log: &Path) -> Vec<OverflowFile> {
+        let Some((project, folder)) = session_folder(log) else { return Vec::new() };
+        let folder = project.join(folder).join("tool-results");
+        let listed = self.list(&folder, &mut Vec::new()).into_iter();
+        listed
+            .filter(|file| file.name.ends_with(".txt"))
+            .filter_map(|file| self.overflow_file(log, None, Some(&file.name)))
+            .collect()
+    }
+
     /// Whether something is where that file should be, and is not opened because it
     /// is a link, or no file; or whether its name would lead elsewhere.
     pub fn overflow_is_refused(
@@ -121,7 +132,7 @@ pub struct OverflowFile {
 
 /// The project's directory of a log, and the name of the session's folder in it.
 /// The log of a subagent may be in that folder itself.
-fn session_folder(log: &Path) -> Option<(&Path, &str)> {
+pub(crate) fn session_folder(log: &Path) -> Option<(&Path, &str)> {
     let directory = log.parent()?;
     let (project, name) = if directory.file_name()? == "subagents" {
         let folder = directory.parent()?;

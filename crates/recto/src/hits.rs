@@ -35,6 +35,8 @@ pub(crate) struct FoundText {
     pub(crate) time: Option<Timestamp>,
     /// The number of the turn, in the order of the log; 0 if it is not known.
     pub(crate) turn: u32,
+    /// The file beside the log that has the text, if the log has only its beginning.
+    pub(crate) overflow: Option<PathBuf>,
     /// The whole text, which is hostile.
     pub(crate) text: String,
     /// Where in the text it fits.
@@ -54,10 +56,11 @@ impl FoundText {
     /// What the text is, in a word or two.
     fn kind(&self) -> String {
         let error = if self.is_error { ", failed" } else { "" };
+        let whole = if self.overflow.is_some() { ", whole output" } else { "" };
         match (self.role, &self.tool) {
             (Role::ToolInput, Some(tool)) => one_line(tool),
-            (Role::ToolResult, Some(tool)) => format!("{} result{error}", one_line(tool)),
-            (Role::ToolResult, None) => format!("result{error}"),
+            (Role::ToolResult, Some(tool)) => format!("{} result{error}{whole}", one_line(tool)),
+            (Role::ToolResult, None) => format!("result{error}{whole}"),
             (role, _) => role.name().to_owned(),
         }
     }
@@ -77,6 +80,7 @@ impl FoundText {
 pub(crate) fn write_json(hits: &[FoundText], output: &mut Output) -> Result<(), CommandError> {
     for hit in hits {
         let time = hit.time.map(|time| format!("{time:.3}"));
+        let overflow = hit.overflow.as_ref().map(|path| path.to_string_lossy());
         output.json_line(
             ObjectWriter::new()
                 .string_or_null("session", hit.session.as_deref())
@@ -90,6 +94,7 @@ pub(crate) fn write_json(hits: &[FoundText], output: &mut Output) -> Result<(), 
                 .boolean("error", hit.is_error)
                 .number("turn", u64::from(hit.turn))
                 .string_or_null("timestamp", time.as_deref())
+                .string_or_null("overflow", overflow.as_deref())
                 .string("snippet", &Snippet::of(hit, SNIPPET).plain()),
         )?;
     }
@@ -344,6 +349,7 @@ mod tests {
             is_error: false,
             time: None,
             turn: 1,
+            overflow: None,
             text: text.into(),
             marks,
         };

@@ -141,6 +141,7 @@ fn texts(mark: &Mark<'_>, hits: Vec<Hit>) -> Vec<FoundText> {
             is_error: hit.is_error,
             time: text.time.or(hit.time),
             turn: hit.turn,
+            overflow: hit.overflow,
             text: text.text,
         });
     }

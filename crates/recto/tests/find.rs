@@ -52,7 +52,7 @@ fn hits_are_grouped_by_session_with_the_newest_first() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["find", "parser", "--rank", "-n", "1", "--json"]).shown(), @r#"
-    {"session":"3f2b77aa-51c7-4d02-b8f4-93ad17c2e680","agent":null,"path":"[claude]/projects/-home-dev-docs/3f2b77aa-51c7-4d02-b8f4-93ad17c2e680.jsonl","line":3,"offset":1000,"uuid":null,"role":"title","tool":null,"error":false,"turn":1,"timestamp":"2026-11-16T08:00:01.000Z","snippet":"Parser docs"}
+    {"session":"3f2b77aa-51c7-4d02-b8f4-93ad17c2e680","agent":null,"path":"[claude]/projects/-home-dev-docs/3f2b77aa-51c7-4d02-b8f4-93ad17c2e680.jsonl","line":3,"offset":1000,"uuid":null,"role":"title","tool":null,"error":false,"turn":1,"timestamp":"2026-11-16T08:00:01.000Z","overflow":null,"snippet":"Parser docs"}
     --- stderr
     1 of 5 hits in 2 logs; --limit 0 shows all
     --- exit 0

@@ -16,7 +16,13 @@ use crate::StoreError;
 /// A transaction ends when this many bytes of tokens were written. Each one makes
 /// a part of the index of its own, so that fewer are better, and who is killed
 /// loses no more than this.
-const STEP: usize = 24 * 1024 * 1024;
+const STEP: usize = 32 * 1024 * 1024;
+
+/// Parts of the index are made one when this many bytes of tokens were written.
+const WORTH_MERGING: usize = 16 * 1024 * 1024;
+
+/// How many pages are written in a step of that. Others can write between the steps.
+const PAGES_TO_MERGE: i64 = 2000;
 
 /// A chunk takes more documents up to this number.
 const LARGEST_CHUNK: i64 = 20_000;
@@ -28,11 +34,14 @@ pub(super) struct Writer<'c> {
     next: i64,
     is_open: bool,
     written: usize,
+    /// How many bytes of tokens were written in all.
+    pub(super) all_written: usize,
 }
 
 impl<'c> Writer<'c> {
     pub(super) fn new(connection: &'c Connection) -> Writer<'c> {
-        Writer { connection, tools: HashMap::new(), next: 0, is_open: false, written: 0 }
+        let tools = HashMap::new();
+        Writer { connection, tools, next: 0, is_open: false, written: 0, all_written: 0 }
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {
@@ -53,6 +62,27 @@ impl<'c> Writer<'c> {
             self.connection.execute_batch("COMMIT")?;
         }
         self.written = 0;
+        Ok(())
+    }
+
+    /// Makes one part of many in the index after much was written, so that searches
+    /// have few to look at, and so that none of the small steps that follow has to.
+    /// It goes on while `is_wanted`; what is left then is done another time.
+    pub(super) fn merge(&mut self, is_wanted: &dyn Fn() -> bool) -> Result<(), StoreError> {
+        if self.all_written < WORTH_MERGING {
+            return Ok(());
+        }
+        while is_wanted() {
+            let before = self.connection.total_changes();
+            let mut step = self
+                .connection
+                .prepare_cached("INSERT INTO texts (texts, rank) VALUES ('merge', ?1)")?;
+            step.execute([PAGES_TO_MERGE])?;
+            // The command itself counts as one.
+            if self.connection.total_changes() - before < 2 {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -131,6 +161,7 @@ impl<'c> Writer<'c> {
         self.note(file, batch)?;
         rollups::keep_all(self.connection, log, batch)?;
         self.written += batch.bytes();
+        self.all_written += batch.bytes();
         if self.written >= STEP {
             self.commit()?;
         }

@@ -15,7 +15,9 @@ use recto_session::search::Role;
 
 use super::ingest::LONGEST;
 use crate::open_file;
+use crate::overflow_matches::MOST;
 use crate::platform::read_at;
+use crate::text_beginning;
 
 /// A document that fits a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub struct Hit {
     pub time: Option<Timestamp>,
     /// The number of the turn, in the order of the log.
     pub turn: u32,
+    /// The file beside the log that has the text, if the log has only its beginning.
+    pub overflow: Option<PathBuf>,
 }
 
 /// The text of a hit, read from the log. It is hostile.
@@ -65,11 +69,15 @@ impl Hit {
         let file = open_file(&self.path).ok()?;
         let bytes = line_at(&file, self.offset)?;
         let line = RawLine { offset: self.offset, number: self.line, ..RawLine::alone(&bytes) };
-        self.text_in(line)
+        let found = self.text_in(line)?;
+        match &self.overflow {
+            Some(path) => Some(HitText { text: text_beginning(path, MOST).ok()?, ..found }),
+            None => Some(found),
+        }
     }
 
     /// The text of the hit in its line.
-    pub fn text_in(&self, line: RawLine<'_>) -> Option<HitText> {
+    fn text_in(&self, line: RawLine<'_>) -> Option<HitText> {
         let (entry, _) = decode(line);
         let mut text = QueuedPrompt::of(&entry).map(|prompt| prompt.text);
         let mut part = 0;

@@ -16,6 +16,7 @@ use recto_testkit::generate::Options;
 use recto_testkit::generate::Shape;
 use recto_testkit::generate::generate;
 
+use super::apply::Writer;
 use super::*;
 use crate::CacheDirectory;
 use crate::Home;
@@ -88,6 +89,13 @@ impl World {
     fn index_path(&self) -> PathBuf {
         Index::path(&self.home, &self.cache)
     }
+
+    /// How many parts FTS5 has to look at for each word.
+    fn parts_of_index(&self) -> i64 {
+        let index = rusqlite::Connection::open(self.index_path()).unwrap();
+        let sql = "SELECT count(DISTINCT segid) FROM texts_idx";
+        index.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
 }
 
 fn places(hits: &[Hit]) -> Vec<String> {
@@ -116,10 +124,28 @@ fn logs_that_are_read_together_make_one_part_of_the_index() {
         world.write(&name, &prompt("a needle in each").repeat(2));
     }
     assert_eq!(world.hits("needle").len(), 40);
-    let index = rusqlite::Connection::open(world.index_path()).unwrap();
-    let sql = "SELECT count(DISTINCT segid) FROM texts_idx";
-    let parts: i64 = index.query_row(sql, [], |row| row.get(0)).unwrap();
-    assert_eq!(parts, 1);
+    assert_eq!(world.parts_of_index(), 1);
+}
+
+#[test]
+fn many_parts_become_one_after_much_was_written() {
+    let world = World::new();
+    for number in 0..6 {
+        let name = format!("{number:08}{}.jsonl", &ID[8..]);
+        world.write(&name, &prompt("a needle in each"));
+        assert_eq!(world.hits("needle").len(), number + 1);
+    }
+    let before = world.hits("needle");
+    let index = Index::open(&world.home, &world.cache).unwrap();
+    let mut writer = Writer::new(&index.connection);
+    writer.merge(&|| true).unwrap();
+    assert_eq!(world.parts_of_index(), 6);
+    writer.all_written = usize::MAX;
+    writer.merge(&|| false).unwrap();
+    assert_eq!(world.parts_of_index(), 6);
+    writer.merge(&|| true).unwrap();
+    assert_eq!(world.parts_of_index(), 1);
+    assert_eq!(world.hits("needle"), before);
 }
 
 #[test]

@@ -131,5 +131,6 @@ fn hit_of(
         is_error: place.is_error,
         time: Timestamp::from_millisecond(place.time).ok().filter(|_| place.time != 0),
         turn: place.turn,
+        overflow: None,
     }
 }

@@ -78,7 +78,7 @@ CREATE VIRTUAL TABLE texts USING fts5 (
     text, whole, path, about,
     content = '', contentless_delete = 1, tokenize = 'ascii'
 );
-INSERT INTO texts (texts, rank) VALUES ('hashsize', 33554432);
+INSERT INTO texts (texts, rank) VALUES ('hashsize', 50331648);
 INSERT INTO texts (texts, rank) VALUES ('automerge', 16);
 INSERT INTO texts (texts, rank) VALUES ('crisismerge', 48);
 ";

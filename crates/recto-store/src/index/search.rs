@@ -228,6 +228,7 @@ impl Seeing<'_> {
                 is_error,
                 time: Timestamp::from_millisecond(time).ok().filter(|_| time != 0),
                 turn: row.get(3)?,
+                overflow: None,
             };
             hits.push((*number, hit));
         }
