@@ -11,6 +11,8 @@ use recto_store::DataDirectory;
 use recto_store::Home;
 
 use crate::answer::Failure;
+use crate::asking::Asking;
+use crate::asking::ask;
 use crate::data::Digests;
 use crate::data::KnownStatuses;
 use crate::data::Readings;
@@ -19,7 +21,11 @@ use crate::events::Hub;
 
 /// What every answer needs. Cheap to clone: it is shared by all requests.
 #[derive(Debug, Clone)]
-pub(crate) struct Context(Arc<Shared>);
+pub(crate) struct Context {
+    shared: Arc<Shared>,
+    /// Whether who asked is still there.
+    pub(crate) asking: Asking,
+}
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -51,7 +57,7 @@ pub(crate) struct Shared {
 
 impl Context {
     pub(crate) fn new(shared: Shared) -> Context {
-        Context(Arc::new(shared))
+        Context { shared: Arc::new(shared), asking: Asking::default() }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -73,8 +79,8 @@ impl Context {
         &self,
         work: impl FnOnce(&Context) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let context = self.clone();
-        match tokio::task::spawn_blocking(move || work(&context)).await {
+        let shared = self.shared.clone();
+        match ask(move |asking| work(&Context { shared, asking })).await {
             Ok(result) => result,
             // A panic in a request is the request's; the others go on.
             Err(_) => Err(Failure::internal("the work was not finished")),
@@ -86,6 +92,6 @@ impl std::ops::Deref for Context {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {
-        &self.0
+        &self.shared
     }
 }

@@ -28,6 +28,7 @@
 mod answer;
 mod api;
 mod app;
+mod asking;
 mod assets;
 mod connection;
 mod context;

@@ -90,7 +90,11 @@ pub(crate) fn search(context: &Context, wanted: &SearchQuery) -> Result<SearchAn
     };
     // A search must not miss what was written a moment ago.
     let inventory = context.home.inventory();
-    let go_on = |_, _| ControlFlow::Continue(());
+    // An index that is half built stays so; the next search goes on with it.
+    let go_on = |_, _| match context.asking.goes_on() {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
     let answer = context.home.find(&inventory, &context.cache, &request, &go_on);
     let hits = answer.hits.into_iter().filter_map(|hit| view(context, &query, hit));
     let mut remarks = answer.remarks;
