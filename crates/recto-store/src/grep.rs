@@ -22,6 +22,7 @@ use crate::index::LogFacts;
 use crate::index::project_of;
 use crate::overflow_matches::AllOverflowMatches;
 use crate::overflow_matches::OverflowMatches;
+use crate::overflow_matches::overflow_files;
 use crate::scan::scan;
 
 /// What to look for.
@@ -52,15 +53,17 @@ impl Home {
         let mut logs = self.disk_logs(inventory);
         // The largest first, so that no thread is left alone with it at the end.
         logs.sort_by_key(|log| std::cmp::Reverse(log.size));
-        let all = logs.iter().map(|log| log.size).sum();
+        let files = overflow_files(self, logs.iter().map(|log| log.path.as_path()));
+        let all = logs.iter().map(|log| log.size).chain(files.iter().map(|(_, file)| file.bytes));
+        let all = all.sum();
         let done = AtomicU64::new(0);
-        let paths = logs.iter().map(|log| log.path.as_path());
-        let overflow = AllOverflowMatches::find(self, paths, request.expression);
+        let tell = |bytes: u64| tell(done.fetch_add(bytes, Ordering::Relaxed) + bytes, all);
+        let overflow = AllOverflowMatches::find(files, request.expression, &tell);
         let found: Vec<_> = each_alone(&logs)
             .filter(|log| log.size > 0)
             .map_init(Buffers::default, |buffers, log| {
                 let found = grep_log(log, request, overflow.of_log(&log.path), buffers);
-                tell(done.fetch_add(log.size, Ordering::Relaxed) + log.size, all);
+                tell(log.size);
                 (log, found)
             })
             .collect();
@@ -72,12 +75,7 @@ impl Home {
                     answer.logs += usize::from(found.total > 0);
                     answer.hits.extend(found.hits);
                 }
-                // The client removes logs while we read.
-                Err(StoreError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => {
-                    let reason = format!("cannot be searched: {error}");
-                    answer.skipped.push(Skipped { path: log.path.clone(), reason });
-                }
+                Err(error) => answer.skipped.extend(Skipped::unsearched(&log.path, &error)),
             }
         }
         keep_first(&mut answer.hits, request.limit);

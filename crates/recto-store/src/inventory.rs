@@ -19,6 +19,7 @@ use recto_log::SessionId;
 
 use crate::AgentFile;
 use crate::Home;
+use crate::StoreError;
 use crate::platform;
 
 /// A directory under `projects/`.
@@ -154,6 +155,20 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Why, in words.
     pub reason: String,
+}
+
+impl Skipped {
+    /// What could not be searched, for `error`. The client removes files while they are
+    /// read: what is gone is not to be searched.
+    pub(crate) fn unsearched(path: &Path, error: &StoreError) -> Option<Skipped> {
+        match error {
+            StoreError::Io(error) if error.kind() == io::ErrorKind::NotFound => None,
+            error => {
+                let reason = format!("cannot be searched: {error}");
+                Some(Skipped { path: path.to_owned(), reason })
+            }
+        }
+    }
 }
 
 impl fmt::Display for Skipped {

@@ -16,7 +16,6 @@ use recto_session::search::Role;
 use crate::Home;
 use crate::OverflowFile;
 use crate::Skipped;
-use crate::StoreError;
 use crate::sidecar::session_folder;
 use crate::text_beginning;
 
@@ -55,25 +54,20 @@ pub(crate) struct AllOverflowMatches {
 }
 
 impl AllOverflowMatches {
-    /// Searches the files of the sessions of some logs.
-    pub(crate) fn find<'l>(
-        home: &Home,
-        logs: impl Iterator<Item = &'l Path>,
+    /// Searches files with the folders of their sessions. `tell` is called with the
+    /// bytes of each.
+    pub(crate) fn find(
+        files: Vec<(PathBuf, OverflowFile)>,
         expression: &Expression,
+        tell: &(dyn Fn(u64) + Sync),
     ) -> AllOverflowMatches {
-        // Logs of subagents belong to the folder of their session.
-        let folders: HashMap<PathBuf, &Path> =
-            logs.filter_map(|log| Some((folder_of(log)?, log))).collect();
-        let mut files: Vec<(PathBuf, OverflowFile)> = Vec::new();
-        for (folder, log) in folders {
-            let of_session = home.overflow_files(log).into_iter();
-            files.extend(of_session.map(|file| (folder.clone(), file)));
-        }
         let searched: Vec<_> = files
             .into_par_iter()
             .map(|(folder, file)| {
                 let text = text_beginning(&file.path, MOST);
-                (folder, file, text.map(|text| expression.regex().is_match(&text)))
+                let is_match = text.map(|text| expression.regex().is_match(&text));
+                tell(file.bytes);
+                (folder, file, is_match)
             })
             .collect();
         let mut all = AllOverflowMatches::default();
@@ -86,11 +80,7 @@ impl AllOverflowMatches {
                         all.sessions.entry(folder).or_default().0.insert(name, path);
                     }
                 }
-                Err(StoreError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => {
-                    let reason = format!("cannot be searched: {error}");
-                    all.skipped.push(Skipped { path, reason });
-                }
+                Err(error) => all.skipped.extend(Skipped::unsearched(&path, &error)),
             }
         }
         all.skipped.sort_by(|a, b| a.path.cmp(&b.path));
@@ -101,6 +91,22 @@ impl AllOverflowMatches {
     pub(crate) fn of_log(&self, log: &Path) -> &OverflowMatches {
         folder_of(log).and_then(|folder| self.sessions.get(&folder)).unwrap_or(&self.none)
     }
+}
+
+/// The files of the sessions of some logs, with the folders of these.
+pub(crate) fn overflow_files<'l>(
+    home: &Home,
+    logs: impl Iterator<Item = &'l Path>,
+) -> Vec<(PathBuf, OverflowFile)> {
+    // Logs of subagents belong to the folder of their session.
+    let folders: HashMap<PathBuf, &Path> =
+        logs.filter_map(|log| Some((folder_of(log)?, log))).collect();
+    let mut files = Vec::new();
+    for (folder, log) in folders {
+        let of_session = home.overflow_files(log).into_iter();
+        files.extend(of_session.map(|file| (folder.clone(), file)));
+    }
+    files
 }
 
 fn folder_of(log: &Path) -> Option<PathBuf> {

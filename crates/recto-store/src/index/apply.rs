@@ -66,7 +66,8 @@ impl<'c> Writer<'c> {
     }
 
     /// Makes one part of many in the index after much was written, so that searches
-    /// have few to look at, and so that none of the small steps that follow has to.
+    /// have few to look at, and so that none of the small steps that follow has to
+    /// merge large ones.
     /// It goes on while `is_wanted`; what is left then is done another time.
     pub(super) fn merge(&mut self, is_wanted: &dyn Fn() -> bool) -> Result<(), StoreError> {
         if self.all_written < WORTH_MERGING {

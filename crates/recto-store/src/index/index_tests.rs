@@ -115,7 +115,7 @@ fn prompt(text: &str) -> String {
 }
 
 /// FTS5 writes what it holds whenever SQLite takes a savepoint, which statements can
-/// do unasked. A part of the index for each log costs a seventh of the whole work.
+/// do unasked. A part of the index for each log is work, and merging them is more.
 #[test]
 fn logs_that_are_read_together_make_one_part_of_the_index() {
     let world = World::new();

@@ -118,12 +118,7 @@ fn write_all(
                     }
                 }
                 Told::Failed(place, error) => {
-                    let is_gone = matches!(&error, StoreError::Io(error)
-                        if error.kind() == std::io::ErrorKind::NotFound);
-                    if !is_gone {
-                        let reason = format!("cannot be searched: {error}");
-                        skipped.push(Skipped { path: work[place].log.path.clone(), reason });
-                    }
+                    skipped.extend(Skipped::unsearched(&work[place].log.path, &error));
                 }
             }
         }

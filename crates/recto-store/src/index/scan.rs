@@ -58,11 +58,7 @@ pub(super) fn scan(
                 }
                 found.hits.extend(hits);
             }
-            Err(StoreError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => {
-                let reason = format!("cannot be searched: {error}");
-                skipped.push(Skipped { path: log.path.clone(), reason });
-            }
+            Err(error) => skipped.extend(Skipped::unsearched(&log.path, &error)),
         }
     }
     found.hits.sort_by_cached_key(Hit::order);
