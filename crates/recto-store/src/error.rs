@@ -161,7 +161,13 @@ impl StoreError {
                 Some("set RECTO_CACHE_DIR, XDG_CACHE_HOME or HOME to an absolute path")
             }
             StoreError::CacheInTest => Some("set RECTO_CACHE_DIR to a directory of the test's own"),
-            StoreError::Index { .. } => Some("`recto index rebuild` makes it anew"),
+            StoreError::Index { trouble, .. } => Some(match trouble {
+                IndexTrouble::Damaged => "`recto index rebuild` makes it anew",
+                IndexTrouble::Locked => "wait until the other process is done",
+                IndexTrouble::Refused => {
+                    "make room and the cache directory writable, or set RECTO_CACHE_DIR to another one"
+                }
+            }),
             StoreError::Publish(error) => error.hint(),
             StoreError::Edit(EditError::SourceChanged { .. }) => {
                 Some("wait until the client is done with the session, and try again")

@@ -1,6 +1,8 @@
 //! A search by a regular expression over all logs of a home.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -104,8 +106,11 @@ fn grep_log(
     let Buffers { line, searchable } = buffers;
     let mut found = Found::default();
     let mut time = None;
+    let path: Arc<Path> = log.path.as_path().into();
+    let project: Arc<str> = project_of(&log.name).into();
+    let mut tools = Shared::default();
     let mut facts = LogFacts {
-        project: project_of(&log.name).to_owned(),
+        project: (*project).to_owned(),
         is_agent: log.agent.is_some(),
         ..LogFacts::default()
     };
@@ -124,16 +129,16 @@ fn grep_log(
         }
         found.total += 1;
         found.hits.push(Hit {
-            path: log.path.clone(),
+            path: path.clone(),
             session: None,
             agent: log.agent.clone(),
-            project: facts.project.clone(),
+            project: project.clone(),
             cwd: None,
             line: document.line,
             offset: document.span.offset,
             part: scanned.part,
             role: document.role,
-            tool: document.tool.map(str::to_owned),
+            tool: document.tool.map(|tool| tools.get(tool)),
             is_error: document.is_error,
             time,
             turn: document.turn,
@@ -145,11 +150,27 @@ fn grep_log(
     }
     keep_first(&mut found.hits, request.limit);
     let session = log.session();
+    let cwd: Option<Arc<str>> = facts.cwd.map(Into::into);
     for hit in &mut found.hits {
         hit.session = session;
-        hit.cwd.clone_from(&facts.cwd);
+        hit.cwd.clone_from(&cwd);
     }
     Ok(found)
+}
+
+/// Names that come again and again, each held once.
+#[derive(Default)]
+struct Shared(HashSet<Arc<str>>);
+
+impl Shared {
+    fn get(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(name) {
+            return known.clone();
+        }
+        let name: Arc<str> = name.into();
+        self.0.insert(name.clone());
+        name
+    }
 }
 
 impl GrepRequest<'_> {
@@ -160,7 +181,7 @@ impl GrepRequest<'_> {
 }
 
 fn keep_first(hits: &mut Vec<Hit>, limit: usize) {
-    hits.sort_by_cached_key(Hit::order);
+    hits.sort_by(Hit::order);
     if limit > 0 {
         hits.truncate(limit);
     }

@@ -195,6 +195,9 @@ mod tests {
             "(?i)hello|read|write",
             r#""\w+""#,
             "!ls",
+            "hook Stop blocked",
+            "(?i)STOP BLOCKED: lab",
+            "hook [A-Z][a-zA-Z:]+ (ran|failed)",
         ];
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/corpus");
         let logs = logs_below(&fixtures);

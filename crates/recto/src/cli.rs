@@ -6,6 +6,9 @@ use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
+use clap::error::ContextKind;
+use clap::error::ContextValue;
+use clap::error::ErrorKind;
 
 use crate::commands::agents::AgentsArgs;
 use crate::commands::anonymize::AnonymizeArgs;
@@ -160,4 +163,17 @@ pub(crate) enum Command {
     Demo,
     Completions(CompletionsArgs),
     Man(ManArgs),
+}
+
+/// Adds a tip for what people type most often without quotes: `find error -warning`.
+pub(crate) fn with_tips(mut error: clap::Error) -> clap::Error {
+    let is_find = matches!(
+        error.get(ContextKind::Usage),
+        Some(ContextValue::StyledStr(usage)) if usage.to_string().contains("recto find ")
+    );
+    if is_find && error.kind() == ErrorKind::UnknownArgument {
+        let tip = "put the query in quotes: recto find 'error -warning'";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }

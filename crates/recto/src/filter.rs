@@ -19,10 +19,10 @@ pub(crate) struct FilterArgs {
     // The names of project directories begin with a hyphen.
     #[arg(long, value_name = "PROJECT", allow_hyphen_values = true)]
     pub(crate) project: Option<String>,
-    /// Only sessions written since then: a date, a time, or a span such as 7d or 12h
+    /// Only what was written since then: a date, a time, or a span such as 7d or 12h
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Only sessions written before then
+    /// Only what was written before then
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
     /// Only sessions whose last answer is from a model with this in its name

@@ -43,7 +43,7 @@ use crate::output::Output;
 
 fn main() -> ExitCode {
     let environment = Environment::from_process();
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| cli::with_tips(error).exit());
     let mut output = Output::new(&cli.global, &environment);
     let result = commands::run(&cli, &environment, &mut output).and_then(|outcome| {
         output.finish()?;

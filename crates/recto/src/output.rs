@@ -418,14 +418,14 @@ impl Progress {
         let percent = (done * 100).checked_div(all).unwrap_or(100).min(100);
         let filled = (percent / 5) as usize;
         let bar = format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled));
-        let _ = write!(
-            io::stderr(),
-            "\r\u{1b}[K{} {bar} {percent} % of {}, {}/s, {} left",
-            self.what,
-            crate::text::bytes(all),
-            crate::text::bytes(rate as u64),
-            crate::text::duration(left)
-        );
+        // At the end, what was read is put in order.
+        let rest = if done < all {
+            format!("{}/s, {} left", crate::text::bytes(rate as u64), crate::text::duration(left))
+        } else {
+            "finishing".to_owned()
+        };
+        let all = crate::text::bytes(all);
+        let _ = write!(io::stderr(), "\r\u{1b}[K{} {bar} {percent} % of {all}, {rest}", self.what);
     }
 
     /// Removes the line.

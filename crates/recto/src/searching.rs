@@ -1,6 +1,5 @@
 //! What all searches share: which hits are wanted, and what is done with them.
 
-use std::ops::Range;
 use std::path::Path;
 
 use clap::Args;
@@ -20,6 +19,7 @@ use crate::filter::of_project;
 use crate::filter::read_time;
 use crate::hits;
 use crate::hits::FoundText;
+use crate::hits::Mark;
 use crate::output::Output;
 use crate::text::count;
 use crate::text::plural;
@@ -62,9 +62,6 @@ pub(crate) fn read_query(text: &str) -> Result<Query, CommandError> {
     })
 }
 
-/// Finds in a text what was looked for.
-pub(crate) type Mark<'a> = dyn Fn(&str) -> Vec<Range<usize>> + 'a;
-
 /// Shows what was found, or does with it what was asked for.
 pub(crate) fn give(
     answer: Answer,
@@ -92,22 +89,36 @@ pub(crate) fn give(
             None => write_resume(hit, output),
         };
     }
-    let found = texts(mark, answer.hits);
-    if output.json {
-        hits::write_json(&found, output)?;
+    // One text at a time: together they can be as large as all logs.
+    let shown = if output.json {
+        let mut shown = 0;
+        for hit in &answer.hits {
+            let Some(found) = FoundText::read(hit, mark) else { continue };
+            hits::write_json(&found, output)?;
+            shown += 1;
+        }
+        shown
     } else {
-        if found.len() > 8 {
+        if answer.hits.len() > 8 {
             output.page();
         }
-        hits::write_text(&found, args.context, environment, output)?;
-    }
-    if found.len() < answer.total {
+        hits::write_text(&answer.hits, mark, args.context, environment, output)?
+    };
+    if answer.hits.len() < answer.total {
+        let is_all = args.limit(output) == 0;
+        let why = if is_all { "only the newest are ranked" } else { "--limit 0 shows all" };
         output.remark(&format!(
-            "{} of {} in {}; --limit 0 shows all",
-            count(found.len() as u64),
+            "{} of {} in {}; {why}",
+            count(shown as u64),
             plural(answer.total as u64, "hit"),
             plural(answer.logs as u64, "log")
         ));
+    }
+    if answer.total == 0 && answer.is_partial {
+        // Nobody should take that for an answer.
+        let message = "nothing was found in the logs that are searched so far";
+        let error = CommandError::user("index-busy", message);
+        return Err(error.with_hint("try again when the index is built; `recto index` tells"));
     }
     Ok(if answer.total == 0 { Outcome::Found } else { Outcome::Done })
 }
@@ -121,31 +132,6 @@ pub(crate) fn filter(
     let now = environment.now();
     let time = |field: &str, text: &str| read_time(field, text, now);
     SearchFilter::new(args.read(now)?, query, of_project, time)
-}
-
-/// The texts of hits. One whose log has changed meanwhile is left out.
-fn texts(mark: &Mark<'_>, hits: Vec<Hit>) -> Vec<FoundText> {
-    let mut found = Vec::with_capacity(hits.len());
-    for hit in hits {
-        let Some(text) = hit.read() else { continue };
-        found.push(FoundText {
-            marks: mark(&text.text),
-            session: hit.session.map(|session| session.to_string()),
-            agent: hit.agent.map(|agent| agent.to_string()),
-            path: hit.path,
-            line: hit.line,
-            offset: hit.offset,
-            uuid: text.uuid,
-            role: hit.role,
-            tool: hit.tool,
-            is_error: hit.is_error,
-            time: text.time.or(hit.time),
-            turn: hit.turn,
-            overflow: hit.overflow,
-            text: text.text,
-        });
-    }
-    found
 }
 
 fn log_name(hit: &Hit) -> String {

@@ -141,6 +141,9 @@ fn what_cannot_be_read_is_told_with_a_hint() {
     hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
     --- exit 2
     ");
+    let unquoted = test.run(&["find", "error", "-warning"]);
+    assert_eq!(unquoted.code, 2);
+    assert!(unquoted.shown().contains("put the query in quotes: recto find 'error -warning'"));
 }
 
 #[test]

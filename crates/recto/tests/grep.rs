@@ -43,6 +43,10 @@ fn words_find_and_expressions_match_in_the_same_texts() {
         places(&["find", "parser -project:docs role:user"])
     );
     assert_eq!(places(&["grep", "-i", "parser", "--until", "2020-01-01"]), [""; 0]);
+    // Of a project alone, or of what must not be there.
+    let docs = places(&["grep", "-i", "parser", "--where", "project:docs"]);
+    assert!(!docs.is_empty());
+    assert_eq!(places(&["grep", "-i", "parser", "--where", "project:docs -nothing"]), docs);
 }
 
 #[test]
@@ -50,7 +54,7 @@ fn what_cannot_be_read_is_told_with_a_hint() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["grep", "a("]).shown(), @"
     --- stderr
-    error: the pattern cannot be read: regex parse error: a( ^ error: unclosed group
+    error: the pattern cannot be read: unclosed group
     hint: -F looks for it as a plain text
     --- exit 2
     ");

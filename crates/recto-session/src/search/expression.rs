@@ -83,6 +83,8 @@ pub struct RawFilter {
     words: Needles,
     /// All pieces are ASCII: only escapes of ASCII characters can hide them.
     is_ascii: bool,
+    /// A piece may be of the words that are put around what a line says of a hook.
+    is_of_hooks: bool,
     longest: usize,
 }
 
@@ -102,6 +104,7 @@ impl RawFilter {
         let words: Vec<&str> = pieces.iter().map(|piece| longest_word(piece)).collect();
         Some(RawFilter {
             is_ascii: pieces.iter().all(|piece| piece.is_ascii()),
+            is_of_hooks: pieces.iter().any(|piece| may_be_of_hook(piece, folds_case)),
             longest: pieces.iter().map(|piece| piece.len()).max()?,
             words: Needles::new(&words, folds_case)?,
             pieces: Needles::new(&pieces, folds_case)?,
@@ -112,6 +115,9 @@ impl RawFilter {
     /// was seen before them is in `seen`, and parts overlap by [`RawFilter::overlap`].
     pub fn may_match(&self, bytes: &[u8], seen: &mut Seen) -> bool {
         if self.pieces.are_in(bytes) || has_escape(bytes, self.is_ascii) {
+            return true;
+        }
+        if self.is_of_hooks && memmem::find(bytes, HOOK.as_bytes()).is_some() {
             return true;
         }
         seen.word = seen.word || self.words.are_in(bytes);
@@ -129,6 +135,33 @@ impl RawFilter {
 
 /// What stands before the name of a command.
 const COMMAND: &str = "<command-name>";
+
+/// What every line about a hook has in the name of its kind.
+const HOOK: &str = "hook_";
+
+/// What the text about a hook has that its line may not have: see `HookLine::text`.
+const AROUND_HOOKS: [&str; 8] = [
+    "hook ",
+    " blocked: ",
+    " failed: ",
+    " added a text: ",
+    " ran: ",
+    "hook Stop blocked: ",
+    "hook Stop added a text: ",
+    "hook Stop ran: ",
+];
+
+/// Whether a piece can lie in such a text, or across its ends.
+fn may_be_of_hook(piece: &str, folds_case: bool) -> bool {
+    let fold = |text: &str| if folds_case { text.to_lowercase() } else { text.to_owned() };
+    let piece = fold(piece);
+    AROUND_HOOKS.map(fold).iter().any(|around| {
+        let is_across = |cut| piece.starts_with(&around[cut..]) || piece.ends_with(&around[..cut]);
+        around.contains(&piece)
+            || piece.contains(around.as_str())
+            || (1..around.len()).any(is_across)
+    })
+}
 
 /// Whether characters are written as escapes, of those that can be in a piece.
 fn has_escape(bytes: &[u8], is_ascii: bool) -> bool {
@@ -343,6 +376,12 @@ mod tests {
         // Texts of commands are put together.
         assert!(may("review the", "<command-name>/review</command-name> <command-args>the"));
         assert!(!may("review the", "review of the"));
+        // So are those of hooks.
+        let hook = r#"{"subtype":"stop_hook_summary","hookErrors":["no tests"]}"#;
+        for pattern in ["hook Stop blocked", "Stop", "k Stop b", "ed: no tests", "op blocked: no"] {
+            assert!(may(pattern, hook), "{pattern}");
+        }
+        assert!(!may("Stopped", hook) && !may("hook Stop blocked", "a hook"));
     }
 
     #[test]

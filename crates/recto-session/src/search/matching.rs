@@ -3,6 +3,7 @@
 //! An index stores the same tokens that are compared here, so that a log that is
 //! not in the index can be searched with the same result.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use memchr::memmem;
@@ -127,22 +128,17 @@ fn first_bytes(text: &str, most: usize) -> &str {
 /// Where in a text the words and phrases of a query are, in order.
 pub fn highlights(query: &Query, text: &str) -> Vec<Range<usize>> {
     let phrases = query.wanted();
-    let (mut parts, mut wholes) = (Vec::new(), Vec::new());
-    tokens(text, |token, range, kind| match kind {
-        TokenKind::Part => parts.push((token.to_owned(), range)),
-        TokenKind::Whole => wholes.push((token.to_owned(), range)),
-    });
+    let longest = phrases.iter().map(|phrase| phrase.tokens.len()).max().unwrap_or(0);
+    let (mut parts, mut wholes) = (Recent::new(longest), Recent::new(longest));
     let mut found: Vec<Range<usize>> = Vec::new();
-    for phrase in phrases {
-        let length = phrase.tokens.len();
-        for tokens in [&parts, &wholes] {
-            for window in tokens.windows(length) {
-                if fits_window(phrase, window) {
-                    found.push(window[0].1.start..window[length - 1].1.end);
-                }
-            }
-        }
-    }
+    tokens(text, |token, range, kind| {
+        let recent = match kind {
+            TokenKind::Part => &mut parts,
+            TokenKind::Whole => &mut wholes,
+        };
+        recent.push(token, range);
+        found.extend(phrases.iter().filter_map(|phrase| recent.ends_with(phrase)));
+    });
     found.sort_by_key(|range| (range.start, range.end));
     // Phrases may overlap; each place is marked once.
     let mut merged: Vec<Range<usize>> = Vec::new();
@@ -155,15 +151,40 @@ pub fn highlights(query: &Query, text: &str) -> Vec<Range<usize>> {
     merged
 }
 
-fn fits_window(phrase: &Phrase, window: &[(String, Range<usize>)]) -> bool {
-    let last = phrase.tokens.len() - 1;
-    phrase.tokens.iter().zip(window).enumerate().all(|(place, (wanted, (token, _)))| {
-        if place == last && phrase.is_prefix {
-            token.starts_with(wanted.as_str())
-        } else {
-            token == wanted
-        }
-    })
+/// The last tokens of a text, as many as the longest phrase has. A text may be of many
+/// megabytes, so that not all of them are held.
+struct Recent {
+    tokens: VecDeque<(String, Range<usize>)>,
+    most: usize,
+}
+
+impl Recent {
+    fn new(most: usize) -> Recent {
+        Recent { tokens: VecDeque::with_capacity(most), most }
+    }
+
+    fn push(&mut self, token: &str, range: Range<usize>) {
+        let is_full = self.tokens.len() >= self.most;
+        let oldest = if is_full { self.tokens.pop_front() } else { None };
+        let mut text = oldest.map(|(text, _)| text).unwrap_or_default();
+        text.clear();
+        text.push_str(token);
+        self.tokens.push_back((text, range));
+    }
+
+    /// Where the phrase is, if the last tokens are its.
+    fn ends_with(&self, phrase: &Phrase) -> Option<Range<usize>> {
+        let first = self.tokens.len().checked_sub(phrase.tokens.len())?;
+        let last = phrase.tokens.len() - 1;
+        let is_there = phrase.tokens.iter().enumerate().all(|(place, wanted)| {
+            let (token, _) = &self.tokens[first + place];
+            match place == last && phrase.is_prefix {
+                true => token.starts_with(wanted.as_str()),
+                false => token == wanted,
+            }
+        });
+        is_there.then(|| self.tokens[first].1.start..self.tokens[first + last].1.end)
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::query::Query;
 use super::query::QueryError;
 use super::query::TOOL;
 use super::query::Term;
+use super::query::any_term;
 use super::query::error_term;
 use super::query::named_term;
 use super::query::path_term;
@@ -16,8 +17,8 @@ use super::query::role_term;
 use super::query::squeezed_term;
 use super::query::text_term;
 
-/// Brackets in brackets, at most.
-const DEEPEST: usize = 50;
+/// Brackets in brackets, at most. FTS5 takes a few more.
+const DEEPEST: usize = 10;
 
 /// The names that stand before a colon. Any other name is a word of the text.
 const FIELDS: [&str; 9] =
@@ -28,14 +29,22 @@ impl Query {
     ///
     /// Words must all be there. `"…"` is a phrase, `word*` a beginning, `OR` joins
     /// two of which one is enough, `-` refuses what follows, brackets group, and a
-    /// field asks for something else than text.
+    /// field asks for something else than text. Words without letters and digits, as
+    /// in what was copied from a terminal, are left out.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        let mut parser = Parser { rest: text, depth: 0, limits: Vec::new() };
+        let mut parser = Parser { rest: text, depth: 0, limits: Vec::new(), sign: None };
         let node = parser.or()?;
-        let limits = parser.limits;
-        match node {
-            Some(node) => Ok(Query { node, limits }),
-            None => Err(QueryError::new(
+        let Parser { limits, sign, .. } = parser;
+        match (node, sign) {
+            (Some(node), _) => Ok(Query { node, limits }),
+            (None, Some(sign)) => Err(QueryError::new(
+                format!("`{sign}` has no letters and no digits"),
+                "`recto grep` finds signs, too",
+            )),
+            (None, None) if !limits.is_empty() => {
+                Ok(Query { node: Node::Term(any_term()), limits })
+            }
+            (None, None) => Err(QueryError::new(
                 "the query says nothing to look for",
                 "give a word, a \"phrase\", or a field such as tool:Bash or role:user",
             )),
@@ -47,6 +56,8 @@ struct Parser<'a> {
     rest: &'a str,
     depth: usize,
     limits: Vec<Limit>,
+    /// What was typed and has no letters and no digits.
+    sign: Option<&'a str>,
 }
 
 /// A piece of a query.
@@ -127,12 +138,25 @@ impl<'a> Parser<'a> {
                     if self.depth > DEEPEST {
                         return Err(QueryError::new("too many brackets", "use fewer"));
                     }
+                    let limits = self.limits.len();
                     let inner = self.or()?;
                     self.depth -= 1;
+                    if is_not && self.limits.len() > limits {
+                        return Err(QueryError::new(
+                            "project:, before: and after: hold for all of a query",
+                            "write them outside of -( ); -project:NAME refuses a project",
+                        ));
+                    }
                     inner
                 }
-                Piece::Phrase(text) => Some(Node::Term(term_of(text, text_term(text, false))?)),
-                Piece::Word(word) => Some(Node::Term(word_term(word)?)),
+                Piece::Phrase(text) | Piece::Word(text) => {
+                    let (begin, is_prefix) = prefix_of(text);
+                    let term = text_term(begin, is_prefix);
+                    if term.is_none() {
+                        self.sign = Some(text);
+                    }
+                    term.map(Node::Term)
+                }
                 Piece::Field(name, value) => self.field(name, value, is_not)?,
             };
             if let Some(node) = node {
@@ -144,10 +168,7 @@ impl<'a> Parser<'a> {
             if none.is_empty() {
                 return Ok((None, goes_on));
             }
-            return Err(QueryError::new(
-                "a query cannot only say what must not be there",
-                "add a word, or a field such as role:user, that must be there",
-            ));
+            all.push(Node::Term(any_term()));
         }
         let node = match (all.len(), none.len()) {
             (1, 0) => all.pop(),
@@ -293,11 +314,6 @@ fn prefix_of(word: &str) -> (&str, bool) {
         Some(begin) => (begin, true),
         None => (word, false),
     }
-}
-
-fn word_term(word: &str) -> Result<Term, QueryError> {
-    let (begin, is_prefix) = prefix_of(word);
-    term_of(word, text_term(begin, is_prefix))
 }
 
 fn term_of(typed: &str, term: Option<Term>) -> Result<Term, QueryError> {

@@ -47,6 +47,7 @@ fn words_phrases_and_beginnings() {
     assert_eq!(shown("borrow checker"), "(borrow & checker)");
     assert_eq!(shown("\"Borrow checker\" rust*"), "(borrow+checker & rust*)");
     assert_eq!(shown("“smart quotes”"), "smart+quotes");
+    assert_eq!(shown("\"borrow check*\""), "borrow+check*");
     assert_eq!(shown("src/main.rs"), "src+main+rs");
     assert_eq!(shown("parseLine"), "parse+line|parseline");
     assert_eq!(shown("parseLi*"), "parse+li*|parseli*");
@@ -62,11 +63,20 @@ fn or_not_and_brackets() {
     assert_eq!(shown("a AND NOT \"b c\""), "(a !b+c)");
     assert_eq!(shown("a -(b c)"), "(a !(b & c))");
     assert_eq!(shown("(f(x) OR g(y)) or"), "((f+x or g+y) & or)");
-    assert_eq!(
-        shown("a - b"),
-        "error: `-` has no letters and no digits; `recto grep` finds signs, too"
-    );
     assert_eq!(shown("a)"), "a");
+    // Every text has a role.
+    assert_eq!(shown("-a"), "(about:r* !a)");
+    assert_eq!(shown("a OR -b"), "(a or (about:r* !b))");
+}
+
+#[test]
+fn signs_between_words_are_left_out() {
+    assert_eq!(shown("a - b"), "(a & b)");
+    assert_eq!(
+        shown("error[E0308]: mismatched types --> src/main.rs:12:5"),
+        "(error+e0308 & mismatched & types & src+main+rs+12+5)"
+    );
+    assert_eq!(shown("\"->\" a -=> b"), "(a & b)");
 }
 
 #[test]
@@ -82,6 +92,8 @@ fn fields_ask_for_other_things() {
         "x [project app] [not project /w] [after 7d] [before 2026-11-01]"
     );
     assert_eq!(shown("file::read"), "file+read");
+    // Of a project, or of a time, everything.
+    assert_eq!(shown("project:app after:7d"), "about:r* [project app] [after 7d]");
 }
 
 #[test]
@@ -92,14 +104,6 @@ fn what_cannot_be_read_is_told_with_a_hint() {
             "error: the query says nothing to look for; give a word, a \"phrase\", or a field such as tool:Bash or role:user",
         ),
         (
-            "project:app",
-            "error: the query says nothing to look for; give a word, a \"phrase\", or a field such as tool:Bash or role:user",
-        ),
-        (
-            "-a",
-            "error: a query cannot only say what must not be there; add a word, or a field such as role:user, that must be there",
-        ),
-        (
             "a OR",
             "error: OR has nothing to look for on one side; write `one OR other`; for the word itself, write \"OR\"",
         ),
@@ -108,8 +112,8 @@ fn what_cannot_be_read_is_told_with_a_hint() {
             "error: OR has nothing to look for on one side; write `one OR other`; for the word itself, write \"OR\"",
         ),
         (
-            "a OR -b",
-            "error: a query cannot only say what must not be there; add a word, or a field such as role:user, that must be there",
+            "a -(b project:x)",
+            "error: project:, before: and after: hold for all of a query; write them outside of -( ); -project:NAME refuses a project",
         ),
         ("(a b", "error: a bracket is not closed; add `)`, or put the text in quotes"),
         (

@@ -209,6 +209,11 @@ pub(super) fn role_term(role: Role) -> Term {
     squeezed_term(role.name(), ROLE, /* is_prefix */ false)
 }
 
+/// Every text: each has a role.
+pub(super) fn any_term() -> Term {
+    squeezed_term("", ROLE, /* is_prefix */ true)
+}
+
 pub(super) fn error_term() -> Term {
     let phrase =
         Phrase { columns: vec![Column::About], tokens: vec![ERROR.to_owned()], is_prefix: false };

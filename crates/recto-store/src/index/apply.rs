@@ -16,7 +16,7 @@ use crate::StoreError;
 /// A transaction ends when this many bytes of tokens were written. Each one makes
 /// a part of the index of its own, so that fewer are better, and who is killed
 /// loses no more than this.
-const STEP: usize = 32 * 1024 * 1024;
+const STEP: usize = if cfg!(test) { 64 * 1024 } else { 32 * 1024 * 1024 };
 
 /// Parts of the index are made one when this many bytes of tokens were written.
 const WORTH_MERGING: usize = 16 * 1024 * 1024;
@@ -118,8 +118,8 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    /// Writes a batch. Nothing happens if the log was read by somebody else
-    /// meanwhile; `false` says so. `known` is the number of the log.
+    /// Writes a batch, and gives the number of the log, which may be `known`. Nothing
+    /// happens if somebody else has read the log meanwhile; then there is none.
     pub(super) fn add(
         &mut self,
         log: &DiskLog,
@@ -146,20 +146,18 @@ impl<'c> Writer<'c> {
             }
             None => {
                 let mut step = self.connection.prepare_cached(
-                    "INSERT OR IGNORE INTO files (path, session, agent, device, number, changed,
-                     modified, size, generation, offset, line, time, tail, state, tentative,
-                     tentative_end) VALUES (?1, ?2, ?3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '', 0, 0)",
+                    "INSERT OR IGNORE INTO files (path, device, number, changed, modified, size,
+                     generation, offset, line, time, tail, state, tentative, tentative_end)
+                     VALUES (?1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '', 0, 0)",
                 )?;
-                let session = log.session().map(|session| session.to_string());
-                let agent = log.agent.as_ref().map(|agent| agent.as_str());
-                if step.execute(params![log.name, session, agent])? == 0 {
+                if step.execute(params![log.name])? == 0 {
                     return Ok(None);
                 }
                 self.connection.last_insert_rowid()
             }
         };
         self.insert(file, batch)?;
-        self.note(file, batch)?;
+        self.note(file, log, batch)?;
         rollups::keep_all(self.connection, log, batch)?;
         self.written += batch.bytes();
         self.all_written += batch.bytes();
@@ -176,8 +174,8 @@ impl<'c> Writer<'c> {
             batch.tools.iter().map(|tool| self.tool(tool)).collect::<Result<_, _>>()?;
         let first = self.next;
         let mut documents = self.connection.prepare_cached(
-            "INSERT INTO documents (id, offset, line, time, turn, kind, tool)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO documents (id, offset, line, time, turn, kind, tool, sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?;
         let mut texts = self.connection.prepare_cached(
             "INSERT INTO texts (rowid, text, whole, path, about) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -191,7 +189,8 @@ impl<'c> Writer<'c> {
                 place.time,
                 place.turn,
                 kind_of(place),
-                tool
+                tool,
+                batch.sum(number)
             ])?;
             let [text, whole, path, about] = batch.columns(number);
             texts.execute(params![self.next, text, whole, path, about])?;
@@ -227,14 +226,17 @@ impl<'c> Writer<'c> {
     }
 
     /// Notes how far the log was read.
-    fn note(&mut self, file: i64, batch: &Batch) -> Result<(), StoreError> {
+    fn note(&mut self, file: i64, log: &DiskLog, batch: &Batch) -> Result<(), StoreError> {
         let end = &batch.end;
         let mut step = self.connection.prepare_cached(
             "UPDATE files SET cwd = ?2, model = ?3, branch = ?4, offset = ?5, line = ?6, time = ?7,
              tail = ?8, state = ?9, tentative = ?10, tentative_end = ?11, device = ?12,
              number = ?13, changed = ?14, modified = ?15, size = ?16,
-             generation = generation + ?17 WHERE id = ?1",
+             generation = generation + ?17, session = ?18, agent = ?19 WHERE id = ?1",
         )?;
+        // A log may name its session later than in the first line that was read.
+        let session = log.session().map(|session| session.to_string());
+        let agent = log.agent.as_ref().map(|agent| agent.as_str());
         // Before its end, a log has a size that no file has, and is looked at again.
         let state = batch.file;
         let size = if batch.is_last { state.size.cast_signed() } else { -1 };
@@ -256,6 +258,8 @@ impl<'c> Writer<'c> {
             state.modified,
             size,
             i64::from(batch.is_anew),
+            session,
+            agent,
         ])?;
         Ok(())
     }

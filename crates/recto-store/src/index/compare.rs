@@ -67,6 +67,14 @@ struct Known {
     size: i64,
 }
 
+impl Known {
+    /// Whether a file was written and has not grown. Then any of it may be other text,
+    /// and samples of it would not tell.
+    fn was_written_in_place(&self, log: &DiskLog) -> bool {
+        u64::try_from(self.size) == Ok(log.size) && self.modified != log.modified
+    }
+}
+
 /// Compares the index with the logs on disk.
 pub(super) fn compare(connection: &Connection, logs: Vec<DiskLog>) -> Result<Plan, StoreError> {
     let mut known: HashMap<String, Known> = HashMap::new();
@@ -99,29 +107,35 @@ pub(super) fn compare(connection: &Connection, logs: Vec<DiskLog>) -> Result<Pla
         }
         let change = match (is_same_file, looks_the_same && found.stamp.changed == 0) {
             (_, true) => Change::Doubtful,
+            (true, false) if found.was_written_in_place(&log) => Change::Replaced,
             (true, false) => Change::Touched,
             (false, false) => Change::Replaced,
         };
         plan.work.push(Work { log, file: Some(found.id), change });
     }
     // What is left has no file any more, or one of another name.
-    let mut nameless: HashMap<(u64, u64), i64> = HashMap::new();
+    let mut nameless: HashMap<(u64, u64), Known> = HashMap::new();
     for left in known.into_values() {
         match (left.stamp.device, left.stamp.number) {
             (_, 0) => plan.gone.push(left.id),
             key => {
-                if let Some(before) = nameless.insert(key, left.id) {
-                    plan.gone.push(before);
+                if let Some(before) = nameless.insert(key, left) {
+                    plan.gone.push(before.id);
                 }
             }
         }
     }
     for log in new {
-        let file = nameless.remove(&(log.stamp.device, log.stamp.number));
-        let change = if file.is_some() { Change::Moved } else { Change::New };
+        let (file, change) = match nameless.remove(&(log.stamp.device, log.stamp.number)) {
+            Some(found) if !found.was_written_in_place(&log) => (Some(found.id), Change::Moved),
+            found => {
+                plan.gone.extend(found.map(|found| found.id));
+                (None, Change::New)
+            }
+        };
         plan.work.push(Work { log, file, change });
     }
-    plan.gone.extend(nameless.into_values());
+    plan.gone.extend(nameless.into_values().map(|left| left.id));
     plan.work.sort_by(|a, b| {
         a.log.modified.cmp(&b.log.modified).then_with(|| a.log.name.cmp(&b.log.name))
     });

@@ -30,8 +30,8 @@ use crate::locking::lock_file;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Of what is not in the index, this many bytes are read for an answer while
-/// another process builds it.
-const READ_BESIDE: u64 = 64 * 1024 * 1024;
+/// another process builds it: as much as takes a second or two.
+const READ_BESIDE: u64 = 256 * 1024 * 1024;
 
 /// In which order hits come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,8 @@ pub struct Answer {
     pub remarks: Vec<String>,
     /// Logs that could not be read.
     pub skipped: Vec<Skipped>,
+    /// Whether logs were not searched because another process builds the index.
+    pub is_partial: bool,
     /// Whether the search was given up. Then there are no hits, whatever the logs say.
     pub is_given_up: bool,
 }
@@ -230,6 +232,7 @@ impl Finding<'_> {
             return self.beside(index, &plan);
         }
         let found = index.search(self.home, self.request, &HashSet::new())?;
+        self.answer.is_partial = true;
         self.answer.remarks.push(format!(
             "note: another process is building the index: {} of {} logs are not searched yet",
             plan.stale(),
@@ -249,7 +252,7 @@ impl Finding<'_> {
         let mut hits = scanned.hits;
         hits.extend(indexed.hits);
         if self.request.sorting == Sorting::Newest {
-            hits.sort_by_cached_key(Hit::order);
+            hits.sort_by(Hit::order);
         }
         let mut logs: HashMap<String, usize> = indexed.logs;
         logs.extend(scanned.logs);

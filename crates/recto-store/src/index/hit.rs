@@ -1,7 +1,10 @@
 //! A place that fits a query, and its text.
 
+use std::cmp::Ordering;
 use std::fs::File;
+use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use memchr::memchr;
@@ -19,19 +22,20 @@ use crate::overflow_matches::MOST;
 use crate::platform::read_at;
 use crate::text_beginning;
 
-/// A document that fits a query.
+/// A document that fits a query. There can be hundreds of thousands of them: what
+/// those of one log have in common is shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     /// The log.
-    pub path: PathBuf,
+    pub path: Arc<Path>,
     /// The session that it belongs to, if that is known.
     pub session: Option<SessionId>,
     /// The subagent, if it is the log of one.
     pub agent: Option<AgentId>,
     /// The directory of the project.
-    pub project: String,
+    pub project: Arc<str>,
     /// The working directory of the log at first.
-    pub cwd: Option<String>,
+    pub cwd: Option<Arc<str>>,
     /// The line's number, from 1.
     pub line: u64,
     /// Where the line starts.
@@ -41,7 +45,7 @@ pub struct Hit {
     /// What it is.
     pub role: Role,
     /// The tool, of inputs and results.
-    pub tool: Option<String>,
+    pub tool: Option<Arc<str>>,
     /// Whether a call failed.
     pub is_error: bool,
     /// When the line was written, or the one before it that has a time.
@@ -92,8 +96,11 @@ impl Hit {
     }
 
     /// Newest first; of one time, by log and from its end.
-    pub(crate) fn order(&self) -> impl Ord + use<> {
-        (std::cmp::Reverse(self.time), self.path.clone(), std::cmp::Reverse((self.line, self.part)))
+    pub(crate) fn order(&self, other: &Hit) -> Ordering {
+        let newest_first = other.time.cmp(&self.time);
+        newest_first
+            .then_with(|| self.path.cmp(&other.path))
+            .then_with(|| (other.line, other.part).cmp(&(self.line, self.part)))
     }
 }
 

@@ -22,59 +22,59 @@ use crate::CacheDirectory;
 use crate::Home;
 use crate::locking::lock_file;
 
-const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+pub(super) const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 
 /// A home with a cache.
-struct World {
-    folder: tempfile::TempDir,
-    home: Home,
-    cache: CacheDirectory,
+pub(super) struct World {
+    pub(super) folder: tempfile::TempDir,
+    pub(super) home: Home,
+    pub(super) cache: CacheDirectory,
 }
 
 /// A search for all that fits, whatever log it is in.
-fn all_of(query: &Query) -> Request<'_> {
+pub(super) fn all_of(query: &Query) -> Request<'_> {
     let (sorting, limit) = (Sorting::Newest, 0);
     Request { query, sorting, limit, since: None, until: None, keep: &|_| true }
 }
 
 impl World {
-    fn new() -> World {
+    pub(super) fn new() -> World {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join(".claude/projects/-w")).unwrap();
         World::at(folder)
     }
 
-    fn at(folder: tempfile::TempDir) -> World {
+    pub(super) fn at(folder: tempfile::TempDir) -> World {
         let home = Home::open(folder.path().join(".claude")).unwrap();
         let cache = CacheDirectory::new(folder.path().join("cache"));
         World { folder, home, cache }
     }
 
-    fn log(&self, name: &str) -> PathBuf {
+    pub(super) fn log(&self, name: &str) -> PathBuf {
         self.home.root().join("projects/-w").join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         fs::write(self.log(name), text).unwrap();
     }
 
-    fn append(&self, name: &str, text: &str) {
+    pub(super) fn append(&self, name: &str, text: &str) {
         let mut file = fs::OpenOptions::new().append(true).open(self.log(name)).unwrap();
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    fn answer(&self, query: &str) -> Answer {
+    pub(super) fn answer(&self, query: &str) -> Answer {
         self.answer_from(&self.cache, query)
     }
 
-    fn answer_from(&self, cache: &CacheDirectory, query: &str) -> Answer {
+    pub(super) fn answer_from(&self, cache: &CacheDirectory, query: &str) -> Answer {
         let query = Query::parse(query).unwrap();
         let request = all_of(&query);
         self.home.find(&self.home.inventory(), cache, &request, &|_, _| ControlFlow::Continue(()))
     }
 
     /// The hits of a query, and that nothing had to be said.
-    fn hits(&self, query: &str) -> Vec<Hit> {
+    pub(super) fn hits(&self, query: &str) -> Vec<Hit> {
         let answer = self.answer(query);
         assert_eq!(answer.remarks, [""; 0]);
         assert_eq!(answer.total, answer.hits.len());
@@ -82,11 +82,11 @@ impl World {
     }
 
     /// `file:line role` of each hit, sorted.
-    fn places(&self, query: &str) -> Vec<String> {
+    pub(super) fn places(&self, query: &str) -> Vec<String> {
         places(&self.hits(query))
     }
 
-    fn index_path(&self) -> PathBuf {
+    pub(super) fn index_path(&self) -> PathBuf {
         Index::path(&self.home, &self.cache)
     }
 
@@ -110,7 +110,7 @@ fn places(hits: &[Hit]) -> Vec<String> {
     places
 }
 
-fn prompt(text: &str) -> String {
+pub(super) fn prompt(text: &str) -> String {
     format!("{{\"type\":\"user\",\"uuid\":\"u\",\"message\":{{\"content\":\"{text}\"}}}}\n")
 }
 

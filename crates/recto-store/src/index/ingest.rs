@@ -18,6 +18,7 @@ use recto_session::search::State;
 use super::compare::Change;
 use super::compare::Checkpoint;
 use super::fingerprint::fingerprint;
+use super::fingerprint::sum;
 use super::rollups::UsageOnTheWay;
 use super::tree::DiskLog;
 use super::tree::see_facts;
@@ -81,6 +82,13 @@ impl Batch {
         let [a, b, c, d] = self.ends[number];
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before][3]);
         [&self.tokens[start..a], &self.tokens[a..b], &self.tokens[b..c], &self.tokens[c..d]]
+    }
+
+    /// A number that differs where the tokens of a document do.
+    pub(super) fn sum(&self, number: usize) -> i64 {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before][3]);
+        let end = self.ends[number][3];
+        sum(&self.tokens.as_bytes()[start..end]).cast_signed()
     }
 
     /// The tokens of a document, to compare them with a query.

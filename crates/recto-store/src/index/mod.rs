@@ -49,3 +49,7 @@ pub use verify::Verified;
 
 #[cfg(test)]
 mod index_tests;
+#[cfg(test)]
+mod kill_tests;
+#[cfg(test)]
+mod trouble_tests;

@@ -202,9 +202,10 @@ fn read<'l>(
     kind: RollupKind,
     logs: impl Iterator<Item = (&'l str, FileState)>,
 ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-    // One step for all, which saves the locks of each.
-    let step = connection.unchecked_transaction()?;
-    let mut look = step.prepare_cached(&format!(
+    // One step for all, unless the caller is in one, saves the locks of each.
+    let is_alone = connection.is_autocommit();
+    let _step = is_alone.then(|| connection.unchecked_transaction()).transpose()?;
+    let mut look = connection.prepare_cached(&format!(
         "SELECT device, number, changed, modified, size, sums FROM {} WHERE id = ?1 AND path = ?2",
         kind.table()
     ))?;

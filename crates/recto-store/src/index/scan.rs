@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
@@ -61,7 +63,7 @@ pub(super) fn scan(
             Err(error) => skipped.extend(Skipped::unsearched(&log.path, &error)),
         }
     }
-    found.hits.sort_by_cached_key(Hit::order);
+    found.hits.sort_by(Hit::order);
     (found, skipped)
 }
 
@@ -73,19 +75,38 @@ fn scan_log(
     let mut hits = Vec::new();
     let mut end = Checkpoint::start();
     let mut session = None;
+    let path: Arc<Path> = log.path.as_path().into();
+    let project: Arc<str> = project_of(&log.name).into();
     ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
+        let tools: Vec<Arc<str>> = batch.tools.iter().map(|tool| tool.as_str().into()).collect();
         for number in 0..batch.places.len() {
             if !batch.fits(number, request) {
                 continue;
             }
             session = session.or_else(|| log.session());
-            hits.push(hit_of(log, &batch, number, session));
+            let place = &batch.places[number];
+            hits.push(Hit {
+                path: path.clone(),
+                session,
+                agent: log.agent.clone(),
+                project: project.clone(),
+                cwd: None,
+                line: place.line,
+                offset: place.offset,
+                part: place.part,
+                role: place.role,
+                tool: place.tool.and_then(|tool| tools.get(tool)).cloned(),
+                is_error: place.is_error,
+                time: Timestamp::from_millisecond(place.time).ok().filter(|_| place.time != 0),
+                turn: place.turn,
+                overflow: None,
+            });
         }
         end = batch.end;
         true
     })?;
     let facts = LogFacts {
-        project: project_of(&log.name).to_owned(),
+        project: (*project).to_owned(),
         cwd: end.cwd,
         model: end.model,
         branch: end.branch,
@@ -94,8 +115,9 @@ fn scan_log(
     if !(request.keep)(&facts) {
         return Ok(Vec::new());
     }
+    let cwd: Option<Arc<str>> = facts.cwd.map(Into::into);
     for hit in &mut hits {
-        hit.cwd = facts.cwd.clone();
+        hit.cwd.clone_from(&cwd);
     }
     Ok(hits)
 }
@@ -103,30 +125,5 @@ fn scan_log(
 impl Batch {
     fn fits(&self, number: usize, request: &Request<'_>) -> bool {
         request.fits_time(self.places[number].time) && self.searchable(number).fits(request.query)
-    }
-}
-
-fn hit_of(
-    log: &DiskLog,
-    batch: &Batch,
-    number: usize,
-    session: Option<recto_log::SessionId>,
-) -> Hit {
-    let place = &batch.places[number];
-    Hit {
-        path: log.path.clone(),
-        session,
-        agent: log.agent.clone(),
-        project: project_of(&log.name).to_owned(),
-        cwd: None,
-        line: place.line,
-        offset: place.offset,
-        part: place.part,
-        role: place.role,
-        tool: place.tool.and_then(|tool| batch.tools.get(tool)).cloned(),
-        is_error: place.is_error,
-        time: Timestamp::from_millisecond(place.time).ok().filter(|_| place.time != 0),
-        turn: place.turn,
-        overflow: None,
     }
 }

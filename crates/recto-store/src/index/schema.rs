@@ -1,5 +1,6 @@
 //! The file of the index: where it is, what is in it, how it is opened.
 
+use std::fs::File;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,11 +18,12 @@ use super::rollups;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::StoreError;
+use crate::locking::lock_file;
 use crate::platform;
 
 /// Goes up with every change of the tables, or of what is put into them. An index
 /// of another version is made anew.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_millis(2000);
@@ -72,7 +74,8 @@ CREATE TABLE documents (
     time INTEGER NOT NULL,
     turn INTEGER NOT NULL,
     kind INTEGER NOT NULL,
-    tool INTEGER NOT NULL
+    tool INTEGER NOT NULL,
+    sum INTEGER NOT NULL
 ) STRICT;
 CREATE VIRTUAL TABLE texts USING fts5 (
     text, whole, path, about,
@@ -108,6 +111,10 @@ impl From<rusqlite::Error> for StoreError {
                 | ErrorCode::AuthorizationForStatementDenied
                 | ErrorCode::FileLockingProtocolFailed,
             ) => IndexTrouble::Refused,
+            // What FTS5 says of an expression that it does not take. The file is all right.
+            Some(ErrorCode::Unknown) if error.to_string().starts_with("fts5: ") => {
+                IndexTrouble::Refused
+            }
             // A table that is not there, or not as it should be, is damage, too.
             _ => IndexTrouble::Damaged,
         };
@@ -184,9 +191,11 @@ impl Index {
         Ok(Index { connection, path, is_new: false, was_old: false })
     }
 
-    /// Removes the file of the index, whatever it is.
+    /// Removes the file of the index, whatever it is. Who builds one is not disturbed:
+    /// two that find the same damage would take each other's new files away.
     pub fn remove(home: &Home, cache: &CacheDirectory) -> Result<(), StoreError> {
         let path = Index::path(home, cache);
+        let _lock = Index::lock(home, cache, PATIENCE)?;
         for end in ["", "-wal", "-shm"] {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
@@ -213,6 +222,19 @@ impl Index {
             fs_err::metadata(Path::new(&name)).map_or(0, |metadata| metadata.len())
         };
         size("") + size("-wal")
+    }
+
+    /// Takes the lock for who changes the index.
+    pub(super) fn lock(
+        home: &Home,
+        cache: &CacheDirectory,
+        longest: Duration,
+    ) -> Result<File, StoreError> {
+        let lock = lock_file(&Index::lock_path(home, cache), longest)?;
+        lock.ok_or_else(|| StoreError::Index {
+            why: "another process is building it".into(),
+            trouble: IndexTrouble::Locked,
+        })
     }
 
     /// The name of the lock for who changes the index.

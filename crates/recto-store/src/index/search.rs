@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::params;
@@ -72,12 +74,12 @@ impl Index {
         let mut found = Found::default();
         let mut seeing = Seeing { index: self, home, request, logs: &logs, tools: self.tools()? };
         // Outside of the time asked for, only the documents themselves can tell.
-        let mut known: HashMap<i64, Vec<Hit>> = HashMap::new();
+        let mut known: HashMap<i64, Vec<(i64, Hit)>> = HashMap::new();
         for chunk in &fitting {
             let count = if chunk.is_doubtful {
                 let hits = seeing.hits(chunk.file, chunk.numbers)?;
                 let count = hits.len();
-                known.insert(chunk.numbers[0], hits.into_iter().map(|(_, hit)| hit).collect());
+                known.insert(chunk.numbers[0], hits);
                 count
             } else {
                 chunk.numbers.len()
@@ -89,11 +91,11 @@ impl Index {
                 *found.logs.entry(log.name.clone()).or_default() += count;
             }
         }
+        fitting.sort_by_key(|chunk| std::cmp::Reverse(chunk.newest));
         if request.sorting == Sorting::Rank {
-            found.hits = seeing.ranked(&expression, &fitting)?;
+            found.hits = seeing.ranked(&expression, &fitting, &known)?;
             return Ok(found);
         }
-        fitting.sort_by_key(|chunk| std::cmp::Reverse(chunk.newest));
         let limit = request.limit_or_all();
         let mut last_needed = i64::MIN;
         for chunk in fitting {
@@ -102,21 +104,17 @@ impl Index {
             }
             let hits = match known.remove(&chunk.numbers[0]) {
                 Some(hits) => hits,
-                None => seeing
-                    .hits(chunk.file, chunk.numbers)?
-                    .into_iter()
-                    .map(|(_, hit)| hit)
-                    .collect(),
+                None => seeing.hits(chunk.file, chunk.numbers)?,
             };
-            found.hits.extend(hits);
+            found.hits.extend(hits.into_iter().map(|(_, hit)| hit));
             if found.hits.len() >= limit {
-                found.hits.sort_by_cached_key(Hit::order);
+                found.hits.sort_by(Hit::order);
                 found.hits.truncate(limit);
                 let last = found.hits.last().and_then(|hit| hit.time);
                 last_needed = last.map_or(0, Timestamp::as_millisecond);
             }
         }
-        found.hits.sort_by_cached_key(Hit::order);
+        found.hits.sort_by(Hit::order);
         Ok(found)
     }
 
@@ -139,9 +137,9 @@ impl Index {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn tools(&self) -> Result<HashMap<i64, String>, StoreError> {
+    fn tools(&self) -> Result<HashMap<i64, Arc<str>>, StoreError> {
         let mut look = self.connection.prepare("SELECT id, name FROM names")?;
-        let rows = look.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = look.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -192,14 +190,16 @@ struct Seeing<'a> {
     home: &'a Home,
     request: &'a Request<'a>,
     logs: &'a HashMap<i64, Log>,
-    tools: HashMap<i64, String>,
+    tools: HashMap<i64, Arc<str>>,
 }
 
 impl Seeing<'_> {
     /// The documents of one log that are in the time asked for.
     fn hits(&mut self, file: i64, numbers: &[i64]) -> Result<Vec<(i64, Hit)>, StoreError> {
         let Some(log) = self.logs.get(&file) else { return Ok(Vec::new()) };
-        let path = self.home.root().join(&log.name);
+        let path: Arc<Path> = self.home.root().join(&log.name).into();
+        let project: Arc<str> = log.facts.project.as_str().into();
+        let cwd: Option<Arc<str>> = log.facts.cwd.as_deref().map(Into::into);
         let session = log.session.as_deref().and_then(|session| session.parse().ok());
         let agent = log.agent.as_deref().and_then(|agent| agent.parse().ok());
         let mut look = self.index.connection.prepare_cached(
@@ -218,8 +218,8 @@ impl Seeing<'_> {
                 path: path.clone(),
                 session,
                 agent: agent.clone(),
-                project: log.facts.project.clone(),
-                cwd: log.facts.cwd.clone(),
+                project: project.clone(),
+                cwd: cwd.clone(),
                 offset: row.get::<_, i64>(0)?.cast_unsigned(),
                 line: row.get::<_, i64>(1)?.cast_unsigned(),
                 part,
@@ -235,26 +235,37 @@ impl Seeing<'_> {
         Ok(hits)
     }
 
-    /// The best ones among the newest.
+    /// The best ones among the newest. Chunks come newest first; of those that are in
+    /// `known`, only these documents fit.
     fn ranked(
         &mut self,
         expression: &str,
         fitting: &[Fitting<'_>],
+        known: &HashMap<i64, Vec<(i64, Hit)>>,
     ) -> Result<Vec<Hit>, StoreError> {
-        let mut newest: Vec<(i64, i64)> = fitting
-            .iter()
-            .flat_map(|chunk| chunk.numbers.iter().map(|number| (*number, chunk.file)))
-            .collect();
-        newest.sort_unstable();
-        let newest = &newest[newest.len().saturating_sub(RANKED)..];
-        let Some((first, _)) = newest.first() else { return Ok(Vec::new()) };
-        let file_of: HashMap<i64, i64> = newest.iter().copied().collect();
+        let mut file_of: HashMap<i64, i64> = HashMap::new();
+        for chunk in fitting {
+            let left = RANKED - file_of.len();
+            match known.get(&chunk.numbers[0]) {
+                Some(hits) => {
+                    let numbers = hits.iter().rev().take(left);
+                    file_of.extend(numbers.map(|(number, _)| (*number, chunk.file)));
+                }
+                None => {
+                    let numbers = chunk.numbers.iter().rev().take(left);
+                    file_of.extend(numbers.map(|number| (*number, chunk.file)));
+                }
+            }
+        }
+        let numbers: Vec<String> = file_of.keys().map(i64::to_string).collect();
         // A word in a name counts more than one in a text, what a line is about little.
+        // The plus keeps SQLite from looking for each number by itself.
         let mut look = self.index.connection.prepare(
-            "SELECT rowid FROM texts WHERE texts MATCH ?1 AND rowid >= ?2
-             ORDER BY bm25(texts, 1.0, 1.5, 2.0, 0.1)",
+            "SELECT rowid FROM texts WHERE texts MATCH ?1
+             AND +rowid IN (SELECT value FROM json_each(?2))
+             ORDER BY bm25(texts, 1.0, 1.5, 2.0, 0.1), rowid DESC",
         )?;
-        let mut rows = look.query(params![expression, first])?;
+        let mut rows = look.query(params![expression, format!("[{}]", numbers.join(","))])?;
         let limit = self.request.limit_or_all();
         let mut hits = Vec::new();
         while let (Some(row), true) = (rows.next()?, hits.len() < limit) {

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use rusqlite::params;
 
 use super::Index;
+use super::IndexTrouble;
 use super::apply::read_kind;
 use super::compare::Change;
 use super::compare::Checkpoint;
@@ -23,6 +25,13 @@ use crate::Skipped;
 use crate::StoreError;
 use crate::locking::lock_file;
 use crate::statistics::sums_of;
+
+/// How long to wait for another process that builds the index.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Of all texts their places and the sums of their words are compared; one of so many is
+/// looked for as well, which takes much longer.
+const LOOKED_UP: usize = 16;
 
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +72,8 @@ pub struct Verified {
     pub logs: u64,
     /// Texts that were compared.
     pub documents: u64,
+    /// Logs that were written meanwhile, and so not compared.
+    pub changed: u64,
     /// What differs.
     pub differences: Vec<Difference>,
 }
@@ -91,8 +102,9 @@ impl Home {
             return Ok(status);
         }
         let lock = Index::lock_path(self, cache);
+        // Where the lock cannot be taken because nothing can be written, nobody builds.
         status.is_being_built =
-            lock.exists() && lock_file(&lock, std::time::Duration::ZERO)?.is_none();
+            lock.exists() && lock_file(&lock, Duration::ZERO).is_ok_and(|lock| lock.is_none());
         let index = Index::open_to_read(self, cache)?;
         let plan = compare(&index.connection, logs)?;
         let number = |sql: &str| -> Result<u64, StoreError> {
@@ -118,24 +130,28 @@ impl Home {
         tell: &dyn Fn(u64, u64),
     ) -> Result<Vec<Skipped>, StoreError> {
         let logs = self.disk_logs(inventory);
-        let mut index = match Index::open(self, cache) {
-            Err(StoreError::Index { trouble: super::IndexTrouble::Damaged, .. }) => {
+        match self.build_once(&logs, cache, anew, tell) {
+            Err(StoreError::Index { trouble: IndexTrouble::Damaged, .. }) => {
                 Index::remove(self, cache)?;
-                Index::open(self, cache)?
+                self.build_once(&logs, cache, anew, tell)
             }
-            other => other?,
-        };
-        let patience = std::time::Duration::from_secs(5);
-        let _lock = lock_file(&Index::lock_path(self, cache), patience)?.ok_or_else(|| {
-            StoreError::Index {
-                why: "another process is building it".into(),
-                trouble: super::IndexTrouble::Locked,
-            }
-        })?;
+            done => done,
+        }
+    }
+
+    fn build_once(
+        &self,
+        logs: &[DiskLog],
+        cache: &CacheDirectory,
+        anew: bool,
+        tell: &dyn Fn(u64, u64),
+    ) -> Result<Vec<Skipped>, StoreError> {
+        let mut index = Index::open(self, cache)?;
+        let _lock = Index::lock(self, cache, PATIENCE)?;
         if anew && !index.is_new {
             index.clear()?;
         }
-        let plan = compare(&index.connection, logs)?;
+        let plan = compare(&index.connection, logs.to_vec())?;
         index.carry_out(&plan, &|done, all| {
             tell(done, all);
             ControlFlow::Continue(())
@@ -151,6 +167,8 @@ impl Home {
         tell: &dyn Fn(u64, u64),
     ) -> Result<Verified, StoreError> {
         let index = Index::open_to_read(self, cache)?;
+        // One state of the file from beginning to end, whoever writes meanwhile.
+        let _reading = index.connection.unchecked_transaction()?;
         let logs = self.disk_logs(inventory);
         let plan = compare(&index.connection, logs.clone())?;
         let mut verified = Verified::default();
@@ -181,14 +199,17 @@ impl Home {
         let mut done = 0;
         let mut buffers = Buffers::with_usage();
         for log in logs.iter().filter(|log| !stale.contains_key(log.name.as_str())) {
-            let (documents, what) = index.compare_log(log, &mut buffers)?;
+            done += log.size;
+            tell(done, all);
+            let Some((documents, what)) = index.compare_log(log, &mut buffers)? else {
+                verified.changed += 1;
+                continue;
+            };
             verified.documents += documents;
             verified.logs += 1;
             if let Some(what) = what {
                 verified.differences.push(Difference { log: log.name.clone(), what });
             }
-            done += log.size;
-            tell(done, all);
         }
         verified.differences.sort_by(|a, b| a.log.cmp(&b.log));
         Ok(verified)
@@ -197,11 +218,12 @@ impl Home {
 
 impl Index {
     /// Compares one log: the places of its texts, some words of each, and its sums.
+    /// Nothing if it was written since it was listed.
     fn compare_log(
         &self,
         log: &DiskLog,
         buffers: &mut Buffers,
-    ) -> Result<(u64, Option<String>), StoreError> {
+    ) -> Result<Option<(u64, Option<String>)>, StoreError> {
         let mut numbers = self.connection.prepare_cached(
             "SELECT d.id FROM files f JOIN chunks c ON c.file = f.id
              JOIN documents d ON d.id BETWEEN c.first AND c.last
@@ -213,7 +235,12 @@ impl Index {
         let mut wrong = None;
         let mut failed = None;
         let mut last = None;
+        let mut is_as_listed = true;
         ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
+            is_as_listed = (batch.file.size, batch.file.modified) == (log.size, log.modified);
+            if !is_as_listed {
+                return false;
+            }
             for number in 0..batch.places.len() {
                 let Some(id) = numbers.get(next) else {
                     let line = batch.places[number].line;
@@ -236,14 +263,28 @@ impl Index {
         if let Some(error) = failed {
             return Err(error);
         }
+        if !is_as_listed {
+            return Ok(None);
+        }
         if wrong.is_none() && next < numbers.len() {
             let more = numbers.len() - next;
             wrong = Some(format!("{more} texts of the index are not in the log"));
         }
         if wrong.is_none() {
+            wrong = self.compare_session(log)?;
+        }
+        if wrong.is_none() {
             wrong = self.compare_sums(log, last.as_ref())?;
         }
-        Ok((next as u64, wrong))
+        Ok(Some((next as u64, wrong)))
+    }
+
+    fn compare_session(&self, log: &DiskLog) -> Result<Option<String>, StoreError> {
+        let mut look =
+            self.connection.prepare_cached("SELECT session FROM files WHERE path = ?1")?;
+        let kept: Option<String> = look.query_row([&log.name], |row| row.get(0))?;
+        let session = log.session().map(|session| session.to_string());
+        Ok((kept != session).then(|| "its session is not as it is in the index".to_owned()))
     }
 
     /// Compares what a log adds to sums of all, where that is kept.
@@ -275,18 +316,22 @@ impl Index {
     fn is_same(&self, id: i64, batch: &Batch, number: usize) -> Result<bool, StoreError> {
         let place = &batch.places[number];
         let mut look = self.connection.prepare_cached(
-            "SELECT d.offset, d.line, d.kind, coalesce(n.name, '') FROM documents d
+            "SELECT d.offset, d.line, d.kind, coalesce(n.name, ''), d.sum FROM documents d
              LEFT JOIN names n ON n.id = d.tool WHERE d.id = ?1",
         )?;
         let is_there = look.query_row([id], |row| {
             let (offset, line, kind): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let tool: String = row.get(3)?;
+            let (tool, sum): (String, i64) = (row.get(3)?, row.get(4)?);
             let expected = place.tool.and_then(|tool| batch.tools.get(tool));
             Ok(offset.cast_unsigned() == place.offset
                 && line.cast_unsigned() == place.line
                 && read_kind(kind) == (place.role, place.is_error, place.part)
-                && tool == expected.map_or("", String::as_str))
+                && tool == expected.map_or("", String::as_str)
+                && sum == batch.sum(number))
         })?;
+        if !is_there || !number.is_multiple_of(LOOKED_UP) {
+            return Ok(is_there);
+        }
         let [text, _, _, about] = batch.columns(number);
         let (column, tokens) = if text.len() > 1 { ("text", text) } else { ("about", about) };
         // A few words from the middle: the beginnings of texts are much alike.
@@ -298,6 +343,6 @@ impl Index {
             .connection
             .prepare_cached("SELECT count(*) FROM texts WHERE texts MATCH ?1 AND rowid = ?2")?;
         let count: i64 = look.query_row(params![phrase, id], |row| row.get(0))?;
-        Ok(is_there && count == 1)
+        Ok(count == 1)
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -129,7 +130,7 @@ fn hits(home: &Home, inventory: &Inventory, query: &Query, found: Vec<index::Hit
         agents.extend(all.map(|agent| (agent.path.clone(), Arc::new(agent))));
     }
     let mut logs: Vec<Vec<index::Hit>> = Vec::new();
-    let mut places: HashMap<PathBuf, usize> = HashMap::new();
+    let mut places: HashMap<Arc<Path>, usize> = HashMap::new();
     for hit in found {
         let place = *places.entry(hit.path.clone()).or_insert_with(|| {
             logs.push(Vec::new());
@@ -145,7 +146,7 @@ fn hits(home: &Home, inventory: &Inventory, query: &Query, found: Vec<index::Hit
             let Some(text) = hit.read() else { continue };
             hits.push(Hit {
                 session: hit.session.map(|session| session.to_string()).unwrap_or_default(),
-                agent: agents.get(&hit.path).cloned(),
+                agent: agents.get(&*hit.path).cloned(),
                 line: hit.line,
                 turn: (hit.turn > 0).then_some(hit.turn),
                 snippet: snippet(query, &text.text),

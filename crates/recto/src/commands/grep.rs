@@ -15,6 +15,9 @@ use crate::searching;
 use crate::searching::HitArgs;
 use crate::target;
 
+/// So many places in a text are marked: more than is ever shown of it.
+const MOST_MARKS: usize = 4096;
+
 /// Find a regular expression in all sessions
 ///
 /// The expression is matched against texts as people see them, not against the
@@ -29,7 +32,7 @@ use crate::target;
 /// Exit code 1 means that nothing was found.
 ///
 /// Examples:
-///   recto grep 'error\\[E0[0-9]+\\]'
+///   recto grep 'error\[E0[0-9]+\]'
 ///   recto grep -F 'Vec<Option<' --since 7d
 ///   recto grep -i timeout --where 'tool:Bash is:error'
 #[derive(Debug, Args)]
@@ -70,7 +73,10 @@ pub(crate) fn cmd_grep(
             .with_hint("recto show SESSION shows all of a session"));
     }
     let expression = Expression::new(&args.pattern, options).map_err(|error| {
-        CommandError::user("bad-pattern", format!("the pattern cannot be read: {}", error.message))
+        // Lines before the last one draw an arrow below the pattern.
+        let what = error.message.lines().last().unwrap_or_default();
+        let what = what.strip_prefix("error: ").unwrap_or(what);
+        CommandError::user("bad-pattern", format!("the pattern cannot be read: {what}"))
             .with_hint("-F looks for it as a plain text")
     })?;
     let query = args.query.as_deref().map(searching::read_query).transpose()?;
@@ -91,7 +97,7 @@ pub(crate) fn cmd_grep(
     progress.done();
     let mark = |text: &str| {
         let matches = expression.regex().find_iter(text).map(|found| found.range());
-        matches.filter(|range| !range.is_empty()).collect()
+        matches.filter(|range| !range.is_empty()).take(MOST_MARKS).collect()
     };
     searching::give(answer, &args.hits, &mark, home, environment, output)
 }

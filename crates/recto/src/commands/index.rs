@@ -89,6 +89,7 @@ pub(crate) fn cmd_index(
                     ObjectWriter::new()
                         .number("logs", verified.logs)
                         .number("documents", verified.documents)
+                        .number("changed", verified.changed)
                         .json("differences", &differences.finish()),
                 )?;
             } else {
@@ -101,6 +102,10 @@ pub(crate) fn cmd_index(
                     plural(verified.documents, "text"),
                     plural(verified.differences.len() as u64, "difference")
                 ))?;
+                if verified.changed > 0 {
+                    let changed = plural(verified.changed, "log");
+                    output.line(&format!("{changed} written meanwhile and not compared"))?;
+                }
             }
             let is_same = verified.differences.is_empty();
             return Ok(if is_same { Outcome::Done } else { Outcome::Found });
