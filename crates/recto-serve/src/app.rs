@@ -20,6 +20,7 @@ use crate::api;
 use crate::assets;
 use crate::context::Context;
 use crate::guard::Guard;
+use crate::guard::Refusal;
 use crate::guard::dress;
 use crate::pages;
 
@@ -65,6 +66,10 @@ impl App {
             return dress(self.guard.refuse(refusal));
         }
         if request.uri().path() == "/login" {
+            // Programs that look where a link leads must not use the code up.
+            if request.method() != Method::GET {
+                return dress(self.guard.refuse(Refusal::Method { allowed: "GET" }));
+            }
             let query = request.uri().query().unwrap_or_default();
             let code = query.strip_prefix("code=");
             return dress(self.guard.login(code));

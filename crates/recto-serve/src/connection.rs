@@ -96,7 +96,7 @@ pub(crate) async fn serve(
                 Connection::Tcp(stream, local) => {
                     // With `--listen`, the address that was asked for is ours too.
                     let app = match local {
-                        Some(local) if !local.ip().is_loopback() => app.at(local),
+                        Some(local) if !local.ip().to_canonical().is_loopback() => app.at(local),
                         _ => app,
                     };
                     answer(Impatient::new(stream, stall), app, stop).await;

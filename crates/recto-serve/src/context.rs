@@ -9,6 +9,7 @@ use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
 use recto_store::DataDirectory;
 use recto_store::Home;
+use tokio::sync::Semaphore;
 
 use crate::answer::Failure;
 use crate::asking::Asking;
@@ -53,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) hub: Hub,
     /// What pages about many sessions keep.
     pub(crate) figures: Kept,
+    /// How many documents may still be made at once.
+    pub(crate) exports: Arc<Semaphore>,
 }
 
 impl Context {

@@ -42,7 +42,15 @@ impl ServeError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            ServeError::Listen { .. } => Some("--port takes another port, 0 any that is free"),
+            ServeError::Listen { source, .. }
+                if source.kind() == io::ErrorKind::AddrNotAvailable =>
+            {
+                Some("this machine has no such address; `ip address` or `ifconfig` lists those")
+            }
+            ServeError::Listen { address, .. } if address.ip().is_loopback() => {
+                Some("--port takes another port, 0 any that is free")
+            }
+            ServeError::Listen { .. } => Some("--listen takes another port too: ADDRESS:PORT"),
             ServeError::NoToken { .. } => {
                 Some("--token-file FILE names a file with a token of your own")
             }

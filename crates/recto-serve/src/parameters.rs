@@ -21,12 +21,15 @@ impl Parameters {
         let mut parameters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if value.len() > LONGEST {
-                return Err(Failure::bad_request("bad-parameter", "a parameter is too long"));
-            }
-            if parameters.insert(name.into_owned(), value.into_owned()).is_some() {
-                let message = "a parameter is given more than once";
+                let message = format!("`{}` is too long", shown(&name));
                 return Err(Failure::bad_request("bad-parameter", message));
             }
+            let name = name.into_owned();
+            if parameters.contains_key(&name) {
+                let message = format!("`{}` is given more than once", shown(&name));
+                return Err(Failure::bad_request("bad-parameter", message));
+            }
+            parameters.insert(name, value.into_owned());
         }
         Ok(Parameters(parameters))
     }
@@ -46,13 +49,16 @@ impl Parameters {
 
     /// Ends reading: there must be nothing left.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        let message = "there is a parameter that is not known here";
+        let Some(name) = self.0.keys().next() else { return Ok(()) };
+        let message = format!("`{}` is no parameter of this address", shown(name));
         Err(Failure::bad_request("bad-parameter", message)
             .with_hint("/api/openapi.json names those that are"))
     }
+}
+
+/// A name as it can be told: it is the client's, and may be anything.
+fn shown(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_graphic() && *c != '`').take(40).collect()
 }
 
 impl<S: Sync> FromRequestParts<S> for Parameters {
@@ -75,7 +81,8 @@ mod tests {
         assert_eq!(parameters.text("empty"), None);
         assert!(parameters.finish().is_ok());
         assert!(Parameters::parse("a=1&a=2").is_err());
-        assert!(Parameters::parse("sinse=7d").unwrap().finish().is_err());
+        let unknown = Parameters::parse("sinse=7d").unwrap().finish().unwrap_err();
+        assert!(format!("{unknown:?}").contains("`sinse` is no parameter"));
         assert!(Parameters::parse("from=x").unwrap().value::<usize>("from").is_err());
     }
 }

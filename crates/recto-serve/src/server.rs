@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::net::SocketAddr;
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use recto_store::DataDirectory;
 use recto_store::Home;
 use tokio::runtime::Builder;
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -39,6 +41,12 @@ use crate::guard::Hosts;
 
 /// The port that is taken if it is free and none was asked for.
 const USUAL_PORT: u16 = 7700;
+
+/// How many documents are made at once. Each takes one of the threads that read files.
+const EXPORTS: usize = 4;
+
+/// How many threads read files.
+const READERS: usize = 16;
 
 /// How long a client may usually read nothing.
 const STALL_TIME: Duration = Duration::from_secs(30);
@@ -133,7 +141,7 @@ impl Server {
     pub fn start(options: ServeOptions) -> Result<Server, ServeError> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
-            .max_blocking_threads(16)
+            .max_blocking_threads(READERS)
             .thread_keep_alive(Duration::from_secs(30))
             .thread_name("recto-serve")
             .enable_all()
@@ -165,6 +173,7 @@ impl Server {
             statuses: KnownStatuses::default(),
             hub: Hub::new(),
             figures: Kept::default(),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
             prices: options.prices,
         });
         let (stop, stopped) = watch::channel(false);

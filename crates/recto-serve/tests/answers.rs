@@ -23,7 +23,9 @@ fn sessions_are_listed_filtered_and_cut_into_parts() {
     let all = list("");
     assert_eq!(ids(&all), [SESSION, OTHER]);
     assert_eq!(all["total"], 2);
+    assert_eq!(all["next"], serde_json::Value::Null);
     assert_eq!(ids(&list("?count=1&from=1")), [OTHER]);
+    assert_eq!(list("?count=1")["next"], 1);
     assert_eq!(ids(&list("?q=docs")), [OTHER]);
     assert_eq!(ids(&list("?q=PARSER")), [SESSION]);
     assert_eq!(ids(&list("?since=5h")), [SESSION]);
@@ -165,6 +167,32 @@ fn a_search_finds_what_was_written_a_moment_ago() {
     assert_eq!(find("zebrafish")["total"], 1);
     assert_eq!(find("zebrafish+project:docs")["total"], 0);
     assert_eq!(test.get("/api/v1/search?q=%22open").status, 400);
+    assert_eq!(test.get("/api/v1/search?q=a&sort=bogus").status, 400);
+}
+
+#[test]
+fn hits_come_in_parts_and_none_is_left_out() {
+    let test = Test::new(full_home());
+    let find = |query: &str| test.get(&format!("/api/v1/search?q=project:app{query}")).json();
+    let places = |answer: &serde_json::Value| -> Vec<String> {
+        let hits = answer["hits"].as_array().unwrap().iter();
+        hits.map(|hit| format!("{} {} {}", hit["session"], hit["line"], hit["role"])).collect()
+    };
+    for sort in ["", "&sort=rank"] {
+        let all = find(&format!("{sort}&count=200"));
+        assert_eq!(all["next"], serde_json::Value::Null);
+        assert!(places(&all).len() > 4, "{all}");
+        let (mut found, mut from) = (Vec::new(), 0);
+        loop {
+            let part = find(&format!("{sort}&count=2&from={from}"));
+            found.extend(places(&part));
+            match part["next"].as_u64() {
+                Some(next) => from = next,
+                None => break,
+            }
+        }
+        assert_eq!(found, places(&all), "{sort}");
+    }
 }
 
 #[test]

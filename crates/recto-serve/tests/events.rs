@@ -132,6 +132,37 @@ fn clients_that_never_read_hurt_nobody() {
     drop(silent);
 }
 
+/// More than there are threads that read files, and none of them is ever dropped.
+#[test]
+fn documents_that_nobody_reads_keep_nobody_waiting() {
+    use std::io::Write as _;
+    use std::net::TcpStream;
+    let home = working_home();
+    let mut log = recto_testkit::SessionBuilder::new(SESSION, recto_testkit::Client::V2_1_325);
+    for _ in 0..24 {
+        log = log.prompt("a long answer, please").answer(&"word ".repeat(200_000));
+    }
+    home.add(&log, crate::support::hours_ago(1));
+    let test = Test::with(home, |options| options.stall_time = Duration::from_secs(3600));
+    let address = test.server.address().unwrap();
+    let silent: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let path = format!("/api/v1/sessions/{SESSION}/export?format=json");
+            let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n");
+            let token = format!("Authorization: Bearer {TOKEN}\r\n\r\n");
+            stream.write_all(format!("{head}{token}").as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    // Those that begin have begun when one of them is answered.
+    silent[0].peek(&mut [0]).unwrap();
+    for _ in 0..20 {
+        assert_eq!(test.get("/api/v1/overview").status, 200);
+        assert_eq!(test.get("/api/v1/sessions").status, 200);
+    }
+}
+
 /// On a socket, whose buffers are small.
 #[test]
 #[cfg(unix)]

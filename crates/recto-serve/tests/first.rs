@@ -11,6 +11,8 @@ fn a_login_code_works_once_and_gives_a_cookie() {
     let url = test.server.login_url();
     let path = url.strip_prefix(&test.server.base_url()).unwrap();
     let host = format!("Host: {}", test.address);
+    // Who only looks where it leads does not use it up.
+    assert_eq!(test.ask("HEAD", path, &host).status, 405);
     let answer = test.ask("GET", path, &host);
     assert_eq!(answer.status, 303);
     assert_eq!(answer.header("location"), Some("/"));

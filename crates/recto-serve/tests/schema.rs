@@ -63,7 +63,7 @@ impl Description {
         if !fits {
             return Err(format!("{at}: {name} is not {types:?}"));
         }
-        if let (Some(allowed), false) = (schema.get("enum"), value.is_null())
+        if let Some(allowed) = schema.get("enum")
             && !allowed.as_array().unwrap().contains(value)
         {
             return Err(format!("{at}: {value} is not one of {allowed}"));
@@ -136,7 +136,9 @@ fn real_answers_are_what_the_description_says() {
             continue;
         };
         let answered = &asked["responses"]["200"]["content"];
-        let (media, content) = answered.as_object().unwrap().iter().next().unwrap();
+        let all = answered.as_object().unwrap();
+        let first = if path.ends_with("/export") { "text/markdown" } else { "application/json" };
+        let (media, content) = all.get_key_value(first).or(all.iter().next()).unwrap();
         if media == "text/event-stream" {
             continue;
         }
@@ -164,6 +166,13 @@ fn real_answers_are_what_the_description_says() {
         checked += 1;
     }
     assert!(checked >= 14, "{checked}");
+    let formats = &description.0["paths"]["/api/v1/sessions/{session}/export"]["get"];
+    for format in formats["parameters"][1]["schema"]["enum"].as_array().unwrap() {
+        let answer = test.get(&format!("{base}/export?format={}", format.as_str().unwrap()));
+        let kind = answer.header("content-type").unwrap();
+        let kind = kind.split(';').next().unwrap().to_owned();
+        assert!(formats["responses"]["200"]["content"].get(&kind).is_some(), "{format}: {kind}");
+    }
     // Failures have one shape.
     for address in ["/api/v1/sessions/none", "/api/v1/none", "/api/v1/search", "/api/v1/usage?by=x"]
     {
@@ -188,4 +197,9 @@ fn a_value_that_is_not_described_is_found() {
     assert!(check(serde_json::json!({"a": 1})).is_err());
     assert!(check(serde_json::json!({})).is_err());
     assert!(check(serde_json::json!({"a": "", "b": 1})).is_err());
+    // A list of values means all of them, null too.
+    let schema = serde_json::json!({"type": ["string", "null"], "enum": ["x"]});
+    assert!(description.check(&schema, &Value::Null, "x").is_err());
+    let schema = serde_json::json!({"type": ["string", "null"], "enum": ["x", null]});
+    assert!(description.check(&schema, &Value::Null, "x").is_ok());
 }

@@ -42,7 +42,7 @@ const HEAD_KEPT: usize = 64 * 1024;
 /// How much of the tail is read.
 const TAIL: usize = 32 * 1024;
 /// The longest prompt or title that is kept.
-const TEXT_MOST: usize = 400;
+pub(crate) const TEXT_MOST: usize = 400;
 
 /// What a log is. All but [`FileKind::Session`] are hidden by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

@@ -128,8 +128,8 @@ pub enum StoreError {
         /// That of the second session.
         second: PathBuf,
     },
-    /// A title has more than one line, or characters that control something.
-    #[error("a title is one line of text")]
+    /// A title has more than one line, or characters that control something, or is too long.
+    #[error("a title is one line of text, of at most 400 bytes")]
     BadTitle,
     /// A log with another title would not show that title.
     #[error("the log with the new title does not read back; nothing was changed")]

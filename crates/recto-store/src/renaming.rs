@@ -15,12 +15,16 @@ use crate::Home;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::TitleSource;
+use crate::digest::TEXT_MOST;
 use crate::open_file;
 use crate::publish::Change;
 use crate::publish::FileIdentity;
 use crate::publish::Intent;
 use crate::publish::Journal;
 use crate::publish::Operation;
+
+/// How long a title may be, in bytes: listings give no more of one.
+const LONGEST: usize = TEXT_MOST;
 
 /// What a session can be called: one line of text, or nothing to take the title
 /// back that was given.
@@ -31,7 +35,7 @@ impl Title {
     /// White space around it is no part of it.
     pub fn new(text: &str) -> Result<Title, StoreError> {
         let text = text.trim();
-        if text.chars().any(char::is_control) {
+        if text.chars().any(char::is_control) || text.len() > LONGEST {
             return Err(StoreError::BadTitle);
         }
         Ok(Title(text.to_owned()))

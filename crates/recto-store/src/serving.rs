@@ -17,9 +17,13 @@ pub fn bind_socket(path: &Path) -> Result<std::os::unix::net::UnixListener, Stor
     use std::os::unix::fs::FileTypeExt;
     use std::os::unix::net::UnixStream;
     if let Ok(metadata) = fs::symlink_metadata(path) {
-        let is_left_behind = metadata.file_type().is_socket() && UnixStream::connect(path).is_err();
-        if !is_left_behind {
-            let message = format!("{}: something is there already", path.display());
+        let what = match metadata.file_type().is_socket() {
+            true if UnixStream::connect(path).is_err() => None,
+            true => Some("another server listens there"),
+            false => Some("something else is there already"),
+        };
+        if let Some(what) = what {
+            let message = format!("{}: {what}; name another path", path.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message).into());
         }
         fs::remove_file(path)?;

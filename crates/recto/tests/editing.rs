@@ -287,7 +287,7 @@ fn what_is_no_session_and_what_is_no_title_are_refused() {
     let run = test.run(&["rename", "agent-a1b2c3d4e5f60718", "New"]);
     assert_eq!(run.stderr, "error: `agent-a1b2c3d4e5f60718` is no session of the home\n");
     let run = test.run(&["rename", FIX, "two\nlines"]);
-    assert_eq!(run.stderr, "error: a title is one line of text\n");
+    assert_eq!(run.stderr, "error: a title is one line of text, of at most 400 bytes\n");
     assert_eq!(test.run(&["rename", "zzzzzz", "New"]).code, 1);
     assert_eq!(test.run(&["rm", "zzzzzz", "--yes"]).code, 1);
 }

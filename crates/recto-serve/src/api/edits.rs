@@ -44,7 +44,7 @@ struct NewTitle {
     title: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Undo {
     operation: Option<u64>,
@@ -79,8 +79,7 @@ pub(super) async fn undo(
 ) -> Result<Json<UndoneView>, Failure> {
     context.check_edits()?;
     parameters.finish()?;
-    let body = read(body).await?;
-    let Undo { operation } = if body.is_empty() { Undo::default() } else { parse(&body)? };
+    let Undo { operation } = parse(&read(body).await?)?;
     let which = operation.map(OperationId::from);
     context.work(move |context| data::undo(context, which)).await.map(Json)
 }

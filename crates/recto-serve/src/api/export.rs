@@ -59,8 +59,12 @@ pub(super) async fn export(
             .with_hint("md, html, json, xml or txt")
     })?;
     let found = context.work(move |context| context.find(id)).await?;
+    // Who does not read keeps a thread, of which the others need some.
+    let turn = context.exports.clone().acquire_owned().await;
+    let turn = turn.map_err(|_| Failure::internal("the server ends"))?;
     let (sender, receiver) = mpsc::channel(4);
     tokio::task::spawn_blocking(move || {
+        let _turn = turn;
         let name = id.to_string();
         let path = &found.file.path;
         let source = ExportSource { path, name: &name, is_agent: false, redactor: None };

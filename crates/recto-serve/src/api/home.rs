@@ -46,10 +46,19 @@ pub(super) async fn search(
     State(context): State<Context>,
     mut parameters: Parameters,
 ) -> Result<Json<SearchAnswer>, Failure> {
+    let by_rank = match parameters.text("sort").as_deref() {
+        None | Some("newest") => false,
+        Some("rank") => true,
+        Some(_) => {
+            let failure = Failure::bad_request("bad-parameter", "`sort` has no such value");
+            return Err(failure.with_hint("newest or rank"));
+        }
+    };
     let query = SearchQuery {
         text: parameters.text("q").unwrap_or_default(),
         filter: filter(&context, &mut parameters)?,
-        by_rank: parameters.text("sort").as_deref() == Some("rank"),
+        by_rank,
+        from: parameters.value("from")?.unwrap_or(0),
         limit: parameters.value("count")?.unwrap_or(50).clamp(1, 200),
     };
     parameters.finish()?;

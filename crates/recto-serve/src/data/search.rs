@@ -29,6 +29,8 @@ pub(crate) struct SearchAnswer {
     /// In how many logs they are.
     pub(crate) logs: usize,
     pub(crate) hits: Vec<HitView>,
+    /// Where the next ones begin, if there are more.
+    pub(crate) next: Option<usize>,
     /// What a reader should know: what is missing, or what was wrong.
     pub(crate) remarks: Vec<String>,
 }
@@ -66,6 +68,8 @@ pub(crate) struct SearchQuery {
     pub(crate) text: String,
     pub(crate) filter: Filter,
     pub(crate) by_rank: bool,
+    /// How many hits to leave out before the first one.
+    pub(crate) from: usize,
     pub(crate) limit: usize,
 }
 
@@ -83,7 +87,7 @@ pub(crate) fn search(context: &Context, wanted: &SearchQuery) -> Result<SearchAn
     let request = Request {
         query: &query,
         sorting: if wanted.by_rank { Sorting::Rank } else { Sorting::Newest },
-        limit: wanted.limit,
+        limit: wanted.from.saturating_add(wanted.limit),
         since,
         until,
         keep: &|facts| filter.fits(facts),
@@ -96,10 +100,20 @@ pub(crate) fn search(context: &Context, wanted: &SearchQuery) -> Result<SearchAn
         false => ControlFlow::Break(()),
     };
     let answer = context.home.find(&inventory, &context.cache, &request, &go_on);
-    let hits = answer.hits.into_iter().filter_map(|hit| view(context, &query, hit));
+    let given = answer.hits.len();
+    let hits = answer.hits.into_iter().skip(wanted.from);
+    let hits = hits.filter_map(|hit| view(context, &query, hit));
     let mut remarks = answer.remarks;
     remarks.extend(answer.skipped.iter().map(ToString::to_string));
-    Ok(SearchAnswer { total: answer.total, logs: answer.logs, hits: hits.collect(), remarks })
+    // Of those that are ranked there are fewer than fit.
+    let is_cut = given < answer.total && given == request.limit;
+    Ok(SearchAnswer {
+        total: answer.total,
+        logs: answer.logs,
+        hits: hits.collect(),
+        next: is_cut.then_some(given),
+        remarks,
+    })
 }
 
 /// A time as a user types it.

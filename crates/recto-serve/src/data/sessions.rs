@@ -55,6 +55,8 @@ pub(crate) struct SessionList {
     /// The place of the first one.
     pub(crate) from: usize,
     pub(crate) sessions: Vec<SessionRow>,
+    /// Where the next part begins, if there is one.
+    pub(crate) next: Option<usize>,
     /// Files that could not be looked at: the list may not be complete.
     pub(crate) skipped: usize,
 }
@@ -168,9 +170,11 @@ pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
         })
         .collect();
     let total = rows.len();
+    let next = query.from.saturating_add(query.count);
     SessionList {
         total,
         from: query.from,
+        next: (next < total).then_some(next),
         sessions: rows.into_iter().skip(query.from).take(query.count).collect(),
         skipped: inventory.skipped.len(),
     }

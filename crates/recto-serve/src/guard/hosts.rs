@@ -16,7 +16,8 @@ impl Hosts {
     /// Of a server that listens on an address.
     pub(crate) fn of_address(address: SocketAddr) -> Hosts {
         let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
-        let own = match address.ip() {
+        // Who comes by IPv4 to a server for all addresses has one that is both.
+        let own = match address.ip().to_canonical() {
             IpAddr::V4(ip) => ip.to_string(),
             IpAddr::V6(ip) => format!("[{ip}]"),
         };
@@ -84,6 +85,9 @@ mod tests {
         let hosts = hosts.with_local("192.168.1.5:7700".parse().unwrap());
         assert!(knows(&hosts, "192.168.1.5:7700") && knows(&hosts, "localhost:7700"));
         assert!(!knows(&hosts, "192.168.1.6:7700") && !knows(&hosts, "evil.example:7700"));
+        let hosts = Hosts::of_address("[::]:7700".parse().unwrap());
+        let hosts = hosts.with_local("[::ffff:192.168.1.5]:7700".parse().unwrap());
+        assert!(knows(&hosts, "192.168.1.5:7700") && !knows(&hosts, "[::]:7700"));
         let hosts = Hosts::of_address("[fd00::5]:7700".parse().unwrap());
         assert!(knows(&hosts, "[fd00::5]:7700"));
     }

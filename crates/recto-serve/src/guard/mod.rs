@@ -102,7 +102,8 @@ impl Guard {
     fn is_known(&self, headers: &HeaderMap) -> bool {
         if let Some(value) = headers.get(header::AUTHORIZATION) {
             let text = value.to_str().unwrap_or_default();
-            return text.strip_prefix("Bearer ").is_some_and(|given| self.token.is(given.trim()));
+            let (scheme, given) = text.split_once(' ').unwrap_or_default();
+            return scheme.eq_ignore_ascii_case("Bearer") && self.token.is(given.trim());
         }
         let cookies = headers.get_all(header::COOKIE).into_iter();
         let cookies = cookies.filter_map(|value| value.to_str().ok());

@@ -1,5 +1,6 @@
 //! What all tools share.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
@@ -51,9 +52,19 @@ impl From<std::io::Error> for Refusal {
 /// A text without its secrets, if they are to be replaced.
 pub(super) fn say_with(redactor: Option<&Redactor>, text: &str) -> String {
     match redactor {
-        Some(redactor) => redactor.text(text).text.into_owned(),
+        Some(redactor) => redactor.text(&without_cut_word(text)).text.into_owned(),
         None => text.to_owned(),
     }
+}
+
+/// A text that was cut before it came here, without the word that it was cut in: the
+/// first half of a secret is not known for one.
+fn without_cut_word(text: &str) -> Cow<'_, str> {
+    let Some(begin) = text.strip_suffix('…') else { return Cow::Borrowed(text) };
+    let whole = begin.rfind(char::is_whitespace).map_or("", |end| &begin[..end]);
+    // A key of several lines, too, may have lost its end.
+    let key = whole.rfind("-----BEGIN").filter(|at| !whole[*at..].contains("-----END"));
+    Cow::Owned(format!("{} …", whole[..key.unwrap_or(whole.len())].trim_end()))
 }
 
 /// The log that a call means.
@@ -160,5 +171,20 @@ impl Archive {
             Meant::Session(session) => Ok(session),
             Meant::Agent(_) => Err(Refusal::new("that is a subagent; name its session")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_that_a_text_was_cut_in_is_not_told() {
+        assert_eq!(without_cut_word("use ghp_a1B2 now"), "use ghp_a1B2 now");
+        assert_eq!(without_cut_word("use ghp_a1B2…"), "use …");
+        assert_eq!(without_cut_word("ghp_a1B2…"), " …");
+        assert_eq!(without_cut_word("a -----BEGIN KEY----- MIIE abcd…"), "a …");
+        let whole = "a -----BEGIN KEY----- MII -----END KEY----- and mo…";
+        assert_eq!(without_cut_word(whole), "a -----BEGIN KEY----- MII -----END KEY----- and …");
     }
 }

@@ -59,6 +59,9 @@ impl Archive {
         if turn.is_some() && from_turn.is_some() {
             return Err(Refusal::new("give `turn` or `from_turn`, not both"));
         }
+        if wanted.from_item > 0 && turn.is_none() && from_turn.is_none() {
+            return Err(Refusal::new("`from_item` needs `turn` or `from_turn`"));
+        }
         let (name, path, is_agent) = match self.choose(&self.0.home.inventory(), &session)? {
             Meant::Session(session) => (session.id.to_string(), session.path, false),
             Meant::Agent(agent) => (format!("agent-{}", agent.id), agent.path, true),
@@ -163,8 +166,8 @@ fn head(name: &str, digest: &Digest, wanted: &Wanted) -> String {
         digest.model.clone(),
         digest.started.map(|time| format!("{time:.0}")),
     ];
-    let facts: Vec<String> = facts.into_iter().flatten().collect();
-    cut(&wanted.say(&facts.join(" · ")), 1000) + "\n"
+    let facts: Vec<String> = facts.into_iter().flatten().map(|fact| wanted.say(&fact)).collect();
+    cut(&facts.join(" · "), 1000) + "\n"
 }
 
 /// The part of a session that was read so far.

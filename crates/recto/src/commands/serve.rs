@@ -24,6 +24,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output;
 use crate::output::Output;
+use crate::text::one_line;
 
 /// The port of `--listen` where the address has none.
 const USUAL_PORT: u16 = 7700;
@@ -97,6 +98,13 @@ pub(crate) fn cmd_serve(
                     args.socket.as_deref().map(|path| path.to_string_lossy()).as_deref(),
                 ),
         )?;
+    } else if let Some(path) = &args.socket {
+        let path = one_line(&path.to_string_lossy());
+        output.line(&path)?;
+        output.remark(&format!(
+            "no browser opens it; curl --unix-socket {path} -L -c cookies -b cookies '{url}' \
+             does, once; Ctrl-C ends the server"
+        ));
     } else {
         output.line(&url)?;
         output.remark("one browser may open this address, once; Ctrl-C ends the server");

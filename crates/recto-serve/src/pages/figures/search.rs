@@ -151,7 +151,7 @@ fn find(context: &Context, typed: &Typed) -> Found {
             return Ok(Found::Building(done, all));
         }
         let limit = typed.page * ROWS;
-        let wanted = SearchQuery { text, filter, by_rank: typed.by_rank, limit };
+        let wanted = SearchQuery { text, filter, by_rank: typed.by_rank, from: 0, limit };
         let mut answer = data::search(context, &wanted)?;
         let before = ((typed.page - 1) * ROWS).min(answer.hits.len());
         answer.hits.drain(..before);
@@ -368,7 +368,8 @@ mod tests {
     fn hits_are_grouped_by_session_and_stay_text() {
         let hits = vec![hit("a", "<b>x</b>"), hit("b", "y"), hit("a", "z")];
         assert_eq!(groups(&hits).iter().map(|(_, of_it)| of_it.len()).collect::<Vec<_>>(), [2, 1]);
-        let answer = SearchAnswer { total: 3, logs: 2, hits, remarks: vec!["note: <i>".into()] };
+        let answer =
+            SearchAnswer { total: 3, logs: 2, hits, next: None, remarks: vec!["note: <i>".into()] };
         let typed = Typed { text: Some("\"><script>".into()), page: 1, ..Typed::default() };
         let found = Found::Answer(answer, IndexState::Ready);
         let shown = body(&typed, &found, &TimeZone::UTC).into_string();
