@@ -175,6 +175,7 @@ fn each_tool_answers() {
     assert!(turn.ends_with("[end of turn 1]\n"), "{turn}");
 
     let usage = talk.json("usage", json!({"by": "session"}));
+    assert!(usage["sum"]["messages"].as_u64().is_some_and(|sum| sum > 0), "{usage}");
     assert!(usage["items"].as_array().unwrap().iter().any(|row| row["session"] == FIX), "{usage}");
     let one = talk.json("usage", json!({"session": FIX}));
     assert!(one["items"][0]["output"].as_u64().unwrap() > 0, "{one}");
@@ -213,6 +214,9 @@ fn bad_input_is_refused_and_the_next_call_is_answered() {
         ("read_session", json!({"session": "../../etc/passwd"}), "no path"),
         ("read_session", json!({"session": outside.to_str().unwrap()}), "no path"),
         ("read_session", json!({"session": FIX, "turn": 1, "from_turn": 1}), "not both"),
+        ("read_session", json!({"session": FIX, "from_item": 3}), "needs `turn` or `from_turn`"),
+        ("read_session", json!({"session": FIX, "turn": 4_000_000}), "there is no turn 4000000"),
+        ("read_session", json!({"session": FIX, "turn": 0}), "there is no turn 0"),
         ("usage", json!({"by": "mood"}), "`by` takes one of"),
         ("status", json!({"session": "\u{0}"}), "no session fits"),
         ("plans", json!({"session": []}), "`session` takes a string"),
@@ -220,8 +224,6 @@ fn bad_input_is_refused_and_the_next_call_is_answered() {
         let refusal = talk.refusal(tool, arguments);
         assert!(refusal.contains(why), "{tool}: {refusal}");
     }
-    let missing = talk.text("read_session", json!({"session": FIX, "turn": 4_000_000}));
-    assert!(missing.contains("there is no turn 4000000"), "{missing}");
     let unknown = talk.ask("tools/call", json!({"name": "rm", "arguments": {}}));
     assert!(unknown["error"]["code"].is_number(), "{unknown}");
     let odd = talk.ask("tools/call", json!({"name": "usage", "arguments": "x"}));

@@ -56,7 +56,7 @@ impl Archive {
                 placed.plan.text = file.text();
             }
         }
-        let page = Page { offset, total: plans.len(), notes: Vec::new() };
+        let page = Page { offset, total: plans.len(), notes: Vec::new(), sum: None };
         let wanted = plans.iter().skip(offset).take(limit);
         Ok(page.finish(wanted.map(|placed| self.told_plan(placed))))
     }

@@ -18,6 +18,8 @@ pub(super) struct Page {
     pub(super) total: usize,
     /// What the reader should know.
     pub(super) notes: Vec<String>,
+    /// The sum of all items, where they are numbers.
+    pub(super) sum: Option<Value>,
 }
 
 impl Page {
@@ -42,6 +44,9 @@ impl Page {
             "items": taken,
             "next_offset": next,
         });
+        if let Some(sum) = self.sum {
+            reply["sum"] = sum;
+        }
         if !notes.is_empty() {
             reply["notes"] = json!(notes);
         }
@@ -81,7 +86,8 @@ mod tests {
         let mut offset = 0;
         let mut seen = Vec::new();
         loop {
-            let page = Page { offset, total: 1000, notes: vec!["n".repeat(1000); 100] };
+            let notes = vec!["n".repeat(1000); 100];
+            let page = Page { offset, total: 1000, notes, sum: None };
             let text = page.finish(items().skip(offset));
             assert!(text.len() <= MOST, "{}", text.len());
             let reply: Value = serde_json::from_str(&text).unwrap();

@@ -54,6 +54,7 @@ impl Archive {
             offset,
             total: answer.total,
             notes: answer.remarks.iter().cloned().chain(skipped).collect(),
+            sum: None,
         };
         let hits = answer.hits.iter().skip(offset).take(limit);
         Ok(page.finish(hits.map(|hit| self.hit(hit, &query))))

@@ -42,7 +42,7 @@ impl Archive {
             .collect();
         let skipped = inventory.skipped.iter();
         let notes = skipped.map(ToString::to_string);
-        let page = Page { offset, total: found.len(), notes: notes.collect() };
+        let page = Page { offset, total: found.len(), notes: notes.collect(), sum: None };
         let wanted = found.iter().skip(offset).take(limit);
         Ok(page.finish(wanted.map(|(session, digest)| self.listed(session, digest))))
     }

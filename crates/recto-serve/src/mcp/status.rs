@@ -27,7 +27,7 @@ impl Archive {
             None => StatusScope::Recent(RECENT),
         };
         let found = Statuses::default().look(&self.0.home, &inventory, &scope, self.now());
-        let page = Page { offset: 0, total: found.len(), notes: Vec::new() };
+        let page = Page { offset: 0, total: found.len(), notes: Vec::new(), sum: None };
         Ok(page.finish(found.iter().map(|one| self.told_status(one))))
     }
 

@@ -70,7 +70,7 @@ impl Archive {
         let head = head(&name, &Digest::read(&path, is_agent)?, &wanted);
         let mut part = Part { text: head, turn: 0, item: 0, last_turn: 0, stopped: None };
         read_part(&path, &wanted, &mut part)?;
-        Ok(part.finish(&name, &wanted))
+        part.finish(&name, &wanted)
     }
 }
 
@@ -183,7 +183,13 @@ struct Part {
 }
 
 impl Part {
-    fn finish(mut self, name: &str, wanted: &Wanted) -> String {
+    fn finish(mut self, name: &str, wanted: &Wanted) -> Result<String, Refusal> {
+        if let (None, Some(turn), 0) = (self.stopped, wanted.turn, self.item) {
+            let last = self.last_turn;
+            return Err(Refusal(format!(
+                "there is no turn {turn}; the last one that was seen is {last}"
+            )));
+        }
         let end = match (self.stopped, wanted.turn) {
             (Some((turn, item)), one) => {
                 let which = if one.is_some() { "turn" } else { "from_turn" };
@@ -193,16 +199,10 @@ impl Part {
                 }
                 format!("\n[there is more; go on with read_session {next}]\n")
             }
-            (None, Some(turn)) if self.turn != turn => {
-                format!(
-                    "\n[there is no turn {turn}; the last one that was seen is {}]\n",
-                    self.last_turn
-                )
-            }
             (None, Some(turn)) => format!("\n[end of turn {turn}]\n"),
             (None, None) => format!("\n[end of the session, {} turns]\n", self.last_turn),
         };
         self.text.push_str(&end);
-        self.text
+        Ok(self.text)
     }
 }

@@ -42,7 +42,7 @@ impl Archive {
         let usage = self.0.home.usage(&inventory, &scan, Some(&self.0.cache), &|_, _| {});
         let grouping = Grouping { dimensions: vec![dimension], zone: self.0.zone.clone() };
         let report = report(&usage.ledger, &self.0.prices, &grouping, &selection, self.now());
-        let mut notes = vec![format!("in all: {}", row(&report.total))];
+        let mut notes = Vec::new();
         let doubts = &report.doubts;
         if !doubts.unknown_models.is_empty() {
             notes.push(format!("models without a price: {}", doubts.unknown_models.join(", ")));
@@ -58,7 +58,7 @@ impl Archive {
         if dimension.is_time() {
             rows.reverse();
         }
-        let page = Page { offset, total: rows.len(), notes };
+        let page = Page { offset, total: rows.len(), notes, sum: Some(row(&report.total)) };
         let wanted = rows.into_iter().skip(offset).take(limit);
         Ok(page.finish(wanted.map(|one| {
             let mut value = row(&one.total);
