@@ -116,7 +116,10 @@ const TOOLS: &[Tool] = &[
 const LEFT_OUT: &[(Package, &str)] = &[
     (npm("ccusage", "20.0.26"), "its part for Linux on x64 is not in the registry"),
     (npm("tokscale", "1.4.3"), "stops without the price list that it asks the network for"),
-    (pypi("agentsview", "0.46.1"), "answers from a database that a server behind it fills"),
+    (
+        pypi("agentsview", "0.46.1"),
+        "its search is, in the tables above; usage it answers from a database that a server behind it fills",
+    ),
     (
         pypi("claude-monitor", "4.0.0"),
         "its reports do not end; `--once` shows the open window only",
@@ -294,7 +297,7 @@ mod tests {
         let text = render(&[missing, ready]);
         assert!(text.contains("| ccusage | 20.0.24 | npm | not measured: npm cannot install it |"));
         assert!(text.contains("| claude-code-cost | 1.3.1 | PyPI | leaves a log"));
-        assert!(text.contains("| agentsview | 0.46.1 | PyPI | not measured: answers from"));
+        assert!(text.contains("| agentsview | 0.46.1 | PyPI | not measured: its search is"));
     }
 
     #[test]

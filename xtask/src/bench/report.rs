@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use anyhow::bail;
+
 use super::Plan;
 use super::measure::Case;
 use super::measure::Group;
@@ -22,6 +24,7 @@ pub(super) fn render(
         "Medians of {rounds} rounds in which the commands took turns, on {machine}."
     );
     text.push_str("CPU is user and system time of all threads; × is CPU against the first row.\n");
+    text.push_str("The smallest peak that can be seen is that of the program that measures.\n");
     if !has_ccusage {
         text.push_str("ccusage is not here: it could not be installed.\n");
     }
@@ -29,10 +32,32 @@ pub(super) fn render(
     for (name, speed) in decoder {
         let _ = writeln!(text, "| {name} | {speed} |");
     }
+    text.push_str(&tables(groups));
+    text
+}
+
+/// Tables, each with its title.
+pub(super) fn tables(groups: &[Group]) -> String {
+    let mut text = String::new();
     for group in groups {
         render_group(&mut text, group);
     }
     text
+}
+
+/// Results with some tables measured anew.
+pub(super) fn replace(text: &str, groups: &[Group]) -> anyhow::Result<String> {
+    let mut text = text.to_owned();
+    for group in groups {
+        let title = format!("\n## {}\n", group.title);
+        let Some(start) = text.find(&title) else {
+            bail!("there is no table `{}` to replace", group.title);
+        };
+        let rest = &text[start + title.len()..];
+        let end = rest.find("\n## ").map_or(text.len(), |end| start + title.len() + end);
+        text.replace_range(start..end, &tables(std::slice::from_ref(group)));
+    }
+    Ok(text)
 }
 
 fn render_group(text: &mut String, group: &Group) {
@@ -97,5 +122,18 @@ mod tests {
         let base = sample(0.5, 3_000_000);
         assert_eq!(figures(sample(1.25, 42_500_000), Some(base)), "1.2500 | 2.50 | 2.0000 | 42.5");
         assert_eq!(figures(base, Some(sample(0.0, 0))), "0.5000 | ? | 2.0000 | 3.0");
+    }
+
+    #[test]
+    fn tables_are_replaced_and_the_others_stay() {
+        let text = "# R\n\n## a\n\nold\n\n## b\n\nkept\n";
+        let home = std::path::Path::new("home");
+        let group = |title: &str| Group::new(title.to_owned(), home);
+        let new = replace(text, &[group("a")]).unwrap();
+        assert!(new.starts_with("# R\n\n## a\n\n| command |"), "{new}");
+        assert!(new.ends_with("|\n\n## b\n\nkept\n") && !new.contains("old"), "{new}");
+        let new = replace(text, &[group("b")]).unwrap();
+        assert!(new.starts_with("# R\n\n## a\n\nold\n\n## b\n\n| command |"), "{new}");
+        assert!(replace(text, &[group("c")]).is_err());
     }
 }

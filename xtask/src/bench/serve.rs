@@ -326,7 +326,7 @@ fn render(found: &Found) -> String {
     let rows = [
         ("line on the disk → client, median", milliseconds(found.percentile(50))),
         ("line on the disk → client, 99 %", milliseconds(found.percentile(99))),
-        ("line on the disk → client, all", milliseconds(found.percentile(100))),
+        ("line on the disk → client, the slowest", milliseconds(found.percentile(100))),
         ("lines that reached clients", found.latencies.len().to_string()),
         ("of", (found.lines * READERS).to_string()),
         ("numbers missed", found.missed.to_string()),
