@@ -2,7 +2,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `list`, `fitting`, `reader`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
+//! | `state`, `list`, `fitting`, `reader`, `find`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
 //! | `view`, `layout`, `theme`, `keys` | the screen, from the state alone |
 //! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
 //! | `terminal` | the terminal, and how it is given back |
@@ -12,6 +12,7 @@
 //! done. Nothing here waits for a file.
 
 mod document;
+mod find;
 mod fitting;
 mod incoming;
 mod jobs;
@@ -230,4 +231,8 @@ impl Running {
 #[cfg(test)]
 mod browser_tests;
 #[cfg(test)]
+mod finding_tests;
+#[cfg(test)]
 mod live_tests;
+#[cfg(test)]
+mod trial;

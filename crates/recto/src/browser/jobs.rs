@@ -25,6 +25,7 @@ use super::document::fold;
 use super::message::Detail;
 use super::message::Entry;
 use super::message::Errand;
+use super::message::FoundPlace;
 use super::message::Keep;
 use super::message::LeadsTo;
 use super::message::Part;
@@ -47,6 +48,7 @@ use crate::reading::Reading;
 use crate::text::Span;
 use crate::text::plural;
 use crate::text::safe;
+use crate::text::wrap;
 use crate::transcript::Options;
 use crate::transcript::Transcript;
 
@@ -283,10 +285,34 @@ impl<'a> Conversation<'a> {
 
     /// Takes what the transcript has written.
     fn gather(&mut self, log_line: u64) {
-        for spans in self.captured.take() {
+        let mut lines: Vec<Vec<Span>> = self.captured.take().into_iter().collect();
+        let place = self.request.place.as_ref().filter(|place| place.hit.line == log_line);
+        if let Some(place) = place.filter(|place| !is_seen(place, &lines)) {
+            lines.extend(lines_apart(place, self.request.width));
+        }
+        for spans in lines {
             self.sheet.add(spans, log_line, self.shown.turn());
         }
     }
+}
+
+/// Whether lines show what was found.
+fn is_seen(place: &FoundPlace, lines: &[Vec<Span>]) -> bool {
+    let words = lines.iter().flatten().flat_map(|(text, _)| text.split_whitespace());
+    let text = words.collect::<Vec<_>>().join(" ").to_lowercase();
+    !text.is_empty() && place.words.iter().all(|word| text.contains(word))
+}
+
+/// A text that the transcript leaves out. It is not there if the log has changed.
+fn lines_apart(place: &FoundPlace, width: usize) -> Vec<Vec<Span>> {
+    let hit = &place.hit;
+    let Some(found) = hit.read() else { return Vec::new() };
+    let heading = format!("── {}, line {} of the log ──", hit.role.name(), hit.line);
+    let mut lines = vec![Vec::new(), vec![(heading, Look::Warning)]];
+    let text = safe(found.text.trim());
+    let wrapped = wrap(&text, width.saturating_sub(2)).into_iter();
+    lines.extend(wrapped.map(|line| vec![(format!("  {line}"), Look::Faint)]));
+    lines
 }
 
 /// What the file tools changed in a turn, as diffs.

@@ -9,6 +9,7 @@ use crossterm::event::KeyModifiers;
 use nucleo_matcher::Config;
 use nucleo_matcher::Matcher;
 
+use super::find::Find;
 use super::fitting::Fitter;
 use super::message::Entry;
 use super::message::Hit;
@@ -135,9 +136,11 @@ impl List {
         }
     }
 
-    /// The words of the search, one by one.
-    pub(super) fn searched_words(&self) -> Vec<String> {
-        super::search::words(&self.words)
+    /// What is marked of a search, and of a hit as it was found.
+    pub(super) fn find(&self, hit: Option<&Hit>) -> Find {
+        let mut words = super::search::words(&self.words);
+        words.extend(hit.iter().flat_map(|hit| hit.place.words.iter().cloned()));
+        Find::new(words)
     }
 
     /// Makes the rows again; what was chosen stays chosen, if it is still there.

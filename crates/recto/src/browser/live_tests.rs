@@ -17,14 +17,14 @@ use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
 use tempfile::TempDir;
 
-use super::browser_tests::key;
-use super::browser_tests::screen;
 use super::message::Effect;
 use super::message::Input;
 use super::search;
 use super::search::Found;
 use super::state::Browser;
 use super::state::Facts;
+use super::trial::key;
+use super::trial::screen;
 use super::worker::Place;
 use super::worker::Workers;
 use crate::environment::Environment;

@@ -11,6 +11,7 @@ use crossterm::event::MouseEvent;
 use jiff::Timestamp;
 use recto_session::export::Format;
 use recto_store::AgentFile;
+use recto_store::index;
 
 use super::document::PageLine;
 use crate::output::Look;
@@ -104,6 +105,7 @@ pub(super) struct ReadRequest {
     pub(super) keep: Keep,
     /// Whether to go on with what is written to the log.
     pub(super) follow: bool,
+    pub(super) place: Option<Arc<FoundPlace>>,
 }
 
 /// Which part of a log is read.
@@ -166,8 +168,35 @@ pub(super) struct Hit {
     pub(super) turn: Option<u32>,
     /// The words with what stands around them.
     pub(super) snippet: String,
-    /// Whether the brief form of a transcript shows the place.
-    pub(super) is_shown_in_brief: bool,
+    pub(super) shown: Shown,
+    pub(super) place: Arc<FoundPlace>,
+}
+
+impl Hit {
+    /// The form of the transcript to read the hit in.
+    pub(super) fn detail(&self) -> Detail {
+        match self.shown {
+            Shown::InBrief | Shown::Apart => Detail::Brief,
+            Shown::InFull => Detail::Full,
+        }
+    }
+}
+
+/// Which form of a transcript shows a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    InBrief,
+    InFull,
+    /// None does for sure; its text is put where it would be.
+    Apart,
+}
+
+/// A text that must be seen in a transcript, whatever its form leaves out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FoundPlace {
+    pub(super) hit: index::Hit,
+    /// What was found in it, as it stands there but in lower case.
+    pub(super) words: Vec<String>,
 }
 
 /// Work that takes a while and is not reading.

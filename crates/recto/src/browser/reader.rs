@@ -1,6 +1,5 @@
 //! A transcript that is being read: where one is in it, and what one looks for.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
@@ -10,8 +9,10 @@ use crossterm::event::KeyModifiers;
 use super::document::Document;
 use super::document::PageLine;
 use super::document::Progress;
+use super::find::Find;
 use super::message::Detail;
 use super::message::Entry;
+use super::message::FoundPlace;
 use super::message::Keep;
 use super::message::Part;
 use super::message::ReadRequest;
@@ -32,69 +33,6 @@ pub(super) enum Anchor {
     End,
 }
 
-/// What is looked for in the document.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Find {
-    /// In lower case.
-    words: Vec<String>,
-    /// The lines that hold one of them.
-    matches: Vec<usize>,
-    /// How many lines have been looked at.
-    looked_at: usize,
-}
-
-impl Find {
-    pub(super) fn new(words: Vec<String>) -> Find {
-        let words = words.into_iter().map(|word| word.to_lowercase());
-        Find { words: words.filter(|word| !word.is_empty()).collect(), ..Find::default() }
-    }
-
-    /// Where the words are in a text.
-    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
-        if self.words.is_empty() {
-            return Vec::new();
-        }
-        let lower = text.to_lowercase();
-        // Lower case may have another length; then places would not fit.
-        if lower.len() != text.len() {
-            return Vec::new();
-        }
-        let mut places: Vec<Range<usize>> = Vec::new();
-        for word in &self.words {
-            places.extend(lower.match_indices(word).map(|(at, word)| at..at + word.len()));
-        }
-        places
-            .retain(|place| text.is_char_boundary(place.start) && text.is_char_boundary(place.end));
-        places.sort_by_key(|place| place.start);
-        places
-    }
-
-    fn look_at(&mut self, lines: &[PageLine]) {
-        if !self.words.is_empty() {
-            for (at, line) in lines.iter().enumerate().skip(self.looked_at) {
-                let text = line.text().to_lowercase();
-                if self.words.iter().any(|word| text.contains(word)) {
-                    self.matches.push(at);
-                }
-            }
-        }
-        self.looked_at = lines.len();
-    }
-
-    fn forget(&mut self) {
-        self.matches.clear();
-        self.looked_at = 0;
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.matches.len()
-    }
-}
-
 /// A transcript on the screen.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
@@ -109,6 +47,8 @@ pub(super) struct Reader {
     /// Whether the screen stays at the end when lines are added.
     pub(super) follows: bool,
     pub(super) find: Find,
+    /// What must be seen, whatever else is shown.
+    pub(super) place: Option<Arc<FoundPlace>>,
     /// What is being typed to look for.
     pub(super) typed: Option<String>,
     /// The turn that the screen was moved to. In a short document it cannot be at the
@@ -135,6 +75,7 @@ impl Reader {
             top: 0,
             follows: keep == Keep::End,
             find: Find::default(),
+            place: None,
             typed: None,
             chosen_turn: None,
             current_match: None,
@@ -175,6 +116,7 @@ impl Reader {
             detail: self.detail,
             keep: self.keep,
             follow: self.entry.live.is_some() && self.part == Part::Conversation,
+            place: self.place.clone(),
         }
     }
 

@@ -18,9 +18,11 @@ use recto_store::index;
 use recto_store::index::Request;
 use recto_store::index::Sorting;
 
+use super::message::FoundPlace;
 use super::message::Hit;
 use super::message::Report;
 use super::message::SearchState;
+use super::message::Shown;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::filter::FilterArgs;
@@ -32,6 +34,8 @@ use crate::text::one_line;
 const MOST_HITS: usize = 1000;
 /// How many characters stand before the words in a snippet.
 const BEFORE: usize = 24;
+/// How many different words of a hit are marked.
+const MOST_WORDS: usize = 16;
 /// How long a snippet is.
 const SNIPPET: usize = 240;
 
@@ -149,20 +153,32 @@ fn hits(home: &Home, inventory: &Inventory, query: &Query, found: Vec<index::Hit
                 line: hit.line,
                 turn: (hit.turn > 0).then_some(hit.turn),
                 snippet: snippet(query, &text.text),
-                is_shown_in_brief: is_shown_in_brief(hit.role),
+                shown: shown(hit.role),
+                place: Arc::new(FoundPlace { words: found_words(query, &text.text), hit }),
             });
         }
     }
     hits
 }
 
-fn is_shown_in_brief(role: Role) -> bool {
+fn shown(role: Role) -> Shown {
     match role {
-        Role::Thinking | Role::ToolInput | Role::ToolResult => false,
-        Role::User | Role::Assistant | Role::Summary | Role::Title | Role::Plan | Role::System => {
-            true
+        Role::User | Role::Assistant => Shown::InBrief,
+        Role::Thinking | Role::ToolInput | Role::ToolResult | Role::Plan => Shown::InFull,
+        Role::Summary | Role::Title | Role::System => Shown::Apart,
+    }
+}
+
+/// What fits the query, as it stands in the text: `parse_line` fits `parseLine`.
+fn found_words(query: &Query, text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for place in highlights(query, text) {
+        let word = one_line(&text[place]).to_lowercase();
+        if words.len() < MOST_WORDS && !words.contains(&word) {
+            words.push(word);
         }
     }
+    words
 }
 
 /// The first place that fits, with what stands around it, on one line.

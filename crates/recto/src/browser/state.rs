@@ -12,6 +12,7 @@ use crossterm::event::KeyEventKind;
 use crossterm::event::KeyModifiers;
 use jiff::Timestamp;
 
+use super::find::Find;
 use super::layout;
 use super::layout::ListLayout;
 use super::layout::Share;
@@ -21,15 +22,16 @@ use super::message::Detail;
 use super::message::Effect;
 use super::message::Entry;
 use super::message::Errand;
+use super::message::Hit;
 use super::message::Input;
 use super::message::Keep;
 use super::message::LeadsTo;
 use super::message::Part;
 use super::message::SearchRequest;
 use super::message::SearchState;
+use super::message::Shown;
 use super::overlay::Overlay;
 use super::reader::Anchor;
-use super::reader::Find;
 use super::reader::Reader;
 use super::table_page::Subject;
 use super::table_page::TablePage;
@@ -275,13 +277,14 @@ impl Browser {
         let Some((entry, hit)) = self.list.chosen() else { return };
         let mut reader = Reader::new(entry.clone(), Part::Conversation, Keep::All);
         if let Some(hit) = hit {
-            reader.detail = if hit.is_shown_in_brief { Detail::Brief } else { Detail::Full };
+            reader.detail = hit.detail();
+            reader.place = Some(hit.place.clone());
             reader = reader.at(Some(Anchor::Hit { log_line: hit.line }));
         } else if entry.live.is_some() {
             reader = reader.at(Some(Anchor::End));
         }
         if self.list.mode == Mode::Search {
-            reader = reader.finding(Find::new(self.list.searched_words()));
+            reader = reader.finding(self.list.find(hit));
         }
         self.open(reader);
     }
@@ -367,20 +370,19 @@ impl Browser {
         };
         let hit = hit.cloned();
         let known = self.list.preview.as_ref().filter(|preview| preview.entry.id() == entry.id());
-        let detail = match &hit {
-            Some(hit) if !hit.is_shown_in_brief => Detail::Full,
-            _ => Detail::Brief,
-        };
+        let detail = hit.as_ref().map_or(Detail::Brief, Hit::detail);
+        let apart = hit.as_ref().filter(|hit| hit.shown == Shown::Apart).map(|hit| &hit.place);
         let is_same = known.is_some_and(|preview| {
             let is_live = preview.entry.live.is_some() == entry.live.is_some();
             let is_as_long = preview.entry.bytes == entry.bytes || entry.live.is_some();
             let is_there = preview.entry.target.path == entry.target.path;
             let is_found = hit.is_some() == (preview.keep == Keep::All);
-            is_live && is_as_long && is_there && is_found && preview.detail == detail
+            let is_seen = apart.is_none() || preview.place.as_ref() == apart;
+            is_live && is_as_long && is_there && is_found && is_seen && preview.detail == detail
         });
         let find = match self.list.mode {
             Mode::Filter => Find::default(),
-            Mode::Search => Find::new(self.list.searched_words()),
+            Mode::Search => self.list.find(hit.as_ref()),
         };
         if is_same && self.list.mode == Mode::Filter {
             return;
@@ -400,6 +402,7 @@ impl Browser {
             _ => {
                 let mut reader = Reader::new(entry, Part::Conversation, keep).finding(find);
                 reader.detail = detail;
+                reader.place = hit.as_ref().map(|hit| hit.place.clone());
                 reader = reader.at(hit.map(|hit| Anchor::Hit { log_line: hit.line }));
                 self.list.preview = Some(reader);
                 self.resize();

@@ -187,7 +187,7 @@ impl View<'_> {
             }
             let text = line.text();
             let is_current = reader.current_match == Some(reader.top + at);
-            for place in reader.find.places(&text) {
+            for place in reader.find.places_on(reader.top + at, &text) {
                 let columns = columns(&text, &place);
                 let from = columns.start.min(usize::from(area.width)) as u16;
                 let to = columns.end.min(usize::from(area.width)) as u16;

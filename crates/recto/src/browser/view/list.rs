@@ -10,13 +10,13 @@ use unicode_width::UnicodeWidthStr;
 use super::View;
 use super::list_keys;
 use super::span;
+use crate::browser::find::Find;
 use crate::browser::list::Focus;
 use crate::browser::list::Mode;
 use crate::browser::list::Row;
 use crate::browser::message::Entry;
 use crate::browser::message::Hit;
 use crate::browser::message::SearchState;
-use crate::browser::reader::Find;
 use crate::browser::theme::columns;
 use crate::output::Look;
 use crate::text::Span;
@@ -212,7 +212,7 @@ impl View<'_> {
         let turn = hit.turn.map_or(String::new(), |turn| turn.to_string());
         let x = self.theme.put(buffer, inner, &[span(format!("{turn:>4} "), Look::Faint)]);
         let area = Rect { x, width: inner.right().saturating_sub(x), ..inner };
-        let find = Find::new(self.browser.list.searched_words());
+        let find = self.browser.list.find(Some(hit));
         let text = fit(&around(&hit.snippet, &find, area.width.into()), area.width.into());
         self.theme.put(buffer, area, &[span(text.as_str(), Look::Plain)]);
         for place in find.places(&text) {
