@@ -4,6 +4,8 @@ use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
 
+use super::document::Progress;
+use super::state::Page;
 use super::trial::OLD;
 use super::trial::Trial;
 use super::trial::ago;
@@ -46,4 +48,50 @@ fn a_hit_is_seen_where_it_is_opened_whatever_it_is() {
         trial.keys("xx");
         assert!(seen(trial.screen()), "{word}: {}", trial.screen());
     }
+}
+
+#[test]
+fn a_phrase_is_found_where_the_screen_breaks_it() {
+    let words: Vec<String> = (1..60).map(|number| format!("word{number}")).collect();
+    let log = log().prompt(&words.join(" ")).answer(&format!("{} end", "x".repeat(200)));
+    let mut trial = Trial::new(home_of(log), (80, 14));
+    trial.keys("<enter>");
+    let screen = trial.screen();
+    let broken = screen.lines().find(|line| line.contains("word1 ")).unwrap();
+    let last = broken.trim_end_matches(['┃', ' ']).rsplit_once("word").unwrap().1;
+    let last: usize = last.parse().unwrap();
+    trial.keys(&format!("/word{last} word{}<enter>", last + 1));
+    assert!(!trial.shows("not found"), "{}", trial.screen());
+    assert_eq!(trial.marked(), [format!("word{last}"), format!("word{}", last + 1)]);
+    trial.keys(&format!("/{}<enter>", "x".repeat(150)));
+    assert!(!trial.shows("not found"), "{}", trial.screen());
+}
+
+#[test]
+fn what_is_not_found_may_be_in_what_is_not_shown() {
+    let result = (1..20).map(|number| format!("row {number}\n")).collect::<String>();
+    let log = log().tool("Bash", r#"{"command":"ls"}"#, &result);
+    let mut trial = Trial::new(home_of(log), (80, 24));
+    trial.keys("<enter>/row 19");
+    assert!(trial.shows("not found in brief; x shows all"), "{}", trial.screen());
+    trial.keys("<enter>");
+    assert!(trial.shows("not found in brief; x shows all"), "{}", trial.screen());
+    trial.keys("xn");
+    assert!(trial.shows("match 1 of 1") && trial.shows("row 19"), "{}", trial.screen());
+    trial.keys("/row 20<enter>");
+    assert!(trial.shows(" not found  "), "{}", trial.screen());
+    trial.keys("x/row 19<enter>");
+    assert!(trial.shows("not found in words only; x shows more"), "{}", trial.screen());
+}
+
+#[test]
+fn what_is_found_while_a_log_is_read_is_found_so_far() {
+    let mut trial = Trial::new(home_of(log()), (80, 24));
+    trial.keys("<enter>");
+    let Some(Page::Reader(reader)) = trial.browser.pages.last_mut() else { panic!("no reader") };
+    reader.document.progress = Progress::Reading;
+    trial.keys("/Yes");
+    assert!(trial.shows("1 line so far"), "{}", trial.screen());
+    trial.keys("<c-u>No<enter>");
+    assert!(trial.shows("not found so far"), "{}", trial.screen());
 }

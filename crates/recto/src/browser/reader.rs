@@ -267,7 +267,7 @@ impl Reader {
         }
         let matches = &self.find.matches;
         let (Some(first), Some(last)) = (matches.first(), matches.last()) else {
-            return Some("not found".into());
+            return Some(self.missing().into());
         };
         let from = self.current_match.unwrap_or(self.top);
         let found = match forward {
@@ -277,10 +277,26 @@ impl Reader {
         let line = *found?;
         let is_around = if forward { line <= from } else { line >= from };
         let number = matches.iter().position(|one| *one == line).map_or(0, |at| at + 1);
-        let said = format!("match {number} of {}", matches.len());
+        let so_far = if self.is_waiting() { " so far" } else { "" };
+        let said = format!("match {number} of {}{so_far}", matches.len());
         self.current_match = Some(line);
         self.show(line);
         Some(if is_around { format!("{said}, from the other end") } else { said })
+    }
+
+    /// What to say when nothing was found: it may be in what is not shown.
+    pub(super) fn missing(&self) -> &'static str {
+        match (self.document.progress, self.part, self.detail) {
+            (Progress::Reading, ..) => "not found so far",
+            (Progress::Cut, ..) => "not found in what was read; `recto show` has all",
+            (Progress::Whole, Part::Conversation, Detail::Brief) => {
+                "not found in brief; x shows all"
+            }
+            (Progress::Whole, Part::Conversation, Detail::Words) => {
+                "not found in words only; x shows more"
+            }
+            (Progress::Whole, ..) => "not found",
+        }
     }
 
     /// Looks for what is being typed, from where one was.
@@ -304,7 +320,7 @@ impl Reader {
             }
             KeyCode::Enter => {
                 let is_missing = !text.is_empty() && self.find.count() == 0;
-                return if is_missing { Ask::Say("not found".into()) } else { Ask::Nothing };
+                return if is_missing { Ask::Say(self.missing().into()) } else { Ask::Nothing };
             }
             KeyCode::Backspace if text.is_empty() => return Ask::Nothing,
             KeyCode::Backspace => {

@@ -159,13 +159,18 @@ impl View<'_> {
         let end = self.theme.put(buffer, line, &start);
         let count = match (typed.is_empty(), reader.find.count()) {
             (true, _) => String::new(),
-            (false, 0) => "not found".into(),
+            (false, 0) => reader.missing().into(),
+            (false, count) if reader.is_waiting() => {
+                format!("{} so far", plural(count as u64, "line"))
+            }
             (false, count) => plural(count as u64, "line"),
         };
         let room = Rect { x: end + 2, width: area.right().saturating_sub(end + 3), ..area };
         let mut spans = vec![span(format!("{count}   "), Look::Faint)];
-        spans.extend(key_spans(keys::FINDING, room.width.into()));
-        if usize::from(room.width) > 30 {
+        // What was found is said before the keys.
+        let left = usize::from(room.width).checked_sub(spans[0].0.width());
+        if let Some(left) = left {
+            spans.extend(key_spans(keys::FINDING, left));
             self.theme.put_right(buffer, room, &spans);
         }
         Position::new(end, area.y)
