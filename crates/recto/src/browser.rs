@@ -58,6 +58,7 @@ use self::worker::Workers;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::target::home_to_name;
 
 /// How long to wait for a key while something is on its way from the workers.
 const SHORT: Duration = Duration::from_millis(15);
@@ -69,15 +70,13 @@ pub(crate) struct Opening<'a> {
     pub(crate) home: &'a Home,
     pub(crate) environment: &'a Environment,
     pub(crate) has_colour: bool,
-    /// Whether the home was named on the command line, which the client cannot know.
-    pub(crate) names_home: bool,
     /// What is typed already.
     pub(crate) filter: String,
 }
 
 /// Opens the browser, and comes back when it is left.
 pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
-    let Opening { home, environment, has_colour, names_home, filter } = opening;
+    let Opening { home, environment, has_colour, filter } = opening;
     let place = Place {
         home: Arc::new(home.clone()),
         user_home: environment.user_home.clone(),
@@ -87,13 +86,13 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
     let client = environment.client.clone().unwrap_or_else(|| "claude".into());
     let facts = Facts {
         home: shown_path(home.root(), environment.user_home.as_ref()),
+        home_to_name: home_to_name(home, environment),
         client: client.clone(),
         has_colour,
     };
     let signals = Signals::watch()?;
     let workers = Workers::start(&place)?;
-    let home = names_home.then(|| home.root().to_owned());
-    let client = Client { program: client.into(), home };
+    let client = Client { program: client.into(), home: facts.home_to_name.clone() };
     let screen = Screen::take()?;
     let browser = Browser::new(facts, screen.size()?, environment.now(), filter);
     let mut session = Running { screen, browser, workers, signals, client };

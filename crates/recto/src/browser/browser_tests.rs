@@ -349,6 +349,10 @@ fn the_id_the_command_and_the_path_are_copied() {
     assert!(trial.shows("copied: "), "{}", trial.screen());
     trial.keys("c<esc>");
     assert_eq!(trial.copied.len(), 3);
+    trial.browser.facts.home_to_name = Some("/my home".into());
+    trial.keys("cr");
+    let named = format!("cd /home/dev/app && CLAUDE_CONFIG_DIR='/my home' claude --resume {FIX}");
+    assert_eq!(trial.copied.pop(), Some(named));
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Trial {
     }
 
     fn with_cache(home: FakeHome, cache: TempDir) -> Trial {
-        let facts = Facts { home: "~/.claude".into(), client: "claude".into(), has_colour: true };
+        let facts = Facts { client: "claude".into(), has_colour: true, ..Facts::default() };
         let browser = Browser::new(facts, (80, 24), Timestamp::now(), String::new());
         let workers = Workers::start(&place(&home, &cache)).unwrap();
         Trial { home, _cache: cache, browser, workers }

@@ -10,9 +10,10 @@ use super::message::Effect;
 use super::message::Entry;
 use super::message::Errand;
 use super::state::Browser;
+use super::state::Facts;
 use crate::output::Look;
 use crate::text::one_line;
-use recto_session::resume_command;
+use recto_session::resume_command_in;
 
 #[derive(Debug, Clone)]
 pub(super) enum Overlay {
@@ -42,12 +43,15 @@ pub(super) const FORMATS: [(char, &str, Format); 5] = [
 ];
 
 /// What can be copied of a session, by the letters.
-pub(super) fn copies(entry: &Entry, client: &str) -> [(char, &'static str, String); 3] {
+pub(super) fn copies(entry: &Entry, facts: &Facts) -> [(char, &'static str, String); 3] {
     let id = entry.id();
     let command = match entry.target.is_agent {
         // There is nothing to resume; to read it is next best.
         true => format!("recto show {id}"),
-        false => resume_command(client, id, entry.directory.as_deref()),
+        false => {
+            let home = facts.home_to_name.as_deref();
+            resume_command_in(home, &facts.client, id, entry.directory.as_deref())
+        }
     };
     let path = entry.target.path.display().to_string();
     let command_name = if entry.target.is_agent { "command to read it" } else { "resume command" };
@@ -74,7 +78,7 @@ impl Browser {
                 self.overlay = Some(Overlay::Help { top });
             }
             Overlay::Copy { entry } => {
-                let copies = copies(&entry, &self.facts.client);
+                let copies = copies(&entry, &self.facts);
                 let Some((_, _, text)) = copies.into_iter().find(|copy| copy.0 == letter) else {
                     return;
                 };

@@ -91,6 +91,8 @@ pub(super) enum Page {
 pub(super) struct Facts {
     /// The home, as people write it.
     pub(super) home: String,
+    /// The home, where the client would use another one by itself.
+    pub(super) home_to_name: Option<PathBuf>,
     /// The program that resumes a session.
     pub(super) client: String,
     pub(super) has_colour: bool,

@@ -100,7 +100,12 @@ pub(super) struct Trial {
 
 impl Trial {
     pub(super) fn new(home: FakeHome, size: (u16, u16)) -> Trial {
-        let facts = Facts { home: "~/.claude".into(), client: "claude".into(), has_colour: true };
+        let facts = Facts {
+            home: "~/.claude".into(),
+            home_to_name: None,
+            client: "claude".into(),
+            has_colour: true,
+        };
         let browser = Browser::new(facts, size, NOW.parse().unwrap(), String::new());
         let cache = tempfile::tempdir().unwrap();
         let environment = Environment {

@@ -31,7 +31,7 @@ impl View<'_> {
                 }
             }
             Overlay::Copy { entry } => {
-                let copies = copies(entry, &self.browser.facts.client);
+                let copies = copies(entry, &self.browser.facts);
                 let mut lines = Vec::new();
                 for (letter, name, text) in copies {
                     lines.push(choice(letter, name));
