@@ -145,6 +145,7 @@ pub(crate) mod signals {
     use crossterm::terminal::window_size;
     use signal_hook::consts::SIGHUP;
     use signal_hook::consts::SIGINT;
+    use signal_hook::consts::SIGQUIT;
     use signal_hook::consts::SIGTERM;
     use signal_hook::consts::SIGTSTP;
 
@@ -161,7 +162,7 @@ pub(crate) mod signals {
     impl Signals {
         pub(crate) fn watch() -> io::Result<Signals> {
             let last = Arc::new(AtomicUsize::new(0));
-            for signal in [SIGHUP, SIGINT, SIGTERM] {
+            for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
                 signal_hook::flag::register_usize(signal, last.clone(), signal as usize)?;
             }
             let signals = Signals(last);
@@ -198,8 +199,10 @@ pub(crate) mod signals {
 
         /// What was typed for another program is not for us.
         pub(crate) fn forget_interrupt(&self) {
-            let interrupt = SIGINT as usize;
-            let _ = self.0.compare_exchange(interrupt, 0, Ordering::SeqCst, Ordering::SeqCst);
+            for typed in [SIGINT, SIGQUIT] {
+                let typed = typed as usize;
+                let _ = self.0.compare_exchange(typed, 0, Ordering::SeqCst, Ordering::SeqCst);
+            }
         }
 
         /// Ends as the signal would have ended a program that does not catch it.
