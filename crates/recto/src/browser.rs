@@ -234,4 +234,6 @@ mod finding_tests;
 #[cfg(test)]
 mod live_tests;
 #[cfg(test)]
+mod page_tests;
+#[cfg(test)]
 mod trial;

@@ -63,11 +63,11 @@ impl Browser {
             self.exports = self.exports.saturating_sub(1);
             return;
         };
-        self.with_reader(ticket, |reader| reader.finish(Progress::Whole));
+        self.with_reader(ticket, Reader::fail);
         if let Some(Page::Table(table)) = self.pages.last_mut()
             && table.ticket == ticket
         {
-            table.fill(Vec::new());
+            table.fail(one_line(message));
         }
         if self.list.search_ticket == ticket {
             self.list.set_search(SearchState::Whole);

@@ -1,5 +1,6 @@
 //! The work of the browser that reads or writes files. It runs beside the screen.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +77,7 @@ pub(super) fn read(home: &Home, request: &ReadRequest, flow: &Flow<'_>) {
         Part::Changes(turn) => read_changes(request, turn, flow),
     };
     if let Err(error) = done {
-        let message = format!("cannot read the log: {error}");
+        let message = cannot_read(&error, &request.target.path);
         (flow.tell)(Report::Failed { ticket: Some(request.ticket), message });
     }
 }
@@ -394,12 +395,10 @@ pub(super) fn errand(
     errand: &Errand,
     (directory, user_home): (Option<&PathBuf>, Option<&PathBuf>),
 ) -> Report {
-    let (ticket, done) = match errand {
-        Errand::Tools { ticket, entry, width } => {
-            (Some(*ticket), tool_rows(home, entry, *width).map(|rows| (*ticket, rows)))
-        }
+    let (ticket, entry, rows) = match errand {
+        Errand::Tools { ticket, entry, width } => (*ticket, entry, tool_rows(home, entry, *width)),
         Errand::Agents { ticket, entry, width } => {
-            (Some(*ticket), agent_rows(home, entry, *width).map(|rows| (*ticket, rows)))
+            (*ticket, entry, agent_rows(home, entry, *width))
         }
         Errand::Export { entry, format } => {
             return match export(home, entry, *format, directory) {
@@ -411,9 +410,21 @@ pub(super) fn errand(
             };
         }
     };
-    match done {
-        Ok((ticket, rows)) => Report::Rows { ticket, rows },
-        Err(error) => Report::Failed { ticket, message: format!("cannot read the log: {error}") },
+    match rows {
+        Ok(rows) => Report::Rows { ticket, rows },
+        Err(error) => {
+            let message = cannot_read(&error, &entry.target.path);
+            Report::Failed { ticket: Some(ticket), message }
+        }
+    }
+}
+
+/// The reason comes before the path, which may be longer than the screen is wide.
+fn cannot_read(error: &CommandError, path: &Path) -> String {
+    let (text, path) = (error.to_string(), path.display());
+    match text.strip_prefix(&format!("{path}: ")) {
+        Some(why) => format!("cannot read the log: {why}: {path}"),
+        None => format!("cannot read the log: {text}"),
     }
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Reader {
     pub(super) chosen_turn: Option<u32>,
     /// The match that the screen was moved to.
     pub(super) current_match: Option<usize>,
+    /// Whether the lines are those from before; they stay until there are new ones.
+    is_old: bool,
     width: usize,
     height: usize,
     anchor: Option<Anchor>,
@@ -79,6 +81,7 @@ impl Reader {
             typed: None,
             chosen_turn: None,
             current_match: None,
+            is_old: false,
             width: 0,
             height: 0,
             anchor: None,
@@ -105,9 +108,8 @@ impl Reader {
     /// Asks for the lines, from the start.
     pub(super) fn request(&mut self, ticket: u64) -> ReadRequest {
         self.ticket = ticket;
-        self.document = Document::default();
-        self.find.forget();
-        self.current_match = None;
+        self.is_old = true;
+        self.document.progress = Progress::Reading;
         ReadRequest {
             ticket,
             target: self.entry.target.clone(),
@@ -143,20 +145,39 @@ impl Reader {
         is_other
     }
 
+    /// Gives up the lines from before for those that come.
+    fn drop_old(&mut self) {
+        if std::mem::take(&mut self.is_old) {
+            self.document = Document::default();
+            self.find.forget();
+            self.current_match = None;
+        }
+    }
+
     pub(super) fn add(&mut self, lines: Vec<PageLine>) {
+        self.drop_old();
         self.document.add(lines);
         self.find.look_at(&self.document.lines);
         self.settle();
     }
 
     pub(super) fn begin_again(&mut self) {
+        self.is_old = false;
         self.document = Document::default();
         self.find.forget();
         self.top = 0;
     }
 
     pub(super) fn finish(&mut self, progress: Progress) {
+        self.drop_old();
         self.document.progress = progress;
+        self.settle();
+    }
+
+    /// Nothing could be read. What was read before is better than nothing.
+    pub(super) fn fail(&mut self) {
+        self.is_old = false;
+        self.document.progress = Progress::Whole;
         self.settle();
     }
 
@@ -186,6 +207,9 @@ impl Reader {
 
     /// Goes where the anchor leads, and stays inside the document.
     fn settle(&mut self) {
+        if self.is_old {
+            return;
+        }
         match self.anchor {
             Some(Anchor::Place { log_line, offset }) if self.document.reaches(log_line) => {
                 self.anchor = None;

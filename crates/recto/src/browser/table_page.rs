@@ -39,6 +39,8 @@ pub(super) struct TablePage {
     pub(super) ticket: u64,
     /// None as long as they are being gathered.
     pub(super) rows: Option<Vec<TableRow>>,
+    /// Why they could not be gathered.
+    pub(super) trouble: Option<String>,
     pub(super) selected: usize,
     pub(super) top: usize,
     height: usize,
@@ -46,7 +48,16 @@ pub(super) struct TablePage {
 
 impl TablePage {
     pub(super) fn new(subject: Subject, entry: Arc<Entry>, ticket: u64) -> TablePage {
-        TablePage { subject, entry, ticket, rows: None, selected: 0, top: 0, height: 0 }
+        TablePage {
+            subject,
+            entry,
+            ticket,
+            rows: None,
+            trouble: None,
+            selected: 0,
+            top: 0,
+            height: 0,
+        }
     }
 
     pub(super) fn resize(&mut self, height: u16) {
@@ -57,6 +68,11 @@ impl TablePage {
     pub(super) fn fill(&mut self, rows: Vec<TableRow>) {
         self.rows = Some(rows);
         self.select(self.selected);
+    }
+
+    pub(super) fn fail(&mut self, message: String) {
+        self.trouble = Some(message);
+        self.rows.get_or_insert_default();
     }
 
     fn count(&self) -> usize {

@@ -28,6 +28,7 @@ use crate::text::age;
 use crate::text::bytes;
 use crate::text::fit;
 use crate::text::plural;
+use crate::text::wrap;
 
 mod list;
 mod overlay;
@@ -226,6 +227,13 @@ impl View<'_> {
         }
     }
 
+    /// A text over as many lines as it needs.
+    fn paragraph(&self, text: &str, look: Look, area: Rect, buffer: &mut Buffer) {
+        for (line, y) in wrap(text, area.width.into()).into_iter().zip(area.y..area.bottom()) {
+            self.theme.put(buffer, Rect { y, height: 1, ..area }, &[span(line, look)]);
+        }
+    }
+
     fn table_page(&self, table: &TablePage, buffer: &mut Buffer) -> Option<Position> {
         let layout = layout::page(self.size);
         let title = [
@@ -240,7 +248,10 @@ impl View<'_> {
                 String::new()
             }
             Some(rows) if rows.is_empty() => {
-                self.theme.put(buffer, area, &[span(table.subject.nothing(), Look::Faint)]);
+                match &table.trouble {
+                    Some(trouble) => self.paragraph(trouble, Look::Bad, area, buffer),
+                    None => self.paragraph(table.subject.nothing(), Look::Faint, area, buffer),
+                }
                 String::new()
             }
             Some(rows) => {
