@@ -9,6 +9,7 @@ use super::state::Page;
 use super::trial::OLD;
 use super::trial::Trial;
 use super::trial::ago;
+use super::trial::home;
 
 /// A home with one session.
 fn home_of(log: SessionBuilder) -> FakeHome {
@@ -94,4 +95,20 @@ fn what_is_found_while_a_log_is_read_is_found_so_far() {
     assert!(trial.shows("1 line so far"), "{}", trial.screen());
     trial.keys("<c-u>No<enter>");
     assert!(trial.shows("not found so far"), "{}", trial.screen());
+}
+
+#[test]
+fn a_slash_begins_a_search_and_is_a_letter_after_another() {
+    let mut trial = Trial::new(home(), (80, 14));
+    trial.keys("fix/pars");
+    assert!(trial.shows("› fix/pars") && trial.shows("Repair the parser"), "{}", trial.screen());
+    // What no title fits is searched for with one key.
+    trial.keys("<c-u>needle");
+    assert!(trial.shows("no title fits; enter searches text"), "{}", trial.screen());
+    trial.keys("<enter>");
+    assert!(trial.shows("/ needle") && trial.shows("1 hit"), "{}", trial.screen());
+    trial.keys("<esc>");
+    assert!(trial.shows("› needle"), "{}", trial.screen());
+    trial.keys("<c-u>parser<c-f>");
+    assert!(trial.shows("/ parser") && trial.shows("4 hits"), "{}", trial.screen());
 }

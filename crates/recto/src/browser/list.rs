@@ -340,6 +340,20 @@ impl List {
         self.was_typed()
     }
 
+    /// Whether something is typed that no title fits.
+    pub(super) fn fits_nothing(&self) -> bool {
+        self.mode == Mode::Filter && self.rows.is_empty() && !self.filter.trim().is_empty()
+    }
+
+    /// Searches the text of all sessions for what is typed.
+    fn search_typed(&mut self) -> Ask {
+        if self.mode == Mode::Search {
+            return Ask::Nothing;
+        }
+        self.words.clone_from(&self.filter);
+        self.enter_search()
+    }
+
     pub(super) fn key(&mut self, key: KeyEvent) -> Ask {
         match self.focus {
             Focus::List => self.list_key(key),
@@ -359,6 +373,8 @@ impl List {
             KeyCode::PageUp => self.move_by(-page),
             KeyCode::Home => self.select(0),
             KeyCode::End => self.select(usize::MAX),
+            KeyCode::Enter if self.fits_nothing() => return self.search_typed(),
+            KeyCode::Char('f') if is_control => return self.search_typed(),
             KeyCode::Enter => return Ask::Open,
             // Where there is no room for a transcript beside the list, it gets the screen.
             KeyCode::Tab | KeyCode::Right if !self.has_room_beside => return Ask::Open,
@@ -389,7 +405,10 @@ impl List {
             }
             KeyCode::F(1) => return Ask::Help,
             KeyCode::Char(c) if key.modifiers.intersects(COMMAND) => return self.command(c),
-            KeyCode::Char('/') if self.mode == Mode::Filter => return self.enter_search(),
+            // Inside of what is typed it is a letter: branches and directories have it.
+            KeyCode::Char('/') if self.mode == Mode::Filter && self.filter.is_empty() => {
+                return self.enter_search();
+            }
             KeyCode::Char('?') if self.mode == Mode::Filter => return Ask::Help,
             KeyCode::Char(c) => {
                 self.typed().push(c);

@@ -156,7 +156,7 @@ impl View<'_> {
             (Mode::Search, _) => "not found".into(),
             (Mode::Filter, _) if !list.is_whole => "looking…".into(),
             (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
-            (Mode::Filter, _) => "no title fits; / searches text".into(),
+            (Mode::Filter, _) => "no title fits; enter searches text".into(),
         }
     }
 
