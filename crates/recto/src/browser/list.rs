@@ -314,7 +314,7 @@ impl List {
     pub(super) fn begin_search(&mut self, ticket: u64) {
         self.search_ticket = ticket;
         self.has_old_hits = true;
-        self.search = SearchState::Running { percent: 0 };
+        self.search = SearchState::Running;
         if self.words.trim().is_empty() {
             self.set_search(SearchState::Whole);
         }
@@ -322,7 +322,7 @@ impl List {
 
     pub(super) fn set_search(&mut self, state: SearchState) {
         self.search = state;
-        if !matches!(state, SearchState::Running { .. }) && self.has_old_hits {
+        if !state.is_under_way() && self.has_old_hits {
             self.add_hits(Vec::new());
         }
     }

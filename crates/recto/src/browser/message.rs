@@ -267,12 +267,25 @@ pub(super) struct Listing {
 /// How far a search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchState {
-    Running {
-        percent: u64,
+    Running,
+    /// Logs are read first, so many bytes of all that must be.
+    Reading {
+        done: u64,
+        all: u64,
+        seconds_left: Option<u64>,
     },
     Whole,
     /// There are more hits than are shown.
     Cut,
+}
+
+impl SearchState {
+    pub(super) fn is_under_way(self) -> bool {
+        match self {
+            SearchState::Running | SearchState::Reading { .. } => true,
+            SearchState::Whole | SearchState::Cut => false,
+        }
+    }
 }
 
 /// A line of a table, and where it leads.

@@ -7,11 +7,15 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use recto_session::search::Query;
 use recto_session::search::Role;
 use recto_session::search::highlights;
 use recto_store::AgentFile;
+use recto_store::CacheDirectory;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::index;
@@ -32,6 +36,8 @@ use crate::text::one_line;
 
 /// How many hits are shown at most; nobody reads more.
 const MOST_HITS: usize = 1000;
+/// How many bytes of new lines are read for an answer; more is taken into the index first.
+const AT_ONCE: u64 = 1 << 20;
 /// How many characters stand before the words in a snippet.
 const BEFORE: usize = 24;
 /// How many different words of a hit are marked.
@@ -105,14 +111,19 @@ pub(super) fn search(
     };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
-    let answer = home.find(&inventory, &cache, &request, &|done, all| {
-        if is_stopped() {
-            return ControlFlow::Break(());
-        }
-        let percent = (done * 100).checked_div(all).unwrap_or(100);
-        tell(Found::State(SearchState::Running { percent }));
-        ControlFlow::Continue(())
+    let pace = Pace::new(tell);
+    // A little is read at once; for more, the index is brought up to date first.
+    let mut answer = home.find(&inventory, &cache, &request, &|_, all| match all > AT_ONCE {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
     });
+    if answer.is_given_up {
+        refresh(home, &inventory, &cache, &pace);
+        answer = home.find(&inventory, &cache, &request, &|done, all| {
+            pace.tell(done, all);
+            if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    }
     if answer.is_given_up || is_stopped() {
         return Ok(());
     }
@@ -123,6 +134,45 @@ pub(super) fn search(
     tell(Found::Hits(hits(home, &inventory, &query, answer.hits)));
     tell(Found::State(if is_cut { SearchState::Cut } else { SearchState::Whole }));
     Ok(())
+}
+
+/// Takes all that is new into the index. Nothing stops it, because whatever is asked next
+/// needs it as well. Where it cannot be done, the search has an answer all the same.
+fn refresh(home: &Home, inventory: &Inventory, cache: &CacheDirectory, pace: &Pace<'_>) {
+    // To wait for another process that does it would be of no use.
+    let status = home.index_status(inventory, cache);
+    if status.is_ok_and(|status| status.is_being_built) {
+        return;
+    }
+    let anew = false;
+    let _ = home.build_index(inventory, cache, anew, &|done, all| pace.tell(done, all));
+}
+
+/// How fast logs are read.
+struct Pace<'a> {
+    begun: Instant,
+    /// When it was told last, in milliseconds.
+    told: AtomicU64,
+    tell: &'a (dyn Fn(Found) + Sync),
+}
+
+impl Pace<'_> {
+    fn new<'a>(tell: &'a (dyn Fn(Found) + Sync)) -> Pace<'a> {
+        Pace { begun: Instant::now(), told: AtomicU64::new(0), tell }
+    }
+
+    fn tell(&self, done: u64, all: u64) {
+        let elapsed = self.begun.elapsed().as_millis() as u64;
+        let last = self.told.load(Ordering::Relaxed);
+        // Nobody sees more than this, but the first and the last word.
+        if last > 0 && elapsed < last + 100 && done < all {
+            return;
+        }
+        self.told.store(elapsed.max(1), Ordering::Relaxed);
+        let left = (elapsed * all.saturating_sub(done)).checked_div(done);
+        let seconds_left = left.filter(|_| elapsed > 1000).map(|left| left / 1000 + 1);
+        (self.tell)(Found::State(SearchState::Reading { done, all, seconds_left }));
+    }
 }
 
 /// The hits by log, the log with the newest hit first; in a log, in its order.
@@ -192,7 +242,45 @@ fn snippet(query: &Query, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use recto_testkit::Client;
+    use recto_testkit::FakeHome;
+    use recto_testkit::SessionBuilder;
+
     use super::*;
+
+    #[test]
+    fn an_index_is_made_to_its_end_though_something_else_is_asked() {
+        let fake = FakeHome::new();
+        let id = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+        let text = "many words ".repeat(110_000);
+        let log = SessionBuilder::new(id, Client::V2_1_325).prompt(&text).answer("A needle.");
+        fake.add(&log, jiff::Timestamp::UNIX_EPOCH);
+        let directory = tempfile::tempdir().unwrap();
+        let cache_dir = Some(directory.path().to_owned());
+        let environment = Environment { cache_dir, ..Environment::default() };
+        let home = Home::open(fake.path()).unwrap();
+        let told = Mutex::new(Vec::new());
+        let tell = |found: Found| told.lock().unwrap().push(found);
+        // With every letter, the search before is over.
+        search(&home, &environment, "need", &|| true, &tell).unwrap();
+        let cache = environment.cache_directory().unwrap();
+        let status = home.index_status(&home.inventory(), &cache).unwrap();
+        assert_eq!((status.logs, status.stale), (1, 0));
+        let told = told.into_inner().unwrap();
+        let is_progress =
+            |found: &Found| matches!(found, Found::State(SearchState::Reading { .. }));
+        assert!(!told.is_empty() && told.iter().all(is_progress));
+        let hits = Mutex::new(0);
+        let tell = |found: Found| {
+            if let Found::Hits(found) = found {
+                *hits.lock().unwrap() += found.len();
+            }
+        };
+        search(&home, &environment, "needle", &|| false, &tell).unwrap();
+        assert_eq!(*hits.lock().unwrap(), 1);
+    }
 
     #[test]
     fn what_is_being_typed_is_made_whole() {

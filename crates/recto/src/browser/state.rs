@@ -28,7 +28,6 @@ use super::message::Keep;
 use super::message::LeadsTo;
 use super::message::Part;
 use super::message::SearchRequest;
-use super::message::SearchState;
 use super::message::Shown;
 use super::overlay::Overlay;
 use super::reader::Anchor;
@@ -168,7 +167,7 @@ impl Browser {
             Some(Page::Table(table)) => table.rows.is_none(),
             None => self.list.preview.as_ref().is_some_and(Reader::is_waiting),
         };
-        let searches = matches!(self.list.search, SearchState::Running { .. });
+        let searches = self.list.search.is_under_way();
         !self.list.is_whole || page_waits || searches || self.exports > 0
     }
 

@@ -23,6 +23,7 @@ use crate::text::Span;
 use crate::text::age;
 use crate::text::bytes;
 use crate::text::count;
+use crate::text::duration;
 use crate::text::fit;
 use crate::text::plural;
 
@@ -81,7 +82,10 @@ impl View<'_> {
         let state = match (list.mode, list.search) {
             (Mode::Filter, _) => String::new(),
             (Mode::Search, _) if typed.trim().is_empty() => String::new(),
-            (Mode::Search, SearchState::Running { percent }) => format!("{percent} %"),
+            (Mode::Search, SearchState::Running) => "…".into(),
+            (Mode::Search, SearchState::Reading { done, all, .. }) => {
+                format!("{} %", (done * 100).checked_div(all).unwrap_or(100))
+            }
             (Mode::Search, SearchState::Whole) => plural(list.hits.len() as u64, "hit"),
             (Mode::Search, SearchState::Cut) => format!("{}+ hits", count(list.hits.len() as u64)),
         };
@@ -152,7 +156,12 @@ impl View<'_> {
         let list = &self.browser.list;
         match (list.mode, list.search) {
             (Mode::Search, _) if list.words.trim().is_empty() => "words in any order".into(),
-            (Mode::Search, SearchState::Running { .. }) => "searching…".into(),
+            (Mode::Search, SearchState::Running) => "searching…".into(),
+            (Mode::Search, SearchState::Reading { done, all, seconds_left }) => {
+                let left =
+                    seconds_left.map(|seconds| format!(", {} left", duration(seconds * 1000)));
+                format!("reading {} of {}{}", bytes(done), bytes(all), left.unwrap_or_default())
+            }
             (Mode::Search, _) => "not found".into(),
             (Mode::Filter, _) if !list.is_whole => "looking…".into(),
             (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
