@@ -253,10 +253,12 @@ mod tests {
     #[test]
     fn an_index_is_made_to_its_end_though_something_else_is_asked() {
         let fake = FakeHome::new();
-        let id = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
-        let text = "many words ".repeat(110_000);
-        let log = SessionBuilder::new(id, Client::V2_1_325).prompt(&text).answer("A needle.");
-        fake.add(&log, jiff::Timestamp::UNIX_EPOCH);
+        let text = "many words ".repeat(50_000);
+        for number in 0..4 {
+            let id = format!("3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f6071{number}");
+            let log = SessionBuilder::new(&id, Client::V2_1_325).prompt(&text).answer("A needle.");
+            fake.add(&log, jiff::Timestamp::UNIX_EPOCH);
+        }
         let directory = tempfile::tempdir().unwrap();
         let cache_dir = Some(directory.path().to_owned());
         let environment = Environment { cache_dir, ..Environment::default() };
@@ -267,7 +269,7 @@ mod tests {
         search(&home, &environment, "need", &|| true, &tell).unwrap();
         let cache = environment.cache_directory().unwrap();
         let status = home.index_status(&home.inventory(), &cache).unwrap();
-        assert_eq!((status.logs, status.stale), (1, 0));
+        assert_eq!((status.logs, status.stale), (4, 0));
         let told = told.into_inner().unwrap();
         let is_progress =
             |found: &Found| matches!(found, Found::State(SearchState::Reading { .. }));
@@ -279,7 +281,7 @@ mod tests {
             }
         };
         search(&home, &environment, "needle", &|| false, &tell).unwrap();
-        assert_eq!(*hits.lock().unwrap(), 1);
+        assert_eq!(*hits.lock().unwrap(), 4);
     }
 
     #[test]
