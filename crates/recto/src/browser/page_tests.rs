@@ -32,3 +32,47 @@ fn what_was_read_stays_if_it_cannot_be_read_again() {
     trial.input(Input::Resize(90, 24));
     assert!(trial.shows("The parser fails on empty lines."), "{}", trial.screen());
 }
+
+#[test]
+fn a_table_is_come_back_to_at_the_row_that_was_left() {
+    let mut trial = trial();
+    trial.keys("<enter>xtjj");
+    assert!(trial.shows(" 3/4"), "{}", trial.screen());
+    trial.keys("<enter>");
+    assert!(trial.shows("file_path: src/parse.rs"), "in full as before: {}", trial.screen());
+    trial.keys("q");
+    assert!(trial.shows("Tool calls") && trial.shows(" 3/4"), "{}", trial.screen());
+    // The key of the table leads back as well, and no pages pile up.
+    trial.keys("<enter>t");
+    assert!(trial.shows("Tool calls") && trial.shows(" 3/4"), "{}", trial.screen());
+    trial.keys("qq");
+    assert!(trial.shows("type to filter"), "{}", trial.screen());
+}
+
+#[test]
+fn menus_are_gone_through_with_arrows_and_keep_other_keys_to_themselves() {
+    let mut trial = trial();
+    trial.keys("<tab>c");
+    assert!(trial.shows("↑↓ enter, esc gives up"), "{}", trial.screen());
+    trial.keys("z<c-r>k<f1>");
+    assert!(trial.shows("path of the log"), "an unknown key leaves it open: {}", trial.screen());
+    trial.keys("<down><down><down><up><enter>");
+    assert_eq!(trial.copied, [format!("cd /home/dev/app && claude --resume {FIX}")]);
+    assert!(trial.browser.pages.is_empty(), "enter opens nothing below");
+    trial.keys("e<down><enter>");
+    assert!(trial.shows("wrote ~/3f2a1b4c.html"), "{}", trial.screen());
+    trial.keys("eq");
+    assert!(!trial.shows("Export") && !trial.has_quit, "{}", trial.screen());
+}
+
+#[test]
+fn enter_does_not_resume_a_session_that_runs() {
+    let home = home();
+    home.announce(FIX, "idle");
+    let mut trial = Trial::new(home, (80, 14));
+    trial.keys("<tab>r<enter>");
+    assert!(trial.shows("This session is open in a client"), "{}", trial.screen());
+    assert!(trial.resumed.is_empty() && trial.browser.pages.is_empty());
+    trial.keys("<esc>");
+    assert!(!trial.shows("This session is open in a client"), "{}", trial.screen());
+}

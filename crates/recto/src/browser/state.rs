@@ -230,8 +230,8 @@ impl Browser {
             }
             Ask::Tools(entry) => self.open_table(Subject::Tools, entry),
             Ask::Agents(entry) => self.open_table(Subject::Agents, entry),
-            Ask::Copy(entry) => self.overlay = Some(Overlay::Copy { entry }),
-            Ask::Export(entry) => self.overlay = Some(Overlay::Export { entry }),
+            Ask::Copy(entry) => self.overlay = Some(Overlay::Copy { entry, chosen: 0 }),
+            Ask::Export(entry) => self.overlay = Some(Overlay::Export { entry, chosen: 0 }),
             Ask::Resume(entry) => self.resume(entry),
         }
     }
@@ -304,6 +304,14 @@ impl Browser {
         if let Some(Page::Table(_)) = self.pages.last() {
             self.pages.pop();
         }
+        // Who came from such a table goes back to it, and to the row that was chosen.
+        let below = self.pages.len().checked_sub(2).and_then(|at| self.pages.get(at));
+        if let Some(Page::Table(table)) = below
+            && table.subject == subject
+            && table.entry.id() == entry.id()
+        {
+            return self.back();
+        }
         let ticket = self.ticket();
         let width = usize::from(layout::page(self.size).body.width);
         self.pages.push(Page::Table(TablePage::new(subject, entry.clone(), ticket)));
@@ -322,20 +330,17 @@ impl Browser {
             LeadsTo::Log(entry) => {
                 self.open(Reader::new(entry, Part::Conversation, Keep::All));
             }
+            // The table stays below, so that one comes back to the row.
             LeadsTo::Line(log_line) => {
-                self.pages.pop();
-                match self.pages.last_mut() {
-                    Some(Page::Reader(reader))
-                        if reader.entry.id() == entry.id() && reader.part == Part::Conversation =>
-                    {
-                        reader.go_to_log_line(log_line);
-                        self.resize();
-                    }
-                    _ => {
-                        let reader = Reader::new(entry, Part::Conversation, Keep::All);
-                        self.open(reader.at(Some(Anchor::Hit { log_line })));
-                    }
+                let mut reader = Reader::new(entry, Part::Conversation, Keep::All);
+                if let Some(Page::Reader(below)) = self.pages.iter().rev().nth(1) {
+                    reader.detail = below.detail;
                 }
+                // Where only words are shown, there is no call to go to.
+                if reader.detail == Detail::Words {
+                    reader.detail = Detail::Brief;
+                }
+                self.open(reader.at(Some(Anchor::Hit { log_line })));
             }
         }
     }

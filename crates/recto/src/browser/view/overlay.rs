@@ -2,6 +2,8 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::View;
@@ -30,22 +32,27 @@ impl View<'_> {
                     self.theme.put_right(buffer, line, &[more]);
                 }
             }
-            Overlay::Copy { entry } => {
+            Overlay::Copy { entry, chosen } => {
                 let copies = copies(entry, &self.browser.facts);
                 let mut lines = Vec::new();
-                for (letter, name, text) in copies {
+                let mut at_line = 0;
+                for (at, (letter, name, text)) in copies.into_iter().enumerate() {
+                    if at == *chosen {
+                        at_line = lines.len();
+                    }
                     lines.push(choice(letter, name));
                     // All of it is shown, for terminals that take no copy.
                     let room = usize::from(self.size.0).saturating_sub(4);
                     let text = vec![span(format!("   {}", one_line(&text)), Look::Faint)];
                     lines.extend(fold(text, room));
                 }
-                self.question("Copy", &lines, buffer);
+                self.question("Copy", &lines, Some(at_line), buffer);
             }
-            Overlay::Export { entry } => {
+            Overlay::Export { entry, chosen } => {
                 let lines: Vec<Vec<Span>> =
                     FORMATS.iter().map(|(letter, name, _)| choice(*letter, name)).collect();
-                self.question(&format!("Export {} as", entry.short_id()), &lines, buffer);
+                let title = format!("Export {} as", entry.short_id());
+                self.question(&title, &lines, Some(*chosen), buffer);
             }
             Overlay::Resume { entry } => {
                 let pid = entry.live.map_or(0, |live| live.pid);
@@ -56,16 +63,31 @@ impl View<'_> {
                     Vec::new(),
                     choice('y', "resume it here nevertheless"),
                 ];
-                self.question("Resume", &lines, buffer);
+                self.question("Resume", &lines, None, buffer);
             }
         }
     }
 
-    fn question(&self, title: &str, lines: &[Vec<Span>], buffer: &mut Buffer) {
-        let area = self.frame(title, lines.len(), widest(lines), buffer);
+    /// A few lines to choose from. One of them may be the one that enter takes.
+    fn question(
+        &self,
+        title: &str,
+        lines: &[Vec<Span>],
+        chosen: Option<usize>,
+        buffer: &mut Buffer,
+    ) {
+        let keys = match chosen {
+            Some(_) => " ↑↓ enter, esc gives up ",
+            None => " esc gives up ",
+        };
+        let area = self.frame(title, lines.len(), widest(lines).max(keys.width()), buffer);
         self.lines(lines, area, buffer);
+        if let Some(at) = chosen.filter(|at| *at < usize::from(area.height)) {
+            let line = Rect { y: area.y + at as u16, height: 1, ..area };
+            buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
+        }
         let line = Rect { y: area.bottom(), height: 1, ..area };
-        self.theme.put_right(buffer, line, &[span(" esc gives up ", Look::Faint)]);
+        self.theme.put_right(buffer, line, &[span(keys, Look::Faint)]);
     }
 
     fn lines(&self, lines: &[Vec<Span>], area: Rect, buffer: &mut Buffer) {
