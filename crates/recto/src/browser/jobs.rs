@@ -447,7 +447,7 @@ fn agent_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>,
     let Some(file) = &reading.target.session else { return Ok(Vec::new()) };
     let mut found = home.agent_tree(&reading.inventory, file, reading.session());
     found.retain(|agent| agent.kind == FileKind::Agent);
-    let cells = agents::table(&found).layout(Some(width));
+    let cells = agents::table_by_task(&found, width).layout(Some(width));
     let rows = found.iter().zip(cells).map(|(agent, cells)| TableRow {
         spans: vec![(cells.join("  ").trim_end().to_owned(), Look::Plain)],
         leads_to: LeadsTo::Log(Arc::new(entry_of_agent(entry, agent))),

@@ -1,8 +1,14 @@
 //! Keys in, screens out: tables, menus and what goes wrong.
 
+use recto_testkit::Client;
+use recto_testkit::FakeHome;
+use recto_testkit::SessionBuilder;
+
 use super::message::Input;
 use super::trial::FIX;
 use super::trial::Trial;
+use super::trial::ago;
+use super::trial::fix;
 use super::trial::home;
 use super::trial::trial;
 
@@ -75,4 +81,28 @@ fn enter_does_not_resume_a_session_that_runs() {
     assert!(trial.resumed.is_empty() && trial.browser.pages.is_empty());
     trial.keys("<esc>");
     assert!(!trial.shows("This session is open in a client"), "{}", trial.screen());
+}
+
+#[test]
+fn of_subagents_the_task_is_seen_and_the_id_can_be_copied() {
+    let home = FakeHome::new();
+    home.add(&fix(), ago(2));
+    let agent = SessionBuilder::agent(FIX, "a1b2c3d4e5f60718", Client::V2_1_325)
+        .prompt("Find all callers of parse() and say what each of them expects.")
+        .tool("Bash", r#"{"command":"ls"}"#, "ok")
+        .answer("There are two callers.");
+    home.add(&agent, ago(3));
+    let project = format!("projects/-home-dev-app/{FIX}/subagents");
+    let meta = r#"{"agentType":"general-purpose"}"#;
+    home.write(&format!("{project}/agent-a1b2c3d4e5f60718.meta.json"), meta);
+    let mut trial = Trial::new(home, (80, 24));
+    trial.keys("<enter>a");
+    assert!(trial.shows("| a1b2c3d4  Find all callers of parse() and"), "{}", trial.screen());
+    assert!(trial.shows("general-purpose  1 call"), "{}", trial.screen());
+    trial.keys("cc");
+    assert_eq!(trial.copied, ["agent-a1b2c3d4e5f60718"]);
+    trial.keys("q");
+    trial.input(Input::Resize(160, 24));
+    trial.keys("a");
+    assert!(trial.shows("| a1b2c3d4e5f60718  Find all callers"), "{}", trial.screen());
 }

@@ -6,6 +6,7 @@ use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
 
 use super::message::Entry;
+use super::message::LeadsTo;
 use super::message::TableRow;
 use super::state::Ask;
 
@@ -102,9 +103,20 @@ impl TablePage {
         Ask::Nothing
     }
 
+    fn chosen(&self) -> Option<&LeadsTo> {
+        Some(&self.rows.as_ref()?.get(self.selected)?.leads_to)
+    }
+
     fn open(&self) -> Ask {
-        let row = self.rows.as_ref().and_then(|rows| rows.get(self.selected));
-        row.map_or(Ask::Nothing, |row| Ask::Follow(row.leads_to.clone()))
+        self.chosen().map_or(Ask::Nothing, |leads_to| Ask::Follow(leads_to.clone()))
+    }
+
+    /// The log that is meant: that of the row, or the one that the table is of.
+    fn meant(&self) -> &Arc<Entry> {
+        match self.chosen() {
+            Some(LeadsTo::Log(entry)) => entry,
+            Some(LeadsTo::Line(_)) | None => &self.entry,
+        }
     }
 
     pub(super) fn key(&mut self, key: KeyEvent) -> Ask {
@@ -121,6 +133,7 @@ impl TablePage {
             // The key that opened a table closes it.
             KeyCode::Char('t') if self.subject == Subject::Tools => return Ask::Back,
             KeyCode::Char('a') if self.subject == Subject::Agents => return Ask::Back,
+            KeyCode::Char('c') => return Ask::Copy(self.meant().clone()),
             code => return Ask::of_command(code, &self.entry),
         }
         Ask::Nothing
