@@ -4,7 +4,6 @@ use super::document::Progress;
 use super::list::Mode;
 use super::message::Listing;
 use super::message::Report;
-use super::message::SearchState;
 use super::reader::Reader;
 use super::state::Browser;
 use super::state::Page;
@@ -58,6 +57,11 @@ impl Browser {
     }
 
     fn failed(&mut self, ticket: Option<u64>, message: &str) {
+        // A query is mostly wrong because it is half typed, which is no news.
+        if ticket == Some(self.list.search_ticket) {
+            self.list.fail_search(one_line(message));
+            return self.preview();
+        }
         self.notice = Some((one_line(message), Look::Bad));
         let Some(ticket) = ticket else {
             self.exports = self.exports.saturating_sub(1);
@@ -68,9 +72,6 @@ impl Browser {
             && table.ticket == ticket
         {
             table.fail(one_line(message));
-        }
-        if self.list.search_ticket == ticket {
-            self.list.set_search(SearchState::Whole);
         }
     }
 

@@ -76,6 +76,8 @@ pub(super) struct List {
     pub(super) words: String,
     pub(super) hits: Vec<Hit>,
     pub(super) search: SearchState,
+    /// What is wrong with the search.
+    pub(super) trouble: String,
     pub(super) search_ticket: u64,
     pub(super) rows: Vec<Row>,
     pub(super) selected: usize,
@@ -100,6 +102,7 @@ impl List {
             words: String::new(),
             hits: Vec::new(),
             search: SearchState::Whole,
+            trouble: String::new(),
             search_ticket: 0,
             rows: Vec::new(),
             selected: 0,
@@ -325,6 +328,11 @@ impl List {
         if !state.is_under_way() && self.has_old_hits {
             self.add_hits(Vec::new());
         }
+    }
+
+    pub(super) fn fail_search(&mut self, trouble: String) {
+        self.trouble = trouble;
+        self.set_search(SearchState::Failed);
     }
 
     fn leave_search(&mut self) -> Ask {

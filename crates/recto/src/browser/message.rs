@@ -277,13 +277,15 @@ pub(super) enum SearchState {
     Whole,
     /// There are more hits than are shown.
     Cut,
+    /// It could not be made; what is wrong is told beside.
+    Failed,
 }
 
 impl SearchState {
     pub(super) fn is_under_way(self) -> bool {
         match self {
             SearchState::Running | SearchState::Reading { .. } => true,
-            SearchState::Whole | SearchState::Cut => false,
+            SearchState::Whole | SearchState::Cut | SearchState::Failed => false,
         }
     }
 }

@@ -72,17 +72,39 @@ pub(super) fn words(query: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
+/// What the search with this ticket reports when there is no answer.
+pub(super) fn failed(ticket: u64, error: &CommandError) -> Report {
+    let mut message = error.to_string();
+    for hint in error.hints() {
+        message.push_str("; ");
+        message.push_str(&hint);
+    }
+    Report::Failed { ticket: Some(ticket), message }
+}
+
 /// A query that is being typed, made whole: a phrase is closed, and the last word may be
 /// the beginning of one.
 fn made_whole(typed: &str) -> String {
     let typed = typed.trim();
     if typed.matches('"').count() % 2 == 1 {
-        return format!("{typed}\"");
+        let open = typed.rsplit_once('"').and_then(|(before, phrase)| begun(before, phrase));
+        return open.unwrap_or_else(|| format!("{typed}\""));
     }
     let last = typed.split_whitespace().next_back().unwrap_or_default();
     let is_word = last.chars().all(|c| c.is_alphanumeric() || c == '_') && last != "OR";
     // The beginnings of a single letter are nearly everything.
     if is_word && last.chars().count() > 1 { format!("{typed}*") } else { typed.to_owned() }
+}
+
+/// A phrase that is not closed, as a word with signs in it: that is looked for like a
+/// phrase, and its end may be a beginning.
+fn begun(before: &str, phrase: &str) -> Option<String> {
+    let is_alone = before.is_empty() || before.ends_with([' ', '-', '(']);
+    let last = phrase.split_whitespace().next_back()?;
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word = last.chars().count() > 1 && last.chars().all(is_letter);
+    let word: String = phrase.chars().map(|c| if is_letter(c) { c } else { ',' }).collect();
+    (is_alone && is_word).then(|| format!("{before},{word}*"))
 }
 
 /// Looks for what was typed in all logs, the newest first.
@@ -288,7 +310,10 @@ mod tests {
     fn what_is_being_typed_is_made_whole() {
         assert_eq!(made_whole(" pars"), "pars*");
         assert_eq!(made_whole("p"), "p");
-        assert_eq!(made_whole("\"empty li"), "\"empty li\"");
+        assert_eq!(made_whole("\"empty li"), ",empty,li*");
+        assert_eq!(made_whole("x \"a b\" \"tool:Ba sh"), "x \"a b\" ,tool,Ba,sh*");
+        assert_eq!(made_whole("\"empty l"), "\"empty l\"");
+        assert_eq!(made_whole("file:\"src ma"), "file:\"src ma\"");
         assert_eq!(made_whole("a OR"), "a OR");
         assert_eq!(made_whole("panic tool:Bash"), "panic tool:Bash");
         assert_eq!(made_whole("  "), "");

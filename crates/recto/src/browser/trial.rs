@@ -169,8 +169,7 @@ impl Trial {
                         tell(one.report(request.ticket));
                     }
                     if let Err(error) = done {
-                        let ticket = Some(request.ticket);
-                        tell(Report::Failed { ticket, message: error.to_string() });
+                        tell(search::failed(request.ticket, &error));
                     }
                 }
                 Effect::Errand(errand) => {

@@ -230,8 +230,7 @@ fn search_logs(
         };
         let (home, environment) = (&place.home, &place.environment);
         if let Err(error) = search::search(home, environment, &request.words, &is_stopped, &tell) {
-            let failed = Report::Failed { ticket: Some(ticket), message: error.to_string() };
-            let _ = reports.send(failed);
+            let _ = reports.send(search::failed(ticket, &error));
         }
     }
 }

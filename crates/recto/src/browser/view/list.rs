@@ -87,6 +87,7 @@ impl View<'_> {
                 format!("{} %", (done * 100).checked_div(all).unwrap_or(100))
             }
             (Mode::Search, SearchState::Whole) => plural(list.hits.len() as u64, "hit"),
+            (Mode::Search, SearchState::Failed) => String::new(),
             (Mode::Search, SearchState::Cut) => format!("{}+ hits", count(list.hits.len() as u64)),
         };
         let end = self.theme.put_right(buffer, area, &[span(state, Look::Faint)]);
@@ -123,7 +124,11 @@ impl View<'_> {
         let list = &self.browser.list;
         if list.rows.is_empty() {
             let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-            self.theme.put(buffer, inner, &[span(self.nothing(), Look::Faint)]);
+            let look = match (list.mode, list.search) {
+                (Mode::Search, SearchState::Failed) => Look::Warning,
+                _ => Look::Faint,
+            };
+            self.paragraph(&self.nothing(), look, inner, buffer);
         }
         let shown = list.rows.iter().enumerate().skip(list.top).take(area.height.into());
         for (at, row) in shown {
@@ -162,7 +167,8 @@ impl View<'_> {
                     seconds_left.map(|seconds| format!(", {} left", duration(seconds * 1000)));
                 format!("reading {} of {}{}", bytes(done), bytes(all), left.unwrap_or_default())
             }
-            (Mode::Search, _) => "not found".into(),
+            (Mode::Search, SearchState::Failed) => list.trouble.clone(),
+            (Mode::Search, SearchState::Whole | SearchState::Cut) => "not found".into(),
             (Mode::Filter, _) if !list.is_whole => "looking…".into(),
             (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
             (Mode::Filter, _) => "no title fits; enter searches text".into(),
