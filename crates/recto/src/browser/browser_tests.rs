@@ -101,8 +101,8 @@ fn letters_narrow_the_list_and_escape_goes_back_step_by_step() {
     assert_snapshot!(trial.screen(), @"
     | recto  ~/.claude                                                    3 sessions
     | › prsr                             │ Repair the parser
-    |   Repair the parser             2h │ /home/dev/app · fix/parser · opus-5-5 · …
-    |   Parser docs                   1d │ You  1  0000-00-00 00:00:00              ┃
+    |   Repair the parser       app   2h │ /home/dev/app · fix/parser · opus-5-5 · …
+    |   Parser docs            docs   1d │ You  1  0000-00-00 00:00:00              ┃
     |                                    │   The parser fails on empty lines.
     |                                    │   Please repair it.
     |                                    │

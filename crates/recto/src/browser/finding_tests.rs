@@ -6,6 +6,7 @@ use recto_testkit::SessionBuilder;
 
 use super::document::Progress;
 use super::state::Page;
+use super::trial::DOCS;
 use super::trial::OLD;
 use super::trial::Trial;
 use super::trial::ago;
@@ -120,4 +121,18 @@ fn the_last_word_of_an_open_phrase_may_be_the_beginning_of_one() {
     assert!(trial.shows("1 hit") && trial.shows("The parser fails on"), "{}", trial.screen());
     trial.keys("<c-u>\"emp on");
     assert!(trial.shows("not found"), "it is still a phrase: {}", trial.screen());
+}
+
+#[test]
+fn what_fits_far_into_a_title_is_seen_and_so_is_the_directory() {
+    let long = "A long title about many things of which only the last is a zebra";
+    let home = home_of(log().custom_title(long));
+    let other = SessionBuilder::new(DOCS, Client::V2_1_325).cwd("/home/dev/zoo").prompt("Zebra");
+    home.add(&other, ago(2));
+    let mut trial = Trial::new(home, (80, 12));
+    trial.keys("zebra");
+    assert!(trial.shows("…h only the last is a zebra   1h"), "{}", trial.screen());
+    assert!(trial.shows("  Zebra                   zoo   2h"), "{}", trial.screen());
+    trial.keys("<c-u>long");
+    assert!(trial.shows("  A long title about"), "{}", trial.screen());
 }

@@ -106,3 +106,22 @@ fn of_subagents_the_task_is_seen_and_the_id_can_be_copied() {
     trial.keys("a");
     assert!(trial.shows("| a1b2c3d4e5f60718  Find all callers"), "{}", trial.screen());
 }
+
+#[test]
+fn all_of_the_help_can_be_read_on_a_narrow_screen() {
+    for width in [30, 44, 60, 80] {
+        let mut trial = Trial::new(home(), (width, 12));
+        trial.keys("?");
+        let mut seen = String::new();
+        for _ in 0..120 {
+            seen.push_str(&trial.screen().replace(['│', '\n', '|'], " "));
+            trial.keys("j");
+        }
+        let seen = seen.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in ["transcript, where", "(also with Alt)", "was started", "sessions)", "in most"]
+        {
+            assert!(seen.contains(word), "{width}: {word}: {}", trial.screen());
+        }
+        assert!(!trial.shows("…"), "{}", trial.screen());
+    }
+}

@@ -5,6 +5,7 @@ use ratatui::layout::Position;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
 use super::View;
@@ -196,7 +197,7 @@ impl View<'_> {
         let is_apart = entry.live.is_some() || !self.browser.list.filter.trim().is_empty();
         if line.width >= ROOM_FOR_MORE {
             let more = match is_apart {
-                true => fit(entry.project.rsplit('/').next().unwrap_or_default(), DIRECTORY),
+                true => directory(entry),
                 false => format!("{:>7}", bytes(entry.bytes)),
             };
             end.push(span(format!("{more} "), Look::Faint));
@@ -209,11 +210,18 @@ impl View<'_> {
         };
         let x = self.theme.put(buffer, inner, &[mark]);
         let room = start.saturating_sub(x + 1);
-        let title = fit(&entry.title, room.into());
+        let (title, skipped) = slid(&entry.title, fitting, room.into());
         let area = Rect { x, width: room, ..inner };
-        self.theme.put(buffer, area, &[span(title.as_str(), Look::Plain)]);
+        let title_end = self.theme.put(buffer, area, &[span(title.as_str(), Look::Plain)]);
+        if is_apart && line.width < ROOM_FOR_MORE {
+            let directory = directory(entry);
+            let rest = area.right().saturating_sub(title_end);
+            if usize::from(rest) >= directory.width() + 2 {
+                self.theme.put_right(buffer, area, &[span(directory, Look::Faint)]);
+            }
+        }
         for (at, (start, c)) in title.char_indices().enumerate() {
-            if fitting.contains(&(at as u32)) {
+            if fitting.contains(&((at + skipped) as u32)) && (at > 0 || skipped == 0) {
                 let place = columns(&title, &(start..start + c.len_utf8()));
                 let x = area.x + place.start.min(usize::from(area.width)) as u16;
                 let cell = Rect { x, width: place.len() as u16, ..area }.intersection(area);
@@ -249,6 +257,35 @@ impl View<'_> {
         }
         self.document(preview, text, buffer);
     }
+}
+
+/// The last part of the directory of a session.
+fn directory(entry: &Entry) -> String {
+    fit(entry.project.rsplit('/').next().unwrap_or_default(), DIRECTORY)
+}
+
+/// As much of a title as there is room for, with the characters that fit what was typed.
+/// Gives by how many places they stand further to the left.
+fn slid(title: &str, fitting: &[u32], width: usize) -> (String, usize) {
+    let first = fitting.iter().min().map_or(0, |first| *first as usize);
+    let last = fitting.iter().max().map_or(0, |last| *last as usize);
+    let up_to_last: String = title.chars().take(last + 1).collect();
+    // The last column may be for the sign that something is cut.
+    if fitting.is_empty() || title.width() <= width || up_to_last.width() < width {
+        return (fit(title, width), 0);
+    }
+    // If the end is all that is left, there is room for more of what stands before it.
+    let mut room = width.saturating_sub(1);
+    let end = title.chars().rev().take_while(|c| {
+        let wide = c.width().unwrap_or(0);
+        let has_room = wide <= room;
+        room = room.saturating_sub(wide);
+        has_room
+    });
+    let end = title.chars().count() - end.count();
+    let skipped = first.saturating_sub(width / 4).min(end).max(1);
+    let rest: String = title.chars().skip(skipped).collect();
+    (fit(&format!("…{rest}"), width), skipped - 1)
 }
 
 /// Cuts the beginning of a snippet, so that the first word can be seen in this width.

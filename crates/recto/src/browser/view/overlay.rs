@@ -17,12 +17,13 @@ use crate::output::Look;
 use crate::text::Span;
 use crate::text::fit;
 use crate::text::one_line;
+use crate::text::wrap;
 
 impl View<'_> {
     pub(super) fn overlay(&self, overlay: &Overlay, buffer: &mut Buffer) {
         match overlay {
             Overlay::Help { top } => {
-                let lines = help_lines();
+                let lines = help_lines(self.size.0);
                 let area = self.frame("Keys", lines.len(), widest(&lines), buffer);
                 let rest = lines.len().saturating_sub(*top + usize::from(area.height));
                 self.lines(&lines[(*top).min(lines.len())..], area, buffer);
@@ -157,15 +158,27 @@ fn inside(frame: Rect) -> Rect {
     }
 }
 
-fn help_lines() -> Vec<Vec<Span>> {
+/// The help, for a screen of this width.
+fn help_lines(width: u16) -> Vec<Vec<Span>> {
+    let room = usize::from(width).saturating_sub(4);
+    // Where there is no room beside the keys, what they do stands below them.
+    let indent = if room < 40 { 4 } else { 18 };
     let mut lines = Vec::new();
     for (heading, keys) in keys::HELP {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
-        lines.push(vec![span(*heading, Look::Tool)]);
+        lines.extend(wrap(heading, room).into_iter().map(|line| vec![span(line, Look::Tool)]));
         for (key, what) in *keys {
-            lines.push(vec![span(format!("  {key:<15} "), Look::Strong), span(*what, Look::Plain)]);
+            let mut start = span(format!("  {key:<15} "), Look::Strong);
+            if room < 40 {
+                lines.push(vec![start]);
+                start = span(" ".repeat(indent), Look::Plain);
+            }
+            for line in wrap(what, room.saturating_sub(indent)) {
+                let before = std::mem::replace(&mut start, span(" ".repeat(indent), Look::Plain));
+                lines.push(vec![before, span(line, Look::Plain)]);
+            }
         }
     }
     lines
@@ -173,7 +186,7 @@ fn help_lines() -> Vec<Vec<Span>> {
 
 /// How many lines of the help do not fit on the screen.
 pub(in crate::browser) fn help_overflow(size: (u16, u16)) -> usize {
-    let lines = help_lines();
+    let lines = help_lines(size.0);
     let area = inside(frame_area(size, lines.len(), 0));
     lines.len().saturating_sub(area.height.into())
 }
