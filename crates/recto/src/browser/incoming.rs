@@ -46,6 +46,11 @@ impl Browser {
                     }
                 }
             }
+            Report::Unsearched { ticket, told } => {
+                if self.list.search_ticket == ticket {
+                    self.list.unsearched = told;
+                }
+            }
             Report::Exported { path, bytes: written } => {
                 self.exports = self.exports.saturating_sub(1);
                 let text = format!("wrote {} ({})", one_line(&path), bytes(written));

@@ -69,7 +69,9 @@ impl Row {
 pub(super) struct List {
     pub(super) entries: Vec<Arc<Entry>>,
     pub(super) is_whole: bool,
-    pub(super) skipped: usize,
+    pub(super) skipped: Vec<String>,
+    /// What the last search did not see.
+    pub(super) unsearched: Vec<String>,
     pub(super) mode: Mode,
     pub(super) focus: Focus,
     pub(super) filter: String,
@@ -95,7 +97,8 @@ impl List {
         List {
             entries: Vec::new(),
             is_whole: false,
-            skipped: 0,
+            skipped: Vec::new(),
+            unsearched: Vec::new(),
             mode: Mode::Filter,
             focus: Focus::List,
             filter,
@@ -137,6 +140,12 @@ impl List {
             Row::Session { entry, .. } => Some((entry, None)),
             Row::Hit { entry, hit } => Some((entry, self.hits.get(*hit))),
         }
+    }
+
+    /// What is not in the list, or was not searched, and why.
+    pub(super) fn left_out(&self) -> Vec<&str> {
+        let unsearched = self.unsearched.iter().filter(|one| !self.skipped.contains(one));
+        self.skipped.iter().chain(unsearched).map(String::as_str).collect()
     }
 
     /// What is marked of a search, and of a hit as it was found.

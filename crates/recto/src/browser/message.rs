@@ -242,6 +242,11 @@ pub(super) enum Report {
         ticket: u64,
         state: SearchState,
     },
+    /// What a search did not see, and what else is to be said of it.
+    Unsearched {
+        ticket: u64,
+        told: Vec<String>,
+    },
     Exported {
         path: String,
         bytes: u64,
@@ -260,8 +265,8 @@ pub(super) struct Listing {
     pub(super) entries: Vec<Arc<Entry>>,
     /// Whether all sessions are there; the newest come first.
     pub(super) is_whole: bool,
-    /// How many files or directories could not be looked at.
-    pub(super) skipped: usize,
+    /// What could not be looked at, and why.
+    pub(super) skipped: Vec<String>,
 }
 
 /// How far a search is.

@@ -102,7 +102,8 @@ impl Browser {
                     KeyCode::PageUp | KeyCode::Char('b') => top.saturating_sub(10),
                     _ => return,
                 };
-                let top = top.min(super::view::help_overflow(self.size));
+                let overflow = super::view::help_overflow(self.size, &self.list.left_out());
+                let top = top.min(overflow);
                 self.overlay = Some(Overlay::Help { top });
             }
             Overlay::Copy { entry, chosen } => {

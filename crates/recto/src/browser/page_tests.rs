@@ -5,6 +5,7 @@ use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
 
 use super::message::Input;
+use super::message::Report;
 use super::trial::FIX;
 use super::trial::Trial;
 use super::trial::ago;
@@ -105,6 +106,26 @@ fn of_subagents_the_task_is_seen_and_the_id_can_be_copied() {
     trial.input(Input::Resize(160, 24));
     trial.keys("a");
     assert!(trial.shows("| a1b2c3d4e5f60718  Find all callers"), "{}", trial.screen());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_skipped_is_named_in_the_help() {
+    let home = home();
+    let link = home.path().join("projects/-elsewhere");
+    std::os::unix::fs::symlink("/", link).unwrap();
+    let mut trial = Trial::new(home, (100, 24));
+    assert!(trial.shows("1 skipped (F1)"), "{}", trial.screen());
+    trial.keys("/parser<f1>");
+    assert!(trial.shows("Not listed, or not searched"), "{}", trial.screen());
+    assert!(trial.shows("projects/-elsewhere"), "{}", trial.screen());
+    // What a search could not read is told in the same place.
+    let ticket = trial.browser.list.search_ticket;
+    let told = vec!["skipped: /x.jsonl cannot be searched: no permission".to_owned()];
+    trial.input(Input::Report(Report::Unsearched { ticket, told }));
+    assert!(trial.shows("skipped: /x.jsonl cannot be searched"), "{}", trial.screen());
+    trial.keys("<esc>");
+    assert!(trial.shows("2 skipped (F1)"), "{}", trial.screen());
 }
 
 #[test]

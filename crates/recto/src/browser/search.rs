@@ -51,6 +51,8 @@ pub(super) enum Found {
     State(SearchState),
     /// What the user should know: what is missing, or what was wrong.
     Remark(String),
+    /// The same, with all that could not be read, to look it up.
+    Unsearched(Vec<String>),
 }
 
 impl Found {
@@ -60,6 +62,7 @@ impl Found {
             Found::Hits(hits) => Report::Hits { ticket, hits },
             Found::State(state) => Report::Searched { ticket, state },
             Found::Remark(text) => Report::Remark(text),
+            Found::Unsearched(told) => Report::Unsearched { ticket, told },
         }
     }
 }
@@ -149,6 +152,9 @@ pub(super) fn search(
     if answer.is_given_up || is_stopped() {
         return Ok(());
     }
+    let skipped = answer.skipped.iter().map(ToString::to_string);
+    let told = answer.remarks.iter().cloned().chain(skipped);
+    tell(Found::Unsearched(told.map(|told| one_line(&told)).collect()));
     for remark in answer.remarks {
         tell(Found::Remark(remark));
     }

@@ -60,8 +60,11 @@ impl View<'_> {
         if live > 0 {
             right.push(span(format!("● {live} running  "), Look::Good));
         }
-        if list.skipped > 0 {
-            right.push(span(format!("{} skipped  ", count(list.skipped as u64)), Look::Warning));
+        let left_out = list.left_out().len();
+        if left_out > 0 {
+            // The help names them.
+            let text = format!("{} skipped (F1)  ", count(left_out as u64));
+            right.push(span(text, Look::Warning));
         }
         let sessions = plural(list.entries.len() as u64, "session");
         let text = if list.is_whole { sessions } else { format!("{sessions} so far…") };

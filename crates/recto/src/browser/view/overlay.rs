@@ -23,7 +23,7 @@ impl View<'_> {
     pub(super) fn overlay(&self, overlay: &Overlay, buffer: &mut Buffer) {
         match overlay {
             Overlay::Help { top } => {
-                let lines = help_lines(self.size.0);
+                let lines = help_lines(self.size.0, &self.browser.list.left_out());
                 let area = self.frame("Keys", lines.len(), widest(&lines), buffer);
                 let rest = lines.len().saturating_sub(*top + usize::from(area.height));
                 self.lines(&lines[(*top).min(lines.len())..], area, buffer);
@@ -158,12 +158,34 @@ fn inside(frame: Rect) -> Rect {
     }
 }
 
-/// The help, for a screen of this width.
-fn help_lines(width: u16) -> Vec<Vec<Span>> {
+/// How many of the things that were left out are named.
+const MOST_LEFT_OUT: usize = 20;
+
+/// What was left out, and why.
+fn left_out_lines(left_out: &[&str], room: usize) -> Vec<Vec<Span>> {
+    let mut lines = Vec::new();
+    if left_out.is_empty() {
+        return lines;
+    }
+    lines.push(vec![span("Not listed, or not searched", Look::Warning)]);
+    let mut texts: Vec<String> =
+        left_out.iter().take(MOST_LEFT_OUT).map(|text| (*text).to_owned()).collect();
+    if left_out.len() > MOST_LEFT_OUT {
+        texts.push(format!("{} more; `recto ls` names them", left_out.len() - MOST_LEFT_OUT));
+    }
+    for text in texts {
+        let text = wrap(&text, room.saturating_sub(2)).into_iter();
+        lines.extend(text.map(|line| vec![span(format!("  {line}"), Look::Plain)]));
+    }
+    lines
+}
+
+/// The help, for a screen of this width. What was left out comes first.
+fn help_lines(width: u16, left_out: &[&str]) -> Vec<Vec<Span>> {
     let room = usize::from(width).saturating_sub(4);
     // Where there is no room beside the keys, what they do stands below them.
     let indent = if room < 40 { 4 } else { 18 };
-    let mut lines = Vec::new();
+    let mut lines = left_out_lines(left_out, room);
     for (heading, keys) in keys::HELP {
         if !lines.is_empty() {
             lines.push(Vec::new());
@@ -185,8 +207,8 @@ fn help_lines(width: u16) -> Vec<Vec<Span>> {
 }
 
 /// How many lines of the help do not fit on the screen.
-pub(in crate::browser) fn help_overflow(size: (u16, u16)) -> usize {
-    let lines = help_lines(size.0);
+pub(in crate::browser) fn help_overflow(size: (u16, u16), left_out: &[&str]) -> usize {
+    let lines = help_lines(size.0, left_out);
     let area = inside(frame_area(size, lines.len(), 0));
     lines.len().saturating_sub(area.height.into())
 }
