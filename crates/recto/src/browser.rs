@@ -152,6 +152,7 @@ impl Running {
     fn run(&mut self, environment: &Environment) -> Result<(), CommandError> {
         let mut is_dirty = true;
         let mut seconds = 0;
+        let mut scene = self.browser.scene();
         loop {
             if self.signals.came() {
                 return Ok(());
@@ -174,6 +175,10 @@ impl Running {
                 self.browser.handle(Input::Tick(now));
             }
             if std::mem::take(&mut is_dirty) {
+                let before = std::mem::replace(&mut scene, self.browser.scene());
+                if self.screen.has_clusters() && scene != before {
+                    self.screen.redraw()?;
+                }
                 self.screen.draw(|frame| view::draw(&self.browser, frame))?;
             }
             let wait = if self.browser.is_waiting() { SHORT } else { LONG };

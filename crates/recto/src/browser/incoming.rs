@@ -82,7 +82,7 @@ impl Browser {
 
     fn with_reader(&mut self, ticket: u64, work: impl FnOnce(&mut Reader)) {
         let pages = self.pages.iter_mut().filter_map(|page| match page {
-            Page::Reader(reader) => Some(reader),
+            Page::Reader(reader) => Some(&mut **reader),
             Page::Table(_) => None,
         });
         let mut readers = pages.chain(self.list.preview.as_mut());

@@ -129,6 +129,19 @@ fn what_was_skipped_is_named_in_the_help() {
 }
 
 #[test]
+fn another_scene_is_told_from_the_same_one() {
+    let mut trial = Trial::new(home(), (80, 10));
+    let first = trial.browser.scene();
+    trial.keys("<tab>");
+    assert_eq!(trial.browser.scene(), first);
+    trial.keys("j");
+    let scrolled = trial.browser.scene();
+    assert_ne!(scrolled, first);
+    trial.keys("<enter>");
+    assert_ne!(trial.browser.scene(), scrolled);
+}
+
+#[test]
 fn all_of_the_help_can_be_read_on_a_narrow_screen() {
     for width in [30, 44, 60, 80] {
         let mut trial = Trial::new(home(), (width, 12));

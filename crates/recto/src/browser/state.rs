@@ -81,8 +81,17 @@ impl Ask {
 
 /// What lies over the list.
 pub(super) enum Page {
-    Reader(Reader),
+    Reader(Box<Reader>),
     Table(TablePage),
+}
+
+/// What part of everything is on the screen: if it is the same, hardly anything is drawn.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Scene {
+    page: u64,
+    top: usize,
+    rows: usize,
+    preview: Option<(u64, usize)>,
 }
 
 /// What does not change while the browser runs.
@@ -169,6 +178,17 @@ impl Browser {
         };
         let searches = self.list.search.is_under_way();
         !self.list.is_whole || page_waits || searches || self.exports > 0
+    }
+
+    /// What part of everything is on the screen.
+    pub(super) fn scene(&self) -> Scene {
+        let preview = self.list.preview.as_ref().map(|preview| (preview.ticket, preview.top));
+        let (page, top) = match self.pages.last() {
+            Some(Page::Reader(reader)) => (reader.ticket, reader.top),
+            Some(Page::Table(table)) => (table.ticket, table.top),
+            None => (0, self.list.top),
+        };
+        Scene { page, top, rows: self.list.rows.len(), preview }
     }
 
     fn ticket(&mut self) -> u64 {
@@ -264,7 +284,7 @@ impl Browser {
     pub(super) fn read_again(&mut self) {
         let ticket = self.ticket();
         let reader = match self.pages.last_mut() {
-            Some(Page::Reader(reader)) => Some(reader),
+            Some(Page::Reader(reader)) => Some(&mut **reader),
             Some(Page::Table(_)) => None,
             None => self.list.preview.as_mut(),
         };
@@ -291,7 +311,7 @@ impl Browser {
     }
 
     fn open(&mut self, reader: Reader) {
-        self.pages.push(Page::Reader(reader));
+        self.pages.push(Page::Reader(Box::new(reader)));
         self.resize();
     }
 

@@ -25,6 +25,7 @@ use crossterm::terminal::enable_raw_mode;
 use ratatui::Frame;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use unicode_width::UnicodeWidthStr;
 
 /// Whether the terminal is ours, and must be given back.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
@@ -34,6 +35,7 @@ static WORKER_PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// The terminal, as long as it is ours.
 pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    has_clusters: bool,
 }
 
 impl Screen {
@@ -42,7 +44,7 @@ impl Screen {
         take_terminal()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         let mut screen = match terminal {
-            Ok(terminal) => Screen { terminal },
+            Ok(terminal) => Screen { terminal, has_clusters: false },
             Err(error) => {
                 give_back();
                 return Err(error);
@@ -58,8 +60,15 @@ impl Screen {
     }
 
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(draw)?;
+        let drawn = self.terminal.draw(draw)?;
+        self.has_clusters = drawn.buffer.content.iter().any(|cell| is_cluster(cell.symbol()));
         Ok(())
+    }
+
+    /// Whether it shows pictures of several characters. Terminals do not agree on how wide
+    /// those are, so some of what is drawn over them stays.
+    pub(crate) fn has_clusters(&self) -> bool {
+        self.has_clusters
     }
 
     /// Forgets what the terminal shows, so that everything is drawn again.
@@ -88,6 +97,10 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+fn is_cluster(symbol: &str) -> bool {
+    symbol.chars().nth(1).is_some() && symbol.width() > 1
 }
 
 fn take_terminal() -> io::Result<()> {
@@ -262,6 +275,12 @@ mod tests {
 
     /// Set for the process that panics.
     const PANICS: &str = "RECTO_TEST_PANIC";
+
+    #[test]
+    fn pictures_of_several_characters_are_told_from_others() {
+        assert!(is_cluster("👩\u{200d}💻") && is_cluster("👍🏽") && is_cluster("❤\u{fe0f}"));
+        assert!(!is_cluster("👍") && !is_cluster("e\u{301}") && !is_cluster(" "));
+    }
 
     /// A worker panics, then the thread that has the screen.
     fn panic_on_the_screen() {
