@@ -2,7 +2,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `list`, `fitting`, `reader`, `find`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
+//! | `state`, `list`, `row`, `fitting`, `reader`, `find`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
 //! | `view`, `layout`, `theme`, `keys` | the screen, from the state alone |
 //! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
 //! | `terminal` | the terminal, and how it is given back |
@@ -24,6 +24,7 @@ mod message;
 mod mouse;
 mod overlay;
 mod reader;
+mod row;
 mod search;
 mod state;
 mod table_page;

@@ -1,6 +1,5 @@
 //! The list of sessions: what fits what is typed, and what is chosen.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
@@ -16,6 +15,8 @@ use super::message::Hit;
 use super::message::Listing;
 use super::message::SearchState;
 use super::reader::Reader;
+use super::row;
+use super::row::Row;
 use super::state::Ask;
 use super::state::COMMAND;
 
@@ -33,37 +34,6 @@ pub(super) enum Mode {
 pub(super) enum Focus {
     List,
     Preview,
-}
-
-/// A row of the list.
-#[derive(Debug, Clone)]
-pub(super) enum Row {
-    Heading {
-        text: String,
-        count: usize,
-    },
-    Session {
-        entry: Arc<Entry>,
-        /// The characters of the title that fit what was typed.
-        fitting: Vec<u32>,
-    },
-    Hit {
-        entry: Arc<Entry>,
-        hit: usize,
-    },
-}
-
-impl Row {
-    /// What stays the same when the list is made again.
-    fn key(&self, hits: &[Hit]) -> Option<(String, u64)> {
-        match self {
-            Row::Heading { .. } => None,
-            Row::Session { entry, .. } => Some((entry.id().to_owned(), 0)),
-            Row::Hit { entry, hit } => {
-                Some((entry.id().to_owned(), hits.get(*hit).map_or(0, |hit| hit.line)))
-            }
-        }
-    }
 }
 
 pub(super) struct List {
@@ -159,40 +129,14 @@ impl List {
     fn make_rows(&mut self) {
         let chosen = self.rows.get(self.selected).and_then(|row| row.key(&self.hits));
         self.rows = match (self.mode, self.filter.trim().is_empty()) {
-            (Mode::Search, _) => self.rows_of_hits(),
-            (Mode::Filter, true) => self.rows_by_project(),
+            (Mode::Search, _) => row::of_hits(&self.entries, &self.hits),
+            (Mode::Filter, true) => row::by_project(&self.entries),
             (Mode::Filter, false) => self.rows_that_fit(),
         };
         let place = chosen.and_then(|chosen| {
             self.rows.iter().position(|row| row.key(&self.hits).as_ref() == Some(&chosen))
         });
         self.select(place.unwrap_or(0));
-    }
-
-    /// Those that run first, then the projects, the newest first.
-    fn rows_by_project(&self) -> Vec<Row> {
-        let row = |entry: &Arc<Entry>| Row::Session { entry: entry.clone(), fitting: Vec::new() };
-        let mut rows = Vec::new();
-        let (live, others): (Vec<_>, Vec<_>) =
-            self.entries.iter().partition(|entry| entry.live.is_some());
-        if !live.is_empty() {
-            rows.push(Row::Heading { text: "Running now".into(), count: live.len() });
-            rows.extend(live.into_iter().map(row));
-        }
-        let mut projects: Vec<(&str, Vec<&Arc<Entry>>)> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for entry in others {
-            let place = *places.entry(&entry.project).or_insert_with(|| {
-                projects.push((&entry.project, Vec::new()));
-                projects.len() - 1
-            });
-            projects[place].1.push(entry);
-        }
-        for (project, entries) in projects {
-            rows.push(Row::Heading { text: project.to_owned(), count: entries.len() });
-            rows.extend(entries.into_iter().map(row));
-        }
-        rows
     }
 
     /// Those that fit what was typed, the best first.
@@ -208,30 +152,6 @@ impl List {
         // The sort is stable: of those that fit equally well, the newest is first.
         fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         fitting.into_iter().map(|(_, row)| row).collect()
-    }
-
-    /// The hits below their sessions, in the order in which they were found.
-    fn rows_of_hits(&self) -> Vec<Row> {
-        let by_id: HashMap<&str, &Arc<Entry>> =
-            self.entries.iter().map(|entry| (entry.id(), entry)).collect();
-        let log =
-            |hit: &Hit| (hit.session.clone(), hit.agent.as_ref().map(|agent| agent.id.to_string()));
-        let mut rows = Vec::new();
-        for (from, hits) in pieces(&self.hits, log) {
-            // A session that is gone meanwhile has nothing to show.
-            let Some(session) = by_id.get(hits[0].session.as_str()) else { continue };
-            let entry = match &hits[0].agent {
-                None => (*session).clone(),
-                Some(agent) => {
-                    let title = format!("subagent of {}", session.title);
-                    Arc::new(session.of_agent(agent, title))
-                }
-            };
-            rows.push(Row::Heading { text: entry.title.clone(), count: hits.len() });
-            let places = from..from + hits.len();
-            rows.extend(places.map(|hit| Row::Hit { entry: entry.clone(), hit }));
-        }
-        rows
     }
 
     /// Chooses a row, or the next one that can be chosen.
@@ -490,15 +410,4 @@ impl List {
         }
         Ask::Preview
     }
-}
-
-/// The hits in pieces of one log each, with the place where each piece begins.
-fn pieces<K: PartialEq>(hits: &[Hit], log: impl Fn(&Hit) -> K) -> Vec<(usize, &[Hit])> {
-    let mut from = 0;
-    let same = hits.chunk_by(|a, b| log(a) == log(b));
-    same.map(|piece| {
-        from += piece.len();
-        (from - piece.len(), piece)
-    })
-    .collect()
 }
