@@ -87,6 +87,7 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
     let client = environment.client.clone().unwrap_or_else(|| "claude".into());
     let facts = Facts {
         home: shown_path(home.root(), environment.user_home.as_ref()),
+        directory: environment.working_directory.clone().unwrap_or_default(),
         home_to_name: home_to_name(home, environment),
         client: client.clone(),
         has_colour,

@@ -56,7 +56,7 @@ pub(super) fn copies(entry: &Entry, facts: &Facts) -> [(char, &'static str, Stri
             resume_command_in(home, &facts.client, id, entry.directory.as_deref())
         }
     };
-    let path = entry.target.path.display().to_string();
+    let path = facts.directory.join(&entry.target.path).display().to_string();
     let command_name = if entry.target.is_agent { "command to read it" } else { "resume command" };
     [('c', "id", id.to_owned()), ('r', command_name, command), ('p', "path of the log", path)]
 }

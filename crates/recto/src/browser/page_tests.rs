@@ -102,9 +102,7 @@ fn of_subagents_the_task_is_seen_and_the_id_can_be_copied() {
     assert!(trial.shows("general-purpose  1 call"), "{}", trial.screen());
     trial.keys("cc");
     assert_eq!(trial.copied, ["agent-a1b2c3d4e5f60718"]);
-    trial.keys("q");
     trial.input(Input::Resize(160, 24));
-    trial.keys("a");
     assert!(trial.shows("| a1b2c3d4e5f60718  Find all callers"), "{}", trial.screen());
 }
 

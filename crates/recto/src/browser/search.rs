@@ -144,6 +144,10 @@ pub(super) fn search(
     });
     if answer.is_given_up {
         refresh(home, &inventory, &cache, &pace);
+        if is_stopped() {
+            return Ok(());
+        }
+        tell(Found::State(SearchState::Running));
         answer = home.find(&inventory, &cache, &request, &|done, all| {
             pace.tell(done, all);
             if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

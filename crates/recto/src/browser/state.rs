@@ -99,6 +99,8 @@ pub(super) struct Scene {
 pub(super) struct Facts {
     /// The home, as people write it.
     pub(super) home: String,
+    /// Where the browser was started.
+    pub(super) directory: PathBuf,
     /// The home, where the client would use another one by itself.
     pub(super) home_to_name: Option<PathBuf>,
     /// The program that resumes a session.
@@ -332,14 +334,21 @@ impl Browser {
         {
             return self.back();
         }
+        self.pages.push(Page::Table(TablePage::new(subject, entry)));
+        self.resize();
+    }
+
+    /// Has the rows of the table on the screen made, for its width.
+    fn fill_table(&mut self) {
         let ticket = self.ticket();
         let width = usize::from(layout::page(self.size).body.width);
-        self.pages.push(Page::Table(TablePage::new(subject, entry.clone(), ticket)));
-        self.effects.push(Effect::Errand(match subject {
+        let Some(Page::Table(table)) = self.pages.last_mut() else { return };
+        table.ticket = ticket;
+        let entry = table.entry.clone();
+        self.effects.push(Effect::Errand(match table.subject {
             Subject::Tools => Errand::Tools { ticket, entry, width },
             Subject::Agents => Errand::Agents { ticket, entry, width },
         }));
-        self.resize();
     }
 
     /// Goes where a row of a table leads.
@@ -373,8 +382,11 @@ impl Browser {
         let must_read = match self.pages.last_mut() {
             Some(Page::Reader(reader)) => reader.resize(page.body.width, page.body.height),
             Some(Page::Table(table)) => {
-                table.resize(page.body.height);
-                false
+                let must_fill = table.resize(page.body.width, page.body.height);
+                if must_fill {
+                    self.fill_table();
+                }
+                return;
             }
             None => self.list.preview.as_mut().is_some_and(|preview| {
                 layout.preview.is_some_and(|(_, text)| preview.resize(text.width, text.height))

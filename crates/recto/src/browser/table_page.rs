@@ -44,30 +44,37 @@ pub(super) struct TablePage {
     pub(super) trouble: Option<String>,
     pub(super) selected: usize,
     pub(super) top: usize,
+    /// The width that the rows are for.
+    width: Option<u16>,
     height: usize,
 }
 
 impl TablePage {
-    pub(super) fn new(subject: Subject, entry: Arc<Entry>, ticket: u64) -> TablePage {
+    pub(super) fn new(subject: Subject, entry: Arc<Entry>) -> TablePage {
         TablePage {
             subject,
             entry,
-            ticket,
+            ticket: 0,
             rows: None,
             trouble: None,
             selected: 0,
             top: 0,
+            width: None,
             height: 0,
         }
     }
 
-    pub(super) fn resize(&mut self, height: u16) {
+    /// Takes the size of the screen. Gives whether the rows must be made for it; the old
+    /// ones stay until then.
+    pub(super) fn resize(&mut self, width: u16, height: u16) -> bool {
         self.height = height.into();
         self.select(self.selected);
+        self.width.replace(width) != Some(width)
     }
 
     pub(super) fn fill(&mut self, rows: Vec<TableRow>) {
         self.rows = Some(rows);
+        self.trouble = None;
         self.select(self.selected);
     }
 

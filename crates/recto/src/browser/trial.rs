@@ -102,6 +102,7 @@ impl Trial {
     pub(super) fn new(home: FakeHome, size: (u16, u16)) -> Trial {
         let facts = Facts {
             home: "~/.claude".into(),
+            directory: PathBuf::new(),
             home_to_name: None,
             client: "claude".into(),
             has_colour: true,
