@@ -531,6 +531,7 @@ fn reports_for_what_is_no_longer_shown_change_nothing() {
         Report::Read { ticket: 1000, is_cut: true },
         Report::Rows { ticket: 1000, rows: Vec::new() },
         Report::Hits { ticket: 1000, hits: Vec::new() },
+        Report::Failed { ticket: Some(1000), message: "too late".into() },
     ] {
         trial.input(Input::Report(report));
         assert_eq!(trial.screen(), before);

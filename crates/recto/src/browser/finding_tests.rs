@@ -117,7 +117,9 @@ fn a_slash_begins_a_search_and_is_a_letter_after_another() {
 #[test]
 fn the_last_word_of_an_open_phrase_may_be_the_beginning_of_one() {
     let mut trial = Trial::new(home(), (80, 14));
-    trial.keys("/\"on emp");
+    trial.keys("/\"");
+    assert!(trial.shows("words in any order"), "{}", trial.screen());
+    trial.keys("on emp");
     assert!(trial.shows("1 hit") && trial.shows("The parser fails on"), "{}", trial.screen());
     trial.keys("<c-u>\"emp on");
     assert!(trial.shows("not found"), "it is still a phrase: {}", trial.screen());

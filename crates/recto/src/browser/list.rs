@@ -241,13 +241,18 @@ impl List {
         replaces
     }
 
+    /// Whether there is nothing to search for yet.
+    pub(super) fn says_nothing(&self) -> bool {
+        self.words.trim().trim_matches('"').is_empty()
+    }
+
     /// A new search begins. The old hits stay until the first new ones come, so that
     /// the screen is not empty with every letter.
     pub(super) fn begin_search(&mut self, ticket: u64) {
         self.search_ticket = ticket;
         self.has_old_hits = true;
         self.search = SearchState::Running;
-        if self.words.trim().is_empty() {
+        if self.says_nothing() {
             self.set_search(SearchState::Whole);
         }
     }

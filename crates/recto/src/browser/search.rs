@@ -90,8 +90,11 @@ pub(super) fn failed(ticket: u64, error: &CommandError) -> Report {
 fn made_whole(typed: &str) -> String {
     let typed = typed.trim();
     if typed.matches('"').count() % 2 == 1 {
-        let open = typed.rsplit_once('"').and_then(|(before, phrase)| begun(before, phrase));
-        return open.unwrap_or_else(|| format!("{typed}\""));
+        let (before, phrase) = typed.rsplit_once('"').unwrap_or_default();
+        if phrase.trim().is_empty() {
+            return made_whole(before);
+        }
+        return begun(before, phrase).unwrap_or_else(|| format!("{typed}\""));
     }
     let last = typed.split_whitespace().next_back().unwrap_or_default();
     let is_word = last.chars().all(|c| c.is_alphanumeric() || c == '_') && last != "OR";
@@ -323,6 +326,7 @@ mod tests {
         assert_eq!(made_whole("\"empty li"), ",empty,li*");
         assert_eq!(made_whole("x \"a b\" \"tool:Ba sh"), "x \"a b\" ,tool,Ba,sh*");
         assert_eq!(made_whole("\"empty l"), "\"empty l\"");
+        assert_eq!((made_whole("\""), made_whole("one \"")), (String::new(), "one*".into()));
         assert_eq!(made_whole("file:\"src ma"), "file:\"src ma\"");
         assert_eq!(made_whole("a OR"), "a OR");
         assert_eq!(made_whole("panic tool:Bash"), "panic tool:Bash");

@@ -85,7 +85,7 @@ impl View<'_> {
         };
         let state = match (list.mode, list.search) {
             (Mode::Filter, _) => String::new(),
-            (Mode::Search, _) if typed.trim().is_empty() => String::new(),
+            (Mode::Search, _) if list.says_nothing() => String::new(),
             (Mode::Search, SearchState::Running) => "…".into(),
             (Mode::Search, SearchState::Reading { done, all, .. }) => {
                 format!("{} %", (done * 100).checked_div(all).unwrap_or(100))
@@ -164,7 +164,7 @@ impl View<'_> {
     fn nothing(&self) -> String {
         let list = &self.browser.list;
         match (list.mode, list.search) {
-            (Mode::Search, _) if list.words.trim().is_empty() => "words in any order".into(),
+            (Mode::Search, _) if list.says_nothing() => "words in any order".into(),
             (Mode::Search, SearchState::Running) => "searching…".into(),
             (Mode::Search, SearchState::Reading { done, all, seconds_left }) => {
                 let left =
