@@ -138,3 +138,16 @@ fn what_fits_far_into_a_title_is_seen_and_so_is_the_directory() {
     trial.keys("<c-u>long");
     assert!(trial.shows("  A long title about"), "{}", trial.screen());
 }
+
+#[test]
+fn a_hit_that_is_seen_is_not_shown_again() {
+    let word = "x".repeat(90);
+    let log = log().prompt(&format!("{word}needle")).answer("It is in **the** `parse` function.");
+    for query in ["/\"in the parse\"", "/\"the parse function\"", &format!("/{word}needle")] {
+        let mut trial = Trial::new(home_of(log.clone()), (80, 24));
+        trial.keys(query);
+        assert!(trial.shows("1 hit"), "{query}: {}", trial.screen());
+        trial.keys("<enter>");
+        assert!(!trial.shows("of the log ──"), "{query}: {}", trial.screen());
+    }
+}

@@ -297,11 +297,14 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Whether lines show what was found.
+/// Whether lines show what was found. Signs do not count, because those of Markdown are
+/// not shown, nor does space, because lines are broken.
 fn is_seen(place: &FoundPlace, lines: &[Vec<Span>]) -> bool {
-    let words = lines.iter().flatten().flat_map(|(text, _)| text.split_whitespace());
-    let text = words.collect::<Vec<_>>().join(" ").to_lowercase();
-    !text.is_empty() && place.words.iter().all(|word| text.contains(word))
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let text: String = lines.iter().flatten().map(|(text, _)| letters(text)).collect();
+    !text.is_empty() && place.words.iter().all(|word| text.contains(&letters(word)))
 }
 
 /// A text that the transcript leaves out. It is not there if the log has changed.
