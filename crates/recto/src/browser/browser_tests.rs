@@ -106,7 +106,7 @@ fn letters_narrow_the_list_and_escape_goes_back_step_by_step() {
     |                                    │   The parser fails on empty lines.
     |                                    │   Please repair it.
     |                                    │
-    | enter read  tab transcript  ^u clear  ? help  esc all sessions             1/2
+    | enter read  tab transcript  ^f search text  ? help  esc all sessions       1/2
     ");
     trial.keys("<back><back><back><back>reads");
     assert!(trial.shows("no title fits; enter searches text"), "{}", trial.screen());

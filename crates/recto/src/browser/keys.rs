@@ -17,8 +17,8 @@ pub(super) const LIST: &[Key] = &[
 pub(super) const FILTERED: &[Key] = &[
     ("enter", "read"),
     ("tab", "transcript"),
-    ("^u", "clear"),
     ("^f", "search text"),
+    ("^u", "clear"),
     ("?", "help"),
     ("esc", "all sessions"),
 ];
