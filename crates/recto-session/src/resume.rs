@@ -5,12 +5,26 @@ use std::path::Path;
 /// What to type in a shell. A directory whose name could do something else there is
 /// left out.
 pub fn resume_command(client: &str, id: &str, directory: Option<&Path>) -> String {
-    let resume = format!("{} --resume {id}", shell_word(client));
-    let directory = directory.and_then(Path::to_str);
-    match directory.filter(|directory| !directory.chars().any(char::is_control)) {
-        Some(directory) => format!("cd {} && {resume}", shell_word(directory)),
-        None => resume,
+    resume_command_in(None, client, id, directory)
+}
+
+/// The same for a home that the client would not use by itself. Its path must be absolute:
+/// the command goes to another directory first.
+pub fn resume_command_in(
+    home: Option<&Path>,
+    client: &str,
+    id: &str,
+    directory: Option<&Path>,
+) -> String {
+    let word = |path: Option<&Path>| {
+        let path = path.and_then(Path::to_str);
+        path.filter(|path| !path.chars().any(char::is_control)).map(shell_word)
+    };
+    let mut command = word(directory).map_or(String::new(), |word| format!("cd {word} && "));
+    if let Some(home) = word(home) {
+        command.push_str(&format!("CLAUDE_CONFIG_DIR={home} "));
     }
+    command + &format!("{} --resume {id}", shell_word(client))
 }
 
 /// A text as one word of a shell.
@@ -35,5 +49,18 @@ mod tests {
         assert_eq!(command("/x\nrm"), "claude --resume id");
         assert_eq!(command("/x\u{1b}[201~"), "claude --resume id");
         assert_eq!(resume_command("claude", "id", None), "claude --resume id");
+    }
+
+    #[test]
+    fn a_home_that_the_client_would_not_use_is_named() {
+        let command = |home: &str, directory: Option<&str>| {
+            resume_command_in(Some(Path::new(home)), "claude", "id", directory.map(Path::new))
+        };
+        assert_eq!(
+            command("/my home", Some("/app")),
+            "cd /app && CLAUDE_CONFIG_DIR='/my home' claude --resume id"
+        );
+        assert_eq!(command("/home", None), "CLAUDE_CONFIG_DIR=/home claude --resume id");
+        assert_eq!(command("/x\nrm", None), "claude --resume id");
     }
 }

@@ -77,6 +77,11 @@ impl Home {
         self.real_root == recorded
     }
 
+    /// Whether another home is the same directory.
+    pub fn is_same(&self, other: &Home) -> bool {
+        self.real_root == other.real_root
+    }
+
     /// The directory of all projects.
     pub fn projects(&self) -> PathBuf {
         self.root.join("projects")

@@ -2,7 +2,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `list`, `fitting`, `reader`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
+//! | `state`, `list`, `row`, `fitting`, `reader`, `find`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
 //! | `view`, `layout`, `theme`, `keys` | the screen, from the state alone |
 //! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
 //! | `terminal` | the terminal, and how it is given back |
@@ -12,6 +12,7 @@
 //! done. Nothing here waits for a file.
 
 mod document;
+mod find;
 mod fitting;
 mod incoming;
 mod jobs;
@@ -23,6 +24,7 @@ mod message;
 mod mouse;
 mod overlay;
 mod reader;
+mod row;
 mod search;
 mod state;
 mod table_page;
@@ -57,6 +59,7 @@ use self::worker::Workers;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::target::home_to_name;
 
 /// How long to wait for a key while something is on its way from the workers.
 const SHORT: Duration = Duration::from_millis(15);
@@ -68,15 +71,13 @@ pub(crate) struct Opening<'a> {
     pub(crate) home: &'a Home,
     pub(crate) environment: &'a Environment,
     pub(crate) has_colour: bool,
-    /// Whether the home was named on the command line, which the client cannot know.
-    pub(crate) names_home: bool,
     /// What is typed already.
     pub(crate) filter: String,
 }
 
 /// Opens the browser, and comes back when it is left.
 pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
-    let Opening { home, environment, has_colour, names_home, filter } = opening;
+    let Opening { home, environment, has_colour, filter } = opening;
     let place = Place {
         home: Arc::new(home.clone()),
         user_home: environment.user_home.clone(),
@@ -86,13 +87,14 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
     let client = environment.client.clone().unwrap_or_else(|| "claude".into());
     let facts = Facts {
         home: shown_path(home.root(), environment.user_home.as_ref()),
+        directory: environment.working_directory.clone().unwrap_or_default(),
+        home_to_name: home_to_name(home, environment),
         client: client.clone(),
         has_colour,
     };
     let signals = Signals::watch()?;
     let workers = Workers::start(&place)?;
-    let home = names_home.then(|| home.root().to_owned());
-    let client = Client { program: client.into(), home };
+    let client = Client { program: client.into(), home: facts.home_to_name.clone() };
     let screen = Screen::take()?;
     let browser = Browser::new(facts, screen.size()?, environment.now(), filter);
     let mut session = Running { screen, browser, workers, signals, client };
@@ -152,6 +154,7 @@ impl Running {
     fn run(&mut self, environment: &Environment) -> Result<(), CommandError> {
         let mut is_dirty = true;
         let mut seconds = 0;
+        let mut scene = self.browser.scene();
         loop {
             if self.signals.came() {
                 return Ok(());
@@ -174,6 +177,10 @@ impl Running {
                 self.browser.handle(Input::Tick(now));
             }
             if std::mem::take(&mut is_dirty) {
+                let before = std::mem::replace(&mut scene, self.browser.scene());
+                if self.screen.has_clusters() && scene != before {
+                    self.screen.redraw()?;
+                }
                 self.screen.draw(|frame| view::draw(&self.browser, frame))?;
             }
             let wait = if self.browser.is_waiting() { SHORT } else { LONG };
@@ -230,4 +237,10 @@ impl Running {
 #[cfg(test)]
 mod browser_tests;
 #[cfg(test)]
+mod finding_tests;
+#[cfg(test)]
 mod live_tests;
+#[cfg(test)]
+mod page_tests;
+#[cfg(test)]
+mod trial;

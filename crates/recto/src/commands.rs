@@ -89,12 +89,10 @@ pub(crate) fn run(
     let home = open_home(&cli.global, environment)?;
     match &cli.command {
         None if browse::is_possible(environment, output) => {
-            browse::open(&home, environment, output, (&cli.global, String::new()))
+            browse::open(&home, environment, output, String::new())
         }
         None => overview::cmd_overview(&home, environment, output),
-        Some(Command::Browse(args)) => {
-            browse::cmd_browse(&home, environment, output, (&cli.global, args))
-        }
+        Some(Command::Browse(args)) => browse::cmd_browse(&home, environment, output, args),
         Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
         Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
         Some(Command::Find(args)) => find::cmd_find(&home, environment, output, args),

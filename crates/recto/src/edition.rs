@@ -16,6 +16,7 @@ use recto_session::edit::EditError;
 use recto_session::edit::LineFilter;
 use recto_session::edit::Plan;
 use recto_session::edit::PlanRow;
+use recto_session::resume_command_in;
 use recto_store::Destination;
 use recto_store::Digest;
 use recto_store::Edit;
@@ -365,6 +366,7 @@ pub(crate) fn publish(
         copied_files: edit.copied_files() as u64,
         comparison,
         operation,
+        home: target::home_to_name(home, environment),
     })
 }
 
@@ -379,6 +381,8 @@ pub(crate) struct Report {
     pub(crate) comparison: Comparison,
     /// The operation; none if nothing was done.
     pub(crate) operation: Option<OperationId>,
+    /// The home, where the client must be told.
+    pub(crate) home: Option<PathBuf>,
 }
 
 impl Report {
@@ -464,6 +468,9 @@ impl Report {
         output.line(&format!(
             "new session {session} (operation {operation}; `recto undo` takes it back)"
         ))?;
-        output.line(&format!("resume it with: claude --resume {session}"))
+        let home = self.home.as_deref();
+        let directory = None;
+        let command = resume_command_in(home, "claude", &session.to_string(), directory);
+        output.line(&format!("resume it with: {}", one_line(&command)))
     }
 }

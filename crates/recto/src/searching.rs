@@ -1,6 +1,7 @@
 //! What all searches share: which hits are wanted, and what is done with them.
 
 use std::path::Path;
+use std::path::PathBuf;
 
 use clap::Args;
 use recto_session::search::Query;
@@ -21,9 +22,10 @@ use crate::hits;
 use crate::hits::FoundText;
 use crate::hits::Mark;
 use crate::output::Output;
+use crate::target;
 use crate::text::count;
 use crate::text::plural;
-use recto_session::resume_command;
+use recto_session::resume_command_in;
 
 /// Which hits, and what to do with them.
 #[derive(Debug, Args)]
@@ -86,7 +88,7 @@ pub(crate) fn give(
         })?;
         return match args.open {
             Some(_) => show::show_place(home, environment, output, &log_name(hit), hit.line),
-            None => write_resume(hit, output),
+            None => write_resume(hit, target::home_to_name(home, environment), output),
         };
     }
     // One text at a time: together they can be as large as all logs.
@@ -140,13 +142,17 @@ fn log_name(hit: &Hit) -> String {
 
 /// What to type to go on with a session, in the directory where the client looks
 /// for it.
-fn write_resume(hit: &Hit, output: &mut Output) -> Result<Outcome, CommandError> {
+fn write_resume(
+    hit: &Hit,
+    home: Option<PathBuf>,
+    output: &mut Output,
+) -> Result<Outcome, CommandError> {
     let Some(session) = hit.session else {
         let message = "nobody knows which session the subagent belongs to";
         return Err(CommandError::user("no-session", message));
     };
     let directory = hit.cwd.as_deref().map(Path::new);
-    let command = resume_command("claude", &session.to_string(), directory);
+    let command = resume_command_in(home.as_deref(), "claude", &session.to_string(), directory);
     output.line(&crate::text::one_line(&command))?;
     Ok(Outcome::Done)
 }

@@ -43,6 +43,23 @@ pub(crate) fn open_home(global: &Global, environment: &Environment) -> Result<Ho
     Ok(Home::open(source.path()?)?)
 }
 
+/// The home, where a client that is started like any other would use another one.
+pub(crate) fn home_to_name(home: &Home, environment: &Environment) -> Option<PathBuf> {
+    let source = HomeSource {
+        explicit: None,
+        config_dir: environment.config_dir.clone(),
+        user_home: environment.user_home.clone(),
+        in_test: environment.in_test,
+    };
+    let usual = source.path().ok().and_then(|path| Home::open(path).ok());
+    if usual.is_some_and(|usual| usual.is_same(home)) {
+        return None;
+    }
+    // The client is started in the directory of the session.
+    let from = environment.working_directory.as_ref();
+    Some(from.map_or(home.root().to_owned(), |from| from.join(home.root())))
+}
+
 /// Finds the log that the user means.
 pub(crate) fn find(
     home: &Home,

@@ -144,7 +144,7 @@ fn it_opens_without_a_command_and_leaves_a_clean_terminal() {
 #[test]
 fn a_signal_to_end_leaves_a_clean_terminal() {
     let test = TestHome::with_sessions();
-    for (signal, number) in [(Signal::TERM, 15), (Signal::HUP, 1)] {
+    for (signal, number) in [(Signal::TERM, 15), (Signal::HUP, 1), (Signal::QUIT, 3)] {
         let seat = Seat::at(&test, &["browse"], &[]);
         seat.wait_for("fix/parser", 1);
         let pid = Pid::from_raw(i32::try_from(seat.child.id()).unwrap()).unwrap();

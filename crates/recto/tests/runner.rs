@@ -6,7 +6,7 @@
 //! | `moving`, `packing`, `merging` | sessions in other directories and homes, and two in one |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
-//! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
 //! | `mcp` | what agents are told over the Model Context Protocol |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
@@ -56,6 +56,7 @@ mod plans;
 mod queued;
 mod reference;
 mod request;
+mod resuming;
 mod scratch;
 mod sdk;
 mod serve;

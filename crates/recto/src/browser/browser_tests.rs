@@ -1,286 +1,22 @@
-//! Keys in, screens out: the browser without threads and without a terminal.
-//!
-//! What the state wants done is done at once, so that a screen depends on the keys
-//! alone. Times of transcripts are those of the time zone, and are masked.
+//! Keys in, screens out.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::Mutex;
 
-use crossterm::event::KeyCode;
-use crossterm::event::KeyEvent;
-use crossterm::event::KeyModifiers;
-use crossterm::event::MouseButton;
-use crossterm::event::MouseEvent;
 use crossterm::event::MouseEventKind;
 use insta::assert_snapshot;
-use jiff::SignedDuration;
-use jiff::Timestamp;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use recto_store::Home;
 use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
-use tempfile::TempDir;
 
-use super::jobs;
-use super::jobs::Flow;
-use super::listing::Watch;
-use super::message::Effect;
 use super::message::Input;
 use super::message::Report;
 use super::message::Resume;
-use super::search;
-use super::search::Found;
-use super::state::Browser;
-use super::state::Facts;
-use super::view;
-use crate::environment::Environment;
-use crate::output::Look;
-
-const NOW: &str = "2026-11-16T12:00:00Z";
-const FIX: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
-const DOCS: &str = "3f2b77aa-51c7-4d02-b8f4-93ad17c2e680";
-const OLD: &str = "c81d4e2e-bcf2-41e6-869b-7df92533d2db";
-const EDITED: &str = r#"{"filePath":"/home/dev/app/src/parse.rs","oldString":"}","newString":"    skip();\n}","structuredPatch":[{"oldStart":7,"oldLines":2,"newStart":7,"newLines":3,"lines":[" fn parse() {","-    fail();","+    skip();"," }"]}]}"#;
-const CREATED: &str = r#"{"type":"create","filePath":"/home/dev/app/tests/empty.rs","content":"// empty\n","structuredPatch":[],"originalFile":null}"#;
-
-fn ago(hours: i64) -> Timestamp {
-    NOW.parse::<Timestamp>().unwrap() - SignedDuration::from_hours(hours)
-}
-
-fn fix() -> SessionBuilder {
-    SessionBuilder::new(FIX, Client::V2_1_325)
-        .branch("fix/parser")
-        .prompt("The parser fails on empty lines.\nPlease repair it.")
-        .thinking("An empty line is no JSON.")
-        .tool("Bash", r#"{"command":"cargo test"}"#, "one\ntwo\nthree\nfour\nfive\nneedle six")
-        .failed_tool("Read", r#"{"file_path":"/home/dev/app/gone.rs"}"#, "File does not exist.")
-        .answer("It is in `parse`.")
-        .prompt("Then repair it.")
-        .tool_with_detail("Edit", r#"{"file_path":"src/parse.rs"}"#, "ok", EDITED)
-        .tool_with_detail("Write", r#"{"file_path":"tests/empty.rs"}"#, "ok", CREATED)
-        .answer("Repaired: **empty** lines are skipped now.")
-        .prompt("Thanks!")
-        .answer("You are welcome.")
-        .model_title("Repair the parser")
-}
-
-fn home() -> FakeHome {
-    let home = FakeHome::new();
-    home.add(&fix(), ago(2));
-    let agent = SessionBuilder::agent(FIX, "a1b2c3d4e5f60718", Client::V2_1_325)
-        .prompt("Find all callers of parse().")
-        .answer("There are two callers.");
-    home.add(&agent, ago(3));
-    let docs = SessionBuilder::new(DOCS, Client::V2_1_29)
-        .cwd("/home/dev/docs")
-        .prompt("Write the parser docs")
-        .answer("Written.")
-        .custom_title("Parser docs");
-    home.add(&docs, ago(26));
-    let old = SessionBuilder::new(OLD, Client::V2_0_50)
-        .prompt("What does this project do?")
-        .answer("It reads logs.");
-    home.add(&old, ago(27 * 24));
-    home
-}
-
-struct Trial {
-    home: FakeHome,
-    work: TempDir,
-    environment: Environment,
-    /// Where the index is.
-    _cache: TempDir,
-    browser: Browser,
-    watch: Watch,
-    copied: Vec<String>,
-    resumed: Vec<Resume>,
-    has_quit: bool,
-}
-
-impl Trial {
-    fn new(home: FakeHome, size: (u16, u16)) -> Trial {
-        let facts = Facts { home: "~/.claude".into(), client: "claude".into(), has_colour: true };
-        let browser = Browser::new(facts, size, NOW.parse().unwrap(), String::new());
-        let cache = tempfile::tempdir().unwrap();
-        let environment = Environment {
-            cache_dir: Some(cache.path().to_owned()),
-            now: Some(NOW.into()),
-            ..Environment::default()
-        };
-        let mut trial = Trial {
-            home,
-            environment,
-            _cache: cache,
-            work: tempfile::tempdir().unwrap(),
-            browser,
-            watch: Watch::default(),
-            copied: Vec::new(),
-            resumed: Vec::new(),
-            has_quit: false,
-        };
-        trial.look();
-        trial
-    }
-
-    /// Looks at the home, as happens every second or two.
-    fn look(&mut self) {
-        let home = Home::open(self.home.path()).unwrap();
-        let mut listings = Vec::new();
-        let inventory = home.inventory();
-        self.watch.look(&home, &inventory, None, &mut |listing| listings.push(listing));
-        for listing in listings {
-            self.input(Input::Report(Report::Listing(listing)));
-        }
-    }
-
-    /// Does what follows from something that happened.
-    fn input(&mut self, input: Input) {
-        let home = Home::open(self.home.path()).unwrap();
-        let reports = std::cell::RefCell::new(Vec::new());
-        for effect in self.browser.handle(input) {
-            let tell = |report: Report| reports.borrow_mut().push(report);
-            match effect {
-                Effect::Read(request) => {
-                    // What is followed is read as far as it goes.
-                    let is_whole = std::cell::Cell::new(false);
-                    let tell = |report: Report| {
-                        is_whole.set(is_whole.get() || matches!(report, Report::Read { .. }));
-                        tell(report);
-                    };
-                    let flow = Flow {
-                        is_stopped: &|| is_whole.get(),
-                        waits: &|waker| waker.stop(),
-                        tell: &tell,
-                    };
-                    jobs::read(&home, &request, &flow);
-                }
-                Effect::Search(request) => {
-                    let found = Mutex::new(Vec::new());
-                    let note = |one: Found| found.lock().unwrap().push(one);
-                    let (home, environment) = (&home, &self.environment);
-                    let done = search::search(home, environment, &request.words, &|| false, &note);
-                    for one in found.into_inner().unwrap() {
-                        tell(one.report(request.ticket));
-                    }
-                    if let Err(error) = done {
-                        let ticket = Some(request.ticket);
-                        tell(Report::Failed { ticket, message: error.to_string() });
-                    }
-                }
-                Effect::Errand(errand) => {
-                    let work = self.work.path().to_owned();
-                    let directories: (Option<&PathBuf>, Option<&PathBuf>) =
-                        (Some(&work), Some(&work));
-                    tell(jobs::errand(&home, &errand, directories));
-                }
-                Effect::Copy(text) => self.copied.push(text),
-                Effect::Resume(resume) => self.resumed.push(resume),
-                Effect::Quit => self.has_quit = true,
-                Effect::Refresh | Effect::Redraw | Effect::Suspend => {}
-            }
-        }
-        for report in reports.into_inner() {
-            self.input(Input::Report(report));
-        }
-    }
-
-    /// Types. Keys without a letter have names: `<enter>`, `<c-r>`.
-    fn keys(&mut self, keys: &str) -> &mut Trial {
-        let mut rest = keys;
-        while let Some(c) = rest.chars().next() {
-            let named = rest.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-            let (key, after) = match named {
-                Some((name, after)) => (key(name), after),
-                None => (KeyEvent::from(KeyCode::Char(c)), &rest[c.len_utf8()..]),
-            };
-            self.input(Input::Key(key));
-            rest = after;
-        }
-        self
-    }
-
-    fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) -> &mut Trial {
-        let modifiers = KeyModifiers::NONE;
-        self.input(Input::Mouse(MouseEvent { kind, column, row, modifiers }));
-        self
-    }
-
-    fn click(&mut self, column: u16, row: u16) -> &mut Trial {
-        self.mouse(MouseEventKind::Down(MouseButton::Left), column, row)
-    }
-
-    fn screen(&self) -> String {
-        screen(&self.browser)
-    }
-
-    fn shows(&self, text: &str) -> bool {
-        self.screen().contains(text)
-    }
-}
-
-/// What is on the screen.
-pub(super) fn screen(browser: &Browser) -> String {
-    let (width, height) = browser.size;
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| view::draw(browser, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let mut lines = Vec::new();
-    for y in 0..height {
-        let mut line = String::from("|");
-        let mut x = 0;
-        while x < width {
-            let symbol = buffer[(x, y)].symbol();
-            line.push_str(symbol);
-            x += unicode_width::UnicodeWidthStr::width(symbol).max(1) as u16;
-        }
-        lines.push(line.trim_end().to_owned());
-    }
-    mask_times(&lines.join("\n"))
-}
-
-pub(super) fn key(name: &str) -> KeyEvent {
-    let (modifiers, name) = match name.split_once('-') {
-        Some(("c", name)) => (KeyModifiers::CONTROL, name),
-        Some(("a", name)) => (KeyModifiers::ALT, name),
-        _ => (KeyModifiers::NONE, name),
-    };
-    let code = match name {
-        "enter" => KeyCode::Enter,
-        "esc" => KeyCode::Esc,
-        "tab" => KeyCode::Tab,
-        "up" => KeyCode::Up,
-        "down" => KeyCode::Down,
-        "end" => KeyCode::End,
-        "home" => KeyCode::Home,
-        "back" => KeyCode::Backspace,
-        "f1" => KeyCode::F(1),
-        one => KeyCode::Char(one.chars().next().unwrap()),
-    };
-    KeyEvent::new(code, modifiers)
-}
-
-/// Makes `2026-11-16 08:00:00` the same in every time zone.
-fn mask_times(text: &str) -> String {
-    let mut masked: Vec<char> = text.chars().collect();
-    let form = "0000-00-00 00:00:00";
-    for at in 0..masked.len().saturating_sub(form.len()) {
-        let fits = form.chars().zip(&masked[at..]).all(|(form, c)| match form {
-            '0' => c.is_ascii_digit(),
-            _ => form == *c,
-        });
-        if fits {
-            form.chars().zip(&mut masked[at..]).for_each(|(form, c)| *c = form);
-        }
-    }
-    masked.into_iter().collect()
-}
-
-fn trial() -> Trial {
-    Trial::new(home(), (80, 24))
-}
+use super::trial::FIX;
+use super::trial::OLD;
+use super::trial::Trial;
+use super::trial::ago;
+use super::trial::home;
+use super::trial::trial;
 
 #[test]
 fn the_first_screen_has_projects_sessions_and_a_transcript() {
@@ -365,15 +101,15 @@ fn letters_narrow_the_list_and_escape_goes_back_step_by_step() {
     assert_snapshot!(trial.screen(), @"
     | recto  ~/.claude                                                    3 sessions
     | › prsr                             │ Repair the parser
-    |   Repair the parser             2h │ /home/dev/app · fix/parser · opus-5-5 · …
-    |   Parser docs                   1d │ You  1  0000-00-00 00:00:00              ┃
+    |   Repair the parser       app   2h │ /home/dev/app · fix/parser · opus-5-5 · …
+    |   Parser docs            docs   1d │ You  1  0000-00-00 00:00:00              ┃
     |                                    │   The parser fails on empty lines.
     |                                    │   Please repair it.
     |                                    │
-    | enter read  tab transcript  ^u clear  ? help  esc all sessions             1/2
+    | enter read  tab transcript  ^f search text  ? help  esc all sessions       1/2
     ");
     trial.keys("<back><back><back><back>reads");
-    assert!(trial.shows("no title fits; / searches text"), "{}", trial.screen());
+    assert!(trial.shows("no title fits; enter searches text"), "{}", trial.screen());
     trial.keys("<esc>");
     assert!(trial.shows("type to filter"), "{}", trial.screen());
     assert!(!trial.has_quit);
@@ -513,8 +249,8 @@ fn full_text_is_searched_as_one_types_and_read_at_the_hit() {
     trial.keys("<c-u>needle tool:Read");
     assert!(trial.shows("not found"), "{}", trial.screen());
     trial.keys("<c-u>(needle");
-    let (notice, look) = trial.browser.notice.clone().unwrap();
-    assert!(look == Look::Bad && !notice.is_empty(), "{notice}");
+    assert!(trial.shows("a bracket is not closed; add `)`"), "{}", trial.screen());
+    assert!(!trial.shows("not found") && !trial.shows("0 hits"), "{}", trial.screen());
     trial.keys("<c-u>nothing of the kind");
     assert!(trial.shows("not found"), "{}", trial.screen());
     trial.keys("<esc>");
@@ -612,6 +348,10 @@ fn the_id_the_command_and_the_path_are_copied() {
     assert!(trial.shows("copied: "), "{}", trial.screen());
     trial.keys("c<esc>");
     assert_eq!(trial.copied.len(), 3);
+    trial.browser.facts.home_to_name = Some("/my home".into());
+    trial.keys("cr");
+    let named = format!("cd /home/dev/app && CLAUDE_CONFIG_DIR='/my home' claude --resume {FIX}");
+    assert_eq!(trial.copied.pop(), Some(named));
 }
 
 #[test]
@@ -791,6 +531,7 @@ fn reports_for_what_is_no_longer_shown_change_nothing() {
         Report::Read { ticket: 1000, is_cut: true },
         Report::Rows { ticket: 1000, rows: Vec::new() },
         Report::Hits { ticket: 1000, hits: Vec::new() },
+        Report::Failed { ticket: Some(1000), message: "too late".into() },
     ] {
         trial.input(Input::Report(report));
         assert_eq!(trial.screen(), before);

@@ -4,7 +4,6 @@ use super::document::Progress;
 use super::list::Mode;
 use super::message::Listing;
 use super::message::Report;
-use super::message::SearchState;
 use super::reader::Reader;
 use super::state::Browser;
 use super::state::Page;
@@ -16,7 +15,9 @@ impl Browser {
     pub(super) fn report(&mut self, report: Report) {
         match report {
             Report::Listing(listing) => self.fill(listing),
-            Report::Begun { ticket } => self.with_reader(ticket, Reader::begin_again),
+            Report::Begun { ticket } => {
+                self.with_reader(ticket, Reader::begin_again);
+            }
             Report::Lines { ticket, lines } => {
                 self.with_reader(ticket, |reader| reader.add(lines));
             }
@@ -47,6 +48,11 @@ impl Browser {
                     }
                 }
             }
+            Report::Unsearched { ticket, told } => {
+                if self.list.search_ticket == ticket {
+                    self.list.unsearched = told;
+                }
+            }
             Report::Exported { path, bytes: written } => {
                 self.exports = self.exports.saturating_sub(1);
                 let text = format!("wrote {} ({})", one_line(&path), bytes(written));
@@ -58,31 +64,38 @@ impl Browser {
     }
 
     fn failed(&mut self, ticket: Option<u64>, message: &str) {
-        self.notice = Some((one_line(message), Look::Bad));
+        let message = one_line(message);
         let Some(ticket) = ticket else {
             self.exports = self.exports.saturating_sub(1);
+            self.notice = Some((message, Look::Bad));
             return;
         };
-        self.with_reader(ticket, |reader| reader.finish(Progress::Whole));
+        // A query is mostly wrong because it is half typed, which is no news.
+        if ticket == self.list.search_ticket {
+            self.list.fail_search(message);
+            return self.preview();
+        }
+        let mut is_shown = self.with_reader(ticket, Reader::fail);
         if let Some(Page::Table(table)) = self.pages.last_mut()
             && table.ticket == ticket
         {
-            table.fill(Vec::new());
+            table.fail(message.clone());
+            is_shown = true;
         }
-        if self.list.search_ticket == ticket {
-            self.list.set_search(SearchState::Whole);
+        if is_shown {
+            self.notice = Some((message, Look::Bad));
         }
     }
 
-    fn with_reader(&mut self, ticket: u64, work: impl FnOnce(&mut Reader)) {
+    /// Does something with the transcript that was asked for with this ticket. Gives
+    /// whether it is still there.
+    fn with_reader(&mut self, ticket: u64, work: impl FnOnce(&mut Reader)) -> bool {
         let pages = self.pages.iter_mut().filter_map(|page| match page {
-            Page::Reader(reader) => Some(reader),
+            Page::Reader(reader) => Some(&mut **reader),
             Page::Table(_) => None,
         });
         let mut readers = pages.chain(self.list.preview.as_mut());
-        if let Some(reader) = readers.find(|reader| reader.ticket == ticket) {
-            work(reader);
-        }
+        readers.find(|reader| reader.ticket == ticket).map(work).is_some()
     }
 
     /// Takes a new look at the home.

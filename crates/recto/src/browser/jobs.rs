@@ -1,5 +1,6 @@
 //! The work of the browser that reads or writes files. It runs beside the screen.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,7 @@ use super::document::fold;
 use super::message::Detail;
 use super::message::Entry;
 use super::message::Errand;
+use super::message::FoundPlace;
 use super::message::Keep;
 use super::message::LeadsTo;
 use super::message::Part;
@@ -47,6 +49,7 @@ use crate::reading::Reading;
 use crate::text::Span;
 use crate::text::plural;
 use crate::text::safe;
+use crate::text::wrap;
 use crate::transcript::Options;
 use crate::transcript::Transcript;
 
@@ -74,7 +77,7 @@ pub(super) fn read(home: &Home, request: &ReadRequest, flow: &Flow<'_>) {
         Part::Changes(turn) => read_changes(request, turn, flow),
     };
     if let Err(error) = done {
-        let message = format!("cannot read the log: {error}");
+        let message = cannot_read(&error, &request.target.path);
         (flow.tell)(Report::Failed { ticket: Some(request.ticket), message });
     }
 }
@@ -283,10 +286,37 @@ impl<'a> Conversation<'a> {
 
     /// Takes what the transcript has written.
     fn gather(&mut self, log_line: u64) {
-        for spans in self.captured.take() {
+        let mut lines: Vec<Vec<Span>> = self.captured.take().into_iter().collect();
+        let place = self.request.place.as_ref().filter(|place| place.hit.line == log_line);
+        if let Some(place) = place.filter(|place| !is_seen(place, &lines)) {
+            lines.extend(lines_apart(place, self.request.width));
+        }
+        for spans in lines {
             self.sheet.add(spans, log_line, self.shown.turn());
         }
     }
+}
+
+/// Whether lines show what was found. Signs do not count, because those of Markdown are
+/// not shown, nor does space, because lines are broken.
+fn is_seen(place: &FoundPlace, lines: &[Vec<Span>]) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let text: String = lines.iter().flatten().map(|(text, _)| letters(text)).collect();
+    !text.is_empty() && place.words.iter().all(|word| text.contains(&letters(word)))
+}
+
+/// A text that the transcript leaves out. It is not there if the log has changed.
+fn lines_apart(place: &FoundPlace, width: usize) -> Vec<Vec<Span>> {
+    let hit = &place.hit;
+    let Some(found) = hit.read() else { return Vec::new() };
+    let heading = format!("── {}, line {} of the log ──", hit.role.name(), hit.line);
+    let mut lines = vec![Vec::new(), vec![(heading, Look::Warning)]];
+    let text = safe(found.text.trim());
+    let wrapped = wrap(&text, width.saturating_sub(2)).into_iter();
+    lines.extend(wrapped.map(|line| vec![(format!("  {line}"), Look::Faint)]));
+    lines
 }
 
 /// What the file tools changed in a turn, as diffs.
@@ -368,12 +398,10 @@ pub(super) fn errand(
     errand: &Errand,
     (directory, user_home): (Option<&PathBuf>, Option<&PathBuf>),
 ) -> Report {
-    let (ticket, done) = match errand {
-        Errand::Tools { ticket, entry, width } => {
-            (Some(*ticket), tool_rows(home, entry, *width).map(|rows| (*ticket, rows)))
-        }
+    let (ticket, entry, rows) = match errand {
+        Errand::Tools { ticket, entry, width } => (*ticket, entry, tool_rows(home, entry, *width)),
         Errand::Agents { ticket, entry, width } => {
-            (Some(*ticket), agent_rows(home, entry, *width).map(|rows| (*ticket, rows)))
+            (*ticket, entry, agent_rows(home, entry, *width))
         }
         Errand::Export { entry, format } => {
             return match export(home, entry, *format, directory) {
@@ -385,9 +413,21 @@ pub(super) fn errand(
             };
         }
     };
-    match done {
-        Ok((ticket, rows)) => Report::Rows { ticket, rows },
-        Err(error) => Report::Failed { ticket, message: format!("cannot read the log: {error}") },
+    match rows {
+        Ok(rows) => Report::Rows { ticket, rows },
+        Err(error) => {
+            let message = cannot_read(&error, &entry.target.path);
+            Report::Failed { ticket: Some(ticket), message }
+        }
+    }
+}
+
+/// The reason comes before the path, which may be longer than the screen is wide.
+fn cannot_read(error: &CommandError, path: &Path) -> String {
+    let (text, path) = (error.to_string(), path.display());
+    match text.strip_prefix(&format!("{path}: ")) {
+        Some(why) => format!("cannot read the log: {why}: {path}"),
+        None => format!("cannot read the log: {text}"),
     }
 }
 
@@ -410,7 +450,7 @@ fn agent_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>,
     let Some(file) = &reading.target.session else { return Ok(Vec::new()) };
     let mut found = home.agent_tree(&reading.inventory, file, reading.session());
     found.retain(|agent| agent.kind == FileKind::Agent);
-    let cells = agents::table(&found).layout(Some(width));
+    let cells = agents::table_by_task(&found, width).layout(Some(width));
     let rows = found.iter().zip(cells).map(|(agent, cells)| TableRow {
         spans: vec![(cells.join("  ").trim_end().to_owned(), Look::Plain)],
         leads_to: LeadsTo::Log(Arc::new(entry_of_agent(entry, agent))),

@@ -17,8 +17,8 @@ pub(super) const LIST: &[Key] = &[
 pub(super) const FILTERED: &[Key] = &[
     ("enter", "read"),
     ("tab", "transcript"),
+    ("^f", "search text"),
     ("^u", "clear"),
-    ("/", "search text"),
     ("?", "help"),
     ("esc", "all sessions"),
 ];
@@ -80,7 +80,8 @@ pub(super) const HELP: &[(&str, &[Key])] = &[
         "In the list, letters are for typing",
         &[
             ("letters", "narrow the list by title, project, branch or id"),
-            ("/", "search the text of all sessions as you type"),
+            ("/", "search the text of all sessions as you type (as the first letter)"),
+            ("^f", "search the text of all sessions for what is typed"),
             ("↑ ↓ PgUp PgDn", "choose a session, or a hit"),
             ("enter", "read it"),
             ("tab →", "go to the transcript, where letters are commands"),

@@ -1,6 +1,5 @@
 //! The list of sessions: what fits what is typed, and what is chosen.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
@@ -9,12 +8,15 @@ use crossterm::event::KeyModifiers;
 use nucleo_matcher::Config;
 use nucleo_matcher::Matcher;
 
+use super::find::Find;
 use super::fitting::Fitter;
 use super::message::Entry;
 use super::message::Hit;
 use super::message::Listing;
 use super::message::SearchState;
 use super::reader::Reader;
+use super::row;
+use super::row::Row;
 use super::state::Ask;
 use super::state::COMMAND;
 
@@ -34,47 +36,20 @@ pub(super) enum Focus {
     Preview,
 }
 
-/// A row of the list.
-#[derive(Debug, Clone)]
-pub(super) enum Row {
-    Heading {
-        text: String,
-        count: usize,
-    },
-    Session {
-        entry: Arc<Entry>,
-        /// The characters of the title that fit what was typed.
-        fitting: Vec<u32>,
-    },
-    Hit {
-        entry: Arc<Entry>,
-        hit: usize,
-    },
-}
-
-impl Row {
-    /// What stays the same when the list is made again.
-    fn key(&self, hits: &[Hit]) -> Option<(String, u64)> {
-        match self {
-            Row::Heading { .. } => None,
-            Row::Session { entry, .. } => Some((entry.id().to_owned(), 0)),
-            Row::Hit { entry, hit } => {
-                Some((entry.id().to_owned(), hits.get(*hit).map_or(0, |hit| hit.line)))
-            }
-        }
-    }
-}
-
 pub(super) struct List {
     pub(super) entries: Vec<Arc<Entry>>,
     pub(super) is_whole: bool,
-    pub(super) skipped: usize,
+    pub(super) skipped: Vec<String>,
+    /// What the last search did not see.
+    pub(super) unsearched: Vec<String>,
     pub(super) mode: Mode,
     pub(super) focus: Focus,
     pub(super) filter: String,
     pub(super) words: String,
     pub(super) hits: Vec<Hit>,
     pub(super) search: SearchState,
+    /// What is wrong with the search.
+    pub(super) trouble: String,
     pub(super) search_ticket: u64,
     pub(super) rows: Vec<Row>,
     pub(super) selected: usize,
@@ -92,13 +67,15 @@ impl List {
         List {
             entries: Vec::new(),
             is_whole: false,
-            skipped: 0,
+            skipped: Vec::new(),
+            unsearched: Vec::new(),
             mode: Mode::Filter,
             focus: Focus::List,
             filter,
             words: String::new(),
             hits: Vec::new(),
             search: SearchState::Whole,
+            trouble: String::new(),
             search_ticket: 0,
             rows: Vec::new(),
             selected: 0,
@@ -135,49 +112,31 @@ impl List {
         }
     }
 
-    /// The words of the search, one by one.
-    pub(super) fn searched_words(&self) -> Vec<String> {
-        super::search::words(&self.words)
+    /// What is not in the list, or was not searched, and why.
+    pub(super) fn left_out(&self) -> Vec<&str> {
+        let unsearched = self.unsearched.iter().filter(|one| !self.skipped.contains(one));
+        self.skipped.iter().chain(unsearched).map(String::as_str).collect()
+    }
+
+    /// What is marked of a search, and of a hit as it was found.
+    pub(super) fn find(&self, hit: Option<&Hit>) -> Find {
+        let mut words = super::search::words(&self.words);
+        words.extend(hit.iter().flat_map(|hit| hit.place.words.iter().cloned()));
+        Find::new(words)
     }
 
     /// Makes the rows again; what was chosen stays chosen, if it is still there.
     fn make_rows(&mut self) {
         let chosen = self.rows.get(self.selected).and_then(|row| row.key(&self.hits));
         self.rows = match (self.mode, self.filter.trim().is_empty()) {
-            (Mode::Search, _) => self.rows_of_hits(),
-            (Mode::Filter, true) => self.rows_by_project(),
+            (Mode::Search, _) => row::of_hits(&self.entries, &self.hits),
+            (Mode::Filter, true) => row::by_project(&self.entries),
             (Mode::Filter, false) => self.rows_that_fit(),
         };
         let place = chosen.and_then(|chosen| {
             self.rows.iter().position(|row| row.key(&self.hits).as_ref() == Some(&chosen))
         });
         self.select(place.unwrap_or(0));
-    }
-
-    /// Those that run first, then the projects, the newest first.
-    fn rows_by_project(&self) -> Vec<Row> {
-        let row = |entry: &Arc<Entry>| Row::Session { entry: entry.clone(), fitting: Vec::new() };
-        let mut rows = Vec::new();
-        let (live, others): (Vec<_>, Vec<_>) =
-            self.entries.iter().partition(|entry| entry.live.is_some());
-        if !live.is_empty() {
-            rows.push(Row::Heading { text: "Running now".into(), count: live.len() });
-            rows.extend(live.into_iter().map(row));
-        }
-        let mut projects: Vec<(&str, Vec<&Arc<Entry>>)> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for entry in others {
-            let place = *places.entry(&entry.project).or_insert_with(|| {
-                projects.push((&entry.project, Vec::new()));
-                projects.len() - 1
-            });
-            projects[place].1.push(entry);
-        }
-        for (project, entries) in projects {
-            rows.push(Row::Heading { text: project.to_owned(), count: entries.len() });
-            rows.extend(entries.into_iter().map(row));
-        }
-        rows
     }
 
     /// Those that fit what was typed, the best first.
@@ -193,30 +152,6 @@ impl List {
         // The sort is stable: of those that fit equally well, the newest is first.
         fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         fitting.into_iter().map(|(_, row)| row).collect()
-    }
-
-    /// The hits below their sessions, in the order in which they were found.
-    fn rows_of_hits(&self) -> Vec<Row> {
-        let by_id: HashMap<&str, &Arc<Entry>> =
-            self.entries.iter().map(|entry| (entry.id(), entry)).collect();
-        let log =
-            |hit: &Hit| (hit.session.clone(), hit.agent.as_ref().map(|agent| agent.id.to_string()));
-        let mut rows = Vec::new();
-        for (from, hits) in pieces(&self.hits, log) {
-            // A session that is gone meanwhile has nothing to show.
-            let Some(session) = by_id.get(hits[0].session.as_str()) else { continue };
-            let entry = match &hits[0].agent {
-                None => (*session).clone(),
-                Some(agent) => {
-                    let title = format!("subagent of {}", session.title);
-                    Arc::new(session.of_agent(agent, title))
-                }
-            };
-            rows.push(Row::Heading { text: entry.title.clone(), count: hits.len() });
-            let places = from..from + hits.len();
-            rows.extend(places.map(|hit| Row::Hit { entry: entry.clone(), hit }));
-        }
-        rows
     }
 
     /// Chooses a row, or the next one that can be chosen.
@@ -306,22 +241,32 @@ impl List {
         replaces
     }
 
+    /// Whether there is nothing to search for yet.
+    pub(super) fn says_nothing(&self) -> bool {
+        self.words.trim().trim_matches('"').is_empty()
+    }
+
     /// A new search begins. The old hits stay until the first new ones come, so that
     /// the screen is not empty with every letter.
     pub(super) fn begin_search(&mut self, ticket: u64) {
         self.search_ticket = ticket;
         self.has_old_hits = true;
-        self.search = SearchState::Running { percent: 0 };
-        if self.words.trim().is_empty() {
+        self.search = SearchState::Running;
+        if self.says_nothing() {
             self.set_search(SearchState::Whole);
         }
     }
 
     pub(super) fn set_search(&mut self, state: SearchState) {
         self.search = state;
-        if !matches!(state, SearchState::Running { .. }) && self.has_old_hits {
+        if !state.is_under_way() && self.has_old_hits {
             self.add_hits(Vec::new());
         }
+    }
+
+    pub(super) fn fail_search(&mut self, trouble: String) {
+        self.trouble = trouble;
+        self.set_search(SearchState::Failed);
     }
 
     fn leave_search(&mut self) -> Ask {
@@ -335,6 +280,20 @@ impl List {
         self.focus = Focus::List;
         self.mode = Mode::Search;
         self.was_typed()
+    }
+
+    /// Whether something is typed that no title fits.
+    pub(super) fn fits_nothing(&self) -> bool {
+        self.mode == Mode::Filter && self.rows.is_empty() && !self.filter.trim().is_empty()
+    }
+
+    /// Searches the text of all sessions for what is typed.
+    fn search_typed(&mut self) -> Ask {
+        if self.mode == Mode::Search {
+            return Ask::Nothing;
+        }
+        self.words.clone_from(&self.filter);
+        self.enter_search()
     }
 
     pub(super) fn key(&mut self, key: KeyEvent) -> Ask {
@@ -356,6 +315,8 @@ impl List {
             KeyCode::PageUp => self.move_by(-page),
             KeyCode::Home => self.select(0),
             KeyCode::End => self.select(usize::MAX),
+            KeyCode::Enter if self.fits_nothing() => return self.search_typed(),
+            KeyCode::Char('f') if is_control => return self.search_typed(),
             KeyCode::Enter => return Ask::Open,
             // Where there is no room for a transcript beside the list, it gets the screen.
             KeyCode::Tab | KeyCode::Right if !self.has_room_beside => return Ask::Open,
@@ -386,7 +347,10 @@ impl List {
             }
             KeyCode::F(1) => return Ask::Help,
             KeyCode::Char(c) if key.modifiers.intersects(COMMAND) => return self.command(c),
-            KeyCode::Char('/') if self.mode == Mode::Filter => return self.enter_search(),
+            // Inside of what is typed it is a letter: branches and directories have it.
+            KeyCode::Char('/') if self.mode == Mode::Filter && self.filter.is_empty() => {
+                return self.enter_search();
+            }
             KeyCode::Char('?') if self.mode == Mode::Filter => return Ask::Help,
             KeyCode::Char(c) => {
                 self.typed().push(c);
@@ -451,15 +415,4 @@ impl List {
         }
         Ask::Preview
     }
-}
-
-/// The hits in pieces of one log each, with the place where each piece begins.
-fn pieces<K: PartialEq>(hits: &[Hit], log: impl Fn(&Hit) -> K) -> Vec<(usize, &[Hit])> {
-    let mut from = 0;
-    let same = hits.chunk_by(|a, b| log(a) == log(b));
-    same.map(|piece| {
-        from += piece.len();
-        (from - piece.len(), piece)
-    })
-    .collect()
 }

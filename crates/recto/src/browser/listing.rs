@@ -33,6 +33,7 @@ pub(super) struct Watch {
     cache: Option<CacheDirectory>,
     /// What was told last.
     told: Vec<(String, u64, Timestamp, Option<Live>)>,
+    skipped: Vec<String>,
 }
 
 struct Known {
@@ -70,16 +71,20 @@ impl Watch {
                 }
             }
             if is_first && !rest.is_empty() && entries.len() <= FIRST {
-                tell(Listing { entries: entries.clone(), is_whole: false, skipped: 0 });
+                let entries = entries.clone();
+                tell(Listing { entries, is_whole: false, skipped: Vec::new() });
             }
         }
         let told: Vec<_> = entries
             .iter()
             .map(|entry| (entry.id().to_owned(), entry.bytes, entry.modified, entry.live))
             .collect();
-        if is_first || told != self.told {
+        let skipped: Vec<String> =
+            inventory.skipped.iter().map(|skipped| one_line(&skipped.to_string())).collect();
+        if is_first || told != self.told || skipped != self.skipped {
             self.told = told;
-            tell(Listing { entries, is_whole: true, skipped: inventory.skipped.len() });
+            self.skipped.clone_from(&skipped);
+            tell(Listing { entries, is_whole: true, skipped });
         }
         if self.known.len() > inventory.sessions.len() {
             let there: std::collections::HashSet<&PathBuf> =

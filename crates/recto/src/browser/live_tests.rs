@@ -17,14 +17,14 @@ use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
 use tempfile::TempDir;
 
-use super::browser_tests::key;
-use super::browser_tests::screen;
 use super::message::Effect;
 use super::message::Input;
 use super::search;
 use super::search::Found;
 use super::state::Browser;
 use super::state::Facts;
+use super::trial::key;
+use super::trial::screen;
 use super::worker::Place;
 use super::worker::Workers;
 use crate::environment::Environment;
@@ -67,7 +67,7 @@ impl Trial {
     }
 
     fn with_cache(home: FakeHome, cache: TempDir) -> Trial {
-        let facts = Facts { home: "~/.claude".into(), client: "claude".into(), has_colour: true };
+        let facts = Facts { client: "claude".into(), has_colour: true, ..Facts::default() };
         let browser = Browser::new(facts, (80, 24), Timestamp::now(), String::new());
         let workers = Workers::start(&place(&home, &cache)).unwrap();
         Trial { home, _cache: cache, browser, workers }
@@ -223,7 +223,7 @@ fn another_log_is_read_while_one_is_followed() {
 }
 
 #[test]
-fn a_search_that_nobody_waits_for_stops_and_the_next_one_goes_on() {
+fn a_search_that_nobody_waits_for_tells_nothing_and_leaves_its_index_to_the_next() {
     let (fake, _) = home();
     let cache_folder = tempfile::tempdir().unwrap();
     let Place { home, environment, .. } = place(&fake, &cache_folder);
@@ -232,7 +232,7 @@ fn a_search_that_nobody_waits_for_stops_and_the_next_one_goes_on() {
     search::search(&home, &environment, "words", &|| true, &note).unwrap();
     let cache = environment.cache_directory().unwrap();
     let status = home.index_status(&home.inventory(), &cache).unwrap();
-    assert_eq!((status.logs, status.stale), (1, 1), "{status:?}");
+    assert_eq!((status.logs, status.stale), (2, 0), "{status:?}");
     assert_eq!(*told.lock().unwrap(), 0, "nothing is told");
     let mut trial = Trial::with_cache(fake, cache_folder);
     trial.until_shows("2 sessions");

@@ -11,6 +11,7 @@ use crossterm::event::MouseEvent;
 use jiff::Timestamp;
 use recto_session::export::Format;
 use recto_store::AgentFile;
+use recto_store::index;
 
 use super::document::PageLine;
 use crate::output::Look;
@@ -104,6 +105,7 @@ pub(super) struct ReadRequest {
     pub(super) keep: Keep,
     /// Whether to go on with what is written to the log.
     pub(super) follow: bool,
+    pub(super) place: Option<Arc<FoundPlace>>,
 }
 
 /// Which part of a log is read.
@@ -166,8 +168,35 @@ pub(super) struct Hit {
     pub(super) turn: Option<u32>,
     /// The words with what stands around them.
     pub(super) snippet: String,
-    /// Whether the brief form of a transcript shows the place.
-    pub(super) is_shown_in_brief: bool,
+    pub(super) shown: Shown,
+    pub(super) place: Arc<FoundPlace>,
+}
+
+impl Hit {
+    /// The form of the transcript to read the hit in.
+    pub(super) fn detail(&self) -> Detail {
+        match self.shown {
+            Shown::InBrief | Shown::Apart => Detail::Brief,
+            Shown::InFull => Detail::Full,
+        }
+    }
+}
+
+/// Which form of a transcript shows a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    InBrief,
+    InFull,
+    /// None does for sure; its text is put where it would be.
+    Apart,
+}
+
+/// A text that must be seen in a transcript, whatever its form leaves out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FoundPlace {
+    pub(super) hit: index::Hit,
+    /// What was found in it, as it stands there but in lower case.
+    pub(super) words: Vec<String>,
 }
 
 /// Work that takes a while and is not reading.
@@ -213,6 +242,11 @@ pub(super) enum Report {
         ticket: u64,
         state: SearchState,
     },
+    /// What a search did not see, and what else is to be said of it.
+    Unsearched {
+        ticket: u64,
+        told: Vec<String>,
+    },
     Exported {
         path: String,
         bytes: u64,
@@ -231,19 +265,34 @@ pub(super) struct Listing {
     pub(super) entries: Vec<Arc<Entry>>,
     /// Whether all sessions are there; the newest come first.
     pub(super) is_whole: bool,
-    /// How many files or directories could not be looked at.
-    pub(super) skipped: usize,
+    /// What could not be looked at, and why.
+    pub(super) skipped: Vec<String>,
 }
 
 /// How far a search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchState {
-    Running {
-        percent: u64,
+    Running,
+    /// Logs are read first, so many bytes of all that must be.
+    Reading {
+        done: u64,
+        all: u64,
+        seconds_left: Option<u64>,
     },
     Whole,
     /// There are more hits than are shown.
     Cut,
+    /// It could not be made; what is wrong is told beside.
+    Failed,
+}
+
+impl SearchState {
+    pub(super) fn is_under_way(self) -> bool {
+        match self {
+            SearchState::Running | SearchState::Reading { .. } => true,
+            SearchState::Whole | SearchState::Cut | SearchState::Failed => false,
+        }
+    }
 }
 
 /// A line of a table, and where it leads.

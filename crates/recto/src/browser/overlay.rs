@@ -10,9 +10,11 @@ use super::message::Effect;
 use super::message::Entry;
 use super::message::Errand;
 use super::state::Browser;
+use super::state::COMMAND;
+use super::state::Facts;
 use crate::output::Look;
 use crate::text::one_line;
-use recto_session::resume_command;
+use recto_session::resume_command_in;
 
 #[derive(Debug, Clone)]
 pub(super) enum Overlay {
@@ -22,9 +24,11 @@ pub(super) enum Overlay {
     },
     Copy {
         entry: Arc<Entry>,
+        chosen: usize,
     },
     Export {
         entry: Arc<Entry>,
+        chosen: usize,
     },
     /// The session runs: is it meant?
     Resume {
@@ -42,25 +46,53 @@ pub(super) const FORMATS: [(char, &str, Format); 5] = [
 ];
 
 /// What can be copied of a session, by the letters.
-pub(super) fn copies(entry: &Entry, client: &str) -> [(char, &'static str, String); 3] {
+pub(super) fn copies(entry: &Entry, facts: &Facts) -> [(char, &'static str, String); 3] {
     let id = entry.id();
     let command = match entry.target.is_agent {
         // There is nothing to resume; to read it is next best.
         true => format!("recto show {id}"),
-        false => resume_command(client, id, entry.directory.as_deref()),
+        false => {
+            let home = facts.home_to_name.as_deref();
+            resume_command_in(home, &facts.client, id, entry.directory.as_deref())
+        }
     };
-    let path = entry.target.path.display().to_string();
+    let path = facts.directory.join(&entry.target.path).display().to_string();
     let command_name = if entry.target.is_agent { "command to read it" } else { "resume command" };
     [('c', "id", id.to_owned()), ('r', command_name, command), ('p', "path of the log", path)]
 }
 
+/// What a key does in a menu.
+enum Choice {
+    /// This one is taken.
+    Take(usize),
+    /// This one is chosen.
+    Move(usize),
+    Leave,
+}
+
+/// Letters take, arrows choose, and enter takes what is chosen. A key that means nothing
+/// here does nothing: what lies below must not get it.
+fn choice(key: KeyEvent, chosen: usize, letters: &[char]) -> Choice {
+    if key.modifiers.intersects(COMMAND) {
+        return Choice::Move(chosen);
+    }
+    let last = letters.len().saturating_sub(1);
+    match key.code {
+        KeyCode::Enter => Choice::Take(chosen),
+        KeyCode::Down | KeyCode::Tab => Choice::Move((chosen + 1).min(last)),
+        KeyCode::Up | KeyCode::BackTab => Choice::Move(chosen.saturating_sub(1)),
+        KeyCode::Home => Choice::Move(0),
+        KeyCode::End => Choice::Move(last),
+        KeyCode::Char(letter) if letters.contains(&letter) => {
+            Choice::Take(letters.iter().position(|one| *one == letter).unwrap_or(chosen))
+        }
+        KeyCode::Esc | KeyCode::Backspace | KeyCode::Char('q') => Choice::Leave,
+        _ => Choice::Move(chosen),
+    }
+}
+
 impl Browser {
     pub(super) fn overlay_key(&mut self, overlay: Overlay, key: KeyEvent) {
-        let letter = match key.code {
-            KeyCode::Char(c) => c,
-            KeyCode::Enter => '\n',
-            _ => ' ',
-        };
         match overlay {
             Overlay::Help { top } => {
                 let top = match key.code {
@@ -70,34 +102,40 @@ impl Browser {
                     KeyCode::PageUp | KeyCode::Char('b') => top.saturating_sub(10),
                     _ => return,
                 };
-                let top = top.min(super::view::help_overflow(self.size));
+                let overflow = super::view::help_overflow(self.size, &self.list.left_out());
+                let top = top.min(overflow);
                 self.overlay = Some(Overlay::Help { top });
             }
-            Overlay::Copy { entry } => {
-                let copies = copies(&entry, &self.facts.client);
-                let Some((_, _, text)) = copies.into_iter().find(|copy| copy.0 == letter) else {
-                    return;
-                };
-                let said = format!("copied: {}", one_line(&text));
-                self.notice = Some((said, Look::Good));
-                self.push(Effect::Copy(text));
-            }
-            Overlay::Export { entry } => {
-                // Enter takes the first.
-                let letter = if letter == '\n' { FORMATS[0].0 } else { letter };
-                let Some((_, _, format)) = FORMATS.into_iter().find(|format| format.0 == letter)
-                else {
-                    return;
-                };
-                self.exports += 1;
-                self.notice = Some(("writing the document".into(), Look::Faint));
-                self.push(Effect::Errand(Errand::Export { entry, format }));
-            }
-            Overlay::Resume { entry } => {
-                if letter == 'y' {
-                    self.resume_now(&entry);
+            Overlay::Copy { entry, chosen } => {
+                let copies = copies(&entry, &self.facts);
+                match choice(key, chosen, &copies.each_ref().map(|copy| copy.0)) {
+                    Choice::Take(at) => copies.into_iter().nth(at).into_iter().for_each(|copy| {
+                        let said = format!("copied: {}", one_line(&copy.2));
+                        self.notice = Some((said, Look::Good));
+                        self.push(Effect::Copy(copy.2));
+                    }),
+                    Choice::Move(chosen) => self.overlay = Some(Overlay::Copy { entry, chosen }),
+                    Choice::Leave => {}
                 }
             }
+            Overlay::Export { entry, chosen } => {
+                match choice(key, chosen, &FORMATS.map(|format| format.0)) {
+                    Choice::Take(at) => self.export(entry, FORMATS[at].2),
+                    Choice::Move(chosen) => self.overlay = Some(Overlay::Export { entry, chosen }),
+                    Choice::Leave => {}
+                }
+            }
+            Overlay::Resume { entry } => match key.code {
+                KeyCode::Char('y') => self.resume_now(&entry),
+                KeyCode::Esc | KeyCode::Backspace | KeyCode::Char('q' | 'n') => {}
+                _ => self.overlay = Some(Overlay::Resume { entry }),
+            },
         }
+    }
+
+    fn export(&mut self, entry: Arc<Entry>, format: Format) {
+        self.exports += 1;
+        self.notice = Some(("writing the document".into(), Look::Faint));
+        self.push(Effect::Errand(Errand::Export { entry, format }));
     }
 }

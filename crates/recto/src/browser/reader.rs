@@ -1,6 +1,5 @@
 //! A transcript that is being read: where one is in it, and what one looks for.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
@@ -10,8 +9,10 @@ use crossterm::event::KeyModifiers;
 use super::document::Document;
 use super::document::PageLine;
 use super::document::Progress;
+use super::find::Find;
 use super::message::Detail;
 use super::message::Entry;
+use super::message::FoundPlace;
 use super::message::Keep;
 use super::message::Part;
 use super::message::ReadRequest;
@@ -32,69 +33,6 @@ pub(super) enum Anchor {
     End,
 }
 
-/// What is looked for in the document.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Find {
-    /// In lower case.
-    words: Vec<String>,
-    /// The lines that hold one of them.
-    matches: Vec<usize>,
-    /// How many lines have been looked at.
-    looked_at: usize,
-}
-
-impl Find {
-    pub(super) fn new(words: Vec<String>) -> Find {
-        let words = words.into_iter().map(|word| word.to_lowercase());
-        Find { words: words.filter(|word| !word.is_empty()).collect(), ..Find::default() }
-    }
-
-    /// Where the words are in a text.
-    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
-        if self.words.is_empty() {
-            return Vec::new();
-        }
-        let lower = text.to_lowercase();
-        // Lower case may have another length; then places would not fit.
-        if lower.len() != text.len() {
-            return Vec::new();
-        }
-        let mut places: Vec<Range<usize>> = Vec::new();
-        for word in &self.words {
-            places.extend(lower.match_indices(word).map(|(at, word)| at..at + word.len()));
-        }
-        places
-            .retain(|place| text.is_char_boundary(place.start) && text.is_char_boundary(place.end));
-        places.sort_by_key(|place| place.start);
-        places
-    }
-
-    fn look_at(&mut self, lines: &[PageLine]) {
-        if !self.words.is_empty() {
-            for (at, line) in lines.iter().enumerate().skip(self.looked_at) {
-                let text = line.text().to_lowercase();
-                if self.words.iter().any(|word| text.contains(word)) {
-                    self.matches.push(at);
-                }
-            }
-        }
-        self.looked_at = lines.len();
-    }
-
-    fn forget(&mut self) {
-        self.matches.clear();
-        self.looked_at = 0;
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.matches.len()
-    }
-}
-
 /// A transcript on the screen.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
@@ -109,6 +47,8 @@ pub(super) struct Reader {
     /// Whether the screen stays at the end when lines are added.
     pub(super) follows: bool,
     pub(super) find: Find,
+    /// What must be seen, whatever else is shown.
+    pub(super) place: Option<Arc<FoundPlace>>,
     /// What is being typed to look for.
     pub(super) typed: Option<String>,
     /// The turn that the screen was moved to. In a short document it cannot be at the
@@ -116,6 +56,8 @@ pub(super) struct Reader {
     pub(super) chosen_turn: Option<u32>,
     /// The match that the screen was moved to.
     pub(super) current_match: Option<usize>,
+    /// Whether the lines are those from before; they stay until there are new ones.
+    is_old: bool,
     width: usize,
     height: usize,
     anchor: Option<Anchor>,
@@ -135,9 +77,11 @@ impl Reader {
             top: 0,
             follows: keep == Keep::End,
             find: Find::default(),
+            place: None,
             typed: None,
             chosen_turn: None,
             current_match: None,
+            is_old: false,
             width: 0,
             height: 0,
             anchor: None,
@@ -164,9 +108,8 @@ impl Reader {
     /// Asks for the lines, from the start.
     pub(super) fn request(&mut self, ticket: u64) -> ReadRequest {
         self.ticket = ticket;
-        self.document = Document::default();
-        self.find.forget();
-        self.current_match = None;
+        self.is_old = true;
+        self.document.progress = Progress::Reading;
         ReadRequest {
             ticket,
             target: self.entry.target.clone(),
@@ -175,6 +118,7 @@ impl Reader {
             detail: self.detail,
             keep: self.keep,
             follow: self.entry.live.is_some() && self.part == Part::Conversation,
+            place: self.place.clone(),
         }
     }
 
@@ -201,20 +145,39 @@ impl Reader {
         is_other
     }
 
+    /// Gives up the lines from before for those that come.
+    fn drop_old(&mut self) {
+        if std::mem::take(&mut self.is_old) {
+            self.document = Document::default();
+            self.find.forget();
+            self.current_match = None;
+        }
+    }
+
     pub(super) fn add(&mut self, lines: Vec<PageLine>) {
+        self.drop_old();
         self.document.add(lines);
         self.find.look_at(&self.document.lines);
         self.settle();
     }
 
     pub(super) fn begin_again(&mut self) {
+        self.is_old = false;
         self.document = Document::default();
         self.find.forget();
         self.top = 0;
     }
 
     pub(super) fn finish(&mut self, progress: Progress) {
+        self.drop_old();
         self.document.progress = progress;
+        self.settle();
+    }
+
+    /// Nothing could be read. What was read before is better than nothing.
+    pub(super) fn fail(&mut self) {
+        self.is_old = false;
+        self.document.progress = Progress::Whole;
         self.settle();
     }
 
@@ -244,6 +207,9 @@ impl Reader {
 
     /// Goes where the anchor leads, and stays inside the document.
     fn settle(&mut self) {
+        if self.is_old {
+            return;
+        }
         match self.anchor {
             Some(Anchor::Place { log_line, offset }) if self.document.reaches(log_line) => {
                 self.anchor = None;
@@ -325,7 +291,7 @@ impl Reader {
         }
         let matches = &self.find.matches;
         let (Some(first), Some(last)) = (matches.first(), matches.last()) else {
-            return Some("not found".into());
+            return Some(self.missing().into());
         };
         let from = self.current_match.unwrap_or(self.top);
         let found = match forward {
@@ -335,10 +301,26 @@ impl Reader {
         let line = *found?;
         let is_around = if forward { line <= from } else { line >= from };
         let number = matches.iter().position(|one| *one == line).map_or(0, |at| at + 1);
-        let said = format!("match {number} of {}", matches.len());
+        let so_far = if self.is_waiting() { " so far" } else { "" };
+        let said = format!("match {number} of {}{so_far}", matches.len());
         self.current_match = Some(line);
         self.show(line);
         Some(if is_around { format!("{said}, from the other end") } else { said })
+    }
+
+    /// What to say when nothing was found: it may be in what is not shown.
+    pub(super) fn missing(&self) -> &'static str {
+        match (self.document.progress, self.part, self.detail) {
+            (Progress::Reading, ..) => "not found so far",
+            (Progress::Cut, ..) => "not found in what was read; `recto show` has all",
+            (Progress::Whole, Part::Conversation, Detail::Brief) => {
+                "not found in brief; x shows all"
+            }
+            (Progress::Whole, Part::Conversation, Detail::Words) => {
+                "not found in words only; x shows more"
+            }
+            (Progress::Whole, ..) => "not found",
+        }
     }
 
     /// Looks for what is being typed, from where one was.
@@ -362,7 +344,7 @@ impl Reader {
             }
             KeyCode::Enter => {
                 let is_missing = !text.is_empty() && self.find.count() == 0;
-                return if is_missing { Ask::Say("not found".into()) } else { Ask::Nothing };
+                return if is_missing { Ask::Say(self.missing().into()) } else { Ask::Nothing };
             }
             KeyCode::Backspace if text.is_empty() => return Ask::Nothing,
             KeyCode::Backspace => {

@@ -12,6 +12,7 @@ use crossterm::event::KeyEventKind;
 use crossterm::event::KeyModifiers;
 use jiff::Timestamp;
 
+use super::find::Find;
 use super::layout;
 use super::layout::ListLayout;
 use super::layout::Share;
@@ -21,15 +22,15 @@ use super::message::Detail;
 use super::message::Effect;
 use super::message::Entry;
 use super::message::Errand;
+use super::message::Hit;
 use super::message::Input;
 use super::message::Keep;
 use super::message::LeadsTo;
 use super::message::Part;
 use super::message::SearchRequest;
-use super::message::SearchState;
+use super::message::Shown;
 use super::overlay::Overlay;
 use super::reader::Anchor;
-use super::reader::Find;
 use super::reader::Reader;
 use super::table_page::Subject;
 use super::table_page::TablePage;
@@ -80,8 +81,17 @@ impl Ask {
 
 /// What lies over the list.
 pub(super) enum Page {
-    Reader(Reader),
+    Reader(Box<Reader>),
     Table(TablePage),
+}
+
+/// What part of everything is on the screen: if it is the same, hardly anything is drawn.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Scene {
+    page: u64,
+    top: usize,
+    rows: usize,
+    preview: Option<(u64, usize)>,
 }
 
 /// What does not change while the browser runs.
@@ -89,6 +99,10 @@ pub(super) enum Page {
 pub(super) struct Facts {
     /// The home, as people write it.
     pub(super) home: String,
+    /// Where the browser was started.
+    pub(super) directory: PathBuf,
+    /// The home, where the client would use another one by itself.
+    pub(super) home_to_name: Option<PathBuf>,
     /// The program that resumes a session.
     pub(super) client: String,
     pub(super) has_colour: bool,
@@ -164,8 +178,19 @@ impl Browser {
             Some(Page::Table(table)) => table.rows.is_none(),
             None => self.list.preview.as_ref().is_some_and(Reader::is_waiting),
         };
-        let searches = matches!(self.list.search, SearchState::Running { .. });
+        let searches = self.list.search.is_under_way();
         !self.list.is_whole || page_waits || searches || self.exports > 0
+    }
+
+    /// What part of everything is on the screen.
+    pub(super) fn scene(&self) -> Scene {
+        let preview = self.list.preview.as_ref().map(|preview| (preview.ticket, preview.top));
+        let (page, top) = match self.pages.last() {
+            Some(Page::Reader(reader)) => (reader.ticket, reader.top),
+            Some(Page::Table(table)) => (table.ticket, table.top),
+            None => (0, self.list.top),
+        };
+        Scene { page, top, rows: self.list.rows.len(), preview }
     }
 
     fn ticket(&mut self) -> u64 {
@@ -227,8 +252,8 @@ impl Browser {
             }
             Ask::Tools(entry) => self.open_table(Subject::Tools, entry),
             Ask::Agents(entry) => self.open_table(Subject::Agents, entry),
-            Ask::Copy(entry) => self.overlay = Some(Overlay::Copy { entry }),
-            Ask::Export(entry) => self.overlay = Some(Overlay::Export { entry }),
+            Ask::Copy(entry) => self.overlay = Some(Overlay::Copy { entry, chosen: 0 }),
+            Ask::Export(entry) => self.overlay = Some(Overlay::Export { entry, chosen: 0 }),
             Ask::Resume(entry) => self.resume(entry),
         }
     }
@@ -261,7 +286,7 @@ impl Browser {
     pub(super) fn read_again(&mut self) {
         let ticket = self.ticket();
         let reader = match self.pages.last_mut() {
-            Some(Page::Reader(reader)) => Some(reader),
+            Some(Page::Reader(reader)) => Some(&mut **reader),
             Some(Page::Table(_)) => None,
             None => self.list.preview.as_mut(),
         };
@@ -275,19 +300,20 @@ impl Browser {
         let Some((entry, hit)) = self.list.chosen() else { return };
         let mut reader = Reader::new(entry.clone(), Part::Conversation, Keep::All);
         if let Some(hit) = hit {
-            reader.detail = if hit.is_shown_in_brief { Detail::Brief } else { Detail::Full };
+            reader.detail = hit.detail();
+            reader.place = Some(hit.place.clone());
             reader = reader.at(Some(Anchor::Hit { log_line: hit.line }));
         } else if entry.live.is_some() {
             reader = reader.at(Some(Anchor::End));
         }
         if self.list.mode == Mode::Search {
-            reader = reader.finding(Find::new(self.list.searched_words()));
+            reader = reader.finding(self.list.find(hit));
         }
         self.open(reader);
     }
 
     fn open(&mut self, reader: Reader) {
-        self.pages.push(Page::Reader(reader));
+        self.pages.push(Page::Reader(Box::new(reader)));
         self.resize();
     }
 
@@ -300,14 +326,29 @@ impl Browser {
         if let Some(Page::Table(_)) = self.pages.last() {
             self.pages.pop();
         }
+        // Who came from such a table goes back to it, and to the row that was chosen.
+        let below = self.pages.len().checked_sub(2).and_then(|at| self.pages.get(at));
+        if let Some(Page::Table(table)) = below
+            && table.subject == subject
+            && table.entry.id() == entry.id()
+        {
+            return self.back();
+        }
+        self.pages.push(Page::Table(TablePage::new(subject, entry)));
+        self.resize();
+    }
+
+    /// Has the rows of the table on the screen made, for its width.
+    fn fill_table(&mut self) {
         let ticket = self.ticket();
         let width = usize::from(layout::page(self.size).body.width);
-        self.pages.push(Page::Table(TablePage::new(subject, entry.clone(), ticket)));
-        self.effects.push(Effect::Errand(match subject {
+        let Some(Page::Table(table)) = self.pages.last_mut() else { return };
+        table.ticket = ticket;
+        let entry = table.entry.clone();
+        self.effects.push(Effect::Errand(match table.subject {
             Subject::Tools => Errand::Tools { ticket, entry, width },
             Subject::Agents => Errand::Agents { ticket, entry, width },
         }));
-        self.resize();
     }
 
     /// Goes where a row of a table leads.
@@ -318,20 +359,17 @@ impl Browser {
             LeadsTo::Log(entry) => {
                 self.open(Reader::new(entry, Part::Conversation, Keep::All));
             }
+            // The table stays below, so that one comes back to the row.
             LeadsTo::Line(log_line) => {
-                self.pages.pop();
-                match self.pages.last_mut() {
-                    Some(Page::Reader(reader))
-                        if reader.entry.id() == entry.id() && reader.part == Part::Conversation =>
-                    {
-                        reader.go_to_log_line(log_line);
-                        self.resize();
-                    }
-                    _ => {
-                        let reader = Reader::new(entry, Part::Conversation, Keep::All);
-                        self.open(reader.at(Some(Anchor::Hit { log_line })));
-                    }
+                let mut reader = Reader::new(entry, Part::Conversation, Keep::All);
+                if let Some(Page::Reader(below)) = self.pages.iter().rev().nth(1) {
+                    reader.detail = below.detail;
                 }
+                // Where only words are shown, there is no call to go to.
+                if reader.detail == Detail::Words {
+                    reader.detail = Detail::Brief;
+                }
+                self.open(reader.at(Some(Anchor::Hit { log_line })));
             }
         }
     }
@@ -344,8 +382,11 @@ impl Browser {
         let must_read = match self.pages.last_mut() {
             Some(Page::Reader(reader)) => reader.resize(page.body.width, page.body.height),
             Some(Page::Table(table)) => {
-                table.resize(page.body.height);
-                false
+                let must_fill = table.resize(page.body.width, page.body.height);
+                if must_fill {
+                    self.fill_table();
+                }
+                return;
             }
             None => self.list.preview.as_mut().is_some_and(|preview| {
                 layout.preview.is_some_and(|(_, text)| preview.resize(text.width, text.height))
@@ -367,20 +408,19 @@ impl Browser {
         };
         let hit = hit.cloned();
         let known = self.list.preview.as_ref().filter(|preview| preview.entry.id() == entry.id());
-        let detail = match &hit {
-            Some(hit) if !hit.is_shown_in_brief => Detail::Full,
-            _ => Detail::Brief,
-        };
+        let detail = hit.as_ref().map_or(Detail::Brief, Hit::detail);
+        let apart = hit.as_ref().filter(|hit| hit.shown == Shown::Apart).map(|hit| &hit.place);
         let is_same = known.is_some_and(|preview| {
             let is_live = preview.entry.live.is_some() == entry.live.is_some();
             let is_as_long = preview.entry.bytes == entry.bytes || entry.live.is_some();
             let is_there = preview.entry.target.path == entry.target.path;
             let is_found = hit.is_some() == (preview.keep == Keep::All);
-            is_live && is_as_long && is_there && is_found && preview.detail == detail
+            let is_seen = apart.is_none() || preview.place.as_ref() == apart;
+            is_live && is_as_long && is_there && is_found && is_seen && preview.detail == detail
         });
         let find = match self.list.mode {
             Mode::Filter => Find::default(),
-            Mode::Search => Find::new(self.list.searched_words()),
+            Mode::Search => self.list.find(hit.as_ref()),
         };
         if is_same && self.list.mode == Mode::Filter {
             return;
@@ -400,6 +440,7 @@ impl Browser {
             _ => {
                 let mut reader = Reader::new(entry, Part::Conversation, keep).finding(find);
                 reader.detail = detail;
+                reader.place = hit.as_ref().map(|hit| hit.place.clone());
                 reader = reader.at(hit.map(|hit| Anchor::Hit { log_line: hit.line }));
                 self.list.preview = Some(reader);
                 self.resize();

@@ -6,6 +6,7 @@ use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
 
 use super::message::Entry;
+use super::message::LeadsTo;
 use super::message::TableRow;
 use super::state::Ask;
 
@@ -39,24 +40,47 @@ pub(super) struct TablePage {
     pub(super) ticket: u64,
     /// None as long as they are being gathered.
     pub(super) rows: Option<Vec<TableRow>>,
+    /// Why they could not be gathered.
+    pub(super) trouble: Option<String>,
     pub(super) selected: usize,
     pub(super) top: usize,
+    /// The width that the rows are for.
+    width: Option<u16>,
     height: usize,
 }
 
 impl TablePage {
-    pub(super) fn new(subject: Subject, entry: Arc<Entry>, ticket: u64) -> TablePage {
-        TablePage { subject, entry, ticket, rows: None, selected: 0, top: 0, height: 0 }
+    pub(super) fn new(subject: Subject, entry: Arc<Entry>) -> TablePage {
+        TablePage {
+            subject,
+            entry,
+            ticket: 0,
+            rows: None,
+            trouble: None,
+            selected: 0,
+            top: 0,
+            width: None,
+            height: 0,
+        }
     }
 
-    pub(super) fn resize(&mut self, height: u16) {
+    /// Takes the size of the screen. Gives whether the rows must be made for it; the old
+    /// ones stay until then.
+    pub(super) fn resize(&mut self, width: u16, height: u16) -> bool {
         self.height = height.into();
         self.select(self.selected);
+        self.width.replace(width) != Some(width)
     }
 
     pub(super) fn fill(&mut self, rows: Vec<TableRow>) {
         self.rows = Some(rows);
+        self.trouble = None;
         self.select(self.selected);
+    }
+
+    pub(super) fn fail(&mut self, message: String) {
+        self.trouble = Some(message);
+        self.rows.get_or_insert_default();
     }
 
     fn count(&self) -> usize {
@@ -86,9 +110,20 @@ impl TablePage {
         Ask::Nothing
     }
 
+    fn chosen(&self) -> Option<&LeadsTo> {
+        Some(&self.rows.as_ref()?.get(self.selected)?.leads_to)
+    }
+
     fn open(&self) -> Ask {
-        let row = self.rows.as_ref().and_then(|rows| rows.get(self.selected));
-        row.map_or(Ask::Nothing, |row| Ask::Follow(row.leads_to.clone()))
+        self.chosen().map_or(Ask::Nothing, |leads_to| Ask::Follow(leads_to.clone()))
+    }
+
+    /// The log that is meant: that of the row, or the one that the table is of.
+    fn meant(&self) -> &Arc<Entry> {
+        match self.chosen() {
+            Some(LeadsTo::Log(entry)) => entry,
+            Some(LeadsTo::Line(_)) | None => &self.entry,
+        }
     }
 
     pub(super) fn key(&mut self, key: KeyEvent) -> Ask {
@@ -105,6 +140,7 @@ impl TablePage {
             // The key that opened a table closes it.
             KeyCode::Char('t') if self.subject == Subject::Tools => return Ask::Back,
             KeyCode::Char('a') if self.subject == Subject::Agents => return Ask::Back,
+            KeyCode::Char('c') => return Ask::Copy(self.meant().clone()),
             code => return Ask::of_command(code, &self.entry),
         }
         Ask::Nothing

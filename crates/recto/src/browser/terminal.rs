@@ -25,6 +25,7 @@ use crossterm::terminal::enable_raw_mode;
 use ratatui::Frame;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use unicode_width::UnicodeWidthStr;
 
 /// Whether the terminal is ours, and must be given back.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
@@ -34,6 +35,7 @@ static WORKER_PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// The terminal, as long as it is ours.
 pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    has_clusters: bool,
 }
 
 impl Screen {
@@ -42,7 +44,7 @@ impl Screen {
         take_terminal()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         let mut screen = match terminal {
-            Ok(terminal) => Screen { terminal },
+            Ok(terminal) => Screen { terminal, has_clusters: false },
             Err(error) => {
                 give_back();
                 return Err(error);
@@ -58,8 +60,15 @@ impl Screen {
     }
 
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(draw)?;
+        let drawn = self.terminal.draw(draw)?;
+        self.has_clusters = drawn.buffer.content.iter().any(|cell| is_cluster(cell.symbol()));
         Ok(())
+    }
+
+    /// Whether it shows pictures of several characters. Terminals do not agree on how wide
+    /// those are, so some of what is drawn over them stays.
+    pub(crate) fn has_clusters(&self) -> bool {
+        self.has_clusters
     }
 
     /// Forgets what the terminal shows, so that everything is drawn again.
@@ -88,6 +97,10 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+fn is_cluster(symbol: &str) -> bool {
+    symbol.chars().nth(1).is_some() && symbol.width() > 1
 }
 
 fn take_terminal() -> io::Result<()> {
@@ -145,6 +158,7 @@ pub(crate) mod signals {
     use crossterm::terminal::window_size;
     use signal_hook::consts::SIGHUP;
     use signal_hook::consts::SIGINT;
+    use signal_hook::consts::SIGQUIT;
     use signal_hook::consts::SIGTERM;
     use signal_hook::consts::SIGTSTP;
 
@@ -161,7 +175,7 @@ pub(crate) mod signals {
     impl Signals {
         pub(crate) fn watch() -> io::Result<Signals> {
             let last = Arc::new(AtomicUsize::new(0));
-            for signal in [SIGHUP, SIGINT, SIGTERM] {
+            for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
                 signal_hook::flag::register_usize(signal, last.clone(), signal as usize)?;
             }
             let signals = Signals(last);
@@ -198,8 +212,10 @@ pub(crate) mod signals {
 
         /// What was typed for another program is not for us.
         pub(crate) fn forget_interrupt(&self) {
-            let interrupt = SIGINT as usize;
-            let _ = self.0.compare_exchange(interrupt, 0, Ordering::SeqCst, Ordering::SeqCst);
+            for typed in [SIGINT, SIGQUIT] {
+                let typed = typed as usize;
+                let _ = self.0.compare_exchange(typed, 0, Ordering::SeqCst, Ordering::SeqCst);
+            }
         }
 
         /// Ends as the signal would have ended a program that does not catch it.
@@ -259,6 +275,12 @@ mod tests {
 
     /// Set for the process that panics.
     const PANICS: &str = "RECTO_TEST_PANIC";
+
+    #[test]
+    fn pictures_of_several_characters_are_told_from_others() {
+        assert!(is_cluster("👩\u{200d}💻") && is_cluster("👍🏽") && is_cluster("❤\u{fe0f}"));
+        assert!(!is_cluster("👍") && !is_cluster("e\u{301}") && !is_cluster(" "));
+    }
 
     /// A worker panics, then the thread that has the screen.
     fn panic_on_the_screen() {

@@ -28,6 +28,7 @@ use crate::text::age;
 use crate::text::bytes;
 use crate::text::fit;
 use crate::text::plural;
+use crate::text::wrap;
 
 mod list;
 mod overlay;
@@ -159,13 +160,18 @@ impl View<'_> {
         let end = self.theme.put(buffer, line, &start);
         let count = match (typed.is_empty(), reader.find.count()) {
             (true, _) => String::new(),
-            (false, 0) => "not found".into(),
+            (false, 0) => reader.missing().into(),
+            (false, count) if reader.is_waiting() => {
+                format!("{} so far", plural(count as u64, "line"))
+            }
             (false, count) => plural(count as u64, "line"),
         };
         let room = Rect { x: end + 2, width: area.right().saturating_sub(end + 3), ..area };
         let mut spans = vec![span(format!("{count}   "), Look::Faint)];
-        spans.extend(key_spans(keys::FINDING, room.width.into()));
-        if usize::from(room.width) > 30 {
+        // What was found is said before the keys.
+        let left = usize::from(room.width).checked_sub(spans[0].0.width());
+        if let Some(left) = left {
+            spans.extend(key_spans(keys::FINDING, left));
             self.theme.put_right(buffer, room, &spans);
         }
         Position::new(end, area.y)
@@ -187,7 +193,7 @@ impl View<'_> {
             }
             let text = line.text();
             let is_current = reader.current_match == Some(reader.top + at);
-            for place in reader.find.places(&text) {
+            for place in reader.find.places_on(reader.top + at, &text) {
                 let columns = columns(&text, &place);
                 let from = columns.start.min(usize::from(area.width)) as u16;
                 let to = columns.end.min(usize::from(area.width)) as u16;
@@ -221,6 +227,13 @@ impl View<'_> {
         }
     }
 
+    /// A text over as many lines as it needs.
+    fn paragraph(&self, text: &str, look: Look, area: Rect, buffer: &mut Buffer) {
+        for (line, y) in wrap(text, area.width.into()).into_iter().zip(area.y..area.bottom()) {
+            self.theme.put(buffer, Rect { y, height: 1, ..area }, &[span(line, look)]);
+        }
+    }
+
     fn table_page(&self, table: &TablePage, buffer: &mut Buffer) -> Option<Position> {
         let layout = layout::page(self.size);
         let title = [
@@ -235,7 +248,10 @@ impl View<'_> {
                 String::new()
             }
             Some(rows) if rows.is_empty() => {
-                self.theme.put(buffer, area, &[span(table.subject.nothing(), Look::Faint)]);
+                match &table.trouble {
+                    Some(trouble) => self.paragraph(trouble, Look::Bad, area, buffer),
+                    None => self.paragraph(table.subject.nothing(), Look::Faint, area, buffer),
+                }
                 String::new()
             }
             Some(rows) => {

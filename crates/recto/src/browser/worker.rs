@@ -29,6 +29,7 @@ use super::message::Errand;
 use super::message::ReadRequest;
 use super::message::Report;
 use super::message::SearchRequest;
+use super::message::SearchState;
 use super::search;
 use super::search::Found;
 use crate::environment::Environment;
@@ -220,12 +221,16 @@ fn search_logs(
             continue;
         }
         let tell = |found: Found| {
+            // What is read is read for whatever is asked next, too.
+            let ticket = match found {
+                Found::State(SearchState::Reading { .. }) => wanted.load(Ordering::Relaxed),
+                _ => ticket,
+            };
             let _ = reports.send(found.report(ticket));
         };
         let (home, environment) = (&place.home, &place.environment);
         if let Err(error) = search::search(home, environment, &request.words, &is_stopped, &tell) {
-            let failed = Report::Failed { ticket: Some(ticket), message: error.to_string() };
-            let _ = reports.send(failed);
+            let _ = reports.send(search::failed(ticket, &error));
         }
     }
 }

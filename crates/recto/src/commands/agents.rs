@@ -178,6 +178,38 @@ pub(crate) fn table(agents: &[Agent]) -> Table {
     table
 }
 
+/// The same for a screen of this width, where the task matters more than the rest.
+pub(crate) fn table_by_task(agents: &[Agent], width: usize) -> Table {
+    const WIDE: usize = 110;
+    const SHORT_ID: usize = 8;
+    let is_wide = width >= WIDE;
+    let mut table = Table::new(&[
+        Column::Left,
+        Column::Flexible,
+        Column::Left,
+        Column::Right,
+        Column::Right,
+        Column::Right,
+    ]);
+    for agent in agents {
+        let (kind, task) = about(agent);
+        let (calls, failed) = agent.calls();
+        let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
+        let tokens = format!("{} out", count(agent.tokens.output));
+        let id = agent.file.id.as_str();
+        let id: String = id.chars().take(if is_wide { usize::MAX } else { SHORT_ID }).collect();
+        table.row([
+            format!("{}{id}", "  ".repeat(agent.depth)),
+            task,
+            kind,
+            format!("{}{failed}", plural(calls as u64, "call")),
+            if is_wide { tokens } else { String::new() },
+            span(agent).map(duration).unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
 fn json(reading: &Reading, agent: &Agent) -> ObjectWriter {
     let (calls, failed) = agent.calls();
     let meta = agent.meta.as_ref();

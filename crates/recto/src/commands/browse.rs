@@ -8,7 +8,6 @@ use recto_store::Home;
 
 use crate::browser;
 use crate::browser::Opening;
-use crate::cli::Global;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -44,13 +43,13 @@ pub(crate) fn cmd_browse(
     home: &Home,
     environment: &Environment,
     output: &Output,
-    (global, args): (&Global, &BrowseArgs),
+    args: &BrowseArgs,
 ) -> Result<Outcome, CommandError> {
     if !is_possible(environment, output) {
         return Err(CommandError::user("no-terminal", "the browser needs a terminal")
             .with_hint("`recto ls` lists the sessions, `recto show` reads one"));
     }
-    open(home, environment, output, (global, args.filter.join(" ")))
+    open(home, environment, output, args.filter.join(" "))
 }
 
 /// Opens the browser on the terminal.
@@ -58,8 +57,7 @@ pub(crate) fn open(
     home: &Home,
     environment: &Environment,
     output: &Output,
-    (global, filter): (&Global, String),
+    filter: String,
 ) -> Result<Outcome, CommandError> {
-    let (has_colour, names_home) = (output.has_colour(), global.home.is_some());
-    browser::browse(Opening { home, environment, has_colour, names_home, filter })
+    browser::browse(Opening { home, environment, has_colour: output.has_colour(), filter })
 }

@@ -208,6 +208,8 @@ fn json(
         copied_files: moved.files.len().saturating_sub(1) as u64,
         comparison: comparison.clone(),
         operation: operation.map(|operation| operation.id),
+        // No command is told here.
+        home: None,
     };
     report.json("move", moved.session.id, notes).json("cwd", &directories)
 }

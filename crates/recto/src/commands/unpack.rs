@@ -195,6 +195,8 @@ fn json(
         copied_files: session.files as u64,
         comparison: comparison.clone(),
         operation: operation.map(|operation| operation.id),
+        // No command is told here.
+        home: None,
     };
     report.json("unpack", session.id, &notes)
 }

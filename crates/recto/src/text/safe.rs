@@ -12,6 +12,7 @@ pub(crate) fn safe(text: &str) -> String {
     }
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
+    let mut before = None;
     while let Some(c) = rest.chars().next() {
         if c == '\u{1b}'
             && let Some(length) = colour_code(rest)
@@ -23,10 +24,24 @@ pub(crate) fn safe(text: &str) -> String {
         match c {
             '\n' | '\t' => shown.push(c),
             '\r' if rest.starts_with('\n') => {}
+            _ if is_joiner(c) && joins(before, rest.chars().next()) => shown.push(c),
             _ => push_visible(&mut shown, c),
         }
+        before = Some(c);
     }
     shown
+}
+
+/// Whether a character says if its neighbours are written as one: Persian and the scripts
+/// of India need it, and pictures that are made of several.
+pub(crate) fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Whether a joiner has something to join. Between letters of ASCII it would only hide.
+fn joins(before: Option<char>, after: Option<char>) -> bool {
+    let is_visible = |c: char| !c.is_ascii() && !c.is_whitespace() && !is_hidden(c);
+    before.is_some_and(is_visible) && after.is_some_and(is_visible)
 }
 
 /// Text for one line: all white space becomes single spaces.
@@ -119,6 +134,21 @@ mod tests {
         assert_eq!(safe("user\u{202e}txt.exe\u{200b}"), "user\u{fffd}txt.exe\u{fffd}");
         assert_eq!(safe("plain é 日本 👍"), "plain é 日本 👍");
         assert_eq!(safe("\u{1b}["), "␛[");
+    }
+
+    #[test]
+    fn joiners_stay_where_they_join_and_nowhere_else() {
+        for text in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻", "🏳\u{fe0f}\u{200d}🌈"]
+        {
+            assert_eq!(safe(text), text);
+            assert_eq!(one_line(text), text);
+        }
+        assert_eq!(safe("pass\u{200d}word \u{200c}"), "pass\u{fffd}word \u{fffd}");
+        assert_eq!(safe("\u{200d}é\u{200c}"), "\u{fffd}é\u{fffd}");
+        assert_eq!(safe("é\u{200d}\u{200d}é"), "é\u{fffd}\u{fffd}é");
+        assert_eq!(safe("é\u{200d}\u{202e}é"), "é\u{fffd}\u{fffd}é");
+        assert_eq!(safe("é\u{200d}\u{1b}[31mé"), "é\u{fffd}é");
+        assert_eq!(safe("🏴\u{e0067}\u{e007f}"), "🏴\u{fffd}\u{fffd}", "tags can hide text");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use rayon::prelude::*;
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
+use super::safe::is_joiner;
+
 /// Cuts a text to a width, with `…` where something is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {
     if width_of(text) <= width {
@@ -18,6 +20,10 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
         }
         used += wide;
         fitted.push(c);
+    }
+    // What joined it to the rest is of no use.
+    if fitted.ends_with(is_joiner) {
+        fitted.pop();
     }
     if width > 0 {
         fitted.push('…');

@@ -5,24 +5,26 @@ use ratatui::layout::Position;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
 use super::View;
 use super::list_keys;
 use super::span;
+use crate::browser::find::Find;
 use crate::browser::list::Focus;
 use crate::browser::list::Mode;
-use crate::browser::list::Row;
 use crate::browser::message::Entry;
 use crate::browser::message::Hit;
 use crate::browser::message::SearchState;
-use crate::browser::reader::Find;
+use crate::browser::row::Row;
 use crate::browser::theme::columns;
 use crate::output::Look;
 use crate::text::Span;
 use crate::text::age;
 use crate::text::bytes;
 use crate::text::count;
+use crate::text::duration;
 use crate::text::fit;
 use crate::text::plural;
 
@@ -58,8 +60,11 @@ impl View<'_> {
         if live > 0 {
             right.push(span(format!("● {live} running  "), Look::Good));
         }
-        if list.skipped > 0 {
-            right.push(span(format!("{} skipped  ", count(list.skipped as u64)), Look::Warning));
+        let left_out = list.left_out().len();
+        if left_out > 0 {
+            // The help names them.
+            let text = format!("{} skipped (F1)  ", count(left_out as u64));
+            right.push(span(text, Look::Warning));
         }
         let sessions = plural(list.entries.len() as u64, "session");
         let text = if list.is_whole { sessions } else { format!("{sessions} so far…") };
@@ -80,9 +85,13 @@ impl View<'_> {
         };
         let state = match (list.mode, list.search) {
             (Mode::Filter, _) => String::new(),
-            (Mode::Search, _) if typed.trim().is_empty() => String::new(),
-            (Mode::Search, SearchState::Running { percent }) => format!("{percent} %"),
+            (Mode::Search, _) if list.says_nothing() => String::new(),
+            (Mode::Search, SearchState::Running) => "…".into(),
+            (Mode::Search, SearchState::Reading { done, all, .. }) => {
+                format!("{} %", (done * 100).checked_div(all).unwrap_or(100))
+            }
             (Mode::Search, SearchState::Whole) => plural(list.hits.len() as u64, "hit"),
+            (Mode::Search, SearchState::Failed) => String::new(),
             (Mode::Search, SearchState::Cut) => format!("{}+ hits", count(list.hits.len() as u64)),
         };
         let end = self.theme.put_right(buffer, area, &[span(state, Look::Faint)]);
@@ -119,7 +128,11 @@ impl View<'_> {
         let list = &self.browser.list;
         if list.rows.is_empty() {
             let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-            self.theme.put(buffer, inner, &[span(self.nothing(), Look::Faint)]);
+            let look = match (list.mode, list.search) {
+                (Mode::Search, SearchState::Failed) => Look::Warning,
+                _ => Look::Faint,
+            };
+            self.paragraph(&self.nothing(), look, inner, buffer);
         }
         let shown = list.rows.iter().enumerate().skip(list.top).take(area.height.into());
         for (at, row) in shown {
@@ -151,12 +164,18 @@ impl View<'_> {
     fn nothing(&self) -> String {
         let list = &self.browser.list;
         match (list.mode, list.search) {
-            (Mode::Search, _) if list.words.trim().is_empty() => "words in any order".into(),
-            (Mode::Search, SearchState::Running { .. }) => "searching…".into(),
-            (Mode::Search, _) => "not found".into(),
+            (Mode::Search, _) if list.says_nothing() => "words in any order".into(),
+            (Mode::Search, SearchState::Running) => "searching…".into(),
+            (Mode::Search, SearchState::Reading { done, all, seconds_left }) => {
+                let left =
+                    seconds_left.map(|seconds| format!(", {} left", duration(seconds * 1000)));
+                format!("reading {} of {}{}", bytes(done), bytes(all), left.unwrap_or_default())
+            }
+            (Mode::Search, SearchState::Failed) => list.trouble.clone(),
+            (Mode::Search, SearchState::Whole | SearchState::Cut) => "not found".into(),
             (Mode::Filter, _) if !list.is_whole => "looking…".into(),
             (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
-            (Mode::Filter, _) => "no title fits; / searches text".into(),
+            (Mode::Filter, _) => "no title fits; enter searches text".into(),
         }
     }
 
@@ -181,7 +200,7 @@ impl View<'_> {
         let is_apart = entry.live.is_some() || !self.browser.list.filter.trim().is_empty();
         if line.width >= ROOM_FOR_MORE {
             let more = match is_apart {
-                true => fit(entry.project.rsplit('/').next().unwrap_or_default(), DIRECTORY),
+                true => directory(entry),
                 false => format!("{:>7}", bytes(entry.bytes)),
             };
             end.push(span(format!("{more} "), Look::Faint));
@@ -194,11 +213,18 @@ impl View<'_> {
         };
         let x = self.theme.put(buffer, inner, &[mark]);
         let room = start.saturating_sub(x + 1);
-        let title = fit(&entry.title, room.into());
+        let (title, skipped) = slid(&entry.title, fitting, room.into());
         let area = Rect { x, width: room, ..inner };
-        self.theme.put(buffer, area, &[span(title.as_str(), Look::Plain)]);
+        let title_end = self.theme.put(buffer, area, &[span(title.as_str(), Look::Plain)]);
+        if is_apart && line.width < ROOM_FOR_MORE {
+            let directory = directory(entry);
+            let rest = area.right().saturating_sub(title_end);
+            if usize::from(rest) >= directory.width() + 2 {
+                self.theme.put_right(buffer, area, &[span(directory, Look::Faint)]);
+            }
+        }
         for (at, (start, c)) in title.char_indices().enumerate() {
-            if fitting.contains(&(at as u32)) {
+            if fitting.contains(&((at + skipped) as u32)) && (at > 0 || skipped == 0) {
                 let place = columns(&title, &(start..start + c.len_utf8()));
                 let x = area.x + place.start.min(usize::from(area.width)) as u16;
                 let cell = Rect { x, width: place.len() as u16, ..area }.intersection(area);
@@ -212,7 +238,7 @@ impl View<'_> {
         let turn = hit.turn.map_or(String::new(), |turn| turn.to_string());
         let x = self.theme.put(buffer, inner, &[span(format!("{turn:>4} "), Look::Faint)]);
         let area = Rect { x, width: inner.right().saturating_sub(x), ..inner };
-        let find = Find::new(self.browser.list.searched_words());
+        let find = self.browser.list.find(Some(hit));
         let text = fit(&around(&hit.snippet, &find, area.width.into()), area.width.into());
         self.theme.put(buffer, area, &[span(text.as_str(), Look::Plain)]);
         for place in find.places(&text) {
@@ -234,6 +260,35 @@ impl View<'_> {
         }
         self.document(preview, text, buffer);
     }
+}
+
+/// The last part of the directory of a session.
+fn directory(entry: &Entry) -> String {
+    fit(entry.project.rsplit('/').next().unwrap_or_default(), DIRECTORY)
+}
+
+/// As much of a title as there is room for, with the characters that fit what was typed.
+/// Gives by how many places they stand further to the left.
+fn slid(title: &str, fitting: &[u32], width: usize) -> (String, usize) {
+    let first = fitting.iter().min().map_or(0, |first| *first as usize);
+    let last = fitting.iter().max().map_or(0, |last| *last as usize);
+    let up_to_last: String = title.chars().take(last + 1).collect();
+    // The last column may be for the sign that something is cut.
+    if fitting.is_empty() || title.width() <= width || up_to_last.width() < width {
+        return (fit(title, width), 0);
+    }
+    // If the end is all that is left, there is room for more of what stands before it.
+    let mut room = width.saturating_sub(1);
+    let end = title.chars().rev().take_while(|c| {
+        let wide = c.width().unwrap_or(0);
+        let has_room = wide <= room;
+        room = room.saturating_sub(wide);
+        has_room
+    });
+    let end = title.chars().count() - end.count();
+    let skipped = first.saturating_sub(width / 4).min(end).max(1);
+    let rest: String = title.chars().skip(skipped).collect();
+    (fit(&format!("…{rest}"), width), skipped - 1)
 }
 
 /// Cuts the beginning of a snippet, so that the first word can be seen in this width.

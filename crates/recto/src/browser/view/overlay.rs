@@ -2,6 +2,8 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::View;
@@ -15,12 +17,13 @@ use crate::output::Look;
 use crate::text::Span;
 use crate::text::fit;
 use crate::text::one_line;
+use crate::text::wrap;
 
 impl View<'_> {
     pub(super) fn overlay(&self, overlay: &Overlay, buffer: &mut Buffer) {
         match overlay {
             Overlay::Help { top } => {
-                let lines = help_lines();
+                let lines = help_lines(self.size.0, &self.browser.list.left_out());
                 let area = self.frame("Keys", lines.len(), widest(&lines), buffer);
                 let rest = lines.len().saturating_sub(*top + usize::from(area.height));
                 self.lines(&lines[(*top).min(lines.len())..], area, buffer);
@@ -30,22 +33,27 @@ impl View<'_> {
                     self.theme.put_right(buffer, line, &[more]);
                 }
             }
-            Overlay::Copy { entry } => {
-                let copies = copies(entry, &self.browser.facts.client);
+            Overlay::Copy { entry, chosen } => {
+                let copies = copies(entry, &self.browser.facts);
                 let mut lines = Vec::new();
-                for (letter, name, text) in copies {
+                let mut at_line = 0;
+                for (at, (letter, name, text)) in copies.into_iter().enumerate() {
+                    if at == *chosen {
+                        at_line = lines.len();
+                    }
                     lines.push(choice(letter, name));
                     // All of it is shown, for terminals that take no copy.
                     let room = usize::from(self.size.0).saturating_sub(4);
                     let text = vec![span(format!("   {}", one_line(&text)), Look::Faint)];
                     lines.extend(fold(text, room));
                 }
-                self.question("Copy", &lines, buffer);
+                self.question("Copy", &lines, Some(at_line), buffer);
             }
-            Overlay::Export { entry } => {
+            Overlay::Export { entry, chosen } => {
                 let lines: Vec<Vec<Span>> =
                     FORMATS.iter().map(|(letter, name, _)| choice(*letter, name)).collect();
-                self.question(&format!("Export {} as", entry.short_id()), &lines, buffer);
+                let title = format!("Export {} as", entry.short_id());
+                self.question(&title, &lines, Some(*chosen), buffer);
             }
             Overlay::Resume { entry } => {
                 let pid = entry.live.map_or(0, |live| live.pid);
@@ -56,16 +64,31 @@ impl View<'_> {
                     Vec::new(),
                     choice('y', "resume it here nevertheless"),
                 ];
-                self.question("Resume", &lines, buffer);
+                self.question("Resume", &lines, None, buffer);
             }
         }
     }
 
-    fn question(&self, title: &str, lines: &[Vec<Span>], buffer: &mut Buffer) {
-        let area = self.frame(title, lines.len(), widest(lines), buffer);
+    /// A few lines to choose from. One of them may be the one that enter takes.
+    fn question(
+        &self,
+        title: &str,
+        lines: &[Vec<Span>],
+        chosen: Option<usize>,
+        buffer: &mut Buffer,
+    ) {
+        let keys = match chosen {
+            Some(_) => " ↑↓ enter, esc gives up ",
+            None => " esc gives up ",
+        };
+        let area = self.frame(title, lines.len(), widest(lines).max(keys.width()), buffer);
         self.lines(lines, area, buffer);
+        if let Some(at) = chosen.filter(|at| *at < usize::from(area.height)) {
+            let line = Rect { y: area.y + at as u16, height: 1, ..area };
+            buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
+        }
         let line = Rect { y: area.bottom(), height: 1, ..area };
-        self.theme.put_right(buffer, line, &[span(" esc gives up ", Look::Faint)]);
+        self.theme.put_right(buffer, line, &[span(keys, Look::Faint)]);
     }
 
     fn lines(&self, lines: &[Vec<Span>], area: Rect, buffer: &mut Buffer) {
@@ -135,23 +158,57 @@ fn inside(frame: Rect) -> Rect {
     }
 }
 
-fn help_lines() -> Vec<Vec<Span>> {
+/// How many of the things that were left out are named.
+const MOST_LEFT_OUT: usize = 20;
+
+/// What was left out, and why.
+fn left_out_lines(left_out: &[&str], room: usize) -> Vec<Vec<Span>> {
     let mut lines = Vec::new();
+    if left_out.is_empty() {
+        return lines;
+    }
+    lines.push(vec![span("Not listed, or not searched", Look::Warning)]);
+    let mut texts: Vec<String> =
+        left_out.iter().take(MOST_LEFT_OUT).map(|text| (*text).to_owned()).collect();
+    if left_out.len() > MOST_LEFT_OUT {
+        texts.push(format!("{} more; `recto ls` names them", left_out.len() - MOST_LEFT_OUT));
+    }
+    for text in texts {
+        let text = wrap(&text, room.saturating_sub(2)).into_iter();
+        lines.extend(text.map(|line| vec![span(format!("  {line}"), Look::Plain)]));
+    }
+    lines
+}
+
+/// The help, for a screen of this width. What was left out comes first.
+fn help_lines(width: u16, left_out: &[&str]) -> Vec<Vec<Span>> {
+    let room = usize::from(width).saturating_sub(4);
+    // Where there is no room beside the keys, what they do stands below them.
+    let indent = if room < 40 { 4 } else { 18 };
+    let mut lines = left_out_lines(left_out, room);
     for (heading, keys) in keys::HELP {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
-        lines.push(vec![span(*heading, Look::Tool)]);
+        lines.extend(wrap(heading, room).into_iter().map(|line| vec![span(line, Look::Tool)]));
         for (key, what) in *keys {
-            lines.push(vec![span(format!("  {key:<15} "), Look::Strong), span(*what, Look::Plain)]);
+            let mut start = span(format!("  {key:<15} "), Look::Strong);
+            if room < 40 {
+                lines.push(vec![start]);
+                start = span(" ".repeat(indent), Look::Plain);
+            }
+            for line in wrap(what, room.saturating_sub(indent)) {
+                let before = std::mem::replace(&mut start, span(" ".repeat(indent), Look::Plain));
+                lines.push(vec![before, span(line, Look::Plain)]);
+            }
         }
     }
     lines
 }
 
 /// How many lines of the help do not fit on the screen.
-pub(in crate::browser) fn help_overflow(size: (u16, u16)) -> usize {
-    let lines = help_lines();
+pub(in crate::browser) fn help_overflow(size: (u16, u16), left_out: &[&str]) -> usize {
+    let lines = help_lines(size.0, left_out);
     let area = inside(frame_area(size, lines.len(), 0));
     lines.len().saturating_sub(area.height.into())
 }
