@@ -1,6 +1,8 @@
 //! What every answer needs.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use axum::http::StatusCode;
 use jiff::Timestamp;
@@ -54,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) hub: Hub,
     /// What pages about many sessions keep.
     pub(crate) figures: Kept,
+    /// Whether something was worked on since memory was given back.
+    pub(crate) has_worked: AtomicBool,
     /// How many documents may still be made at once.
     pub(crate) exports: Arc<Semaphore>,
 }
@@ -83,6 +87,7 @@ impl Context {
         work: impl FnOnce(&Context) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let shared = self.shared.clone();
+        self.has_worked.store(true, Ordering::Relaxed);
         match ask(move |asking| work(&Context { shared, asking })).await {
             Ok(result) => result,
             // A panic in a request is the request's; the others go on.

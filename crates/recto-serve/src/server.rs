@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -44,6 +46,9 @@ const USUAL_PORT: u16 = 7700;
 
 /// How many documents are made at once. Each takes one of the threads that read files.
 const EXPORTS: usize = 4;
+
+/// How long it takes until memory is given back.
+const TIME_TO_GIVE_BACK: Duration = Duration::from_secs(10);
 
 /// How many threads read files.
 const READERS: usize = 16;
@@ -173,9 +178,11 @@ impl Server {
             statuses: KnownStatuses::default(),
             hub: Hub::new(),
             figures: Kept::default(),
+            has_worked: AtomicBool::new(false),
             exports: Arc::new(Semaphore::new(EXPORTS)),
             prices: options.prices,
         });
+        runtime.spawn(give_memory_back(context.clone()));
         let (stop, stopped) = watch::channel(false);
         let follower = events::follow(&context)?;
         let app = App::new(guard, context.clone());
@@ -268,6 +275,17 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Gives memory back some time after something was worked on, so that a server that
+/// nobody asks is small, whatever it was asked before.
+async fn give_memory_back(context: Context) {
+    loop {
+        tokio::time::sleep(TIME_TO_GIVE_BACK).await;
+        if context.has_worked.swap(false, Ordering::Relaxed) {
+            let _ = tokio::task::spawn_blocking(recto_store::give_memory_back).await;
+        }
     }
 }
 

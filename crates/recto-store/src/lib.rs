@@ -125,6 +125,7 @@ pub use plans::LoggedPlan;
 pub use plans::PLAN_TOOL;
 pub use plans::logged_plans;
 pub use plans::plan_file_named;
+pub use platform::give_memory_back;
 pub use platform::process_is_alive;
 pub use prompts::LogPrompt;
 pub use prompts::read_prompts;

@@ -30,6 +30,20 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     }
 }
 
+/// Gives memory that is not used any more back to the system. The C library keeps what was
+/// freed for what comes next, which for a server may be never.
+pub fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    malloc_trim(0);
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the C library can be asked in no other way")]
+unsafe extern "C" {
+    /// Takes how much to keep, any number, and may be called at any time by any thread.
+    safe fn malloc_trim(keep: usize) -> std::ffi::c_int;
+}
+
 /// Asks for bytes that are read soon. It is a hint; where the system does not take
 /// it, they are fetched when they are read.
 pub(crate) fn fetch(file: &File, offset: u64, bytes: u64) {

@@ -149,6 +149,16 @@ fn assert_absent(directory: &str, words: &[&str], but_in: &[&str]) {
 }
 
 #[test]
+fn nothing_is_unsafe_but_one_call() {
+    let words = ["unsafe {", "unsafe extern", "unsafe fn", "unsafe impl", "(unsafe_code"];
+    let platform = "crates/recto-store/src/platform.rs";
+    assert_absent("crates", &words, &[platform]);
+    assert_absent("xtask", &words, &[]);
+    let platform = fs::read_to_string(repository().join(platform)).unwrap();
+    assert_eq!(platform.matches("(unsafe_code").count(), 1);
+}
+
+#[test]
 fn pure_crates_do_no_input_and_output() {
     let words = ["std::fs", "std::env", "std::net", "std::process", "SystemTime", "::now()"];
     for (name, _) in PURE {
