@@ -14,6 +14,7 @@ use super::StatusFold;
 use super::StatusKind;
 use super::call::Asking;
 use super::call::PendingCall;
+use super::call::Reason;
 use super::fold::End;
 use super::fold::Phase;
 use super::fold::Step;
@@ -203,14 +204,14 @@ impl Question<'_> {
                 self.rest(self.fold.last, Confidence::Low).because("nothing was asked yet")
             }
             Phase::Working { since, step } => self.at_work(*since, step, life),
-            Phase::Over { at, .. } => self.after_turn(*at),
+            Phase::Over { at, .. } => self.after_turn(*at, life),
         };
         self.tell_running(decided)
     }
 
     fn at_work(&self, since: Option<Timestamp>, step: &Step, life: Life) -> Decided {
         let call = self.asking_call();
-        let asking = call.map(|call| (call, call.asking(self.fold.mode.as_deref())));
+        let asking = call.map(|call| (call, self.fold.asking(call)));
         if let Some((call, Asking::Always)) = asking {
             let decided =
                 Decided::new(StatusKind::WaitingForApproval, call.since, Confidence::Medium)
@@ -235,7 +236,7 @@ impl Question<'_> {
         if let Step::Said { at } = step
             && self.fold.calls.is_empty()
         {
-            return self.after_text(since, *at);
+            return self.after_text(since, *at, life);
         }
         let confidence = match asking {
             Some((_, Asking::Hardly)) => Confidence::Low,
@@ -246,21 +247,21 @@ impl Question<'_> {
     }
 
     /// A text was written, and the log does not say whether that was all.
-    fn after_text(&self, since: Option<Timestamp>, at: Option<Timestamp>) -> Decided {
+    fn after_text(&self, since: Option<Timestamp>, at: Option<Timestamp>, life: Life) -> Decided {
         let settled = after(at, timer::SETTLING);
         if settled.is_some_and(|settled| self.now < settled) {
             return Decided::new(StatusKind::Working, since, Confidence::Low)
                 .because(format!("a text was written{}", self.age(at)))
                 .until(settled);
         }
-        let mut decided = self.rest(at, Confidence::Low);
-        if decided.kind == StatusKind::WaitingForInput {
+        let mut decided = self.rest_of_turn(at, Confidence::Low, life);
+        if matches!(decided.kind, StatusKind::WaitingForInput | StatusKind::Ended) {
             decided.since = settled;
         }
         decided.because(format!("a text was written{} and nothing followed", self.age(at)))
     }
 
-    fn after_turn(&self, at: Option<Timestamp>) -> Decided {
+    fn after_turn(&self, at: Option<Timestamp>, life: Life) -> Decided {
         let agents = self.running.iter().filter(|task| task.kind == TaskKind::Agent);
         let started = agents.clone().filter_map(|task| task.since).max();
         let silent = after(started.max(self.fold.agents_written), timer::IDLE);
@@ -271,7 +272,17 @@ impl Question<'_> {
                 );
             return self.tell_end(decided);
         }
-        self.tell_end(self.rest(at, Confidence::Medium))
+        self.tell_end(self.rest_of_turn(at, Confidence::Medium, life))
+    }
+
+    /// A turn is over, by the log. A client that was started for one prompt ends with it;
+    /// one that lives on gets the next prompt from a program, if at all.
+    fn rest_of_turn(&self, at: Option<Timestamp>, confidence: Confidence, life: Life) -> Decided {
+        if !self.fold.is_headless {
+            return self.rest(at, confidence);
+        }
+        let kind = if life == Life::Lives { StatusKind::Idle } else { StatusKind::Ended };
+        Decided::new(kind, at, confidence).because("it was started for one prompt (`claude -p`)")
     }
 
     /// It is somebody's turn: to be waited for at first, to be left alone later.
@@ -302,22 +313,31 @@ impl Question<'_> {
 
     /// The call that somebody is asked about first.
     fn asking_call(&self) -> Option<&PendingCall> {
-        let mode = self.fold.mode.as_deref();
-        let order = [Asking::Always, Asking::Perhaps, Asking::Hardly, Asking::Never];
-        let calls = &self.fold.calls;
-        order.iter().find_map(|wanted| calls.iter().find(|call| call.asking(mode) == *wanted))
+        // Of those that are alike, the first.
+        self.fold.calls.iter().min_by_key(|call| match self.fold.asking(call) {
+            Asking::Always => 0,
+            Asking::Perhaps => 1,
+            Asking::Hardly => 2,
+            Asking::Never(_) => 3,
+        })
     }
 
     fn tell_work(&self, decided: Decided) -> Decided {
         if let Some(call) = self.fold.calls.first() {
             let decided = decided.because(self.call_sentence(call));
-            let mode = self.fold.mode.as_deref();
-            return match (call.asking(mode), mode) {
-                (Asking::Never | Asking::Hardly, Some(mode)) => {
-                    let mode = beginning(mode, WORD_MOST);
+            let mode = beginning(self.fold.mode.as_deref().unwrap_or("default"), WORD_MOST);
+            return match self.fold.asking(call) {
+                Asking::Never(Reason::Mode) => {
                     decided.because(format!("in permission mode `{mode}` it is not asked about"))
                 }
-                _ => decided,
+                Asking::Hardly => decided
+                    .because(format!("in permission mode `{mode}` it is hardly ever asked about")),
+                Asking::Never(Reason::Headless) => {
+                    decided.because("nobody can be asked: it was started by `claude -p`")
+                }
+                Asking::Always
+                | Asking::Perhaps
+                | Asking::Never(Reason::Runs | Reason::Harmless) => decided,
             };
         }
         let Phase::Working { step, .. } = &self.fold.phase else { return decided };

@@ -19,6 +19,7 @@ use recto_log::classify_user;
 use recto_log::json::Value;
 
 use super::call::Asking;
+use super::call::Audience;
 use super::call::PendingCall;
 use super::task::RunningTask;
 use super::task::TaskKind;
@@ -85,6 +86,8 @@ pub struct StatusFold {
     pub(super) agents_written: Option<Timestamp>,
     has_lines: bool,
     is_interactive: bool,
+    /// Whether the last line is of a client that was started for one prompt (`claude -p`).
+    pub(super) is_headless: bool,
     custom_title: Option<String>,
     model_title: Option<String>,
     pub(super) goal: Option<String>,
@@ -183,6 +186,12 @@ impl StatusFold {
         self.is_interactive && numbers.len() == FIRST.len() && numbers.as_slice() >= &FIRST[..]
     }
 
+    /// Whether a call waits for somebody.
+    pub(super) fn asking(&self, call: &PendingCall) -> Asking {
+        let audience = if self.is_headless { Audience::Nobody } else { Audience::Somebody };
+        call.asking(self.mode.as_deref(), audience)
+    }
+
     /// What runs beside the conversation: subagents that a call waits for, and what was
     /// put into the background since the process started.
     pub(super) fn running(&self, started: Option<Timestamp>) -> Vec<RunningTask> {
@@ -210,6 +219,7 @@ impl StatusFold {
         keep(&mut self.branch, "gitBranch");
         if let Some(entrypoint) = entry.str("entrypoint") {
             self.is_interactive = entrypoint == "cli";
+            self.is_headless = entrypoint == "sdk-cli";
         }
     }
 
@@ -251,7 +261,7 @@ impl StatusFold {
             self.last_result = self.last_result.max(time);
             if let Some(call) = &call {
                 // Somebody may have been waited for: what works now has begun to again.
-                if may_have_waited(call, self.mode.as_deref(), time) {
+                if may_have_waited(call, self.asking(call), time) {
                     since = time;
                 }
                 if let Some(stopped) = call.stops.as_deref().filter(|_| !is_error) {
@@ -439,13 +449,13 @@ fn is_for_the_model(entry: &Entry<'_>) -> bool {
 }
 
 /// Whether the answer was, while the call had no result, that somebody is waited for.
-fn may_have_waited(call: &PendingCall, mode: Option<&str>, result: Option<Timestamp>) -> bool {
-    match call.asking(mode) {
+fn may_have_waited(call: &PendingCall, asking: Asking, result: Option<Timestamp>) -> bool {
+    match asking {
         Asking::Always => true,
         Asking::Perhaps => match (call.since, result) {
             (Some(since), Some(result)) => result.duration_since(since) >= timer::ASKING,
             _ => false,
         },
-        Asking::Hardly | Asking::Never => false,
+        Asking::Hardly | Asking::Never(_) => false,
     }
 }
