@@ -35,7 +35,11 @@ pub fn status(announcement: &Announcement, fold: &StatusFold, now: Timestamp) ->
     };
     let running = fold.running(announced.and_then(|announced| announced.started));
     let question = Question { announcement, fold, now, running: &running };
-    let decided = question.decide();
+    let mut decided = question.decide();
+    if decided.is_timed {
+        // The span since then is shorter than the one that the evidence speaks of.
+        decided.why.push(format!("after {} min it counts as idle", timer::IDLE.as_mins()));
+    }
     let has_ended = decided.kind == StatusKind::Ended;
     let pending = match decided.kind {
         StatusKind::WaitingForApproval => question.asking_call().cloned(),
@@ -76,11 +80,13 @@ struct Decided {
     confidence: Confidence,
     why: Vec<String>,
     changes_at: Option<Timestamp>,
+    /// Whether it is idle because a time has passed.
+    is_timed: bool,
 }
 
 impl Decided {
     fn new(kind: StatusKind, since: Option<Timestamp>, confidence: Confidence) -> Decided {
-        Decided { kind, since, confidence, why: Vec::new(), changes_at: None }
+        Decided { kind, since, confidence, why: Vec::new(), changes_at: None, is_timed: false }
     }
 
     fn because(mut self, why: impl Into<String>) -> Decided {
@@ -289,7 +295,8 @@ impl Question<'_> {
     fn rest(&self, since: Option<Timestamp>, confidence: Confidence) -> Decided {
         let idle = after(since, timer::IDLE);
         if idle.is_some_and(|idle| self.now >= idle) {
-            return Decided::new(StatusKind::Idle, idle, confidence);
+            let decided = Decided::new(StatusKind::Idle, idle, confidence);
+            return Decided { is_timed: true, ..decided };
         }
         Decided::new(StatusKind::WaitingForInput, since, confidence).until(idle)
     }
