@@ -3,6 +3,7 @@
 //! A client writes its file in place, so that it may be caught empty or half. That is
 //! no proof that nobody runs: it is read again, and if it stays so, it is told.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::thread;
@@ -14,6 +15,7 @@ use recto_log::json::Value;
 
 use crate::Home;
 use crate::StoreError;
+use crate::inventory::FileState;
 use crate::platform::is_other_pid_domain;
 use crate::process_is_alive;
 use crate::read_small;
@@ -80,11 +82,44 @@ impl Home {
 
     /// All that is announced now. The key files beside are secrets and are not touched.
     pub fn announcements(&self) -> Announcements {
+        KnownClients::default().look(self)
+    }
+}
+
+/// What was read of announcements so far, so that only those that have changed are read.
+#[derive(Debug, Default)]
+pub(crate) struct KnownClients {
+    files: HashMap<PathBuf, (FileState, Box<Client>)>,
+}
+
+/// A client, and what its process must be.
+#[derive(Debug, Clone)]
+struct Client {
+    live: LiveSession,
+    /// When its process started, as the system says it.
+    start: Option<String>,
+}
+
+impl KnownClients {
+    /// All that is announced now.
+    pub(crate) fn look(&mut self, home: &Home) -> Announcements {
         let mut found = Announcements::default();
-        let files = self.list(&self.live_sessions(), &mut Vec::new()).into_iter();
+        let mut before = std::mem::take(&mut self.files);
+        let files = home.list(&home.live_sessions(), &mut Vec::new()).into_iter();
         for file in files.filter(|file| !file.is_directory && is_pid_file(&file.name)) {
-            match read(&file.path) {
-                Reading::Client(client) => found.clients.push(client),
+            let state = std::fs::symlink_metadata(&file.path);
+            let state = state.map_or_else(|_| FileState::default(), |data| FileState::now(&data));
+            let reading = match before.remove(&file.path) {
+                Some((known, client)) if known == state && state.is_certain() => {
+                    Reading::Client(client)
+                }
+                _ => read(&file.path),
+            };
+            match reading {
+                Reading::Client(client) => {
+                    found.clients.push(client.now());
+                    self.files.insert(file.path, (state, client));
+                }
                 Reading::Gone => {}
                 Reading::Unreadable => {
                     let pid = pid_of(&file.name).filter(|pid| process_is_alive(*pid, None));
@@ -110,7 +145,7 @@ impl Announcements {
     fn read_again(&mut self) {
         self.unreadable.retain(|one| match read(&one.path) {
             Reading::Client(client) => {
-                self.clients.push(client);
+                self.clients.push(client.now());
                 false
             }
             Reading::Gone => false,
@@ -121,7 +156,7 @@ impl Announcements {
 
 /// What one file says.
 enum Reading {
-    Client(LiveSession),
+    Client(Box<Client>),
     /// Its client has taken it away.
     Gone,
     Unreadable,
@@ -129,7 +164,9 @@ enum Reading {
 
 fn read(path: &Path) -> Reading {
     match read_small(path) {
-        Ok(bytes) => parse(&bytes).map_or(Reading::Unreadable, Reading::Client),
+        Ok(bytes) => {
+            parse(&bytes).map_or(Reading::Unreadable, |one| Reading::Client(Box::new(one)))
+        }
         Err(StoreError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Reading::Gone,
         Err(_) => Reading::Unreadable,
     }
@@ -150,7 +187,16 @@ fn digits_of(name: &str) -> Option<&str> {
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }
 
-fn parse(bytes: &[u8]) -> Option<LiveSession> {
+impl Client {
+    /// The client, and whether its process lives now.
+    fn now(&self) -> LiveSession {
+        let mut live = self.live.clone();
+        live.alive = !live.elsewhere && process_is_alive(live.pid, self.start.as_deref());
+        live
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Client> {
     let value = Value::parse(bytes).ok()?;
     let text = |name| value.str(name).map(|text| text.into_owned());
     let time = |name: &str| {
@@ -161,10 +207,10 @@ fn parse(bytes: &[u8]) -> Option<LiveSession> {
     let start = text("procStart")
         .or_else(|| value.get("procStart")?.as_u64().map(|start| start.to_string()));
     let elsewhere = value.str("pidDomain").is_some_and(|domain| is_other_pid_domain(&domain));
-    Some(LiveSession {
+    let live = LiveSession {
         pid,
         session: value.str("sessionId")?.parse().ok()?,
-        alive: !elsewhere && process_is_alive(pid, start.as_deref()),
+        alive: false,
         elsewhere,
         cwd: text("cwd"),
         version: text("version"),
@@ -173,7 +219,8 @@ fn parse(bytes: &[u8]) -> Option<LiveSession> {
         kind: text("kind"),
         status_since: time("statusUpdatedAt").or_else(|| time("updatedAt")),
         started: time("startedAt"),
-    })
+    };
+    Some(Client { live, start })
 }
 
 #[cfg(test)]
@@ -222,6 +269,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_announced_anew_is_read_anew_and_death_is_seen_without_reading() {
+        let directory = tempfile::tempdir().unwrap();
+        let sessions = directory.path().join("sessions");
+        fs::create_dir(&sessions).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let path = sessions.join(format!("{}.json", child.id()));
+        let home = Home::open(directory.path()).unwrap();
+        let mut known = KnownClients::default();
+        for status in ["busy", "idle", "busy"] {
+            let json = format!(
+                r#"{{"pid":{},"sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","status":"{status}"}}"#,
+                child.id()
+            );
+            // In place, and no longer than before.
+            fs::write(&path, json).unwrap();
+            let clients = known.look(&home).clients;
+            assert_eq!(clients[0].status.as_deref(), Some(status));
+            assert!(clients[0].alive);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        #[cfg(target_os = "linux")]
+        assert!(!known.look(&home).clients[0].alive);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(known.look(&home), Announcements::default());
+    }
+
+    #[test]
     fn a_file_that_is_whole_when_it_is_read_again_is_a_client() {
         let directory = tempfile::tempdir().unwrap();
         let (pid, path) = (std::process::id(), directory.path().join("1.json"));
@@ -245,7 +320,7 @@ mod tests {
                 r#"{{"pid":{},"sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","pidDomain":"{domain}"}}"#,
                 std::process::id()
             );
-            let live = parse(json.as_bytes()).unwrap();
+            let live = parse(json.as_bytes()).unwrap().now();
             (live.alive, live.elsewhere)
         };
         assert_eq!(of(&format!("linux::{}", own.display())), (true, false));

@@ -5,6 +5,8 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 
 /// Opens a file without waiting for the other end if it is a pipe.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
@@ -308,7 +310,10 @@ pub(crate) fn is_other_pid_domain(domain: &str) -> bool {
     }
     #[cfg(target_os = "linux")]
     {
-        let Ok(own) = std::fs::read_link("/proc/self/ns/pid") else { return false };
+        // A process never leaves its own.
+        static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
+        let own = OWN.get_or_init(|| std::fs::read_link("/proc/self/ns/pid").ok());
+        let Some(own) = own else { return false };
         rest.find("pid:[").is_some_and(|at| Some(&rest[at..]) != own.to_str())
     }
     #[cfg(not(target_os = "linux"))]

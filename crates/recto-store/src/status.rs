@@ -33,6 +33,7 @@ use crate::LiveSession;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::inventory::FileState;
+use crate::live::KnownClients;
 use crate::open::open_sized;
 use crate::platform::read_at;
 
@@ -94,6 +95,7 @@ impl Home {
 #[derive(Debug, Default)]
 pub struct Statuses {
     logs: HashMap<PathBuf, KnownLog>,
+    announcements: KnownClients,
     /// What each process announced last, for the moment in which it writes it anew.
     clients: HashMap<u32, LiveSession>,
 }
@@ -177,7 +179,7 @@ impl Statuses {
     /// What is announced now. Of a client that writes its announcement in this moment,
     /// the last one counts.
     fn evidence(&mut self, home: &Home, now: Timestamp) -> Evidence {
-        let Announcements { mut clients, unreadable } = home.announcements();
+        let Announcements { mut clients, unreadable } = self.announcements.look(home);
         let mut stranger = None;
         for one in unreadable {
             match self.clients.remove(&one.pid).filter(|client| client.alive) {
