@@ -96,7 +96,6 @@ pub use error::StoreError;
 pub use export_log::ExportSource;
 pub use export_log::Exported;
 pub use filter::Filter;
-pub use filter::parse_span;
 pub use filter::parse_time;
 pub use grep::GrepRequest;
 pub use history::HistoryEntry;
