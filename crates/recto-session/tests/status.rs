@@ -68,6 +68,7 @@ fn frame(line: &[u8]) -> Frame {
         started: time("startedAt"),
         version: text("version"),
         kind: text("kind"),
+        entrypoint: text("entrypoint"),
     };
     Frame { at: said.since.unwrap(), said }
 }

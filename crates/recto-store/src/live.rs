@@ -43,6 +43,8 @@ pub struct LiveSession {
     pub waiting_for: Option<String>,
     /// Such as `interactive`.
     pub kind: Option<String>,
+    /// How it was started: `cli` by a person, `sdk-cli` for one prompt.
+    pub entrypoint: Option<String>,
     /// When the status changed. Its age proves nothing: the file is not
     /// written again during a long turn.
     pub status_since: Option<Timestamp>,
@@ -217,6 +219,7 @@ fn parse(bytes: &[u8]) -> Option<Client> {
         status: text("status"),
         waiting_for: text("waitingFor"),
         kind: text("kind"),
+        entrypoint: text("entrypoint"),
         status_since: time("statusUpdatedAt").or_else(|| time("updatedAt")),
         started: time("startedAt"),
     };

@@ -270,7 +270,12 @@ pub(crate) fn set_path_mode(path: &Path, mode: u32) -> io::Result<()> {
 pub fn process_is_alive(pid: u32, start: Option<&str>) -> bool {
     #[cfg(target_os = "linux")]
     {
-        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+        // It is a few hundred bytes, and many are asked for at once: one call is enough.
+        let mut bytes = [0; 1024];
+        let read = File::open(format!("/proc/{pid}/stat"))
+            .and_then(|mut file| io::Read::read(&mut file, &mut bytes));
+        let Ok(length) = read else { return false };
+        let stat = String::from_utf8_lossy(&bytes[..length]);
         if has_ended(&stat) {
             return false;
         }

@@ -394,6 +394,7 @@ fn announced_by(live: &LiveSession) -> Announced {
         started: live.started,
         version: live.version.clone(),
         kind: live.kind.clone(),
+        entrypoint: live.entrypoint.clone(),
     }
 }
 

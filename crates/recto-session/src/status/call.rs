@@ -84,6 +84,13 @@ const HARMLESS: [&str; 20] = [
 /// Tools that change files.
 const EDITS: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
 
+impl Audience {
+    /// Who could be asked by a client that was started in some way.
+    pub(super) fn of_entrypoint(entrypoint: Option<&str>) -> Audience {
+        if entrypoint == Some("sdk-cli") { Audience::Nobody } else { Audience::Somebody }
+    }
+}
+
 impl PendingCall {
     /// Whether it waits for somebody, in a permission mode.
     pub(super) fn asking(&self, mode: Option<&str>, audience: Audience) -> Asking {

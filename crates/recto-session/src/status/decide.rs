@@ -13,6 +13,7 @@ use super::Status;
 use super::StatusFold;
 use super::StatusKind;
 use super::call::Asking;
+use super::call::Audience;
 use super::call::PendingCall;
 use super::call::Reason;
 use super::fold::End;
@@ -109,6 +110,20 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
+    /// Who could be asked. What the client says of itself is newer than its last line.
+    fn audience(&self) -> Audience {
+        let announced = match self.announcement {
+            Announcement::Made(announced) => announced.entrypoint.as_deref(),
+            Announcement::Unknown | Announcement::Absent => None,
+        };
+        Audience::of_entrypoint(announced.or(self.fold.entrypoint.as_deref()))
+    }
+
+    /// Whether a call waits for somebody.
+    fn asking(&self, call: &PendingCall) -> Asking {
+        call.asking(self.fold.mode.as_deref(), self.audience())
+    }
+
     fn decide(&self) -> Decided {
         match self.announcement {
             Announcement::Made(announced) if !announced.is_alive => self.gone(announced),
@@ -206,6 +221,12 @@ impl Question<'_> {
                 return Decided::new(StatusKind::Unknown, None, Confidence::Low)
                     .because("nothing is written and no process is announced");
             }
+            Phase::Nothing if self.audience() == Audience::Nobody => {
+                // Its prompt came with it, and is not written yet.
+                let decided = Decided::new(StatusKind::Working, self.fold.last, Confidence::Low)
+                    .because("it was started for one prompt (`claude -p`)");
+                self.unless_silent(decided, timer::IDLE, life)
+            }
             Phase::Nothing => {
                 self.rest(self.fold.last, Confidence::Low).because("nothing was asked yet")
             }
@@ -217,7 +238,7 @@ impl Question<'_> {
 
     fn at_work(&self, since: Option<Timestamp>, step: &Step, life: Life) -> Decided {
         let call = self.asking_call();
-        let asking = call.map(|call| (call, self.fold.asking(call)));
+        let asking = call.map(|call| (call, self.asking(call)));
         if let Some((call, Asking::Always)) = asking {
             let decided =
                 Decided::new(StatusKind::WaitingForApproval, call.since, Confidence::Medium)
@@ -284,7 +305,7 @@ impl Question<'_> {
     /// A turn is over, by the log. A client that was started for one prompt ends with it;
     /// one that lives on gets the next prompt from a program, if at all.
     fn rest_of_turn(&self, at: Option<Timestamp>, confidence: Confidence, life: Life) -> Decided {
-        if !self.fold.is_headless {
+        if self.audience() == Audience::Somebody {
             return self.rest(at, confidence);
         }
         let kind = if life == Life::Lives { StatusKind::Idle } else { StatusKind::Ended };
@@ -321,7 +342,7 @@ impl Question<'_> {
     /// The call that somebody is asked about first.
     fn asking_call(&self) -> Option<&PendingCall> {
         // Of those that are alike, the first.
-        self.fold.calls.iter().min_by_key(|call| match self.fold.asking(call) {
+        self.fold.calls.iter().min_by_key(|call| match self.asking(call) {
             Asking::Always => 0,
             Asking::Perhaps => 1,
             Asking::Hardly => 2,
@@ -333,7 +354,7 @@ impl Question<'_> {
         if let Some(call) = self.fold.calls.first() {
             let decided = decided.because(self.call_sentence(call));
             let mode = beginning(self.fold.mode.as_deref().unwrap_or("default"), WORD_MOST);
-            return match self.fold.asking(call) {
+            return match self.asking(call) {
                 Asking::Never(Reason::Mode) => {
                     decided.because(format!("in permission mode `{mode}` it is not asked about"))
                 }

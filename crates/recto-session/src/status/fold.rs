@@ -85,9 +85,8 @@ pub struct StatusFold {
     /// When a subagent last wrote something.
     pub(super) agents_written: Option<Timestamp>,
     has_lines: bool,
-    is_interactive: bool,
-    /// Whether the last line is of a client that was started for one prompt (`claude -p`).
-    pub(super) is_headless: bool,
+    /// How the client that wrote the last line was started.
+    pub(super) entrypoint: Option<String>,
     custom_title: Option<String>,
     model_title: Option<String>,
     pub(super) goal: Option<String>,
@@ -183,13 +182,8 @@ impl StatusFold {
         const FIRST: [u32; 3] = [2, 1, 200];
         let version = self.version.as_deref().unwrap_or_default();
         let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
-        self.is_interactive && numbers.len() == FIRST.len() && numbers.as_slice() >= &FIRST[..]
-    }
-
-    /// Whether a call waits for somebody.
-    pub(super) fn asking(&self, call: &PendingCall) -> Asking {
-        let audience = if self.is_headless { Audience::Nobody } else { Audience::Somebody };
-        call.asking(self.mode.as_deref(), audience)
+        let is_interactive = self.entrypoint.as_deref() == Some("cli");
+        is_interactive && numbers.len() == FIRST.len() && numbers.as_slice() >= &FIRST[..]
     }
 
     /// What runs beside the conversation: subagents that a call waits for, and what was
@@ -217,10 +211,7 @@ impl StatusFold {
         keep(&mut self.version, "version");
         keep(&mut self.cwd, "cwd");
         keep(&mut self.branch, "gitBranch");
-        if let Some(entrypoint) = entry.str("entrypoint") {
-            self.is_interactive = entrypoint == "cli";
-            self.is_headless = entrypoint == "sdk-cli";
-        }
+        keep(&mut self.entrypoint, "entrypoint");
     }
 
     fn take_mode(&mut self, entry: &Entry<'_>) {
@@ -261,7 +252,8 @@ impl StatusFold {
             self.last_result = self.last_result.max(time);
             if let Some(call) = &call {
                 // Somebody may have been waited for: what works now has begun to again.
-                if may_have_waited(call, self.asking(call), time) {
+                let audience = Audience::of_entrypoint(self.entrypoint.as_deref());
+                if may_have_waited(call, call.asking(self.mode.as_deref(), audience), time) {
                     since = time;
                 }
                 if let Some(stopped) = call.stops.as_deref().filter(|_| !is_error) {

@@ -346,7 +346,13 @@ fn nobody_is_waited_for_in_a_run_for_one_prompt() {
     let settled = [prompt(0, "Build it"), said(2, "Built.", "null")].map(headless);
     assert!(told(&settled, 3).starts_with("working since 0, low"));
     assert!(told(&settled, 12).starts_with("ended since 12, low"));
+    // It has its prompt from the start, before that is written.
+    let as_program = Announced { entrypoint: Some("sdk-cli".into()), ..announced(None) };
+    let found = ask(&Announcement::Made(as_program), &[], 1);
+    assert_eq!((found.kind, found.since), (StatusKind::Working, None));
     // A person who goes on with the session can be asked.
+    let as_person = Announced { entrypoint: Some("cli".into()), ..announced(None) };
+    assert_eq!(ask(&Announcement::Made(as_person), &over, 3).kind, StatusKind::WaitingForInput);
     let mut resumed = over.to_vec();
     resumed.push(headless(prompt(10, "More")).replace("sdk-cli", "cli"));
     resumed.push(headless(bash(12)).replace("sdk-cli", "cli"));
