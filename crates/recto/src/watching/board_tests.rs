@@ -359,6 +359,23 @@ fn changes_are_events_with_numbers() {
 }
 
 #[test]
+fn a_session_with_two_logs_has_one_status() {
+    let home = home();
+    let log = SessionBuilder::new(ONE, Client::V2_1_29).at(at(-60)).prompt("Go").answer("Gone.");
+    let copy = home.path().join(format!("projects/-copy/{ONE}.jsonl"));
+    fs_err::create_dir(copy.parent().unwrap()).unwrap();
+    fs_err::write(&copy, log.bytes()).unwrap();
+    fs_err::File::options().write(true).open(&copy).unwrap().set_modified(at(-60).into()).unwrap();
+    let sight = Sight { found: found(&home, at(0)), gone: Vec::new() };
+    assert_eq!(sight.found.iter().filter(|one| one.id.to_string() == ONE).count(), 2);
+    let mut transitions = Transitions::default();
+    let first = told(&transitions.see(&sight, at(0)));
+    assert!(first.contains(&"1 3f2a: nothing -> waiting_for_approval".to_owned()), "{first:?}");
+    assert_eq!(first.len(), 3);
+    assert_eq!(told(&transitions.see(&sight, at(1))), [] as [&str; 0]);
+}
+
+#[test]
 fn who_comes_later_and_waits_is_news() {
     let home = home();
     let all = |now: i64| Sight { found: found(&home, at(now)), gone: Vec::new() };

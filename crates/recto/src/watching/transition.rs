@@ -4,6 +4,7 @@
 //! ended if it is said to be gone.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use jiff::SignedDuration;
 use jiff::Timestamp;
@@ -57,8 +58,12 @@ pub(super) struct Transitions {
 
 impl Transitions {
     pub(super) fn see(&mut self, sight: &Sight, now: Timestamp) -> Vec<Event> {
-        let mut events = Vec::new();
+        let (mut events, mut told) = (Vec::new(), HashSet::new());
         for one in &sight.found {
+            // A session can have a log in two projects: the one that needs somebody counts.
+            if !told.insert(one.id) {
+                continue;
+            }
             let before = self.known.insert(one.id, one.clone()).map(|known| known.status.kind);
             if before != Some(one.status.kind) {
                 events.push((before, one.clone()));
