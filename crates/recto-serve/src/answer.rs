@@ -118,6 +118,7 @@ fn publish_status(error: &PublishError) -> StatusCode {
         | PublishError::NothingToRedo
         | PublishError::Live { .. }
         | PublishError::Elsewhere { .. }
+        | PublishError::UnreadableClient { .. }
         | PublishError::Recent { .. } => StatusCode::CONFLICT,
         PublishError::Outside { .. }
         | PublishError::NotText { .. }

@@ -68,6 +68,7 @@ fn frame(line: &[u8]) -> Frame {
         started: time("startedAt"),
         version: text("version"),
         kind: text("kind"),
+        entrypoint: text("entrypoint"),
     };
     Frame { at: said.since.unwrap(), said }
 }
@@ -210,7 +211,8 @@ fn interrupted_and_killed_sessions_are_told_apart() {
         ("2.1.29/I7kill/snapshots/killed", timer::IDLE, StatusKind::Idle, "nothing was written"),
         ("2.1.200/I7kill/snapshots/killed", soon, StatusKind::Working, "Bash was asked for"),
         ("2.0.50/I7kill/snapshots/killed", at_once, StatusKind::Working, "Bash was asked for"),
-        ("2.1.325/I7/home/.claude/projects/-home-dev-app", soon, StatusKind::WaitingForInput, ""),
+        // Its last turn was one of `claude -p`.
+        ("2.1.325/I7/home/.claude/projects/-home-dev-app", soon, StatusKind::Ended, "one prompt"),
     ] {
         let (found, sentences) = from_log(path, later);
         assert_eq!(found, kind, "{path} {later:?}: {sentences:?}");

@@ -14,6 +14,7 @@ use crate::Inventory;
 use crate::LiveSession;
 use crate::SessionFile;
 use crate::StoreError;
+use crate::UnreadableClient;
 use crate::publish::Change;
 use crate::publish::FileIdentity;
 use crate::publish::Operation;
@@ -71,9 +72,11 @@ impl Home {
     }
 
     /// Refuses if a client works on one of the sessions, or may: one that cannot be
-    /// seen from here is taken for one that runs.
+    /// seen from here is taken for one that runs, and one whose file cannot be understood
+    /// for one that runs this session.
     fn clients_allow(&self, is_wanted: impl Fn(SessionId) -> bool) -> Result<(), StoreError> {
-        let mut live = self.live_sessions_now().into_iter();
+        let announced = self.announcements();
+        let mut live = announced.clients.into_iter();
         match live.find(|live| (live.alive || live.elsewhere) && is_wanted(live.session)) {
             Some(LiveSession { session, pid, elsewhere: true, .. }) => {
                 Err(PublishError::Elsewhere { session, pid }.into())
@@ -81,7 +84,12 @@ impl Home {
             Some(LiveSession { session, pid, .. }) => {
                 Err(PublishError::Live { session, pid }.into())
             }
-            None => Ok(()),
+            None => match announced.unreadable.into_iter().next() {
+                Some(UnreadableClient { pid, path }) => {
+                    Err(PublishError::UnreadableClient { pid, path }.into())
+                }
+                None => Ok(()),
+            },
         }
     }
 
@@ -199,6 +207,23 @@ mod tests {
         let dead =
             fs::read_to_string(&place).unwrap().replace("\"procStart\":\"", "\"procStart\":\"9");
         fs::write(&place, dead).unwrap();
+        home.editing_allowed(&session, later).unwrap();
+    }
+
+    #[test]
+    fn while_an_announcement_is_written_nothing_is_edited() {
+        let (folder, home, session) = home_with_session();
+        let sessions = folder.path().join("sessions");
+        fs::create_dir(&sessions).unwrap();
+        let place = sessions.join(format!("{}.json", std::process::id()));
+        fs::write(&place, "").unwrap();
+        let later = session.modified + SignedDuration::from_hours(1);
+        let error = home.editing_allowed(&session, later).unwrap_err();
+        assert_eq!(error.kind(), "live-session");
+        assert!(error.to_string().contains(&place.display().to_string()), "{error}");
+        // What to do if it stays so is said, and helps.
+        assert!(error.hint().unwrap().contains("remove the file"));
+        fs::remove_file(&place).unwrap();
         home.editing_allowed(&session, later).unwrap();
     }
 

@@ -108,7 +108,7 @@ pub fn parse_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
 }
 
 /// A number of seconds, minutes, hours, days or weeks.
-pub fn parse_span(text: &str) -> Option<SignedDuration> {
+fn parse_span(text: &str) -> Option<SignedDuration> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit())?;
     let number: i64 = text[..split].parse().ok()?;

@@ -5,6 +5,8 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 
 /// Opens a file without waiting for the other end if it is a pipe.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
@@ -277,11 +279,20 @@ pub(crate) fn set_path_mode(path: &Path, mode: u32) -> io::Result<()> {
 /// Whether the process that wrote a session's pid file still runs.
 ///
 /// A pid alone proves nothing, because the system uses it again; the start
-/// time does. Where the system does not tell it, the pid has to do.
+/// time does. Where the system does not tell it, the pid has to do. A process that has
+/// ended and of which only the number is left does not run.
 pub fn process_is_alive(pid: u32, start: Option<&str>) -> bool {
     #[cfg(target_os = "linux")]
     {
-        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+        // It is a few hundred bytes, and many are asked for at once: one call is enough.
+        let mut bytes = [0; 1024];
+        let read = File::open(format!("/proc/{pid}/stat"))
+            .and_then(|mut file| io::Read::read(&mut file, &mut bytes));
+        let Ok(length) = read else { return false };
+        let stat = String::from_utf8_lossy(&bytes[..length]);
+        if has_ended(&stat) {
+            return false;
+        }
         match (start, start_time(&stat)) {
             (Some(expected), Some(found)) => expected == found,
             _ => true,
@@ -318,7 +329,10 @@ pub(crate) fn is_other_pid_domain(domain: &str) -> bool {
     }
     #[cfg(target_os = "linux")]
     {
-        let Ok(own) = std::fs::read_link("/proc/self/ns/pid") else { return false };
+        // A process never leaves its own.
+        static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
+        let own = OWN.get_or_init(|| std::fs::read_link("/proc/self/ns/pid").ok());
+        let Some(own) = own else { return false };
         rest.find("pid:[").is_some_and(|at| Some(&rest[at..]) != own.to_str())
     }
     #[cfg(not(target_os = "linux"))]
@@ -326,6 +340,14 @@ pub(crate) fn is_other_pid_domain(domain: &str) -> bool {
         let _ = rest;
         false
     }
+}
+
+/// Whether the state, which is the third field of `/proc/PID/stat`, is that of a process
+/// that nobody has asked for its exit code yet (Z), or that is being removed (X).
+#[cfg(target_os = "linux")]
+fn has_ended(stat: &str) -> bool {
+    let after_name = stat.rfind(')').map_or("", |at| &stat[at + 1..]);
+    matches!(after_name.trim_start().chars().next(), Some('Z' | 'X' | 'x'))
 }
 
 /// The 22nd field of `/proc/PID/stat`. The second one is the program's name in
@@ -349,6 +371,22 @@ mod tests {
         assert!(process_is_alive(pid, None));
         assert!(!process_is_alive(pid, Some("1")));
         assert!(!process_is_alive(u32::MAX, None));
+    }
+
+    #[test]
+    fn a_process_of_which_only_the_number_is_left_does_not_run() {
+        use rustix::process::Pid;
+        use rustix::process::WaitId;
+        use rustix::process::WaitIdOptions;
+        use rustix::process::waitid;
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        // Waits for its end without taking its number away.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(Pid::from_child(&child)), options).unwrap();
+        assert!(std::fs::exists(format!("/proc/{}/stat", child.id())).unwrap());
+        assert!(!process_is_alive(child.id(), None));
+        child.wait().unwrap();
+        assert!(has_ended("7 (a) Z b) X 1") && !has_ended("7 (a) Z b) S 1"));
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! its end is enough, unless it is small or its client runs.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -16,19 +18,22 @@ use recto_log::SessionId;
 use recto_log::decode;
 use recto_session::status::Announced;
 use recto_session::status::Announcement;
+use recto_session::status::Confidence;
 use recto_session::status::Status;
 use recto_session::status::StatusFold;
 use recto_session::status::StatusKind;
 use recto_session::status::TaskKind;
 use recto_session::status::status;
 
+use crate::Announcements;
 use crate::Digest;
 use crate::Home;
 use crate::Inventory;
 use crate::LiveSession;
 use crate::SessionFile;
 use crate::StoreError;
-use crate::inventory::Stamp;
+use crate::inventory::FileState;
+use crate::live::KnownClients;
 use crate::open::open_sized;
 use crate::platform::read_at;
 
@@ -48,6 +53,8 @@ pub const RECENT: SignedDuration = SignedDuration::from_hours(1);
 pub enum StatusScope {
     /// All that a client announces, and those whose log was written within a time.
     Recent(SignedDuration),
+    /// The same, and some however old their logs are.
+    RecentAnd(SignedDuration, HashSet<SessionId>),
     /// These only.
     Only(Vec<SessionId>),
     /// All of the home.
@@ -88,6 +95,17 @@ impl Home {
 #[derive(Debug, Default)]
 pub struct Statuses {
     logs: HashMap<PathBuf, KnownLog>,
+    announcements: KnownClients,
+    /// What each process announced last, for the moment in which it writes it anew.
+    clients: HashMap<u32, LiveSession>,
+}
+
+/// What is announced, and when that was asked.
+struct Evidence {
+    announced: HashMap<SessionId, LiveSession>,
+    /// A process whose announcement cannot be read, and never could be.
+    stranger: Option<u32>,
+    now: Timestamp,
 }
 
 /// One log, and how far it was read.
@@ -95,7 +113,8 @@ pub struct Statuses {
 struct KnownLog {
     fold: StatusFold,
     digest: Digest,
-    stamp: Stamp,
+    /// How the file was when it was read last.
+    state: FileState,
     offset: u64,
     /// The bytes before the offset.
     before: Vec<u8>,
@@ -111,35 +130,36 @@ impl Statuses {
         scope: &StatusScope,
         now: Timestamp,
     ) -> Vec<SessionStatus> {
-        let mut announced: HashMap<SessionId, LiveSession> = HashMap::new();
-        for live in home.live_sessions_now() {
-            // Of several clients of a session, the one that runs, or spoke last, counts.
-            let rank = |live: &LiveSession| (live.alive, live.status_since);
-            match announced.get(&live.session) {
-                Some(known) if rank(known) >= rank(&live) => {}
-                _ => drop(announced.insert(live.session, live)),
-            }
-        }
-        let is_wanted = |id: SessionId, modified: Option<Timestamp>| match scope {
-            StatusScope::All => true,
-            StatusScope::Only(wanted) => wanted.contains(&id),
-            StatusScope::Recent(within) => {
-                let is_recent = |time: Timestamp| now.duration_since(time) <= *within;
-                announced.contains_key(&id) || modified.is_some_and(is_recent)
+        let evidence = self.evidence(home, now);
+        let announced = &evidence.announced;
+        let is_wanted = |id: SessionId, modified: Option<Timestamp>| {
+            let is_recent = |within: &SignedDuration| {
+                let is_within = |time: Timestamp| now.duration_since(time) <= *within;
+                announced.contains_key(&id) || modified.is_some_and(is_within)
+            };
+            match scope {
+                StatusScope::All => true,
+                StatusScope::Only(wanted) => wanted.contains(&id),
+                StatusScope::Recent(within) => is_recent(within),
+                StatusScope::RecentAnd(within, wanted) => wanted.contains(&id) || is_recent(within),
             }
         };
-        let mut found = Vec::new();
-        let files = inventory.sessions.iter();
-        for file in files.filter(|file| is_wanted(file.id, Some(file.modified))) {
-            let live = announced.get(&file.id);
-            // An empty log of a session that nobody runs is left over from something.
-            if file.bytes == 0 && live.is_none() && !matches!(scope, StatusScope::Only(_)) {
+        let (mut found, mut has_log) = (Vec::new(), HashSet::new());
+        for file in &inventory.sessions {
+            if !is_wanted(file.id, Some(file.modified)) {
                 continue;
             }
-            found.extend(self.of_log(home, inventory, file, (live, now)));
+            let is_announced = announced.contains_key(&file.id);
+            // An empty log of a session that nobody runs is left over from something.
+            if file.bytes == 0 && !is_announced && !matches!(scope, StatusScope::Only(_)) {
+                continue;
+            }
+            if let Some(one) = self.of_log(home, inventory, file, &evidence) {
+                found.push(one);
+                has_log.insert(file.id);
+            }
         }
-        let has_log = |id: SessionId| inventory.sessions.iter().any(|file| file.id == id);
-        let without = announced.values().filter(|live| !has_log(live.session));
+        let without = announced.values().filter(|live| !has_log.contains(&live.session));
         for live in without.filter(|live| is_wanted(live.session, None)) {
             let status = status(&announcement(Some(live)), &StatusFold::default(), now);
             found.push(SessionStatus {
@@ -150,21 +170,51 @@ impl Statuses {
                 is_whole: true,
             });
         }
-        self.logs.retain(|path, _| found.iter().any(|one| one.path.as_ref() == Some(path)));
+        let paths: HashSet<&Path> = found.iter().filter_map(|one| one.path.as_deref()).collect();
+        self.logs.retain(|path, _| paths.contains(path.as_path()));
         found.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.id.cmp(&b.id)));
         found
     }
 
-    /// One session with a log. None if it cannot be read: it may just be deleted.
+    /// What is announced now. Of a client that writes its announcement in this moment,
+    /// the last one counts.
+    fn evidence(&mut self, home: &Home, now: Timestamp) -> Evidence {
+        let Announcements { mut clients, unreadable } = self.announcements.look(home);
+        let mut stranger = None;
+        for one in unreadable {
+            match self.clients.remove(&one.pid).filter(|client| client.alive) {
+                Some(client) => clients.push(client),
+                None => stranger = Some(one.pid),
+            }
+        }
+        self.clients = clients.iter().map(|client| (client.pid, client.clone())).collect();
+        let mut announced: HashMap<SessionId, LiveSession> = HashMap::new();
+        for live in clients {
+            // Of several clients of a session, the one that runs, or spoke last, counts.
+            let rank = |live: &LiveSession| (live.alive, live.status_since);
+            match announced.get(&live.session) {
+                Some(known) if rank(known) >= rank(&live) => {}
+                _ => drop(announced.insert(live.session, live)),
+            }
+        }
+        Evidence { announced, stranger, now }
+    }
+
+    /// One session with a log. None if the log is gone by now.
     fn of_log(
         &mut self,
         home: &Home,
         inventory: &Inventory,
         file: &SessionFile,
-        (live, now): (Option<&LiveSession>, Timestamp),
+        evidence: &Evidence,
     ) -> Option<SessionStatus> {
+        let (live, now) = (evidence.announced.get(&file.id), evidence.now);
         let is_live = live.is_some_and(|live| live.alive);
-        let known = self.read(&file.path, is_live).ok()?;
+        let known = match self.read(&file.path, is_live) {
+            Ok(known) => known,
+            Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => return Some(without_log(file, live, &error, now)),
+        };
         let announcement = announcement(live);
         let mut found = status(&announcement, &known.fold, now);
         let agents = found.running.iter().filter(|task| task.kind == TaskKind::Agent);
@@ -173,6 +223,11 @@ impl Statuses {
             let written = agents.iter().map(|agent| agent.modified).max();
             known.fold.note_agents_written(written.filter(|written| *written >= first));
             found = status(&announcement, &known.fold, now);
+        }
+        if let (StatusKind::Ended, None, Some(pid)) = (found.kind, live, evidence.stranger) {
+            // It may be the client of this session.
+            found = status(&Announcement::Unknown, &known.fold, now);
+            found.why.push(format!("the announcement of process {pid} cannot be read"));
         }
         Some(SessionStatus {
             id: file.id,
@@ -184,25 +239,43 @@ impl Statuses {
     }
 
     fn read(&mut self, path: &Path, is_live: bool) -> Result<&mut KnownLog, StoreError> {
-        let (file, length) = open_sized(path)?;
-        let stamp = Stamp::of(&file.metadata()?);
-        let known = self.logs.remove(path);
-        let known = match known {
-            Some(mut known) if known.has_only_grown(&file, length, stamp)? => {
-                known.take(&file, length)?;
-                known
-            }
-            _ => KnownLog::read(path, &file, (length, stamp), is_live)?,
+        // Most logs are as they were, which is seen without opening them.
+        let is_same = |known: &KnownLog| {
+            let metadata = std::fs::symlink_metadata(path);
+            known.state.is_certain()
+                && metadata.is_ok_and(|metadata| FileState::now(&metadata) == known.state)
+        };
+        let known = match self.logs.remove(path) {
+            Some(known) if is_same(&known) => known,
+            known => KnownLog::read_on(known, path, is_live)?,
         };
         Ok(self.logs.entry(path.to_owned()).insert_entry(known).into_mut())
     }
 }
 
 impl KnownLog {
+    /// Reads what is new since the last time, or as much as is wanted at first.
+    fn read_on(
+        known: Option<KnownLog>,
+        path: &Path,
+        is_live: bool,
+    ) -> Result<KnownLog, StoreError> {
+        let (file, length) = open_sized(path)?;
+        let state = FileState::now(&file.metadata()?);
+        match known {
+            Some(mut known) if known.has_only_grown(&file, length, state)? => {
+                known.state = state;
+                known.take(&file, length)?;
+                Ok(known)
+            }
+            _ => KnownLog::read(path, &file, (length, state), is_live),
+        }
+    }
+
     fn read(
         path: &Path,
         file: &File,
-        (length, stamp): (u64, Stamp),
+        (length, state): (u64, FileState),
         is_live: bool,
     ) -> Result<KnownLog, StoreError> {
         let digest = Digest::read(path, false)?;
@@ -213,7 +286,7 @@ impl KnownLog {
             let mut known = KnownLog {
                 fold: StatusFold::default(),
                 digest: digest.clone(),
-                stamp,
+                state,
                 offset: start,
                 before: Vec::new(),
                 is_whole: start == 0,
@@ -227,8 +300,14 @@ impl KnownLog {
     }
 
     /// Whether what was read is still there, and is the start of what is there now.
-    fn has_only_grown(&self, file: &File, length: u64, stamp: Stamp) -> Result<bool, StoreError> {
-        let is_same = (stamp.device, stamp.number) == (self.stamp.device, self.stamp.number);
+    fn has_only_grown(
+        &self,
+        file: &File,
+        length: u64,
+        state: FileState,
+    ) -> Result<bool, StoreError> {
+        let number = |state: &FileState| (state.stamp.device, state.stamp.number);
+        let is_same = number(&state) == number(&self.state);
         if !is_same || length < self.offset {
             return Ok(false);
         }
@@ -267,6 +346,30 @@ fn read_range(file: &File, start: u64, end: u64) -> Result<Vec<u8>, StoreError> 
     Ok(bytes)
 }
 
+/// A session whose log is there and cannot be read: the client's word is all there is.
+fn without_log(
+    file: &SessionFile,
+    live: Option<&LiveSession>,
+    error: &StoreError,
+    now: Timestamp,
+) -> SessionStatus {
+    let mut status = status(&announcement(live), &StatusFold::default(), now);
+    if status.confidence != Confidence::High {
+        // It was told from a log without lines, and that is not what this one is.
+        status.kind = StatusKind::Unknown;
+        (status.since, status.changes_at) = (None, None);
+        status.why.clear();
+    }
+    status.why.push(format!("its log cannot be read: {error}"));
+    SessionStatus {
+        id: file.id,
+        path: Some(file.path.clone()),
+        announced: live.cloned(),
+        status: completed(status, None, live),
+        is_whole: false,
+    }
+}
+
 /// Those with a client first; of these, those who need somebody, the latest first.
 fn order(one: &SessionStatus) -> (bool, StatusKind, std::cmp::Reverse<Option<Timestamp>>) {
     (!one.is_live(), one.status.kind, std::cmp::Reverse(one.status.since))
@@ -291,6 +394,7 @@ fn announced_by(live: &LiveSession) -> Announced {
         started: live.started,
         version: live.version.clone(),
         kind: live.kind.clone(),
+        entrypoint: live.entrypoint.clone(),
     }
 }
 

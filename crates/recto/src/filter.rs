@@ -6,7 +6,6 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 pub(crate) use recto_store::Filter;
-pub(crate) use recto_store::parse_span;
 use recto_store::parse_time;
 
 use crate::error::CommandError;

@@ -47,8 +47,13 @@ impl HomeWatch {
         thread::sleep(shortest);
         let changes = self.follower.next(longest);
         if !changes.iter().all(is_listed) || self.listed.elapsed() >= LISTING {
-            self.inventory = self.home.inventory();
-            self.listed = Instant::now();
+            self.list();
         }
+    }
+
+    /// Lists the files anew.
+    pub(crate) fn list(&mut self) {
+        self.inventory = self.home.inventory();
+        self.listed = Instant::now();
     }
 }

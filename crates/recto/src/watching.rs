@@ -28,7 +28,6 @@ use crossterm::event;
 use crossterm::event::Event as TerminalEvent;
 use recto_session::status::StatusKind;
 use recto_store::Home;
-use recto_store::SessionStatus;
 
 use self::board::Board;
 use self::board::Effect;
@@ -36,10 +35,12 @@ use self::board::Facts;
 use self::board::Input;
 pub(crate) use self::notify::Notice;
 use self::notify::Notifier;
-use self::source::Source;
+use self::source::Sight;
+pub(crate) use self::source::Source;
 use self::transition::Event;
 use self::transition::Lasting;
 use self::transition::Transitions;
+pub(crate) use self::transition::end;
 use crate::browser::terminal;
 use crate::browser::terminal::Screen;
 use crate::browser::terminal::signals::Signals;
@@ -80,8 +81,8 @@ impl Telling {
     }
 
     /// The changes since the last time. Those that lasted are told.
-    fn take(&mut self, found: &[SessionStatus], now: jiff::Timestamp) -> Vec<Event> {
-        let events = self.transitions.see(found, now);
+    fn take(&mut self, sight: &Sight, now: jiff::Timestamp) -> Vec<Event> {
+        let events = self.transitions.see(sight, now);
         self.lasting.take(&events, now);
         events
     }
@@ -107,11 +108,11 @@ impl Watching<'_> {
     pub(crate) fn events(&self, output: &mut Output) -> Result<Outcome, CommandError> {
         let news = self.start()?;
         let mut telling = Telling::new(self)?;
-        loop {
+        while !output.is_closed() {
             match news.recv_timeout(NEWS) {
-                Ok(found) => {
-                    let found = found?;
-                    for event in telling.take(&found, self.environment.now()) {
+                Ok(sight) => {
+                    let sight = sight?;
+                    for event in telling.take(&sight, self.environment.now()) {
                         output.json_line(event.json())?;
                     }
                     output.flush()?;
@@ -126,6 +127,7 @@ impl Watching<'_> {
                 output.remark(&failure);
             }
         }
+        Ok(Outcome::Done)
     }
 
     /// Shows the board until it is left.
@@ -152,7 +154,7 @@ impl Watching<'_> {
     }
 
     /// Looks at the home on a thread of its own, for as long as somebody listens.
-    fn start(&self) -> Result<Receiver<Result<Vec<SessionStatus>, CommandError>>, CommandError> {
+    fn start(&self) -> Result<Receiver<Result<Sight, CommandError>>, CommandError> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let (home, environment) = (self.home.clone(), self.environment.clone());
         thread::Builder::new().name("watch".into()).spawn(move || {
@@ -161,11 +163,11 @@ impl Watching<'_> {
                 Err(error) => return drop(sender.send(Err(error.into()))),
             };
             loop {
-                let found = source.look(environment.now());
-                if sender.send(Ok(found)).is_err() {
+                let sight = source.look(environment.now());
+                if sender.send(Ok(sight)).is_err() {
                     return;
                 }
-                source.wait(environment.now());
+                source.wait(environment.now(), None);
             }
         })?;
         Ok(receiver)
@@ -176,7 +178,7 @@ struct Running {
     screen: Screen,
     board: Board,
     telling: Telling,
-    news: Receiver<Result<Vec<SessionStatus>, CommandError>>,
+    news: Receiver<Result<Sight, CommandError>>,
     signals: Signals,
 }
 
@@ -192,10 +194,10 @@ impl Running {
                     .with_hint("this is a bug of recto; the logs are not touched"));
             }
             let now = environment.now();
-            while let Ok(found) = self.news.try_recv() {
-                let found = found?;
-                self.telling.take(&found, now);
-                self.board.handle(Input::Found(found));
+            while let Ok(sight) = self.news.try_recv() {
+                let sight = sight?;
+                self.telling.take(&sight, now);
+                self.board.handle(Input::Found(sight.found));
                 is_dirty = true;
             }
             for failure in self.telling.tell(now) {

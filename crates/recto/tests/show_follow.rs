@@ -104,6 +104,61 @@ fn a_log_that_is_rewritten_is_read_again_and_one_that_moves_is_followed() {
 }
 
 #[test]
+fn a_session_that_is_moved_by_recto_is_followed_there_and_nothing_is_shown_twice() {
+    let test = TestHome::empty();
+    let (begun, whole) = begun();
+    let path = test.home.add(&begun, hours_ago(1));
+    let mut following = Following::start(&test, &["show", "--follow", "--json"]);
+    following.until("Hello");
+    let place = test.work.path().join("elsewhere");
+    fs::create_dir(&place).unwrap();
+    let run = test.run(&["move", FIX, place.to_str().unwrap(), "--json"]);
+    assert_eq!(run.code, 0, "{}", run.shown());
+    assert!(!path.exists());
+    let key = recto_log::ProjectKey::of_path(fs::canonicalize(&place).unwrap().to_str().unwrap());
+    let moved =
+        test.home.path().join("projects").join(key.as_str()).join(path.file_name().unwrap());
+    append(&moved, &added(&begun, &whole));
+    let shown = following.until("Hello to you.");
+    assert_eq!(shown.len(), 1, "{shown:#?}");
+    // It can be moved again.
+    let again = path.parent().unwrap().with_file_name("-again");
+    fs::create_dir(&again).unwrap();
+    let copy = again.join(path.file_name().unwrap());
+    fs::copy(&moved, &copy).unwrap();
+    fs::remove_file(&moved).unwrap();
+    append(&copy, &added(&whole, &whole.clone().prompt("Hello again.")));
+    let shown = following.until("Hello again.");
+    // That it was gone for a moment may be told.
+    let is_shown_twice = |line: &String| line.contains("Hello to you.");
+    assert!(!shown.iter().any(is_shown_twice), "{shown:#?}");
+}
+
+#[test]
+fn another_log_in_place_of_the_one_that_is_gone_is_read_from_its_beginning() {
+    let test = TestHome::empty();
+    let path = test.home.add(&begun().0, hours_ago(1));
+    let mut following = Following::start(&test, &["show", "--follow"]);
+    following.until("  Hello");
+    let other = SessionBuilder::new(FIX, Client::V2_1_325).prompt("Something else");
+    let other = String::from_utf8(other.bytes().to_vec()).unwrap();
+    let project = path.parent().unwrap().with_file_name("-elsewhere");
+    fs::create_dir(&project).unwrap();
+    // Its lines are others.
+    let uuids = other.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        Some(line["uuid"].as_str()?.to_owned())
+    });
+    let other = uuids.fold(other.clone(), |other, uuid| {
+        other.replace(&uuid, &format!("{}{}", &uuid[..35], if uuid.ends_with('7') { 8 } else { 7 }))
+    });
+    fs::write(project.join(path.file_name().unwrap()), other).unwrap();
+    fs::remove_file(&path).unwrap();
+    following.until("(another log has taken its place; it is read from the beginning)");
+    following.until("  Something else");
+}
+
+#[test]
 fn items_are_followed_as_json() {
     let test = TestHome::empty();
     let (begun, whole) = begun();

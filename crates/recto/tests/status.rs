@@ -129,6 +129,55 @@ fn who_waits_sees_a_change() {
 }
 
 #[test]
+fn who_waits_for_an_ended_session_is_told_so() {
+    let test = busy_home();
+    assert_snapshot!(test.run(&["status", "--wait", OLD, "waiting_for_input"]).shown(), @r"
+    --- stderr
+    the session has ended, and that is not what was waited for
+    --- exit 1
+    ");
+    assert_eq!(test.run(&["status", "--wait", OLD, "idle,ended"]).code, 0);
+}
+
+#[test]
+fn a_log_that_is_deleted_is_that_of_an_ended_session() {
+    let test = busy_home();
+    let mut command = test.command(&["status", "--json", "--wait", FIX, "ended"]);
+    command.stdout(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    wait_until_it_watches(child.id());
+    fs::remove_file(test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"))).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let one: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&one["id"], &one["status"]), (&FIX.into(), &"ended".into()));
+    assert_eq!(one["why"][0], "its log is gone, and no client runs");
+}
+
+/// Waits until a program is told by the system what changes.
+fn wait_until_it_watches(pid: u32) {
+    let begin = std::time::Instant::now();
+    let is_watch = |link: std::io::Result<fs::DirEntry>| {
+        fs::read_link(link.unwrap().path()).is_ok_and(|to| to.ends_with("anon_inode:inotify"))
+    };
+    while !fs::read_dir(format!("/proc/{pid}/fd")).unwrap().any(is_watch) {
+        assert!(begin.elapsed().as_secs() < 60, "it does not watch");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_client_without_a_log_is_found_by_the_id_that_is_listed() {
+    let test = TestHome::empty();
+    test.home.announce(FIX, "idle");
+    let listed = test.run(&["status"]).stdout;
+    let short = listed.split_whitespace().nth(1).unwrap();
+    assert_eq!(short.len(), 8, "{listed}");
+    assert_eq!(test.run(&["status", short, "--json"]).json()[0]["id"], FIX);
+    assert_eq!(test.run(&["status", "3f3"]).code, 1);
+}
+
+#[test]
 fn nothing_to_tell_is_the_exit_code_1() {
     let test = TestHome::empty();
     assert_snapshot!(test.run(&["status"]).shown(), @r"

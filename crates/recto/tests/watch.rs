@@ -125,6 +125,19 @@ fn the_death_of_a_client_is_seen() {
     assert_eq!(stream.next_change(), (4, FIX.to_owned(), "working -> ended".to_owned()));
 }
 
+#[test]
+fn it_ends_when_nobody_reads_the_events() {
+    let test = busy_home();
+    let mut stream = Stream::start(&test, &["watch", "--events"], false);
+    stream.next();
+    let Stream { child, lines } = &mut stream;
+    // No event follows, so that only the closed pipe can tell.
+    let mut other = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+    drop(std::mem::replace(lines, BufReader::new(other.stdout.take().unwrap())));
+    other.wait().unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
 /// Waits for a file that is made by whoever is told.
 fn wait_for(path: &Path) {
     let begin = Instant::now();
@@ -294,7 +307,15 @@ fn what_cannot_be_done_is_told() {
         "error: --notify `webhook:https://example.com/`: only http:// addresses can be told; for https, use a command such as curl"
     );
     assert_eq!(
-        kind(&["watch", "--events", "--on", "busy"]),
+        kind(&["watch", "--events", "--notify", "bell", "--on", "busy"]),
         "error: --on: there is no status `busy`"
     );
+    assert_eq!(
+        kind(&["watch", "--events", "--notify", "webhook:http://localhost:99999/"]),
+        "error: --notify `webhook:http://localhost:99999/`: there is no such host or port"
+    );
+    // Without somebody who is told, nobody would see what it is good for.
+    let run = test.run(&["watch", "--events", "--on", "ended"]);
+    assert_eq!(run.code, 2, "{}", run.shown());
+    assert!(run.stderr.contains("--notify <WAY>"), "{}", run.shown());
 }

@@ -29,7 +29,29 @@ pub(super) enum Asking {
     /// The permission mode makes it unlikely.
     Hardly,
     /// It just runs.
-    Never,
+    Never(Reason),
+}
+
+/// Why nobody is asked about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// It was seen to run.
+    Runs,
+    /// It only looks, in whatever mode.
+    Harmless,
+    /// The permission mode refuses or allows it.
+    Mode,
+    /// There is nobody who could be asked.
+    Headless,
+}
+
+/// Who could be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// Somebody, or so it is taken.
+    Somebody,
+    /// Nobody: the client was started for one prompt, without a terminal.
+    Nobody,
 }
 
 /// Tools that are a dialog.
@@ -59,23 +81,42 @@ const HARMLESS: [&str; 20] = [
     "ListMcpResourcesTool",
 ];
 
+/// Tools that change files.
 const EDITS: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
+
+impl Audience {
+    /// Who could be asked by a client that was started in some way.
+    pub(super) fn of_entrypoint(entrypoint: Option<&str>) -> Audience {
+        if entrypoint == Some("sdk-cli") { Audience::Nobody } else { Audience::Somebody }
+    }
+}
 
 impl PendingCall {
     /// Whether it waits for somebody, in a permission mode.
-    pub(super) fn asking(&self, mode: Option<&str>) -> Asking {
+    pub(super) fn asking(&self, mode: Option<&str>, audience: Audience) -> Asking {
         let tool = self.tool.as_str();
+        if self.is_seen_running {
+            return Asking::Never(Reason::Runs);
+        }
+        if audience == Audience::Nobody {
+            return Asking::Never(Reason::Headless);
+        }
         if QUESTIONS.contains(&tool) {
             return Asking::Always;
         }
-        if self.is_seen_running || HARMLESS.contains(&tool) {
-            return Asking::Never;
+        if HARMLESS.contains(&tool) {
+            return Asking::Never(Reason::Harmless);
         }
+        let is_edit = EDITS.contains(&tool);
         match mode {
             // The last two refuse or decide instead of asking.
-            Some("bypassPermissions" | "auto" | "dontAsk") => Asking::Never,
-            Some("acceptEdits") if EDITS.contains(&tool) => Asking::Never,
-            Some("acceptEdits" | "plan") => Asking::Hardly,
+            Some("bypassPermissions" | "auto" | "dontAsk") => Asking::Never(Reason::Mode),
+            // Files outside of the working directories are asked about. Commands are as
+            // in the default mode.
+            Some("acceptEdits") if is_edit => Asking::Hardly,
+            // The model is told to look only, and to write nothing but the plan: most of
+            // its commands are known to be harmless.
+            Some("plan") if is_edit || tool == "Bash" => Asking::Hardly,
             _ => Asking::Perhaps,
         }
     }
@@ -99,18 +140,21 @@ mod tests {
             stops: None,
             is_seen_running: false,
         };
-        call.asking(mode)
+        call.asking(mode, Audience::Somebody)
     }
 
     #[test]
     fn the_mode_decides_but_for_questions() {
         assert_eq!(asking("Bash", None), Asking::Perhaps);
         assert_eq!(asking("Bash", Some("default")), Asking::Perhaps);
-        assert_eq!(asking("Bash", Some("bypassPermissions")), Asking::Never);
-        assert_eq!(asking("Bash", Some("acceptEdits")), Asking::Hardly);
-        assert_eq!(asking("Edit", Some("acceptEdits")), Asking::Never);
+        assert_eq!(asking("Bash", Some("bypassPermissions")), Asking::Never(Reason::Mode));
+        for tool in ["Bash", "WebFetch", "mcp__db__drop"] {
+            assert_eq!(asking(tool, Some("acceptEdits")), Asking::Perhaps, "{tool}");
+        }
+        assert_eq!(asking("Edit", Some("acceptEdits")), Asking::Hardly);
         assert_eq!(asking("Bash", Some("plan")), Asking::Hardly);
-        assert_eq!(asking("Read", None), Asking::Never);
+        assert_eq!(asking("WebFetch", Some("plan")), Asking::Perhaps);
+        assert_eq!(asking("Read", None), Asking::Never(Reason::Harmless));
         assert_eq!(asking("mcp__db__drop", None), Asking::Perhaps);
         assert_eq!(asking("AskUserQuestion", Some("bypassPermissions")), Asking::Always);
         assert_eq!(asking("ExitPlanMode", Some("plan")), Asking::Always);

@@ -13,7 +13,9 @@ use super::Status;
 use super::StatusFold;
 use super::StatusKind;
 use super::call::Asking;
+use super::call::Audience;
 use super::call::PendingCall;
+use super::call::Reason;
 use super::fold::End;
 use super::fold::Phase;
 use super::fold::Step;
@@ -34,7 +36,11 @@ pub fn status(announcement: &Announcement, fold: &StatusFold, now: Timestamp) ->
     };
     let running = fold.running(announced.and_then(|announced| announced.started));
     let question = Question { announcement, fold, now, running: &running };
-    let decided = question.decide();
+    let mut decided = question.decide();
+    if decided.is_timed {
+        // The span since then is shorter than the one that the evidence speaks of.
+        decided.why.push(format!("after {} min it counts as idle", timer::IDLE.as_mins()));
+    }
     let has_ended = decided.kind == StatusKind::Ended;
     let pending = match decided.kind {
         StatusKind::WaitingForApproval => question.asking_call().cloned(),
@@ -75,11 +81,13 @@ struct Decided {
     confidence: Confidence,
     why: Vec<String>,
     changes_at: Option<Timestamp>,
+    /// Whether it is idle because a time has passed.
+    is_timed: bool,
 }
 
 impl Decided {
     fn new(kind: StatusKind, since: Option<Timestamp>, confidence: Confidence) -> Decided {
-        Decided { kind, since, confidence, why: Vec::new(), changes_at: None }
+        Decided { kind, since, confidence, why: Vec::new(), changes_at: None, is_timed: false }
     }
 
     fn because(mut self, why: impl Into<String>) -> Decided {
@@ -102,6 +110,20 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
+    /// Who could be asked. What the client says of itself is newer than its last line.
+    fn audience(&self) -> Audience {
+        let announced = match self.announcement {
+            Announcement::Made(announced) => announced.entrypoint.as_deref(),
+            Announcement::Unknown | Announcement::Absent => None,
+        };
+        Audience::of_entrypoint(announced.or(self.fold.entrypoint.as_deref()))
+    }
+
+    /// Whether a call waits for somebody.
+    fn asking(&self, call: &PendingCall) -> Asking {
+        call.asking(self.fold.mode.as_deref(), self.audience())
+    }
+
     fn decide(&self) -> Decided {
         match self.announcement {
             Announcement::Made(announced) if !announced.is_alive => self.gone(announced),
@@ -199,18 +221,24 @@ impl Question<'_> {
                 return Decided::new(StatusKind::Unknown, None, Confidence::Low)
                     .because("nothing is written and no process is announced");
             }
+            Phase::Nothing if self.audience() == Audience::Nobody => {
+                // Its prompt came with it, and is not written yet.
+                let decided = Decided::new(StatusKind::Working, self.fold.last, Confidence::Low)
+                    .because("it was started for one prompt (`claude -p`)");
+                self.unless_silent(decided, timer::IDLE, life)
+            }
             Phase::Nothing => {
                 self.rest(self.fold.last, Confidence::Low).because("nothing was asked yet")
             }
             Phase::Working { since, step } => self.at_work(*since, step, life),
-            Phase::Over { at, .. } => self.after_turn(*at),
+            Phase::Over { at, .. } => self.after_turn(*at, life),
         };
         self.tell_running(decided)
     }
 
     fn at_work(&self, since: Option<Timestamp>, step: &Step, life: Life) -> Decided {
         let call = self.asking_call();
-        let asking = call.map(|call| (call, call.asking(self.fold.mode.as_deref())));
+        let asking = call.map(|call| (call, self.asking(call)));
         if let Some((call, Asking::Always)) = asking {
             let decided =
                 Decided::new(StatusKind::WaitingForApproval, call.since, Confidence::Medium)
@@ -235,7 +263,7 @@ impl Question<'_> {
         if let Step::Said { at } = step
             && self.fold.calls.is_empty()
         {
-            return self.after_text(since, *at);
+            return self.after_text(since, *at, life);
         }
         let confidence = match asking {
             Some((_, Asking::Hardly)) => Confidence::Low,
@@ -246,21 +274,21 @@ impl Question<'_> {
     }
 
     /// A text was written, and the log does not say whether that was all.
-    fn after_text(&self, since: Option<Timestamp>, at: Option<Timestamp>) -> Decided {
+    fn after_text(&self, since: Option<Timestamp>, at: Option<Timestamp>, life: Life) -> Decided {
         let settled = after(at, timer::SETTLING);
         if settled.is_some_and(|settled| self.now < settled) {
             return Decided::new(StatusKind::Working, since, Confidence::Low)
                 .because(format!("a text was written{}", self.age(at)))
                 .until(settled);
         }
-        let mut decided = self.rest(at, Confidence::Low);
-        if decided.kind == StatusKind::WaitingForInput {
+        let mut decided = self.rest_of_turn(at, Confidence::Low, life);
+        if matches!(decided.kind, StatusKind::WaitingForInput | StatusKind::Ended) {
             decided.since = settled;
         }
         decided.because(format!("a text was written{} and nothing followed", self.age(at)))
     }
 
-    fn after_turn(&self, at: Option<Timestamp>) -> Decided {
+    fn after_turn(&self, at: Option<Timestamp>, life: Life) -> Decided {
         let agents = self.running.iter().filter(|task| task.kind == TaskKind::Agent);
         let started = agents.clone().filter_map(|task| task.since).max();
         let silent = after(started.max(self.fold.agents_written), timer::IDLE);
@@ -271,14 +299,25 @@ impl Question<'_> {
                 );
             return self.tell_end(decided);
         }
-        self.tell_end(self.rest(at, Confidence::Medium))
+        self.tell_end(self.rest_of_turn(at, Confidence::Medium, life))
+    }
+
+    /// A turn is over, by the log. A client that was started for one prompt ends with it;
+    /// one that lives on gets the next prompt from a program, if at all.
+    fn rest_of_turn(&self, at: Option<Timestamp>, confidence: Confidence, life: Life) -> Decided {
+        if self.audience() == Audience::Somebody {
+            return self.rest(at, confidence);
+        }
+        let kind = if life == Life::Lives { StatusKind::Idle } else { StatusKind::Ended };
+        Decided::new(kind, at, confidence).because("it was started for one prompt (`claude -p`)")
     }
 
     /// It is somebody's turn: to be waited for at first, to be left alone later.
     fn rest(&self, since: Option<Timestamp>, confidence: Confidence) -> Decided {
         let idle = after(since, timer::IDLE);
         if idle.is_some_and(|idle| self.now >= idle) {
-            return Decided::new(StatusKind::Idle, idle, confidence);
+            let decided = Decided::new(StatusKind::Idle, idle, confidence);
+            return Decided { is_timed: true, ..decided };
         }
         Decided::new(StatusKind::WaitingForInput, since, confidence).until(idle)
     }
@@ -302,22 +341,31 @@ impl Question<'_> {
 
     /// The call that somebody is asked about first.
     fn asking_call(&self) -> Option<&PendingCall> {
-        let mode = self.fold.mode.as_deref();
-        let order = [Asking::Always, Asking::Perhaps, Asking::Hardly, Asking::Never];
-        let calls = &self.fold.calls;
-        order.iter().find_map(|wanted| calls.iter().find(|call| call.asking(mode) == *wanted))
+        // Of those that are alike, the first.
+        self.fold.calls.iter().min_by_key(|call| match self.asking(call) {
+            Asking::Always => 0,
+            Asking::Perhaps => 1,
+            Asking::Hardly => 2,
+            Asking::Never(_) => 3,
+        })
     }
 
     fn tell_work(&self, decided: Decided) -> Decided {
         if let Some(call) = self.fold.calls.first() {
             let decided = decided.because(self.call_sentence(call));
-            let mode = self.fold.mode.as_deref();
-            return match (call.asking(mode), mode) {
-                (Asking::Never | Asking::Hardly, Some(mode)) => {
-                    let mode = beginning(mode, WORD_MOST);
+            let mode = beginning(self.fold.mode.as_deref().unwrap_or("default"), WORD_MOST);
+            return match self.asking(call) {
+                Asking::Never(Reason::Mode) => {
                     decided.because(format!("in permission mode `{mode}` it is not asked about"))
                 }
-                _ => decided,
+                Asking::Hardly => decided
+                    .because(format!("in permission mode `{mode}` it is hardly ever asked about")),
+                Asking::Never(Reason::Headless) => {
+                    decided.because("nobody can be asked: it was started by `claude -p`")
+                }
+                Asking::Always
+                | Asking::Perhaps
+                | Asking::Never(Reason::Runs | Reason::Harmless) => decided,
             };
         }
         let Phase::Working { step, .. } = &self.fold.phase else { return decided };

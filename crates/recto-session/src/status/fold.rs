@@ -19,6 +19,7 @@ use recto_log::classify_user;
 use recto_log::json::Value;
 
 use super::call::Asking;
+use super::call::Audience;
 use super::call::PendingCall;
 use super::task::RunningTask;
 use super::task::TaskKind;
@@ -84,7 +85,8 @@ pub struct StatusFold {
     /// When a subagent last wrote something.
     pub(super) agents_written: Option<Timestamp>,
     has_lines: bool,
-    is_interactive: bool,
+    /// How the client that wrote the last line was started.
+    pub(super) entrypoint: Option<String>,
     custom_title: Option<String>,
     model_title: Option<String>,
     pub(super) goal: Option<String>,
@@ -180,7 +182,8 @@ impl StatusFold {
         const FIRST: [u32; 3] = [2, 1, 200];
         let version = self.version.as_deref().unwrap_or_default();
         let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
-        self.is_interactive && numbers.len() == FIRST.len() && numbers.as_slice() >= &FIRST[..]
+        let is_interactive = self.entrypoint.as_deref() == Some("cli");
+        is_interactive && numbers.len() == FIRST.len() && numbers.as_slice() >= &FIRST[..]
     }
 
     /// What runs beside the conversation: subagents that a call waits for, and what was
@@ -208,9 +211,7 @@ impl StatusFold {
         keep(&mut self.version, "version");
         keep(&mut self.cwd, "cwd");
         keep(&mut self.branch, "gitBranch");
-        if let Some(entrypoint) = entry.str("entrypoint") {
-            self.is_interactive = entrypoint == "cli";
-        }
+        keep(&mut self.entrypoint, "entrypoint");
     }
 
     fn take_mode(&mut self, entry: &Entry<'_>) {
@@ -251,7 +252,8 @@ impl StatusFold {
             self.last_result = self.last_result.max(time);
             if let Some(call) = &call {
                 // Somebody may have been waited for: what works now has begun to again.
-                if may_have_waited(call, self.mode.as_deref(), time) {
+                let audience = Audience::of_entrypoint(self.entrypoint.as_deref());
+                if may_have_waited(call, call.asking(self.mode.as_deref(), audience), time) {
                     since = time;
                 }
                 if let Some(stopped) = call.stops.as_deref().filter(|_| !is_error) {
@@ -439,13 +441,13 @@ fn is_for_the_model(entry: &Entry<'_>) -> bool {
 }
 
 /// Whether the answer was, while the call had no result, that somebody is waited for.
-fn may_have_waited(call: &PendingCall, mode: Option<&str>, result: Option<Timestamp>) -> bool {
-    match call.asking(mode) {
+fn may_have_waited(call: &PendingCall, asking: Asking, result: Option<Timestamp>) -> bool {
+    match asking {
         Asking::Always => true,
         Asking::Perhaps => match (call.since, result) {
             (Some(since), Some(result)) => result.duration_since(since) >= timer::ASKING,
             _ => false,
         },
-        Asking::Hardly | Asking::Never => false,
+        Asking::Hardly | Asking::Never(_) => false,
     }
 }

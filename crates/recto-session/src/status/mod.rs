@@ -140,6 +140,8 @@ pub struct Announced {
     pub version: Option<String>,
     /// Such as `interactive`.
     pub kind: Option<String>,
+    /// How it was started, as its lines say it too.
+    pub entrypoint: Option<String>,
 }
 
 /// What is known of announcements for a session.

@@ -120,7 +120,9 @@ fn a_call_that_may_have_to_be_allowed_is_waited_for_after_a_moment() {
 
 #[test]
 fn in_modes_that_do_not_ask_a_call_runs() {
-    for name in ["bypassPermissions", "acceptEdits", "plan", "auto"] {
+    for (name, how) in
+        [("bypassPermissions", "not"), ("plan", "hardly ever"), ("auto", "not"), ("dontAsk", "not")]
+    {
         let lines = [mode(name), prompt(0, "Build it"), bash(2)];
         let found = ask(&Announcement::Unknown, &lines, 60);
         assert_eq!((found.kind, found.since), (StatusKind::Working, Some(at(0))), "{name}");
@@ -129,10 +131,18 @@ fn in_modes_that_do_not_ask_a_call_runs() {
             found.why,
             [
                 "Bash was asked for 58 s ago and has no result yet".to_owned(),
-                format!("in permission mode `{name}` it is not asked about")
+                format!("in permission mode `{name}` it is {how} asked about")
             ]
         );
     }
+    // That edits are accepted says nothing about commands.
+    let lines = |tool: &str| [mode("acceptEdits"), prompt(0, "Go"), call(2, "t1", tool, "{}")];
+    let kind = |tool: &str| ask(&Announcement::Unknown, &lines(tool), 60).kind;
+    for tool in ["Bash", "WebFetch", "mcp__db__drop"] {
+        assert_eq!(kind(tool), StatusKind::WaitingForApproval, "{tool}");
+    }
+    assert_eq!(kind("Edit"), StatusKind::Working);
+    assert!(told(&lines("Edit"), 60).ends_with("`acceptEdits` it is hardly ever asked about"));
     // A question is one in every mode.
     let question = r#"{"questions":[{"question":"Which colour?"}]}"#;
     let lines =
@@ -215,7 +225,11 @@ fn a_text_without_a_reason_to_stop_settles() {
         told(&lines, 12),
         "waiting_for_input since 12, low: a text was written 10 s ago and nothing followed"
     );
-    assert!(told(&lines, 302).starts_with("idle since 302, low"));
+    assert_eq!(
+        told(&lines, 482),
+        "idle since 302, low: a text was written 8 min ago and nothing followed; \
+         after 5 min it counts as idle"
+    );
 }
 
 #[test]
@@ -302,8 +316,47 @@ fn who_would_be_announced_and_is_not_has_ended() {
     let older = [prompt(0, "Build it"), bash(2)];
     assert!(shown(&ask(&Announcement::Absent, &older, 60)).starts_with("waiting_for_approval"));
     let program: Vec<String> =
-        lines.iter().map(|line| line.replace(r#""cli""#, r#""sdk-cli""#)).collect();
+        lines.iter().map(|line| line.replace(r#""cli""#, r#""sdk-ts""#)).collect();
     assert!(shown(&ask(&Announcement::Absent, &program, 60)).starts_with("waiting_for_approval"));
+}
+
+#[test]
+fn nobody_is_waited_for_in_a_run_for_one_prompt() {
+    let headless = |line: String| {
+        line.replace(r#""version":"2.1.29""#, r#""version":"2.1.325","entrypoint":"sdk-cli""#)
+    };
+    let lives = Announcement::Made(announced(None));
+    let question = r#"{"questions":[{"question":"Which colour?"}]}"#;
+    for call in [bash(2), call(2, "q", "AskUserQuestion", question)] {
+        let lines = [prompt(0, "Build it"), call].map(headless);
+        for announcement in [&Announcement::Absent, &Announcement::Unknown, &lives] {
+            let found = ask(announcement, &lines, 60);
+            assert_eq!((found.kind, found.pending.as_ref()), (StatusKind::Working, None));
+            let why = "nobody can be asked: it was started by `claude -p`";
+            assert_eq!(found.why.last().unwrap(), why);
+        }
+    }
+    // It ends with its turn.
+    let over = [prompt(0, "Build it"), said(2, "Built.", r#""end_turn""#)].map(headless);
+    assert_eq!(
+        shown(&ask(&Announcement::Absent, &over, 3)),
+        "ended since 2, medium: it was started for one prompt (`claude -p`); the turn ended 1 s ago"
+    );
+    assert!(shown(&ask(&lives, &over, 3)).starts_with("idle since 2, medium: process 7 lives"));
+    let settled = [prompt(0, "Build it"), said(2, "Built.", "null")].map(headless);
+    assert!(told(&settled, 3).starts_with("working since 0, low"));
+    assert!(told(&settled, 12).starts_with("ended since 12, low"));
+    // It has its prompt from the start, before that is written.
+    let as_program = Announced { entrypoint: Some("sdk-cli".into()), ..announced(None) };
+    let found = ask(&Announcement::Made(as_program), &[], 1);
+    assert_eq!((found.kind, found.since), (StatusKind::Working, None));
+    // A person who goes on with the session can be asked.
+    let as_person = Announced { entrypoint: Some("cli".into()), ..announced(None) };
+    assert_eq!(ask(&Announcement::Made(as_person), &over, 3).kind, StatusKind::WaitingForInput);
+    let mut resumed = over.to_vec();
+    resumed.push(headless(prompt(10, "More")).replace("sdk-cli", "cli"));
+    resumed.push(headless(bash(12)).replace("sdk-cli", "cli"));
+    assert!(told(&resumed, 60).starts_with("waiting_for_approval"));
 }
 
 #[test]

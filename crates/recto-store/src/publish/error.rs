@@ -111,6 +111,17 @@ pub enum PublishError {
         /// The client.
         pid: u32,
     },
+    /// A process lives whose announcement cannot be understood: it may be a client that
+    /// works on any session.
+    #[error(
+        "process {pid} may be a client that works on the session: {} cannot be read", path.display()
+    )]
+    UnreadableClient {
+        /// The process.
+        pid: u32,
+        /// Its file.
+        path: PathBuf,
+    },
     /// The log was written a moment ago.
     #[error("{} was written a moment ago: a client may be at work", path.display())]
     Recent {
@@ -145,6 +156,9 @@ impl PublishError {
             PublishError::Elsewhere { .. } => Some(
                 "end that client; if it is long gone, remove its file from `sessions` in the home",
             ),
+            PublishError::UnreadableClient { .. } => Some(
+                "try again; if that does not help and the process is no client, remove the file",
+            ),
             PublishError::Recent { .. } => Some("wait some seconds and try again"),
         }
     }
@@ -166,7 +180,9 @@ impl PublishError {
             PublishError::BadBackup { .. } => "bad-backup",
             PublishError::BadRecord { .. } => "bad-record",
             PublishError::Interrupted { .. } => "interrupted",
-            PublishError::Live { .. } | PublishError::Elsewhere { .. } => "live-session",
+            PublishError::Live { .. }
+            | PublishError::Elsewhere { .. }
+            | PublishError::UnreadableClient { .. } => "live-session",
             PublishError::Recent { .. } => "recently-written",
         }
     }

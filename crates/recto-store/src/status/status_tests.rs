@@ -137,7 +137,74 @@ fn of_a_large_log_without_a_client_the_end_is_read() {
 fn what_is_no_log_is_passed_over() {
     let fake = FakeHome::new();
     fake.write("projects/-home-dev-app/x.jsonl", "{torn");
-    fake.write("sessions/7.json", "{broken");
+    fake.write("sessions/4000000000.json", "{broken");
     fake.write(&format!("projects/-home-dev-app/{TWO}.jsonl"), "");
     assert_eq!(kinds(&open(&fake).statuses(now())), []);
+}
+
+#[test]
+fn a_client_that_writes_its_announcement_now_has_not_ended() {
+    let fake = FakeHome::new();
+    let by_a_person = r#"{"type":"system","subtype":"x","uuid":"e","timestamp":"2026-11-16T11:40:00Z","version":"2.1.325","entrypoint":"cli"}"#;
+    let newer = SessionBuilder::new(ONE, Client::V2_1_325).at(minutes_ago(20));
+    let newer = newer.prompt("Go").answer("Gone.").raw(format!("{by_a_person}\n"));
+    fake.add(&newer, minutes_ago(20));
+    let announcement = fake.announce(ONE, "busy");
+    let home = open(&fake);
+    let mut statuses = Statuses::default();
+    let look = |statuses: &mut Statuses| {
+        statuses.look(&home, &home.inventory(), &StatusScope::Recent(RECENT), now())
+    };
+    assert_eq!(kinds(&look(&mut statuses)), [(ONE.to_owned(), "working")]);
+    fs::write(&announcement, "").unwrap();
+    // What it said last counts, for as long as it takes.
+    for _ in 0..3 {
+        let found = look(&mut statuses);
+        assert_eq!(kinds(&found), [(ONE.to_owned(), "working")]);
+        assert!(found[0].is_live());
+    }
+    // Who has not heard it before knows that there is something to hear.
+    let found = home.statuses(now());
+    assert_eq!(kinds(&found), [(ONE.to_owned(), "idle")]);
+    let why = format!("the announcement of process {} cannot be read", std::process::id());
+    assert_eq!(found[0].status.why.last(), Some(&why));
+    fs::remove_file(&announcement).unwrap();
+    assert_eq!(kinds(&look(&mut statuses)), [(ONE.to_owned(), "ended")]);
+}
+
+#[test]
+fn a_session_whose_log_cannot_be_read_is_told_by_its_client_or_as_unknown() {
+    let fake = FakeHome::new();
+    let path = fake.add(&log(ONE), minutes_ago(1));
+    let home = open(&fake);
+    let inventory = home.inventory();
+    // A directory in its place is one of the ways.
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let look = || {
+        let scope = StatusScope::Recent(RECENT);
+        Statuses::default().look(&home, &inventory, &scope, now()).remove(0)
+    };
+    let unknown = look();
+    assert_eq!((unknown.status.kind, unknown.path.as_ref()), (StatusKind::Unknown, Some(&path)));
+    let [why] = &unknown.status.why[..] else { panic!("{:?}", unknown.status.why) };
+    assert!(why.starts_with("its log cannot be read: "), "{why}");
+    fake.announce(ONE, "waiting");
+    let waiting = look();
+    assert_eq!(waiting.status.kind, StatusKind::WaitingForApproval);
+    assert!(waiting.status.why.last().unwrap().starts_with("its log cannot be read: "));
+    // One that is gone is no session, unless its client runs.
+    fs::remove_dir(&path).unwrap();
+    assert_eq!(look().path, None);
+}
+
+#[test]
+fn some_are_looked_at_however_old_they_are() {
+    let fake = FakeHome::new();
+    fake.add(&log(ONE), minutes_ago(600));
+    fake.add(&log(TWO), minutes_ago(600));
+    let home = open(&fake);
+    let scope = StatusScope::RecentAnd(RECENT, HashSet::from([TWO.parse().unwrap()]));
+    let found = Statuses::default().look(&home, &home.inventory(), &scope, now());
+    assert_eq!(kinds(&found), [(TWO.to_owned(), "idle")]);
 }

@@ -1,15 +1,20 @@
 //! `recto show --follow`: a session while it is written.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use recto_log::EntryUuid;
+use recto_log::LineReader;
 use recto_log::Lines;
 use recto_log::RawLine;
+use recto_log::SessionId;
 use recto_log::decode;
 use recto_log::json::ObjectWriter;
 use recto_session::Feed;
 use recto_store::Digest;
 use recto_store::Home;
+use recto_store::StoreError;
 use recto_store::follow::Change;
 use recto_store::follow::FollowOptions;
 use recto_store::follow::FollowScope;
@@ -17,6 +22,7 @@ use recto_store::follow::FollowStart;
 use recto_store::follow::Follower;
 use recto_store::follow::LogChange;
 use recto_store::follow::LogFollower;
+use recto_store::open_file;
 
 use crate::commands::export;
 use crate::commands::show::Asked;
@@ -46,10 +52,11 @@ pub(super) fn follow(
     }
     let mut view = View::new(found, asked, output);
     while !output.is_closed() {
-        for news in source.next(PAUSE) {
+        for news in source.next(PAUSE)? {
             match news {
                 News::Log(change) => view.take(change, output)?,
                 News::Moved(to) => view.move_to(asked.home, to),
+                News::Replaced(to) => view.go_on_in(asked.home, to, output)?,
             }
         }
         output.flush()?;
@@ -60,16 +67,28 @@ pub(super) fn follow(
 /// What is told about the log.
 enum News {
     Log(LogChange),
-    /// It is somewhere else now.
+    /// It is somewhere else now, and goes on there.
     Moved(PathBuf),
+    /// Another file has taken its place, and is read from its beginning.
+    Replaced(PathBuf),
 }
 
 /// Who tells it.
 enum Source {
     /// A session of the home, which may move to another project.
-    Session { follower: Box<Follower>, path: PathBuf },
+    Session(Box<FollowedSession>),
     /// Any other file.
     File(Box<LogFollower>),
+}
+
+struct FollowedSession {
+    home: Home,
+    id: SessionId,
+    follower: Follower,
+    path: PathBuf,
+    /// Other logs of the session, the newest last. A move may leave the session in
+    /// another file, and remove the one that was followed.
+    others: Vec<PathBuf>,
 }
 
 impl Source {
@@ -77,23 +96,57 @@ impl Source {
         let Some(session) = &found.session else {
             return Ok(Source::File(Box::new(LogFollower::new(&found.path)?)));
         };
-        let options = FollowOptions {
-            scope: FollowScope::Session(session.id),
-            start: FollowStart::Beginning,
-            ..FollowOptions::default()
-        };
-        let follower = Box::new(Follower::new(home, options)?);
-        Ok(Source::Session { follower, path: found.path.clone() })
+        Ok(Source::Session(Box::new(FollowedSession {
+            home: home.clone(),
+            id: session.id,
+            follower: follower_of(home, session.id)?,
+            path: found.path.clone(),
+            others: Vec::new(),
+        })))
     }
 
-    fn next(&mut self, timeout: Duration) -> Vec<News> {
+    fn next(&mut self, timeout: Duration) -> Result<Vec<News>, CommandError> {
         match self {
-            Source::File(follower) => follower.next(timeout).into_iter().map(News::Log).collect(),
-            Source::Session { follower, path } => {
-                let changes = follower.next(timeout).into_iter();
-                changes.filter_map(|change| news_of(change, path)).collect()
+            Source::File(follower) => {
+                Ok(follower.next(timeout).into_iter().map(News::Log).collect())
             }
+            Source::Session(session) => session.next(timeout),
         }
+    }
+}
+
+fn follower_of(home: &Home, session: SessionId) -> Result<Follower, StoreError> {
+    let options = FollowOptions {
+        scope: FollowScope::Session(session),
+        start: FollowStart::Beginning,
+        ..FollowOptions::default()
+    };
+    Follower::new(home, options)
+}
+
+impl FollowedSession {
+    fn next(&mut self, timeout: Duration) -> Result<Vec<News>, CommandError> {
+        let mut news = Vec::new();
+        for change in self.follower.next(timeout) {
+            let is_left = match &change {
+                Change::Appeared(file) if file.agent.is_none() && file.path != self.path => {
+                    self.others.push(file.path.clone());
+                    !self.path.exists()
+                }
+                Change::Removed(file) => file.path == self.path,
+                _ => false,
+            };
+            self.others.retain(|other| !is_left || other.exists());
+            if is_left && let Some(other) = self.others.pop() {
+                // What else was told about it is told again, from its first line on.
+                self.follower = follower_of(&self.home, self.id)?;
+                (self.path, self.others) = (other.clone(), Vec::new());
+                news.push(News::Replaced(other));
+                break;
+            }
+            news.extend(news_of(change, &mut self.path));
+        }
+        Ok(news)
     }
 }
 
@@ -126,6 +179,19 @@ fn news_of(change: Change, path: &mut PathBuf) -> Option<News> {
     }
 }
 
+/// The number of the last line with a uuid.
+fn line_of(path: &Path, uuid: &EntryUuid) -> Result<Option<u64>, CommandError> {
+    let mut lines = LineReader::new(open_file(path)?);
+    let mut found = None;
+    while let Some(line) = lines.next_line()? {
+        let number = line.number;
+        if decode(line).0.uuid().as_ref() == Some(uuid) {
+            found = Some(number);
+        }
+    }
+    Ok(found)
+}
+
 /// What is shown, as text or as JSON.
 struct View<'a> {
     asked: Asked<'a>,
@@ -136,6 +202,12 @@ struct View<'a> {
     feed: Feed,
     /// The number of the next line.
     number: u64,
+    /// The last line that has a uuid, and its number.
+    last: Option<(EntryUuid, u64)>,
+    /// Lines up to this number were shown before, from another file.
+    shown: u64,
+    /// Whether the log was gone when it was last heard of.
+    is_gone: bool,
 }
 
 impl<'a> View<'a> {
@@ -147,10 +219,16 @@ impl<'a> View<'a> {
             transcript: asked.transcript(found, output),
             feed: Feed::default(),
             number: 1,
+            last: None,
+            shown: 0,
+            is_gone: false,
         }
     }
 
     fn take(&mut self, change: LogChange, output: &mut Output) -> Result<(), CommandError> {
+        if self.is_gone && !matches!(change, LogChange::Removed) {
+            self.begin_anew(output);
+        }
         match change {
             LogChange::Lines(offset, bytes) => {
                 for line in Lines::new(&bytes).starting_at(offset, self.number) {
@@ -168,7 +246,8 @@ impl<'a> View<'a> {
                 self.tell("restart", "the log was rewritten; it is read again", output)
             }
             LogChange::Removed => {
-                self.begin_anew(output);
+                // It may come again in another place, and go on there.
+                self.is_gone = true;
                 self.tell("removed", "the log is gone; it is read if it comes again", output)
             }
         }
@@ -179,9 +258,41 @@ impl<'a> View<'a> {
         self.transcript.set_files(self.files.clone());
     }
 
+    /// Goes on in another file after the last line that was shown. A move changes what is in
+    /// lines, and keeps their uuids; if that line is not there, it is another log.
+    fn go_on_in(
+        &mut self,
+        home: &'a Home,
+        path: PathBuf,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        let place = match &self.last {
+            Some((uuid, number)) => line_of(&path, uuid)?.map(|found| (found, *number)),
+            None => None,
+        };
+        self.move_to(home, path);
+        let before = self.number - 1;
+        let Some((found, number)) = place else {
+            self.begin_anew(output);
+            let text = "another log has taken its place; it is read from the beginning";
+            return if before == 0 { Ok(()) } else { self.tell("restart", text, output) };
+        };
+        // Lines without a uuid may have followed.
+        self.shown = if found == number { before } else { found };
+        (self.number, self.is_gone) = (1, false);
+        Ok(())
+    }
+
     fn line(&mut self, line: RawLine<'_>, output: &mut Output) -> Result<(), CommandError> {
-        self.number = line.number + 1;
+        let number = line.number;
+        self.number = number + 1;
+        if number <= self.shown {
+            return Ok(());
+        }
         let (entry, _) = decode(line);
+        if let Some(uuid) = entry.uuid() {
+            self.last = Some((uuid, number));
+        }
         if !output.json {
             return self.transcript.entry(&entry, output);
         }
@@ -194,7 +305,8 @@ impl<'a> View<'a> {
     fn begin_anew(&mut self, output: &Output) {
         self.transcript = self.asked.transcript(self.found, output);
         self.transcript.set_files(self.files.clone());
-        (self.feed, self.number) = (Feed::default(), 1);
+        (self.feed, self.number, self.last) = (Feed::default(), 1, None);
+        (self.shown, self.is_gone) = (0, false);
     }
 
     /// Says something that is not in the log.

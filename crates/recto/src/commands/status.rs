@@ -1,6 +1,5 @@
 //! `recto status`: what the sessions do now, and why that is said.
 
-use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -18,7 +17,6 @@ use recto_store::Statuses;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::parse_span;
 use crate::output::Look;
 use crate::output::Output;
 use crate::status_view;
@@ -27,6 +25,8 @@ use crate::target::tell_skipped;
 use crate::text::Column;
 use crate::text::Table;
 use crate::text::fit;
+use crate::watching;
+use crate::watching::Source;
 
 /// Say what each session does now, and how that is known
 ///
@@ -35,7 +35,9 @@ use crate::text::fit;
 /// client announces, and those whose log was written within the last hour.
 ///
 /// With --wait, nothing is said until SESSION has one of the statuses (names with
-/// commas between them). The exit code is 0 then, and 1 if --timeout has passed first.
+/// commas between them). The exit code is 0 then, and 1 if --timeout has passed first, or
+/// if the session has ended and that is none of the statuses. A log that is deleted is that
+/// of an ended session.
 ///
 /// Examples:
 ///   recto status
@@ -53,14 +55,10 @@ pub(crate) struct StatusArgs {
     /// Wait until the session has one of these statuses
     #[arg(long, num_args = 2, value_names = ["SESSION", "STATUS"])]
     wait: Vec<String>,
-    /// How long to wait at most, such as 90s, 10m or 2h
+    /// How long to wait at most, such as 90s, 1m30s, 500ms or 2h; a number alone is seconds
     #[arg(long, value_name = "DURATION", requires = "wait")]
     timeout: Option<String>,
 }
-
-/// How often a session that is waited for is looked at, and the files are listed.
-const PERIOD: Duration = Duration::from_millis(250);
-const LISTING: Duration = Duration::from_secs(2);
 
 pub(crate) fn cmd_status(
     home: &Home,
@@ -97,22 +95,58 @@ pub(crate) fn cmd_status(
 }
 
 /// The session that is meant. A client that was not asked anything yet has no log, and
-/// is found by its whole id.
+/// is found by its id or the beginning of it, as it is listed.
 fn find(home: &Home, environment: &Environment, text: &str) -> Result<SessionId, CommandError> {
+    let announced: Vec<SessionId> =
+        home.live_sessions_now().iter().map(|live| live.session).collect();
     if let Ok(id) = text.parse()
-        && home.live_sessions_now().iter().any(|live| live.session == id)
+        && announced.contains(&id)
     {
         return Ok(id);
     }
-    target::find_session(home, environment, text)
+    target::find_session(home, environment, text).or_else(|error| {
+        let is_meant = |id: &&SessionId| text.len() >= 4 && id.to_string().starts_with(text);
+        let mut meant = announced.iter().filter(is_meant);
+        match (error.kind(), meant.next(), meant.next()) {
+            ("not-found", Some(id), None) => Ok(*id),
+            _ => Err(error),
+        }
+    })
 }
 
 fn read_timeout(text: &str) -> Result<Duration, CommandError> {
-    let span = parse_span(text).and_then(|span| Duration::try_from(span).ok());
-    span.ok_or_else(|| {
+    parse_timeout(text.trim()).ok_or_else(|| {
         let message = format!("--timeout does not understand `{}`", fit(text, 60));
-        CommandError::user("bad-time", message).with_hint("use a span such as 90s, 10m or 2h")
+        CommandError::user("bad-time", message)
+            .with_hint("use a span such as 90s, 1m30s, 500ms or 2h; a number alone is seconds")
     })
+}
+
+/// Numbers with units, one after the other, or one number of seconds.
+fn parse_timeout(text: &str) -> Option<Duration> {
+    let (mut rest, mut sum) = (text, Duration::ZERO);
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, after) = rest.split_at(end);
+        let number: f64 = number.parse().ok()?;
+        let end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(end);
+        let seconds = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "" if rest == text && after.is_empty() => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "d" => 86_400.0,
+            "w" => 604_800.0,
+            _ => return None,
+        };
+        sum = sum.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
+        if after.is_empty() {
+            return Some(sum);
+        }
+        rest = after;
+    }
 }
 
 /// Names of statuses with commas between them.
@@ -143,27 +177,56 @@ impl Waiting<'_> {
             error.hints().into_iter().fold(known, CommandError::with_hint)
         })?;
         let begin = Instant::now();
-        let scope = StatusScope::Only(vec![id]);
-        let mut statuses = Statuses::default();
-        let (mut inventory, mut listed) = (self.home.inventory(), begin);
+        // It is known how it was, even if its log is deleted as soon as it is watched.
+        let (scope, now) = (StatusScope::Only(vec![id]), self.environment.now());
+        let mut last =
+            Statuses::default().look(self.home, &self.home.inventory(), &scope, now).pop();
+        let mut source = Source::of(self.home.clone(), id)?;
         loop {
             let now = self.environment.now();
-            let found = statuses.look(self.home, &inventory, &scope, now);
-            if found.iter().any(|one| self.wanted.contains(&one.status.kind)) {
-                write(&found, self.environment, output, now)?;
-                return Ok(Outcome::Done);
+            let sight = source.look(now);
+            last = sight.found.into_iter().next().or(last);
+            if sight.gone.contains(&id) {
+                let Some(one) = &mut last else { return Ok(self.never_seen(output)) };
+                watching::end(one, now);
+            }
+            if let Some(outcome) = self.outcome(last.as_slice(), output, now)? {
+                return Ok(outcome);
             }
             let left = self.timeout.map(|timeout| timeout.saturating_sub(begin.elapsed()));
             if left.is_some_and(|left| left.is_zero()) {
-                let last = found.first().map_or("unknown", |one| one.status.kind.name());
+                let last = last.as_ref().map_or("unknown", |one| one.status.kind.name());
                 output.remark(&format!("the time is over; the session is {last}"));
                 return Ok(Outcome::Found);
             }
-            thread::sleep(left.map_or(PERIOD, |left| left.min(PERIOD)));
-            if listed.elapsed() >= LISTING {
-                (inventory, listed) = (self.home.inventory(), Instant::now());
-            }
+            source.wait(now, left);
         }
+    }
+
+    /// The log was deleted before it was looked at.
+    fn never_seen(&self, output: &Output) -> Outcome {
+        output.remark("the log of the session is gone, and no client runs");
+        let is_wanted = self.wanted.contains(&StatusKind::Ended);
+        if is_wanted { Outcome::Done } else { Outcome::Found }
+    }
+
+    /// How the waiting ends, if it does: nothing is to come of a session that has ended.
+    fn outcome(
+        &self,
+        last: &[SessionStatus],
+        output: &mut Output,
+        now: Timestamp,
+    ) -> Result<Option<Outcome>, CommandError> {
+        let has = |kind: StatusKind| last.iter().any(|one| one.status.kind == kind);
+        if self.wanted.iter().any(|kind| has(*kind)) {
+            write(last, self.environment, output, now)?;
+            return Ok(Some(Outcome::Done));
+        }
+        if has(StatusKind::Ended) {
+            output.remark("the session has ended, and that is not what was waited for");
+            return Ok(Some(Outcome::Found));
+        }
+        Ok(None)
     }
 }
 
@@ -210,4 +273,31 @@ fn write(
         output.line(cells.join("  ").trim_end())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_have_units_or_are_seconds() {
+        let milliseconds = |text: &str| parse_timeout(text).map(|timeout| timeout.as_millis());
+        for (text, expected) in [
+            ("500ms", 500),
+            ("1.5s", 1500),
+            ("1m30s", 90_000),
+            ("30", 30_000),
+            ("0", 0),
+            ("0s", 0),
+            ("2h", 7_200_000),
+            ("10min", 600_000),
+            ("1d", 86_400_000),
+        ] {
+            assert_eq!(milliseconds(text), Some(expected), "{text}");
+        }
+        for bad in ["", "soon", "s", "-1s", "1m30", "1 m", "1.2.3s", "1e9", "9999999999999999999w"]
+        {
+            assert_eq!(milliseconds(bad), None, "{bad}");
+        }
+    }
 }

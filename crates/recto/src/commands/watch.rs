@@ -42,6 +42,7 @@ pub(crate) struct WatchArgs {
     #[arg(
         long,
         value_name = "STATUS",
+        requires = "notify",
         default_value = "waiting_for_approval,waiting_for_input,ended"
     )]
     on: String,

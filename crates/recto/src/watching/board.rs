@@ -1,5 +1,7 @@
 //! The board's state: what is shown, and what keys do. No input and output.
 
+use std::ops::Range;
+
 use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
 use crossterm::event::KeyEventKind;
@@ -10,6 +12,11 @@ use recto_session::status::StatusKind;
 use recto_store::SessionStatus;
 
 use crate::environment::Environment;
+
+/// Lines of details about one session.
+pub(super) const DETAILS: u16 = 9;
+/// A screen must be this high to have room for them.
+const HIGH_ENOUGH: u16 = 18;
 
 /// What does not change while the board is open.
 pub(super) struct Facts {
@@ -46,6 +53,8 @@ pub(super) struct Board {
     pub(super) shows_ended: bool,
     /// The session that details are shown of; it stays the same when the order changes.
     selected: Option<SessionId>,
+    /// The place of the first row on the screen.
+    first: usize,
     pub(super) failure: Option<String>,
     pub(super) has_looked: bool,
 }
@@ -59,6 +68,7 @@ impl Board {
             sessions: Vec::new(),
             shows_ended: false,
             selected: None,
+            first: 0,
             failure: None,
             has_looked: false,
         }
@@ -83,7 +93,36 @@ impl Board {
         shown.iter().position(|one| Some(one.id) == self.selected).unwrap_or(0)
     }
 
+    /// Whether one session is explained below the rows.
+    pub(super) fn has_details(&self) -> bool {
+        self.size.1 >= HIGH_ENOUGH && !self.shown().is_empty()
+    }
+
+    /// How many rows there is room for, between the first line and the last.
+    pub(super) fn room(&self) -> usize {
+        let details = if self.has_details() { DETAILS } else { 0 };
+        usize::from(self.size.1.saturating_sub(2 + details))
+    }
+
+    /// The places of the rows on the screen.
+    pub(super) fn visible(&self) -> Range<usize> {
+        self.first..(self.first + self.room()).min(self.shown().len())
+    }
+
+    /// Moves the rows no more than it takes to see the chosen one, and no empty lines.
+    fn scroll(&mut self) {
+        let (room, selected) = (self.room(), self.selected());
+        let last = self.shown().len().saturating_sub(room);
+        self.first = self.first.max((selected + 1).saturating_sub(room)).min(selected).min(last);
+    }
+
     pub(super) fn handle(&mut self, input: Input) -> Option<Effect> {
+        let effect = self.take(input);
+        self.scroll();
+        effect
+    }
+
+    fn take(&mut self, input: Input) -> Option<Effect> {
         match input {
             Input::Key(key) if key.kind != KeyEventKind::Release => return self.key(key),
             Input::Key(_) => {}
@@ -103,6 +142,9 @@ impl Board {
 
     fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let page = isize::try_from(self.room().saturating_sub(1).max(1)).unwrap_or(1);
+        // It was seen, and what keys do is to be seen again.
+        self.failure = None;
         match key.code {
             KeyCode::Char('c' | 'd') if has_control => return Some(Effect::Quit),
             KeyCode::Char('l') if has_control => return Some(Effect::Redraw),
@@ -110,10 +152,12 @@ impl Board {
             KeyCode::Char('q') | KeyCode::Esc => return Some(Effect::Quit),
             KeyCode::Char('j') | KeyCode::Down => self.go(1),
             KeyCode::Char('k') | KeyCode::Up => self.go(-1),
+            KeyCode::PageDown => self.go(page),
+            KeyCode::PageUp => self.go(-page),
             KeyCode::Home | KeyCode::Char('g') => self.go(isize::MIN),
             KeyCode::End | KeyCode::Char('G') => self.go(isize::MAX),
             KeyCode::Char('a') => self.shows_ended = !self.shows_ended,
-            _ => self.failure = None,
+            _ => {}
         }
         None
     }

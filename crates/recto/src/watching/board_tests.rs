@@ -21,6 +21,7 @@ use super::board::Effect;
 use super::board::Facts;
 use super::board::Input;
 use super::board_view;
+use super::source::Sight;
 use super::transition::Event;
 use super::transition::Lasting;
 use super::transition::Transitions;
@@ -169,6 +170,89 @@ fn the_choice_stays_with_its_session() {
     assert_eq!(board.selected(), 0);
 }
 
+/// A home with sessions that wait, the longest first.
+fn many(number: i64) -> FakeHome {
+    let home = FakeHome::new();
+    for at_most in 0..number {
+        let id = format!("{at_most:08x}-0000-4000-8000-000000000000");
+        let time = at(at_most - 200);
+        let log = SessionBuilder::new(&id, Client::V2_1_29).at(time).prompt("Go").answer("Gone.");
+        home.add(&log.custom_title(&format!("Row {at_most}")), time);
+    }
+    home
+}
+
+#[test]
+fn rows_move_only_if_they_have_to_and_what_is_hidden_is_counted() {
+    let home = many(10);
+    let mut board = board((80, 6));
+    board.handle(Input::Found(found(&home, at(0))));
+    // Four rows between the first line and the last.
+    let rows = |board: &Board| (board.visible(), board.selected());
+    assert_eq!(rows(&board), (0..4, 0));
+    press(&mut board, KeyCode::PageDown);
+    assert_eq!(rows(&board), (0..4, 3));
+    press(&mut board, KeyCode::PageDown);
+    assert_eq!(rows(&board), (3..7, 6));
+    press(&mut board, KeyCode::Up);
+    assert_eq!(rows(&board), (3..7, 5));
+    let shown = screen(&board);
+    assert!(shown.contains("Row 3") && !shown.contains("Row 2"), "{shown}");
+    assert!(shown.lines().last().unwrap().ends_with("3 above, 3 below"), "{shown}");
+    press(&mut board, KeyCode::PageUp);
+    assert_eq!(rows(&board), (2..6, 2));
+    press(&mut board, KeyCode::End);
+    assert_eq!(rows(&board), (6..10, 9));
+    assert!(screen(&board).lines().last().unwrap().ends_with("  6 above"));
+    // On a higher screen there are no empty lines while rows are hidden.
+    board.handle(Input::Resize(80, 10));
+    assert_eq!(rows(&board), (2..10, 9));
+    board.handle(Input::Resize(80, 15));
+    assert_eq!(rows(&board), (0..10, 9));
+    assert!(screen(&board).ends_with("q leave"));
+}
+
+#[test]
+fn on_an_ordinary_terminal_a_row_has_its_project_and_its_call() {
+    let home = home();
+    let mut board = board((80, 20));
+    board.handle(Input::Found(found(&home, at(0))));
+    assert_snapshot!(screen(&board), @"
+    | recto watch  ~/.claude                                      2 need you  0 work
+    | ○ needs approval    11s  Parser                app            Bash make all
+    | ○ needs input    1m 05s  Write the docs        docs
+    |
+    |
+    |
+    |
+    |
+    |
+    |
+    |────────────────────────────────────────────────────────────────────────────────
+    | why      Bash was asked for 14 s ago and has no result yet; in permission mode
+    |          `default` it may have to be allowed
+    | asked    Repair the parser
+    | call     Bash make all
+    | session  3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · sonnet-4-5 · fix/parser · 40 …
+    |
+    |
+    |
+    | ↑↓ choose   a show ended   q leave
+    ");
+}
+
+#[test]
+fn a_failure_is_shown_until_a_key_is_pressed() {
+    let mut board = board((60, 10));
+    board.handle(Input::Failure("the webhook was not told".into()));
+    let footer = |board: &Board| screen(board).lines().last().unwrap().to_owned();
+    assert_eq!(footer(&board), "| the webhook was not told");
+    board.handle(Input::Tick(at(1)));
+    assert_eq!(footer(&board), "| the webhook was not told");
+    press(&mut board, KeyCode::Down);
+    assert_eq!(footer(&board), "| ↑↓ choose   a show ended   q leave");
+}
+
 #[test]
 fn keys_that_leave_or_stop_are_effects() {
     let mut board = board((60, 10));
@@ -248,7 +332,9 @@ fn told(events: &[Event]) -> Vec<String> {
 fn changes_are_events_with_numbers() {
     let home = home();
     let mut transitions = Transitions::default();
-    let mut see = |now: Timestamp| told(&transitions.see(&found(&home, now), now));
+    let mut see = |now: Timestamp| {
+        told(&transitions.see(&Sight { found: found(&home, now), gone: Vec::new() }, now))
+    };
     assert_eq!(
         see(at(0)),
         [
@@ -264,8 +350,51 @@ fn changes_are_events_with_numbers() {
     assert_eq!(see(at(3)), ["5 3f2a: working -> waiting_for_approval"]);
     // A timer runs out.
     assert_eq!(see(at(300)), ["6 3f2b: waiting_for_input -> idle"]);
-    // After an hour, those without a client are not told any more.
-    assert_eq!(see(at(4000)), ["7 3f2a: waiting_for_approval -> ended", "8 3f2b: idle -> ended"]);
+    // After an hour, those without a client are not found any more, and have not changed.
+    assert_eq!(see(at(4000)), [] as [&str; 0]);
+    let gone = [ONE, TWO, THREE].map(|id| id.parse().unwrap()).to_vec();
+    let sight = Sight { found: Vec::new(), gone };
+    let events = transitions.see(&sight, at(4001));
+    assert_eq!(told(&events), ["7 3f2a: waiting_for_approval -> ended", "8 3f2b: idle -> ended"]);
+    assert_eq!(events[0].session.status.why, ["its log is gone, and no client runs"]);
+    assert_eq!(told(&transitions.see(&sight, at(4002))), [] as [&str; 0]);
+}
+
+#[test]
+fn a_session_with_two_logs_has_one_status() {
+    let home = home();
+    let log = SessionBuilder::new(ONE, Client::V2_1_29).at(at(-60)).prompt("Go").answer("Gone.");
+    let copy = home.path().join(format!("projects/-copy/{ONE}.jsonl"));
+    fs_err::create_dir(copy.parent().unwrap()).unwrap();
+    fs_err::write(&copy, log.bytes()).unwrap();
+    fs_err::File::options().write(true).open(&copy).unwrap().set_modified(at(-60).into()).unwrap();
+    let sight = Sight { found: found(&home, at(0)), gone: Vec::new() };
+    assert_eq!(sight.found.iter().filter(|one| one.id.to_string() == ONE).count(), 2);
+    let mut transitions = Transitions::default();
+    let first = told(&transitions.see(&sight, at(0)));
+    assert!(first.contains(&"1 3f2a: nothing -> waiting_for_approval".to_owned()), "{first:?}");
+    assert_eq!(first.len(), 3);
+    assert_eq!(told(&transitions.see(&sight, at(1))), [] as [&str; 0]);
+}
+
+#[test]
+fn who_comes_later_and_waits_is_news() {
+    let home = home();
+    let all = |now: i64| Sight { found: found(&home, at(now)), gone: Vec::new() };
+    let mut transitions = Transitions::default();
+    let mut lasting = Lasting::new(StatusKind::ALL.to_vec());
+    let mut step = |sight: &Sight, now: i64| {
+        lasting.take(&transitions.see(sight, at(now)), at(now));
+        told(&lasting.due(at(now)))
+    };
+    let nothing = [] as [&str; 0];
+    // At the start, there is nothing at all.
+    assert_eq!(step(&Sight::default(), 0), nothing);
+    assert_eq!(step(&all(1), 1), nothing);
+    // One that had ended when it was first seen needs nobody.
+    let news = ["1 3f2a: nothing -> waiting_for_approval", "2 3f2b: nothing -> waiting_for_input"];
+    assert_eq!(step(&all(3), 3), news);
+    assert_eq!(step(&all(9), 9), nothing);
 }
 
 #[test]
@@ -281,7 +410,9 @@ fn only_what_lasts_is_told_and_only_once() {
     let mut transitions = Transitions::default();
     let mut lasting = Lasting::new(vec![StatusKind::WaitingForInput, StatusKind::Ended]);
     let mut step = |found: &[SessionStatus], now: i64| {
-        let events = transitions.see(found, at(now));
+        let gone = if found.is_empty() { vec![sessions[0].id] } else { Vec::new() };
+        let sight = Sight { found: found.to_vec(), gone };
+        let events = transitions.see(&sight, at(now));
         lasting.take(&events, at(now));
         told(&lasting.due(at(now)))
     };

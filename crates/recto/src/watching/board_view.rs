@@ -10,6 +10,7 @@ use recto_store::SessionStatus;
 use unicode_width::UnicodeWidthStr;
 
 use super::board::Board;
+use super::board::DETAILS;
 use crate::browser::theme::Theme;
 use crate::output::Look;
 use crate::status_view;
@@ -20,17 +21,15 @@ use crate::text::one_line;
 use crate::text::short_model;
 use crate::text::wrap;
 
-/// Lines of details about one session.
-const DETAILS: u16 = 9;
-/// A screen must be this high to have room for them.
-const HIGH_ENOUGH: u16 = 18;
 /// How wide the labels of details are.
 const LABELS: usize = 9;
 /// How wide a status and an age are.
 const STATUS: usize = 14;
 const AGE: usize = 7;
-/// From this width on, there is room for the project.
-const WIDE_ENOUGH: usize = 90;
+/// From this width on, there is room for the name of the project and the call, and for its
+/// whole path.
+const WIDE_ENOUGH: usize = 66;
+const WIDE: usize = 90;
 
 pub(super) fn draw(board: &Board, frame: &mut Frame<'_>) {
     let area = frame.area();
@@ -39,7 +38,7 @@ pub(super) fn draw(board: &Board, frame: &mut Frame<'_>) {
     let line = |y: u16| Rect { x: 0, y, width: area.width, height: u16::from(y < area.height) };
     view.header(line(0), buffer);
     let footer = area.height.saturating_sub(1);
-    let has_details = area.height >= HIGH_ENOUGH && !board.shown().is_empty();
+    let has_details = board.has_details() && area.height > DETAILS;
     let end = if has_details { footer - DETAILS } else { footer };
     view.rows(Rect { x: 0, y: 1, width: area.width, height: end.saturating_sub(1) }, buffer);
     if let Some(one) = board.shown().get(board.selected()).filter(|_| has_details) {
@@ -102,10 +101,9 @@ impl View<'_> {
             return;
         }
         let selected = self.board.selected();
-        let height = usize::from(area.height);
-        // The chosen one stays on the screen.
-        let first = (selected + 1).saturating_sub(height);
-        for (row, (at, one)) in shown.iter().enumerate().skip(first).take(height).enumerate() {
+        let visible = self.board.visible();
+        let rows = visible.filter_map(|at| Some((at, *shown.get(at)?)));
+        for (row, (at, one)) in rows.take(area.height.into()).enumerate() {
             let y = area.y + u16::try_from(row).unwrap_or(u16::MAX);
             let line = Rect { y, height: 1, ..area };
             self.theme.put(buffer, inset(line), &self.row(one, usize::from(inset(line).width)));
@@ -120,12 +118,20 @@ impl View<'_> {
         let kind = one.status.kind;
         let mark = if one.is_live() { "● " } else { "○ " };
         let room = width.saturating_sub(2 + STATUS + 1 + AGE + 2);
-        let project = if width >= WIDE_ENOUGH { room / 4 } else { 0 };
-        let about = if width >= WIDE_ENOUGH { room / 3 } else { 0 };
+        let (project, about) = match width {
+            WIDE.. => (room / 4, room / 3),
+            WIDE_ENOUGH.. => (room / 4, room * 3 / 10),
+            _ => (0, 0),
+        };
         let title = room.saturating_sub(project + about + 4 * usize::from(project > 0));
         let call = one.status.pending.as_ref().or(one.status.current.as_ref());
         let call = call
             .map_or_else(String::new, |call| one_line(&format!("{} {}", call.tool, call.about)));
+        // Of a path that is cut, the end says most.
+        let project_text = match shown.project.rsplit('/').next() {
+            Some(name) if width < WIDE && !name.is_empty() => name,
+            _ => &shown.project,
+        };
         let title_text = if shown.title.is_empty() { shown.id } else { shown.title };
         let mut spans = vec![
             span(mark, if one.is_live() { Look::Good } else { Look::Faint }),
@@ -134,7 +140,7 @@ impl View<'_> {
             span(padded(&title_text, title), Look::Plain),
         ];
         if project > 0 {
-            spans.push(span(format!("  {}", padded(&shown.project, project)), Look::Faint));
+            spans.push(span(format!("  {}", padded(project_text, project)), Look::Faint));
             spans.push(span(format!("  {}", padded(&call, about)), Look::Tool));
         }
         spans
@@ -147,8 +153,13 @@ impl View<'_> {
         let mut lines: Vec<(&str, String, Look)> = Vec::new();
         for (label, text, most, look) in self.facts_of(one) {
             let text = one_line(&text);
-            let wrapped = wrap(&text, width.max(1));
-            for (at, line) in wrapped.into_iter().take(most).enumerate() {
+            let mut wrapped = wrap(&text, width.max(1));
+            if wrapped.len() > most {
+                // What does not fit shows that it does not.
+                let rest = wrapped.split_off(most - 1).join(" ");
+                wrapped.push(fit(&rest, width));
+            }
+            for (at, line) in wrapped.into_iter().enumerate() {
                 if !line.is_empty() {
                     lines.push((if at == 0 { label } else { "" }, line, look));
                 }
@@ -206,6 +217,15 @@ impl View<'_> {
             return;
         }
         let ended = if self.board.shows_ended { "hide ended" } else { "show ended" };
+        let (visible, rows) = (self.board.visible(), self.board.shown().len());
+        let hidden = [(visible.start, "above"), (rows.saturating_sub(visible.end), "below")];
+        let hidden: Vec<String> = hidden
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, place)| format!("{number} {place}"))
+            .collect();
+        let start = self.theme.put_right(buffer, area, &[span(hidden.join(", "), Look::Faint)]);
+        let area = Rect { width: start.saturating_sub(area.x), ..area };
         let keys = [("↑↓", "choose"), ("a", ended), ("q", "leave")];
         let mut spans = Vec::new();
         for (key, does) in keys {

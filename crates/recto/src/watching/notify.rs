@@ -5,6 +5,7 @@
 //! slow keeps the board waiting.
 
 use std::io;
+use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
 use std::sync::mpsc;
@@ -145,6 +146,7 @@ fn desktop(message: &Message) -> Result<(), String> {
 /// Runs a program to its end, or until nobody waits any more.
 fn finish(mut program: Command) -> io::Result<()> {
     program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    in_own_group(&mut program);
     let mut child = program.spawn()?;
     let begin = Instant::now();
     loop {
@@ -152,13 +154,33 @@ fn finish(mut program: Command) -> io::Result<()> {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(io::Error::other(format!("it ended with {status}"))),
             None if begin.elapsed() > PATIENCE => {
-                child.kill()?;
-                child.wait()?;
+                stop(&mut child)?;
                 return Err(io::Error::other("it did not end"));
             }
             None => thread::sleep(Duration::from_millis(20)),
         }
     }
+}
+
+/// What a program starts is in a group with it, so that all of it can be ended.
+fn in_own_group(program: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(program, 0);
+    #[cfg(not(unix))]
+    let _ = program;
+}
+
+/// Ends a program and all that it has started.
+fn stop(child: &mut Child) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use rustix::process::Pid;
+        use rustix::process::Signal;
+        rustix::process::kill_process_group(Pid::from_child(child), Signal::KILL)?;
+    }
+    #[cfg(not(unix))]
+    child.kill()?;
+    child.wait().map(drop)
 }
 
 /// Tells events on a thread of its own.
@@ -232,5 +254,22 @@ mod tests {
         assert_eq!(fs_err::read_to_string(out).unwrap(), message.variables[0].1);
         assert!(!std::path::Path::new("pwned").exists());
         assert!(run("exit 3", &message).unwrap_err().contains("exit status: 3"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_command_is_stopped_with_all_that_it_has_started() {
+        use std::io::Read as _;
+        let mut program = Command::new("sh");
+        program.args(["-c", "sleep 600 & echo $!; wait"]).stdout(Stdio::piped());
+        in_own_group(&mut program);
+        let mut child = program.spawn().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let mut byte = [0];
+        output.read_exact(&mut byte).unwrap();
+        stop(&mut child).unwrap();
+        // The output is closed only when nobody has it any more: not the shell, and not
+        // what it has started.
+        output.read_to_end(&mut Vec::new()).unwrap();
     }
 }

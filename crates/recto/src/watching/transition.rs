@@ -1,6 +1,10 @@
 //! Changes of status: numbered, and which of them lasted.
+//!
+//! A session that is not found any more has not changed: its log has become old. It has
+//! ended if it is said to be gone.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use jiff::SignedDuration;
 use jiff::Timestamp;
@@ -10,6 +14,7 @@ use recto_session::status::Confidence;
 use recto_session::status::StatusKind;
 use recto_store::SessionStatus;
 
+use super::source::Sight;
 use crate::status_view;
 
 /// A status must last this long before somebody is told: what is over in a moment
@@ -52,29 +57,25 @@ pub(super) struct Transitions {
 }
 
 impl Transitions {
-    pub(super) fn see(&mut self, found: &[SessionStatus], now: Timestamp) -> Vec<Event> {
-        let mut events = Vec::new();
-        for one in found {
+    pub(super) fn see(&mut self, sight: &Sight, now: Timestamp) -> Vec<Event> {
+        let (mut events, mut told) = (Vec::new(), HashSet::new());
+        for one in &sight.found {
+            // A session can have a log in two projects: the one that needs somebody counts.
+            if !told.insert(one.id) {
+                continue;
+            }
             let before = self.known.insert(one.id, one.clone()).map(|known| known.status.kind);
             if before != Some(one.status.kind) {
                 events.push((before, one.clone()));
             }
         }
-        let mut gone: Vec<SessionId> = self.known.keys().copied().collect();
-        gone.retain(|id| !found.iter().any(|one| one.id == *id));
-        gone.sort();
-        for id in gone {
-            let Some(mut one) = self.known.remove(&id) else { continue };
+        for id in &sight.gone {
+            let Some(mut one) = self.known.remove(id) else { continue };
             let before = one.status.kind;
             if before == StatusKind::Ended {
                 continue;
             }
-            one.status.kind = StatusKind::Ended;
-            one.status.since = Some(now);
-            one.status.confidence = Confidence::Low;
-            one.status.why = vec!["no client runs, and its log is old or gone".into()];
-            (one.status.pending, one.status.current, one.status.changes_at) = (None, None, None);
-            one.status.running.clear();
+            end(&mut one, now);
             events.push((Some(before), one));
         }
         let events = events.into_iter().map(|(from, session)| {
@@ -85,29 +86,45 @@ impl Transitions {
     }
 }
 
+/// Makes a session one that is gone.
+pub(crate) fn end(one: &mut SessionStatus, now: Timestamp) {
+    one.status.kind = StatusKind::Ended;
+    one.status.since = Some(now);
+    one.status.confidence = Confidence::Medium;
+    one.status.why = vec!["its log is gone, and no client runs".into()];
+    (one.status.pending, one.status.current, one.status.changes_at) = (None, None, None);
+    one.status.running.clear();
+}
+
 /// Holds events back until their status has lasted.
 pub(super) struct Lasting {
     wanted: Vec<StatusKind>,
     waiting: HashMap<SessionId, Event>,
     /// The last status of each session that lasted.
     lasted: HashMap<SessionId, StatusKind>,
+    /// Whether it is known how things were at the start.
+    has_started: bool,
 }
 
 impl Lasting {
     pub(super) fn new(wanted: Vec<StatusKind>) -> Lasting {
-        Lasting { wanted, waiting: HashMap::new(), lasted: HashMap::new() }
+        Lasting { wanted, waiting: HashMap::new(), lasted: HashMap::new(), has_started: false }
     }
 
     pub(super) fn take(&mut self, events: &[Event], now: Timestamp) {
         for event in events {
             let id = event.session.id;
-            if event.from.is_none() {
-                // How things were at the start is no news.
+            // How things were at the start is no news, nor is the log of a session that
+            // nobody saw at work, such as a copy.
+            let is_over =
+                matches!(event.to(), StatusKind::Idle | StatusKind::Ended | StatusKind::Unknown);
+            if event.from.is_none() && (!self.has_started || is_over) {
                 self.lasted.insert(id, event.to());
             } else {
                 self.waiting.insert(id, Event { time: now, ..event.clone() });
             }
         }
+        self.has_started = true;
     }
 
     /// The events that somebody is told now.

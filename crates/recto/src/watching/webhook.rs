@@ -18,6 +18,8 @@ const MOST: usize = 1024;
 pub(super) struct Webhook {
     /// With the port, if one was given.
     authority: String,
+    /// With the port in any case.
+    address: String,
     path: String,
 }
 
@@ -36,19 +38,15 @@ impl Webhook {
         if authority.is_empty() || authority.contains('@') || !url.chars().all(is_plain) {
             return Err("the address is none");
         }
+        let (host, port) = split_port(authority).ok_or("there is no such host or port")?;
+        let address = format!("{host}:{}", port.unwrap_or(80));
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Webhook { authority: authority.to_owned(), path })
+        Ok(Webhook { authority: authority.to_owned(), address, path })
     }
 
     pub(super) fn post(&self, json: &[u8]) -> io::Result<()> {
-        let has_port =
-            self.authority.rsplit(':').next().is_some_and(|port| {
-                !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
-            }) && self.authority.contains(':');
-        let address =
-            if has_port { self.authority.clone() } else { format!("{}:80", self.authority) };
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-        for address in address.to_socket_addrs()? {
+        for address in self.address.to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, PATIENCE) {
                 Ok(stream) => return self.send(stream, json),
                 Err(error) => last = error,
@@ -90,6 +88,23 @@ impl Webhook {
     }
 }
 
+/// The host and the port of `host:port`; an address of IPv6 is in brackets.
+fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.find(']')? + 2,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    let (host, rest) = authority.split_at(host);
+    let port = match rest.strip_prefix(':') {
+        None if rest.is_empty() => None,
+        Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(port.parse().ok().filter(|port| *port > 0)?)
+        }
+        None | Some(_) => return None,
+    };
+    (!host.is_empty()).then_some((host, port))
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
@@ -107,6 +122,14 @@ mod tests {
         for bad in ["https://h/", "h", "http://", "http://u@h/", "http://h/a b", "http://h/\r\nX:y"]
         {
             assert!(parsed(bad).is_err(), "{bad}");
+        }
+        let address = |url: &str| Webhook::parse(url).map(|hook| hook.address);
+        assert_eq!(address("http://[::1]/").unwrap(), "[::1]:80");
+        assert_eq!(address("http://[::1]:9/").unwrap(), "[::1]:9");
+        assert_eq!(address("http://h:65535/").unwrap(), "h:65535");
+        for bad in ["h:99999", "h:0", "h:", "h:x", "h:+1", "::1", "[::1", "[::1]x", ":80"] {
+            let refused = address(&format!("http://{bad}/")).unwrap_err();
+            assert_eq!(refused, "there is no such host or port", "{bad}");
         }
     }
 
