@@ -12,6 +12,7 @@ mod first;
 mod guard;
 mod hostile;
 mod hostile_pages;
+mod live_pages;
 mod pages;
 mod reader;
 mod schema;

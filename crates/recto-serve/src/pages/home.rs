@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use axum::extract::State;
+use jiff::SignedDuration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::Markup;
@@ -43,6 +44,9 @@ const MOST_RUNNING: usize = 40;
 
 /// How many of them that need nobody are seen at once.
 const QUIET: usize = 5;
+
+/// For how long a session that has ended is still news.
+const RECENTLY: SignedDuration = SignedDuration::from_hours(1);
 
 /// How many sessions are listed as recent.
 const RECENT: usize = 12;
@@ -125,21 +129,25 @@ fn live_panel(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
     let busy = live.iter().filter(|one| !is_quiet(one)).count();
     let (first, more) = live.split_at((busy + QUIET).min(live.len()));
     html! {
-        section.panel #live data-live aria-live="polite" {
+        section.panel #live data-live {
             div.panel-head {
                 h2 { "Now" }
                 @for (kind, count) in kinds(live) {
                     span.tag { (status_dot(kind)) (count) " " (kind.replace('_', " ")) }
                 }
             }
-            @if live.is_empty() {
-                p.panel-body.faint { "Nothing runs in this home. Sessions that start appear here." }
-            } @else {
-                (live_list(first, now, zone))
-                @if !more.is_empty() {
-                    details.live-more data-keep="live-more" {
-                        summary { (count(more.len() as u64)) " more that need nobody" }
-                        (live_list(more, now, zone))
+            // Says what changed, and nothing else: the list itself is read by who wants to.
+            p #live-status .unseen role="status" {}
+            div #live-body {
+                @if live.is_empty() {
+                    p.panel-body.faint { "Nothing is running. Sessions appear here as soon as a client starts one." }
+                } @else {
+                    (live_list(first, now, zone))
+                    @if !more.is_empty() {
+                        details.live-more {
+                            summary { (count(more.len() as u64)) " more that need nothing from you" }
+                            (live_list(more, now, zone))
+                        }
                     }
                 }
             }
@@ -207,8 +215,12 @@ struct Running {
 }
 
 fn running(context: &Context) -> Vec<Running> {
-    let statuses: Vec<StatusView> =
-        data::statuses(context, None).into_iter().filter(is_told).take(MOST_RUNNING).collect();
+    let now = context.now();
+    let statuses: Vec<StatusView> = data::statuses(context, None)
+        .into_iter()
+        .filter(|one| is_told(one, now))
+        .take(MOST_RUNNING)
+        .collect();
     let rows = data::session_rows(context, statuses.iter().filter_map(|one| one.id.parse().ok()));
     let mut rows: HashMap<String, SessionRow> =
         rows.into_iter().map(|row| (row.id.clone(), row)).collect();
@@ -219,9 +231,11 @@ fn running(context: &Context) -> Vec<Running> {
     running.collect()
 }
 
-/// A log in which nothing was said is news only while its client runs.
-fn is_told(status: &StatusView) -> bool {
-    status.live || status.last_output.is_some() || status.goal.is_some()
+/// A log in which nothing was said is news only while its client runs. A log that was
+/// copied or touched is new as a file; what counts is when its last line was written.
+fn is_told(status: &StatusView, now: Timestamp) -> bool {
+    let is_recent = status.last_line.is_none_or(|last| now.duration_since(last.0) <= RECENTLY);
+    status.live || is_recent && (status.last_output.is_some() || status.goal.is_some())
 }
 
 fn cards(overview: &Overview, sessions: usize, activity: &Activity) -> Markup {

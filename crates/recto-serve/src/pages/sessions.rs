@@ -24,6 +24,7 @@ use recto_store::Filter;
 /// How many sessions the page has at a time, and the list at the side.
 const ON_PAGE: usize = 100;
 const AT_SIDE: usize = 60;
+const MOST_AT_SIDE: usize = 1000;
 
 /// What a list is asked for.
 #[derive(Debug, Default)]
@@ -72,7 +73,7 @@ pub(crate) async fn list(
     let asked = Asked {
         words: parameters.text("q"),
         from: parameters.value("from")?.unwrap_or(0),
-        count: parameters.value("count")?.unwrap_or(AT_SIDE).min(200),
+        count: parameters.value("count")?.unwrap_or(AT_SIDE).min(MOST_AT_SIDE),
         ..Asked::default()
     };
     parameters.finish()?;

@@ -141,3 +141,12 @@ fn session_address(id: &str, agent: Option<&str>, turn: u32) -> String {
         _ => format!("{address}?from={turn}#turn-{turn}"),
     }
 }
+
+/// Where a line of a turn is read, in the middle of the screen.
+fn line_address(id: &str, agent: Option<&str>, turn: u32, line: u64) -> String {
+    let address = session_address(id, agent, 0);
+    match turn {
+        0 => address,
+        _ => format!("{address}?from={turn}&line={line}#turn-{turn}"),
+    }
+}

@@ -13,9 +13,9 @@ use recto_store::Filter;
 use super::ROWS;
 use super::empty;
 use super::explain::page_number;
+use super::line_address;
 use super::link::Link;
 use super::paging;
-use super::session_address;
 use super::session_link;
 use super::text::clock;
 use super::text::count;
@@ -244,7 +244,7 @@ fn answer_markup(typed: &Typed, answer: &SearchAnswer, zone: &TimeZone) -> Marku
                     }
                     ol.hits { @for hit in hits.iter().take(FIRST) { (hit_markup(hit, zone)) } }
                     @if hits.len() > FIRST {
-                        details.more {
+                        details.further {
                             summary { (plural((hits.len() - FIRST) as u64, "more place")) " in this session" }
                             ol.hits { @for hit in hits.iter().skip(FIRST) { (hit_markup(hit, zone)) } }
                         }
@@ -279,7 +279,7 @@ fn hit_markup(hit: &HitView, zone: &TimeZone) -> Markup {
         (None, role) => role.to_owned(),
     };
     let address =
-        hit.session.as_deref().map(|id| session_address(id, hit.agent.as_deref(), hit.turn));
+        hit.session.as_deref().map(|id| line_address(id, hit.agent.as_deref(), hit.turn, hit.line));
     let head = html! {
         span class=(if hit.error { "tag bad" } else { "tag" }) { (kind) @if hit.error { ", failed" } }
         @if hit.turn > 0 { span.faint.number { "turn " (hit.turn) } }
@@ -373,7 +373,7 @@ mod tests {
         let found = Found::Answer(answer, IndexState::Ready);
         let shown = body(&typed, &found, &TimeZone::UTC).into_string();
         assert!(shown.contains("<mark>&lt;b&gt;x&lt;/b&gt;</mark>"), "{shown}");
-        assert!(shown.contains("/session/a?from=3#turn-3"), "{shown}");
+        assert!(shown.contains("/session/a?from=3&amp;line=9#turn-3"), "{shown}");
         for bad in ["<script", "<img", "<b>x", "<i>", "style="] {
             assert!(!shown.contains(bad), "{bad}: {shown}");
         }

@@ -134,7 +134,7 @@ pub(super) fn slices(title: &str, name: &str, slices: &[Slice], link: &Link) -> 
                 table.table { (head) tbody { @for (at, slice) in slices.iter().take(SLICES).enumerate() { (row(slice, at)) } } }
             }
             @if slices.len() > SLICES {
-                details.more {
+                details.further {
                     summary { (count((slices.len() - SLICES) as u64)) " more" }
                     div.table-scroll { table.table { (head) tbody { @for slice in slices.iter().skip(SLICES) { (row(slice, 7)) } } } }
                 }
@@ -177,7 +177,7 @@ pub(super) fn days(days: &[Slice], link: &Link) -> Markup {
             }
             div.table-scroll { table.table { (head) tbody { @for day in days.iter().rev().take(DAYS) { (row(day)) } } } }
             @if days.len() > DAYS {
-                details.more {
+                details.further {
                     summary { (plural((days.len() - DAYS) as u64, "earlier day")) }
                     div.table-scroll { table.table { (head) tbody { @for day in days.iter().rev().skip(DAYS) { (row(day)) } } } }
                 }

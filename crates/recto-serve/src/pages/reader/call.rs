@@ -27,7 +27,7 @@ pub(super) fn call(look: &Look<'_>, item: &ItemView) -> Markup {
     let failed = came.as_ref().is_some_and(|came| came.error);
     let diff = came.as_ref().and_then(|came| came.diff.as_ref());
     html! {
-        details.fold.call .failed[failed] .is-error[failed] id=(format!("line-{}", item.line)) data-tool=(shown(name)) {
+        details.fold.call .failed[failed] .is-error[failed] data-line=(item.line) data-tool=(shown(name)) {
             summary {
                 span.fold-name { bdi { (shown(name)) } }
                 code.cut.about { bdi { (one_line(about, 240)) } }

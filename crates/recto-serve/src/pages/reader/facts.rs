@@ -9,6 +9,7 @@ use recto_log::SessionId;
 use recto_session::context_fill::ContextFill;
 use recto_session::context_fill::Filler;
 use recto_session::context_fill::context_fill;
+use recto_session::health::ProblemClass;
 use recto_session::request::Generation;
 use recto_session::request::reach;
 use recto_session::usage::Dimension;
@@ -23,6 +24,7 @@ use crate::data::Reading;
 use crate::data::UsageReport;
 use crate::pages::format::count;
 use crate::pages::format::money;
+use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
@@ -87,7 +89,7 @@ fn cost(id: SessionId, usage: &UsageReport) -> Markup {
 
 fn health_markup(health: &HealthView) -> Markup {
     let latest = health.reaches.iter().find(|reach| reach.latest);
-    let damage = health.problems.iter().filter(|problem| problem.severity == "damage").count();
+    let damaged = damaged(health);
     html! {
         @if let Some(reach) = latest {
             div.fact {
@@ -102,16 +104,16 @@ fn health_markup(health: &HealthView) -> Markup {
             }
         }
         div.fact {
-            @if damage + health.damaged_lines == 0 {
+            @if damaged == 0 {
                 span.fact-value.good { "sound" }
             } @else {
-                span.fact-value.bad { (damage + health.damaged_lines) " damaged" }
+                span.fact-value.bad { (damaged) " damaged" }
             }
             @if health.problems.is_empty() {
                 span.faint { "nothing is wrong with its log" }
             } @else {
                 details.menu.problems {
-                    summary { (count(health.problems.len() as u64 + health.more)) " remarks" }
+                    summary { (plural(health.problems.len() as u64 + health.more, "remark")) }
                     div.sheet {
                         ul.plain-list {
                             @for problem in health.problems.iter().take(40) {
@@ -123,6 +125,14 @@ fn health_markup(health: &HealthView) -> Markup {
             }
         }
     }
+}
+
+/// How much is damaged. Lines that cannot be read are problems too, and count once.
+fn damaged(health: &HealthView) -> usize {
+    let others = health.problems.iter().filter(|problem| {
+        problem.severity == "damage" && problem.class != ProblemClass::DamagedLine.name()
+    });
+    others.count() + health.damaged_lines
 }
 
 fn percent(percent: f64) -> String {

@@ -44,8 +44,6 @@ pub(super) fn head(
     now_doing: Option<&StatusView>,
 ) -> Markup {
     let row = &head.session;
-    let now = context.now();
-    let counts = &head.counts;
     html! {
         header.session-head {
             p.crumbs {
@@ -64,21 +62,29 @@ pub(super) fn head(
                 @if let Some(mode) = &head.permission_mode { span.tag title="Permission mode" { bdi { (shown(mode)) } } }
             }
             @if let Some(now_doing) = now_doing { (status(context, now_doing)) }
-            dl.session-numbers {
-                @if let Some(started) = row.started {
-                    div { dt { "Started" } dd { (time_tag(now, &context.zone, started.0)) } }
-                }
-                div { dt { "Updated" } dd { (age_tag(now, &context.zone, row.updated.0)) } }
-                div { dt { "Turns" } dd { (count(counts.turns as u64)) } }
-                div { dt { "Messages" } dd { (count(counts.messages as u64)) } }
-                div { dt { "Tool calls" } dd { (count(counts.tool_calls as u64)) @if counts.failed_tool_calls > 0 { span.bad { " " (count(counts.failed_tool_calls as u64)) " failed" } } } }
-                div { dt { "Written" } dd title=(format!("{} tokens", count(head.tokens.output))) { (short(head.tokens.output)) } }
-                div { dt { "Size" } dd { (size(row.bytes)) } }
-            }
+            (numbers(context, head))
             // Needs all of the log: fetched when the page is there.
             div #facts .facts data-load=(format!("/session/{}/facts", row.id)) {
                 noscript { a href=(format!("/session/{}/facts", row.id)) { "Cost, health and context" } }
             }
+        }
+    }
+}
+
+/// How far the session is. The script keeps it new.
+pub(super) fn numbers(context: &Context, head: &SessionHead) -> Markup {
+    let (row, counts, now) = (&head.session, &head.counts, context.now());
+    html! {
+        dl #session-numbers .session-numbers {
+            @if let Some(started) = row.started {
+                div { dt { "Started" } dd { (time_tag(now, &context.zone, started.0)) } }
+            }
+            div { dt { "Updated" } dd { (age_tag(now, &context.zone, row.updated.0)) } }
+            div { dt { "Turns" } dd { (count(counts.turns as u64)) } }
+            div { dt { "Messages" } dd { (count(counts.messages as u64)) } }
+            div { dt { "Tool calls" } dd { (count(counts.tool_calls as u64)) @if counts.failed_tool_calls > 0 { span.bad { " " (count(counts.failed_tool_calls as u64)) " failed" } } } }
+            div { dt { "Output tokens" } dd title=(format!("{} tokens", count(head.tokens.output))) { (short(head.tokens.output)) } }
+            div { dt { "Size" } dd { (size(row.bytes)) } }
         }
     }
 }
