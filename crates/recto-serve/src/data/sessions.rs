@@ -1,5 +1,6 @@
 //! The list of sessions.
 
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -174,6 +175,35 @@ pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
         sessions: rows.into_iter().skip(query.from).take(query.count).collect(),
         skipped: inventory.skipped.len(),
     }
+}
+
+/// What sessions can be chosen by: each name once, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Choices {
+    pub(crate) projects: Vec<String>,
+    pub(crate) models: Vec<String>,
+    pub(crate) branches: Vec<String>,
+}
+
+/// How many names of a kind are given to choose from.
+const MOST_CHOICES: usize = 500;
+
+/// The projects, models and branches that sessions name.
+pub(crate) fn choices(context: &Context) -> Choices {
+    let inventory = context.inventory();
+    context.digests.learn(context, &inventory);
+    let (mut projects, mut models, mut branches) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for file in &inventory.sessions {
+        let Some(digest) = context.digests.of(file) else { continue };
+        projects.extend(digest.cwd.clone());
+        models.extend(digest.model.clone());
+        branches.extend(digest.branch.clone());
+    }
+    let list = |names: BTreeSet<String>| {
+        names.into_iter().filter(|name| !name.is_empty()).take(MOST_CHOICES).collect()
+    };
+    Choices { projects: list(projects), models: list(models), branches: list(branches) }
 }
 
 /// Some sessions as they are in a list, in this order; those that are gone are not.

@@ -1,5 +1,6 @@
 //! The pages, made on the server. They use the same data as the API.
 
+mod ansi;
 mod figures;
 pub(crate) mod format;
 mod heat;

@@ -12,6 +12,7 @@ mod health;
 mod link;
 mod plans;
 mod search;
+mod search_form;
 mod text;
 mod tools;
 mod treemap;

@@ -4,7 +4,6 @@ use maud::Markup;
 use maud::html;
 use serde_json::Value;
 
-use super::ansi;
 use super::items::rest;
 use super::turn::Look;
 use crate::data::DiffView;
@@ -13,6 +12,7 @@ use crate::data::ItemView;
 use crate::data::ResultView;
 use crate::data::Text;
 use crate::data::encoded;
+use crate::pages::ansi;
 use crate::pages::format::duration;
 use crate::pages::format::size;
 use crate::pages::text::markdown;

@@ -3,12 +3,12 @@
 use maud::Markup;
 use maud::html;
 
-use super::ansi;
 use super::call;
 use super::turn::Look;
 use crate::data::ItemKind;
 use crate::data::ItemView;
 use crate::data::Text;
+use crate::pages::ansi;
 use crate::pages::format::size;
 use crate::pages::text::markdown;
 use crate::pages::text::one_line;

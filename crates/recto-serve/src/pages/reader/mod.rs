@@ -5,7 +5,6 @@
 //! needs all of the log (cost, health, what fills the context) is a fragment of
 //! its own, so that a large session opens at once.
 
-mod ansi;
 mod call;
 mod facts;
 mod head;
