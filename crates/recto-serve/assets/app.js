@@ -154,7 +154,7 @@ function pages() {
   return [
     ...links, ...here,
     { name: "Dark or light", note: "colours", act: nextTheme },
-    { name: "Keys", note: "help", act: openHelp },
+    { name: "Keyboard shortcuts", note: "help", act: openHelp },
   ];
 }
 
@@ -243,6 +243,7 @@ function startPalette() {
 }
 
 function openHelp() {
+  drawer(false);
   $("#help")?.showModal();
 }
 

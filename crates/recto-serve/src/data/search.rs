@@ -197,7 +197,8 @@ mod tests {
         assert!(cut[0].text.starts_with('…') && cut[3].text == "…");
         let words = format!("{}needle and more", "several words ".repeat(9));
         let at = words.find("needle").unwrap();
-        let cut = parts(&words, &[at..at + 6]);
+        let mark = at..at + 6;
+        let cut = parts(&words, std::slice::from_ref(&mark));
         assert!(cut[0].text.starts_with("…several ") || cut[0].text.starts_with("…words "));
         assert_eq!(cut[2].text, " and more");
         assert_eq!(parts("", &[]), []);

@@ -30,6 +30,7 @@ pub(crate) use totals::Totals;
 pub(crate) use totals::title_of;
 pub(crate) use totals::totals;
 pub(crate) use usage_page::Before;
+pub(crate) use usage_page::Bucket;
 pub(crate) use usage_page::Metric;
 pub(crate) use usage_page::Slice;
 pub(crate) use usage_page::UsageFigures;

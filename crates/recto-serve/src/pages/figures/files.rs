@@ -16,7 +16,6 @@ use super::progress;
 use super::text::count;
 use super::text::one_line;
 use super::text::plural;
-use super::tools::card;
 use super::tools::period_link;
 use crate::answer::Failure;
 use crate::answer::Page;
@@ -26,6 +25,7 @@ use crate::data::figures::Period;
 use crate::data::figures::Progress;
 use crate::data::figures::survey;
 use crate::data::figures::totals;
+use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
@@ -83,7 +83,7 @@ fn body(asked: &Asked, files: &[FileStatistics], at: Progress) -> Markup {
         @if shown.is_empty() {
             div.panel { (empty("No files", "No session of this period changed a file with this in its path.")) }
         } @else {
-            div.cards {
+            dl.cards {
                 (card("Files", &count(shown.len() as u64), "changed at least once"))
                 (card("Edits", &count(sum(|file| file.edits)), ""))
                 (card("Lines added", &count(sum(|file| file.added)), ""))

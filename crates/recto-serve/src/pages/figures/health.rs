@@ -23,7 +23,6 @@ use super::text::count;
 use super::text::one_line;
 use super::text::percent;
 use super::text::plural;
-use super::tools::card;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
@@ -31,6 +30,7 @@ use crate::data::figures::Looked;
 use crate::data::figures::Progress;
 use crate::data::figures::survey;
 use crate::data::figures::title_of;
+use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
@@ -160,7 +160,7 @@ fn body(ward: &Ward, shown: Shown, number: usize) -> Markup {
             }
         }
         (progress(ward.progress))
-        div.cards {
+        dl.cards {
             (card("Sessions", &count(ward.sessions as u64), &plural(ward.lines, "line")))
             (card("With problems", &count(ward.sick as u64), if ward.sick == 0 { "all is well" } else { "sessions and subagents" }))
             (card("Lost on resume", &count(ward.lost), "messages, by the newest clients"))

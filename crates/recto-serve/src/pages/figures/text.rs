@@ -1,6 +1,7 @@
 //! Figures as people read them.
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use recto_session::usage::Money;
 use recto_session::usage::Total;
@@ -9,6 +10,7 @@ pub(crate) use crate::pages::format::count;
 pub(crate) use crate::pages::format::duration;
 pub(crate) use crate::pages::format::plural;
 pub(crate) use crate::pages::format::short;
+use crate::pages::sessions::short_model;
 
 /// How much of a text stands in one line, in bytes.
 const MOST: usize = 400;
@@ -53,7 +55,13 @@ pub(crate) fn percent(percent: f64) -> String {
 
 /// A time here, to the minute.
 pub(crate) fn clock(time: Timestamp, zone: &TimeZone) -> String {
-    zone.to_datetime(time).strftime("%Y-%m-%d %H:%M").to_string()
+    zone.to_datetime(time).strftime("%b %-d, %Y, %H:%M").to_string()
+}
+
+/// A day as all pages write it: `Nov 3, 2026` for `2026-11-03`. What is no day stays.
+pub(crate) fn day_text(label: &str) -> String {
+    let day = label.parse::<Date>();
+    day.map_or_else(|_| label.to_owned(), |day| day.strftime("%b %-d, %Y").to_string())
 }
 
 /// A text in one line, without characters that change how others are shown.
@@ -71,24 +79,35 @@ pub(crate) fn path_end(path: &str, parts: usize) -> String {
     if parts == 1 { end } else { format!("…/{end}") }
 }
 
-/// How something changed, in words and as a class: `up`, `down` or nothing.
-pub(crate) fn change(now: u128, before: u128) -> (String, &'static str) {
+/// What a project or a model is called wherever it stands beside its figures: the last
+/// part of a path, or the name of a model without what all of them have.
+pub(crate) fn name_of(label: &str) -> String {
+    let line = one_line(label);
+    if line.contains(['/', '\\']) { path_end(&line, 1) } else { short_model(&line) }
+}
+
+/// The same with a capital letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How something changed, in words.
+pub(crate) fn change(now: u128, before: u128) -> String {
     if now == before {
-        return ("no change".to_owned(), "");
+        return "no change".to_owned();
     }
     if before == 0 {
-        return ("none before".to_owned(), "");
+        return "none before".to_owned();
     }
     let percent = (now as f64 - before as f64) * 100.0 / before as f64;
     let sign = if percent < 0.0 { "−" } else { "+" };
-    let class = if percent < 0.0 { "down" } else { "up" };
     let size = percent.abs();
-    let text = match size {
+    match size {
         1000.0.. => format!("×{:.0}", now as f64 / before as f64),
         10.0.. => format!("{sign}{size:.0} %"),
         _ => format!("{sign}{size:.1} %"),
-    };
-    (text, class)
+    }
 }
 
 #[cfg(test)]
@@ -110,12 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn changes_have_a_sign_and_a_direction() {
-        assert_eq!(change(150, 100), ("+50 %".into(), "up"));
-        assert_eq!(change(95, 100), ("−5.0 %".into(), "down"));
-        assert_eq!(change(5, 0), ("none before".into(), ""));
-        assert_eq!(change(0, 0), ("no change".into(), ""));
-        assert_eq!(change(3000, 100), ("×30".into(), "up"));
+    fn changes_have_a_sign() {
+        let changes = [(150, 100), (95, 100), (5, 0), (0, 0), (3000, 100)];
+        let texts = changes.map(|(now, before)| change(now, before));
+        assert_eq!(texts, ["+50 %", "−5.0 %", "none before", "no change", "×30"]);
     }
 
     #[test]
@@ -123,6 +140,11 @@ mod tests {
         assert_eq!(path_end("/home/dev/app/src/main.rs", 2), "…/src/main.rs");
         assert_eq!(path_end("src/main.rs", 2), "src/main.rs");
         assert_eq!(path_end("/home/dev/app", 1), "app");
+        assert_eq!(
+            [name_of("/home/dev/app"), name_of("claude-opus-4-5-20251101")],
+            ["app", "opus-4-5"]
+        );
+        assert_eq!([capitalised("day"), capitalised("")], ["Day", ""]);
         assert_eq!(one_line("a\n\u{202e} b\t"), "a b");
     }
 }

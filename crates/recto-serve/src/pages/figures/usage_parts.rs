@@ -8,11 +8,13 @@ use super::bars::shares;
 use super::link::Link;
 use super::session_link;
 use super::text::cache_hit;
+use super::text::capitalised;
 use super::text::cost;
 use super::text::count;
+use super::text::day_text;
 use super::text::dollars;
+use super::text::name_of;
 use super::text::one_line;
-use super::text::path_end;
 use super::text::percent;
 use super::text::plural;
 use super::text::short;
@@ -109,7 +111,7 @@ pub(super) fn slices(title: &str, name: &str, slices: &[Slice], link: &Link) -> 
             tr {
                 td.wide {
                     div.cut title=(one_line(&slice.label)) {
-                        a href=(link.with(name, &slice.key)) { bdi { (path_end(&one_line(&slice.label), 3)) } }
+                        a href=(link.with(name, &slice.key)) { bdi { (name_of(&slice.label)) } }
                     }
                     (cell_bar(slice.total.known_cost.pico(), largest, at))
                 }
@@ -122,7 +124,7 @@ pub(super) fn slices(title: &str, name: &str, slices: &[Slice], link: &Link) -> 
         }
     };
     let head = html! {
-        thead { tr { th { (name) } th.number { "Tokens" } th.number { "Cache hit" } th.number { "Cost" } } }
+        thead { tr { th { (capitalised(name)) } th.number { "Tokens" } th.number { "Cache hit" } th.number { "Cost" } } }
     };
     html! {
         section.panel aria-label=(title) {
@@ -150,7 +152,7 @@ pub(super) fn days(days: &[Slice], link: &Link) -> Markup {
         let total = &day.total;
         html! {
             tr {
-                td.nowrap { a href=(day_link(link, &day.label)) { (day.label) } }
+                td.nowrap { a href=(day_link(link, &day.label)) { (day_text(&day.label)) } }
                 td.number { (count(total.messages)) }
                 td.number.hide-narrow { (short(total.input)) }
                 td.number { (short(total.output)) }
