@@ -429,6 +429,7 @@ async function loadRest(link) {
   const answer = await fetch(link.getAttribute("href"));
   if (!answer.ok) return tell("The text could not be loaded");
   const text = make("pre", "scroll", await answer.text());
+  text.tabIndex = 0;
   const before = link.previousElementSibling;
   if (before?.matches("pre")) before.replaceWith(text);
   else link.before(text);
@@ -448,6 +449,15 @@ const KEYS = {
   y: () => here && copyLink(here.dataset.turn),
   o: () => outline(),
 };
+
+/** The same words as on the server. */
+function printed(first, last, all) {
+  if (first <= 1 && last >= all) return `All ${all} turns.`;
+  const missing = [];
+  if (first > 1) missing.push(`1–${first - 1}`);
+  if (last < all) missing.push(`${last + 1}–${all}`);
+  return `Turns ${first}–${last} of ${all}. Not printed: turns ${missing.join(" and ")}. An export has all of them.`;
+}
 
 function copyLink(number) {
   copy(`${location.origin}${log}#turn-${number}`, `Link to turn ${number} copied`);
@@ -509,6 +519,12 @@ function start() {
       for (const more of $$(":scope > .thread-body > a.more", event.target)) load(more).catch(() => {});
     }
   }, true);
+  // Paper has what is on the page, and says what is not.
+  window.addEventListener("beforeprint", () => {
+    const numbers = shown().map((turn) => Number(turn.dataset.turn));
+    const [first, last, all] = [numbers[0] ?? 0, numbers.at(-1) ?? 0, Number(reader.dataset.turns)];
+    $("#printed-turns").textContent = printed(first, last, all);
+  });
   window.addEventListener("scroll", () => isAtEnd() && clearNews(), { passive: true });
 }
 

@@ -98,8 +98,8 @@ fn nothing(context: &Context) -> Markup {
                 p { "If your logs are somewhere else, name the folder: " code { "recto serve --home DIR" } ", or set " code { "CLAUDE_CONFIG_DIR" } "." }
             }
         }
-        // It is filled as soon as something runs.
-        div hidden { (live_panel(&[], context.now(), &context.zone)) }
+        // Not a script's work: the page works without.
+        meta http-equiv="refresh" content="5";
     }
 }
 
@@ -178,7 +178,7 @@ fn live_row(one: &Running, now: Timestamp, zone: &TimeZone) -> Markup {
                 @if let Some(since) = status.since { (age_tag(now, zone, since.0)) }
                 span { bdi { (project(row)) } }
                 @if let Some(call) = call { code.cut.live-call { bdi { (one_line(&format!("{} {}", call.tool, call.about), 80)) } } }
-                @if !status.running.is_empty() { span { (status.running.len()) " in the background" } }
+                @if !status.running.is_empty() { span { (status.running.len()) " running in the background" } }
                 @if let Some(tokens) = status.context_tokens { span.hide-narrow { (short(tokens)) " ctx" } }
                 @if let Some(model) = &row.model { span.hide-narrow { bdi { (short_model(model)) } } }
             }

@@ -137,7 +137,7 @@ pub(crate) async fn list(
             }
         }
         @if list.total == 0 {
-            p.side-more.faint { "No session fits." }
+            p.side-more.faint { @if asked.words.is_some() { "No session fits." } @else { "No sessions yet." } }
         }
         @if end < list.total {
             a.side-more href="/sessions" data-more=(asked.address("/sessions/list", end)) {

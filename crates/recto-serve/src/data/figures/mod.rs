@@ -38,6 +38,8 @@ pub(crate) use usage_page::UsageQuestion;
 pub(crate) use usage_page::usage_figures;
 pub(crate) use usage_page::usage_rows;
 
+use crate::data::KnownPlans;
+
 /// What is kept between requests.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
@@ -45,4 +47,6 @@ pub(crate) struct Kept {
     pub(crate) survey: Survey,
     /// An index that is being made.
     pub(crate) index: IndexBuild,
+    /// Plans that were found in logs.
+    pub(crate) plans: KnownPlans,
 }

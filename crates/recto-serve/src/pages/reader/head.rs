@@ -105,13 +105,19 @@ fn resume(row: &crate::data::SessionRow) -> Markup {
     let plain = resume_command("claude", &row.id, None);
     let there = resume_command("claude", &row.id, row.cwd.as_deref().map(Path::new));
     let fork = format!("{plain} --fork-session");
+    let ways = [
+        ("Resume in its directory", &there),
+        ("Resume from any directory", &plain),
+        ("Continue in a copy of the session", &fork),
+    ];
     html! {
         details.menu {
             summary.button.primary { "Resume" }
-            div.sheet {
-                @for (what, command) in [("In its directory", &there), ("Wherever you are", &plain), ("As a copy", &fork)] {
-                    button type="button" data-copy=(command) data-copied="The command is copied" {
-                        small { (what) ": copies" }
+            div.sheet.commands-sheet {
+                p { "Choose one to copy its command, then paste it in a terminal." }
+                @for (what, command) in ways {
+                    button type="button" data-copy=(command) data-copied="Command copied: paste it in a terminal" {
+                        small { (what) }
                         code { (command) }
                     }
                 }
@@ -130,19 +136,23 @@ fn export(id: &str) -> Markup {
                 @for (format, name) in formats {
                     a href=(format!("/api/v1/sessions/{id}/export?format={format}")) download { (name) }
                 }
-                button type="button" data-copy=(id) data-copied="The id is copied" { small { "Session id: copies" } code { (id) } }
+                button type="button" data-copy=(id) data-copied="Session id copied" { small { "Copy the session id" } code { (id) } }
             }
         }
     }
 }
 
-/// The ways that the session went.
+/// The branches of the session, and what is to be known of them.
 pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> Markup {
     html! {
+        p.branches-note {
+            "This conversation was rewound or resumed twice, so it has " (count(branches.len() as u64)) " branches. "
+            "A resume continues the current one; turns of the others have a dashed line at their left."
+        }
         nav.branches aria-label="Branches" {
             a.way href=(log.page()) aria-current=[wanted.branch.is_none().then_some("true")] {
                 strong { "All branches" }
-                span.faint { (branches.len()) " ways" }
+                span.faint { "every turn" }
             }
             @for branch in branches {
                 a.way href=(format!("{}?branch={}", log.page(), branch.tip))

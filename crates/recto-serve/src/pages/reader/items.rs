@@ -79,7 +79,7 @@ fn note(kind: &str, text: &Text) -> Markup {
             }
         },
         "output" => html! {
-            pre.output.scroll { (ansi::coloured(&text.text)) }
+            pre.output.scroll tabindex="0" { (ansi::coloured(&text.text)) }
             (rest(text))
         },
         _ => html! {

@@ -40,6 +40,7 @@ use crate::data::Reading;
 use crate::data::SessionHead;
 use crate::data::TurnQuery;
 use crate::data::TurnView;
+use crate::pages::format::plural;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::sessions::title;
@@ -259,6 +260,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
                 @if log.agent.is_none() && head.branches.len() > 1 {
                     (head::branches(log, &head.branches, wanted))
                 }
+                p #printed-turns .print-only { (printed(&outline, wanted)) }
                 div #turns .turns {
                     @if wanted.from > 1 || wanted.skip > 0 {
                         @let start = wanted.from.saturating_sub(MOST_TURNS as u32).max(1);
@@ -276,6 +278,18 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
     };
     let name = if log.agent.is_some() { format!("Subagent · {name}") } else { name };
     Ok(page(&one_line(&name, 80), Nav::Sessions, &body))
+}
+
+/// Which turns a page has that is printed without scripts. The script knows better.
+fn printed(turns: &[OutlineTurn], wanted: &Wanted) -> String {
+    let all = turns.len();
+    match all > MOST_TURNS {
+        false => format!("{}.", plural(all as u64, "turn")),
+        true => format!(
+            "Turns from {} on, {MOST_TURNS} of {all} at most. An export has all of them.",
+            wanted.from
+        ),
+    }
 }
 
 /// Turns, and a link to those that follow.
