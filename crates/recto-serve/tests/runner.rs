@@ -10,6 +10,7 @@ mod events;
 mod figures;
 mod first;
 mod guard;
+mod home;
 mod hostile;
 mod hostile_pages;
 mod live_pages;

@@ -126,10 +126,10 @@ fn bar(nav: Option<Nav>) -> Markup {
             }
             div.bar-tools {
                 // Two ways, each with its key: a text in all sessions, or a session by its name.
-                button.button.goto type="button" data-act="palette" aria-label="Go to a session or page (Ctrl K)" {
+                button.button.goto type="button" data-act="palette" title="Go to a session or page" {
                     svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="7" cy="7" r="4.5" {} path d="m10.5 10.5 3 3" {} }
-                    span aria-hidden="true" { "Go to" }
-                    kbd aria-hidden="true" { "Ctrl K" }
+                    span { "Go to" }
+                    kbd { "Ctrl K" }
                 }
                 button.button.quiet.icon type="button" data-act="theme" aria-label="Colours: as the system says" {
                     svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="8" cy="8" r="5.5" {} path d="M8 2.5v11a5.5 5.5 0 0 0 0-11z" fill="currentColor" {} }

@@ -101,7 +101,7 @@ fn body(asked: &Asked, totals: &Totals, at: Progress, zone: &TimeZone) -> Markup
                 (card("Calls", &count(calls), &plural(tools.len() as u64, "tool")))
                 (card("Failed", &count(failed), &share(failed, calls)))
                 (card("Without result", &count(open), &share(open, calls)))
-                (card("Time in tools", &duration(time), "by the times of the lines"))
+                (card("Time in tools", &duration(time), "of all calls together"))
             }
             (table(tools, &link))
             (failures(asked, totals, &link, zone))

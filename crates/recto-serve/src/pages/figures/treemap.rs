@@ -41,7 +41,7 @@ pub(crate) fn treemap(name: &str, tiles: &[Tile]) -> Markup {
     html! {
         svg.treemap role="group" aria-label=(name) {
             @for (at, (tile, area)) in tiles.iter().zip(&areas).enumerate() {
-                a href=(tile.address) tabindex="-1" aria-label=(format!("{}: {}", tile.label, tile.text)) {
+                a href=(tile.address) tabindex="-1" {
                     title { (tile.label) ": " (tile.text) }
                     svg x=(percent(area.x)) y=(percent(area.y)) width=(percent(area.width)) height=(percent(area.height)) {
                         rect class=(format!("tile {}", colour(at))) width="100%" height="100%" {}

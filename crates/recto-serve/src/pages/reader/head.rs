@@ -146,7 +146,7 @@ fn export(id: &str) -> Markup {
 pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> Markup {
     html! {
         p.branches-note {
-            "This conversation was rewound or resumed twice, so it has " (count(branches.len() as u64)) " branches. "
+            "This conversation was continued from an earlier point, so it has " (count(branches.len() as u64)) " branches. "
             "A resume continues the current one; turns of the others have a dashed line at their left."
         }
         nav.branches aria-label="Branches" {
