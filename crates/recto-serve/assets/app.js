@@ -171,11 +171,12 @@ async function fillPalette() {
   const fits = (entry) => entry.name.toLowerCase().includes(words.toLowerCase());
   const search = { name: `Search for “${words}”`, note: "all sessions", href: `/search?q=${encodeURIComponent(words)}` };
   // Who types a word looks for a session; who types nothing yet sees where to go.
-  const show = () => drawPalette(words
-    ? [...palette.sessions, search, ...pages().filter(fits)]
-    : [...pages(), ...palette.sessions]);
+  const show = (sessions) => drawPalette(words
+    ? [...sessions, ...pages().filter(fits), search]
+    : [...pages(), ...sessions]);
   palette.at = 0;
-  show();
+  // What was found for other words is not what Enter must open.
+  show(palette.sessions.filter(fits));
   palette.asked?.abort();
   palette.asked = new AbortController();
   try {
@@ -185,7 +186,7 @@ async function fillPalette() {
       note: $$(".row-facts > span", row).map((fact) => fact.textContent).join(" · "),
       href: row.getAttribute("href"),
     }));
-    show();
+    show(palette.sessions);
   } catch {
     // What is there stays.
   }

@@ -118,7 +118,8 @@ fn body(typed: &Typed, choices: &Choices, found: &Found, zone: &TimeZone) -> Mar
 fn building(done: u64, all: u64) -> Markup {
     let share = if all == 0 { 0.0 } else { done as f64 * 100.0 / all as f64 };
     html! {
-        meta http-equiv="refresh" content="5";
+        // Not sooner: until there is an index, a search reads all logs.
+        meta http-equiv="refresh" content="15";
         div.notice role="status" {
             progress max=(all.max(1)) value=(done) {}
             span { "The search index is being made: " (percent(share)) " done. Until then a search takes longer; this page reloads by itself." }
