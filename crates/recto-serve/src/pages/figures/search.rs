@@ -177,6 +177,8 @@ fn hit_markup(hit: &HitView, zone: &TimeZone) -> Markup {
     let kind = match (&hit.tool, hit.role) {
         (Some(tool), "tool-result") => format!("{} result", one_line(tool)),
         (Some(tool), _) => one_line(tool),
+        (None, "user") => "prompt".to_owned(),
+        (None, "assistant") => "answer".to_owned(),
         (None, role) => role.to_owned(),
     };
     let address =

@@ -25,7 +25,7 @@ pub(super) fn item(look: &Look<'_>, item: &ItemView) -> Markup {
             div.answer.prose data-line=(line) { (markdown(&text.text)) (rest(text)) }
         },
         ItemKind::Thinking { text } if text.text.is_empty() => html! {
-            p.thinking.faint data-line=(line) { "Thinking, not shown by the model" }
+            p.thinking.faint data-line=(line) { "Thinking, hidden by the model" }
         },
         ItemKind::Thinking { text } => html! {
             details.fold.thinking data-line=(line) {
@@ -54,7 +54,7 @@ fn prompt(text: &Text, pictures: usize, kind: &str, queued: bool) -> Markup {
         _ => "You",
     };
     html! {
-        span.who { (who) @if queued { " · typed meanwhile" } }
+        span.who { (who) @if queued { " · typed while it worked" } }
         @if kind == "bash" || kind == "command" {
             code.plain { (shown(&text.text)) }
         } @else {
