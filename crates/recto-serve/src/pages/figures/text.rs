@@ -1,5 +1,8 @@
 //! Figures as people read them.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -79,11 +82,48 @@ pub(crate) fn path_end(path: &str, parts: usize) -> String {
     if parts == 1 { end } else { format!("…/{end}") }
 }
 
-/// What a project or a model is called wherever it stands beside its figures: the last
-/// part of a path, or the name of a model without what all of them have.
-pub(crate) fn name_of(label: &str) -> String {
-    let line = one_line(label);
-    if line.contains(['/', '\\']) { path_end(&line, 1) } else { short_model(&line) }
+/// What projects and models are called wherever they stand beside their figures: the
+/// last part of a path, more of it where two end alike, and the name of a model without
+/// what all of them have.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashMap<String, String>);
+
+impl Names {
+    /// Names for paths that are shown together.
+    pub(crate) fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Names {
+        /// Paths that are alike up to here are called by all of it.
+        const MOST_PARTS: usize = 6;
+        let mut left: BTreeSet<&str> = paths.filter(|path| is_path(path)).collect();
+        let mut names = HashMap::new();
+        for parts in 1..=MOST_PARTS {
+            let mut count: HashMap<String, usize> = HashMap::new();
+            for path in &left {
+                *count.entry(path_end(&one_line(path), parts)).or_default() += 1;
+            }
+            left.retain(|path| {
+                let name = path_end(&one_line(path), parts);
+                let is_alone = count.get(&name) == Some(&1);
+                if is_alone {
+                    names.insert((*path).to_owned(), name);
+                }
+                !is_alone
+            });
+        }
+        names.extend(left.into_iter().map(|path| (path.to_owned(), one_line(path))));
+        Names(names)
+    }
+
+    pub(crate) fn name(&self, label: &str) -> String {
+        let line = || one_line(label);
+        self.0.get(label).cloned().unwrap_or_else(|| match is_path(label) {
+            true => path_end(&line(), 1),
+            false => short_model(&line()),
+        })
+    }
+}
+
+fn is_path(label: &str) -> bool {
+    label.contains(['/', '\\'])
 }
 
 /// The same with a capital letter.
@@ -136,14 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn names_are_as_short_as_they_can_be_told_apart() {
+        let paths = ["/home/dev/app", "/home/dev/docs", "/work/docs", "/home/dev/app"];
+        let names = Names::of(paths.into_iter());
+        let shown = paths.map(|path| names.name(path));
+        assert_eq!(shown, ["app", "…/dev/docs", "/work/docs", "app"]);
+        assert_eq!(names.name("claude-opus-4-5-20251101"), "opus-4-5");
+        assert_eq!(names.name("3 others"), "3 others");
+    }
+
+    #[test]
     fn paths_and_lines_are_cut_where_they_say_least() {
         assert_eq!(path_end("/home/dev/app/src/main.rs", 2), "…/src/main.rs");
         assert_eq!(path_end("src/main.rs", 2), "src/main.rs");
         assert_eq!(path_end("/home/dev/app", 1), "app");
-        assert_eq!(
-            [name_of("/home/dev/app"), name_of("claude-opus-4-5-20251101")],
-            ["app", "opus-4-5"]
-        );
         assert_eq!([capitalised("day"), capitalised("")], ["Day", ""]);
         assert_eq!(one_line("a\n\u{202e} b\t"), "a b");
     }

@@ -11,9 +11,9 @@ use super::bars::columns;
 use super::bars::legend;
 use super::link::Link;
 use super::period_choice;
+use super::text::Names;
 use super::text::capitalised;
 use super::text::dollars;
-use super::text::name_of;
 use super::text::one_line;
 use super::text::percent;
 use super::text::short;
@@ -122,14 +122,19 @@ pub(crate) fn body(question: &UsageQuestion, figures: &UsageFigures, sides: &Sid
                 (usage_parts::cache(figures, &link))
             }
             div.columns {
-                (usage_parts::slices("By model", "model", &figures.by_model, &link))
-                (usage_parts::slices("By project", "project", &figures.by_project, &link))
+                (usage_parts::slices("By model", "model", &figures.by_model, &names(figures), &link))
+                (usage_parts::slices("By project", "project", &figures.by_project, &names(figures), &link))
             }
             (usage_parts::days(&figures.by_day, &link))
             (usage_compare::panel(question, figures, sides, &link))
         }
         (usage_parts::notes(figures))
     }
+}
+
+/// What projects and models are called on this page.
+pub(super) fn names(figures: &UsageFigures) -> Names {
+    Names::of(figures.projects.iter().map(|(_, label)| label.as_str()))
 }
 
 fn about(question: &UsageQuestion, figures: &UsageFigures) -> String {
@@ -143,6 +148,7 @@ fn about(question: &UsageQuestion, figures: &UsageFigures) -> String {
 
 fn filters(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let hidden = link.without(&["project", "model", "session"]);
+    let names = names(figures);
     let is_filtered =
         question.project.is_some() || question.model.is_some() || question.session.is_some();
     // What is chosen must be there even if nothing of it is in the period.
@@ -158,7 +164,7 @@ fn filters(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Mar
             select #project .field name="project" {
                 option value="" { "All projects" }
                 @for (key, label) in &figures.projects {
-                    option value=(key) selected[question.project.as_ref() == Some(key)] { (name_of(label)) }
+                    option value=(key) selected[question.project.as_ref() == Some(key)] { (names.name(label)) }
                 }
                 @if let Some(key) = other_project { option value=(key) selected { (one_line(key)) } }
             }
@@ -166,7 +172,7 @@ fn filters(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Mar
             select #model .field name="model" {
                 option value="" { "All models" }
                 @for name in &figures.models {
-                    option value=(name) selected[question.model.as_ref() == Some(name)] { (name_of(name)) }
+                    option value=(name) selected[question.model.as_ref() == Some(name)] { (names.name(name)) }
                 }
                 @if let Some(name) = other_model { option value=(name) selected { (one_line(name)) } }
             }
@@ -217,6 +223,7 @@ fn value_text(metric: Metric, value: u128) -> String {
 
 fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let (stack, metric) = (&figures.stack, question.metric);
+    let known = names(figures);
     let title = match metric {
         Metric::Cost => "Cost over time",
         Metric::Tokens => "Tokens over time",
@@ -230,7 +237,7 @@ fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> M
             let most = largest.and_then(|(at, value)| Some((stack.series.get(at)?, value)));
             let most =
                 most.filter(|(_, value)| **value > 0).map_or_else(String::new, |(name, value)| {
-                    format!("\nmost: {} {}", name_of(name), value_text(metric, *value))
+                    format!("\nmost: {} {}", known.name(name), value_text(metric, *value))
                 });
             let closer = link.without(&["period", "from", "to"]);
             let closer = closer.with("from", &bar.from.to_string()).with("to", &bar.to.to_string());
@@ -243,7 +250,7 @@ fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> M
         })
         .collect();
     let by = if question.by == Dimension::Model { "model" } else { "project" };
-    let names: Vec<String> = stack.series.iter().map(|name| name_of(name)).collect();
+    let names: Vec<String> = stack.series.iter().map(|name| known.name(name)).collect();
     html! {
         section.panel aria-labelledby="over-time" {
             div.panel-head {
@@ -297,6 +304,7 @@ fn bar_label(bar: &Bucket, unit: &str) -> String {
 
 fn attribution(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let metric = question.metric;
+    let known = names(figures);
     let (name, slices): (&str, &[Slice]) = match question.by {
         Dimension::Model => ("model", &figures.by_model),
         _ => ("project", &figures.by_project),
@@ -308,7 +316,7 @@ fn attribution(question: &UsageQuestion, figures: &UsageFigures, link: &Link) ->
             let value = metric.of(&slice.total);
             let share = if all == 0 { 0.0 } else { value as f64 * 100.0 / all as f64 };
             Tile {
-                label: name_of(&slice.label),
+                label: known.name(&slice.label),
                 value,
                 text: format!("{} · {}", value_text(metric, value), percent(share)),
                 address: link.with(name, &slice.key).to_string(),

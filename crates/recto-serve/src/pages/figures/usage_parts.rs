@@ -7,13 +7,13 @@ use super::bars::cell_bar;
 use super::bars::shares;
 use super::link::Link;
 use super::session_link;
+use super::text::Names;
 use super::text::cache_hit;
 use super::text::capitalised;
 use super::text::cost;
 use super::text::count;
 use super::text::day_text;
 use super::text::dollars;
-use super::text::name_of;
 use super::text::one_line;
 use super::text::percent;
 use super::text::plural;
@@ -104,14 +104,20 @@ pub(super) fn cache(figures: &UsageFigures, link: &Link) -> Markup {
 }
 
 /// A table of projects or models.
-pub(super) fn slices(title: &str, name: &str, slices: &[Slice], link: &Link) -> Markup {
+pub(super) fn slices(
+    title: &str,
+    name: &str,
+    slices: &[Slice],
+    names: &Names,
+    link: &Link,
+) -> Markup {
     let largest = slices.iter().map(|slice| slice.total.known_cost.pico()).max().unwrap_or(0);
     let row = |slice: &Slice, at: usize| {
         html! {
             tr {
                 td.wide {
                     div.cut title=(one_line(&slice.label)) {
-                        a href=(link.with(name, &slice.key)) { bdi { (name_of(&slice.label)) } }
+                        a href=(link.with(name, &slice.key)) { bdi { (names.name(&slice.label)) } }
                     }
                     (cell_bar(slice.total.known_cost.pico(), largest, at))
                 }
