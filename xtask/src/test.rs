@@ -174,7 +174,7 @@ fn install(component: &str, word: &str, home: &EmptyHome) -> anyhow::Result<()> 
 }
 
 /// How many tests are left out where there is no browser.
-const BROWSER_TESTS: u64 = 20;
+const BROWSER_TESTS: u64 = 26;
 
 /// How many tests are left out where there is no strace.
 const CRASH_TESTS: u64 = 2;

@@ -2,7 +2,7 @@
 // Text of a log is only ever put in as text; markup comes from the server alone.
 
 import { listen as listenInReader } from "./reader.js";
-import { $, $$, age, copy, fragment, isTyping, make, tell } from "./shared.js";
+import { $, $$, age, copy, fragment, isTyping, make, renewList, tell } from "./shared.js";
 
 const root = document.documentElement;
 
@@ -51,31 +51,41 @@ function renewAges() {
 
 const side = { filter: "", asked: null };
 
-async function loadSide({ more = null } = {}) {
+/** How many are asked for at a time; the server gives no more than MOST_ROWS. */
+const SIDE_ROWS = 60;
+const MOST_ROWS = 1000;
+
+const keyOfRow = (entry) => $("a", entry)?.getAttribute("href") ?? "";
+
+async function loadSide({ more = null, renews = false } = {}) {
   const list = $("#side-list");
   if (!list) return;
   side.asked?.abort();
   side.asked = new AbortController();
-  const address = more ?? `/sessions/list?q=${encodeURIComponent(side.filter)}`;
+  // What was asked for before is still wanted: the list is as long as it was.
+  const count = renews ? Math.min(MOST_ROWS, Math.max(SIDE_ROWS, $$("a.row", list).length)) : SIDE_ROWS;
+  const address = more ?? `/sessions/list?count=${count}&q=${encodeURIComponent(side.filter)}`;
   let rows;
   try {
     rows = await fragment(address, side.asked.signal);
   } catch (error) {
-    if (error.name !== "AbortError") list.replaceChildren(make("p", "side-more faint", "The server does not answer."));
+    if (error.name !== "AbortError" && !renews) list.replaceChildren(make("p", "side-more faint", "The server does not answer."));
     return;
   }
   const here = location.pathname.match(/^\/session\/([0-9a-f-]{36})/)?.[1];
   if (here) rows.querySelector(`a[href="/session/${here}"]`)?.setAttribute("aria-current", "page");
   const total = rows.querySelector("[data-total]")?.dataset.total;
   if (total !== undefined) $("#side-count").textContent = Number(total).toLocaleString("en");
-  if (more) {
-    $(".side-more", list)?.remove();
-    list.append(rows);
-  } else {
-    const top = list.scrollTop;
+  const entries = $$("ol > li", rows);
+  const old = $("ol", list);
+  if (old && more) old.append(...entries);
+  else if (old && renews) renewList(old, entries, keyOfRow);
+  else {
     list.replaceChildren(rows);
-    list.scrollTop = top;
+    return;
   }
+  for (const link of $$(".side-more", list)) link.remove();
+  list.append(...$$(".side-more", rows));
 }
 
 /** Loads the list again, but not more often than every two seconds. */
@@ -84,7 +94,7 @@ function renewSide() {
   if (sideTimer) return;
   sideTimer = setTimeout(() => {
     sideTimer = null;
-    if (!document.hidden) loadSide();
+    if (!document.hidden) loadSide({ renews: true });
   }, 2000);
 }
 
@@ -144,7 +154,7 @@ function pages() {
   return [
     ...links, ...here,
     { name: "Dark or light", note: "colours", act: nextTheme },
-    { name: "Keys", note: "help", act: openHelp },
+    { name: "Keyboard shortcuts", note: "help", act: openHelp },
   ];
 }
 
@@ -160,11 +170,13 @@ async function fillPalette() {
   const words = $("#palette-input").value.trim();
   const fits = (entry) => entry.name.toLowerCase().includes(words.toLowerCase());
   const search = { name: `Search for “${words}”`, note: "all sessions", href: `/search?q=${encodeURIComponent(words)}` };
-  const show = () => drawPalette([
-    ...pages().filter(fits), ...palette.sessions, ...(words ? [search] : []),
-  ]);
+  // Who types a word looks for a session; who types nothing yet sees where to go.
+  const show = (sessions) => drawPalette(words
+    ? [...sessions, ...pages().filter(fits), search]
+    : [...pages(), ...sessions]);
   palette.at = 0;
-  show();
+  // What was found for other words is not what Enter must open.
+  show(palette.sessions.filter(fits));
   palette.asked?.abort();
   palette.asked = new AbortController();
   try {
@@ -174,7 +186,7 @@ async function fillPalette() {
       note: $$(".row-facts > span", row).map((fact) => fact.textContent).join(" · "),
       href: row.getAttribute("href"),
     }));
-    show();
+    show(palette.sessions);
   } catch {
     // What is there stays.
   }
@@ -232,6 +244,7 @@ function startPalette() {
 }
 
 function openHelp() {
+  drawer(false);
   $("#help")?.showModal();
 }
 
@@ -309,16 +322,41 @@ function renewLive() {
     liveTimer = null;
     if (document.hidden) return;
     try {
-      const news = await fragment("/live");
-      // What a reader has opened stays open.
-      for (const open of $$("#live details[open][data-keep]")) {
-        news.querySelector(`[data-keep="${open.dataset.keep}"]`)?.setAttribute("open", "");
-      }
-      $("#live")?.replaceWith(news);
+      putLive(await fragment("/live"));
     } catch {
       // The next event asks again.
     }
   }, 1000);
+}
+
+const statuses = (within) => new Map($$("a.live", within).map((row) => [
+  row.getAttribute("href"), { name: $(".live-title", row).textContent, status: row.dataset.status },
+]));
+
+/** Puts what is new where it belongs; what is the same, open or in focus stays so. */
+function putLive(news) {
+  const place = $("#live");
+  if (!place) return;
+  const before = statuses(place);
+  const [head, newHead] = [$(".panel-head", place), $(".panel-head", news)];
+  if (!head.isEqualNode(newHead)) head.replaceWith(newHead);
+  const lists = $$(".live-list", place);
+  const newLists = $$(".live-list", news);
+  // Parts that are there on both sides are renewed; else all of it is another one.
+  if (lists.length === newLists.length && lists.length > 0) {
+    lists.forEach((list, at) => renewList(list, [...newLists[at].children], keyOfRow));
+    const [summary, newSummary] = [$("summary", place), $("summary", news)];
+    if (summary && newSummary) summary.textContent = newSummary.textContent;
+  } else {
+    const focused = place.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    $("#live-body").replaceWith($("#live-body", news));
+    if (focused) $$("a", place).find((link) => link.getAttribute("href") === focused)?.focus({ preventScroll: true });
+  }
+  const changed = [...statuses(place)].filter(([href, now]) => before.get(href)?.status !== now.status);
+  if (changed.length > 0) {
+    $("#live-status").textContent = changed.slice(0, 3)
+      .map(([, { name, status }]) => `${name}: ${status.replaceAll("_", " ")}`).join(". ");
+  }
 }
 
 listen();

@@ -14,9 +14,16 @@ const shown = () => $$("#turns > .turn:not([data-part])");
 
 // ---- Loading ----
 
-/** Puts what a link promises in its place. */
-async function load(link) {
-  if (link.classList.contains("loading")) return;
+/** Links that are being followed, with what is awaited. */
+const loading = new WeakMap();
+
+/** Puts what a link promises in its place; who asks twice waits for the same. */
+function load(link) {
+  if (!loading.has(link)) loading.set(link, loadOnce(link).finally(() => loading.delete(link)));
+  return loading.get(link);
+}
+
+async function loadOnce(link) {
   link.classList.add("loading");
   try {
     const rows = await fragment(link.dataset.more);
@@ -95,6 +102,21 @@ function mark(turn) {
   here?.classList.remove("here");
   here = turn;
   here.classList.add("here");
+  markInOutline(turn);
+  writePlace();
+}
+
+/** The address says where the reader is, so that loading the page again leads there. */
+let placeTimer = null;
+function writePlace() {
+  clearTimeout(placeTimer);
+  placeTimer = setTimeout(() => {
+    const isAtStart = !location.hash && window.scrollY < 200;
+    if (here?.isConnected && !isAtStart) history.replaceState(history.state, "", `#turn-${here.dataset.turn}`);
+  }, 500);
+}
+
+function markInOutline(turn) {
   $("#outline a[aria-current]")?.removeAttribute("aria-current");
   const entry = $(`#outline a[data-goto="${turn.dataset.turn}"]`);
   entry?.setAttribute("aria-current", "location");
@@ -112,7 +134,7 @@ function goTo(turn) {
 }
 
 /** Goes to a turn by its number, wherever it is. */
-async function jump(number, { write = true } = {}) {
+async function jump(number, { write = "replaceState" } = {}) {
   let turn = document.getElementById(`turn-${number}`);
   if (!turn) {
     const rows = await fragment(`${log}/turns?from=${number}${branch()}`);
@@ -122,8 +144,35 @@ async function jump(number, { write = true } = {}) {
     turn = document.getElementById(`turn-${number}`) ?? shown()[0];
   }
   if (!turn) return;
-  if (write) history.replaceState(null, "", `#turn-${turn.dataset.turn}`);
+  const address = `#turn-${turn.dataset.turn}`;
+  if (write && location.hash !== address) history[write](null, "", address);
   goTo(turn);
+}
+
+/** Goes to the end of the log, however far it is. */
+async function toEnd() {
+  await renew();
+  await jump(Number(reader.dataset.turns));
+  // A turn can be longer than what comes at once.
+  for (let more = lastLink(); more; more = lastLink()) await load(more);
+  window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
+  clearNews();
+}
+
+const lastLink = () => $("#turns > a.more:not(.earlier)");
+
+/** Shows the line that an address names: unfolded, in the middle, and marked. */
+async function showLine(line, turn) {
+  const find = () => $(`#turns > .turn[data-turn="${turn}"] > .items [data-line="${line}"]`);
+  const isBelow = () => Number($$("#turns > .turn").at(-1)?.dataset.turn) <= turn;
+  for (let more = lastLink(); more && !find() && isBelow(); more = lastLink()) await load(more);
+  const place = find();
+  if (!place) return;
+  for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  place.classList.add("found-line");
+  place.scrollIntoView({ block: "center", behavior: "instant" });
+  // What is higher than the screen is read from its beginning.
+  if (place.offsetHeight > window.innerHeight * 0.7) place.scrollIntoView({ block: "start", behavior: "instant" });
 }
 
 function step(by) {
@@ -131,7 +180,7 @@ function step(by) {
   const at = all.indexOf(here);
   const next = all[at + by];
   if (next) goTo(next);
-  else if (by > 0) $("#turns > a.more:not(.earlier)")?.scrollIntoView({ block: "center" });
+  else if (by > 0) lastLink()?.scrollIntoView({ block: "center" });
   else {
     const link = $("#turns > a.earlier");
     if (link) load(link).then(() => step(-1));
@@ -168,14 +217,20 @@ function foldTools() {
   for (const call of $$("#turns .call")) call.open = toolsOpen;
 }
 
-function outline() {
-  $("#outline").classList.toggle("open");
+/** Opens or closes the outline where it lies on the page. */
+function outline(open = !$("#outline").classList.contains("open")) {
+  const wasOpen = $("#outline").classList.contains("open");
+  $("#outline").classList.toggle("open", open);
+  const button = $(".outline-button");
+  button?.setAttribute("aria-expanded", String(open));
+  if (open && !wasOpen) ($("#outline a[aria-current]") ?? $("#outline a"))?.focus();
+  else if (wasOpen && !open) button?.focus({ preventScroll: true });
 }
 
 // ---- Following ----
 
 /** Whether the end of the log is on the page. */
-const hasEnd = () => $("#turns > a.more:not(.earlier)") === null;
+const hasEnd = () => lastLink() === null;
 const isAtEnd = () => window.innerHeight + window.scrollY >= document.body.scrollHeight - 120;
 
 let news = 0;
@@ -199,6 +254,7 @@ async function follow() {
     const added = merge(last, rows);
     if (added > 0 && wasAtEnd) window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
     else if (added > 0) showNews(added);
+    if (added > 0) say(added);
   } catch {
     // The next event asks again.
   } finally {
@@ -220,7 +276,6 @@ function merge(last, rows) {
       turns.append(node);
       added += node.matches(".turn") ? Math.max(1, $$(":scope > .items > *", node).length) : 0;
       ready([node]);
-      addToOutline(node);
       continue;
     }
     last.dataset.lines = node.dataset.lines;
@@ -245,17 +300,48 @@ function merge(last, rows) {
   return added;
 }
 
-function addToOutline(turn) {
-  if (!turn.matches(".turn") || $(`#outline a[data-goto="${turn.dataset.turn}"]`)) return;
-  const link = make("a");
-  link.href = `#turn-${turn.dataset.turn}`;
-  link.dataset.goto = turn.dataset.turn;
-  const text = make("span", "outline-text");
-  text.append(make("span", "cut", $(".prompt .plain", turn)?.textContent.trim().slice(0, 90) || `(${turn.dataset.kind})`));
-  link.append(make("span", "outline-number", turn.dataset.turn), text);
-  const item = make("li");
-  item.append(link);
-  $(".outline-list")?.append(item);
+/** Renews the numbers of the head and the end of the outline. */
+async function renew() {
+  const from = Math.max(1, Number(reader.dataset.turns));
+  let rows;
+  try {
+    rows = await fragment(`${log}/news?from=${from}${branch()}`);
+  } catch {
+    return; // The next event asks again.
+  }
+  reader.dataset.turns = $("[data-turns]", rows)?.dataset.turns ?? reader.dataset.turns;
+  for (const part of ["#session-numbers", ".outline-head"]) {
+    const [old, now] = [$(part), $(part, rows)];
+    if (old && now && !old.isEqualNode(now)) old.replaceWith(now);
+  }
+  const list = $("#outline .outline-list");
+  const entries = $$(".outline-list > li", rows);
+  if (!list || entries.length === 0) return;
+  for (const entry of $$(":scope > li", list)) {
+    if (Number(entry.dataset.turn) >= from) entry.remove();
+  }
+  list.append(...entries);
+  if (here) markInOutline(here);
+}
+
+let renewTimer = null;
+function renewSoon() {
+  renewTimer ??= setTimeout(() => {
+    renewTimer = null;
+    if (!document.hidden) renew();
+  }, 800);
+}
+
+/** Tells who cannot see it that something was added, but not for every line. */
+let said = 0;
+let sayTimer = null;
+function say(count) {
+  said += count;
+  sayTimer ??= setTimeout(() => {
+    sayTimer = null;
+    $("#reader-status").textContent = `${said} new ${said === 1 ? "item" : "items"} at the end`;
+    said = 0;
+  }, 1500);
 }
 
 function showNews(count) {
@@ -264,10 +350,7 @@ function showNews(count) {
   if (!pill) {
     pill = make("button", "news");
     pill.type = "button";
-    pill.addEventListener("click", () => {
-      window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
-      clearNews();
-    });
+    pill.addEventListener("click", () => toEnd().catch(() => {}));
     document.body.append(pill);
   }
   pill.textContent = `${news} new ↓`;
@@ -281,8 +364,12 @@ function clearNews() {
 function onAppended(event) {
   const data = JSON.parse(event.data);
   if (data.session !== reader.dataset.session || (data.agent ?? "") !== (reader.dataset.agent ?? "")) return;
+  renewSoon();
   if (hasEnd()) follow();
-  else if (data.generation !== renamed) showNews(data.lines ?? 1);
+  else if (data.generation !== renamed) {
+    showNews(data.lines ?? 1);
+    say(data.lines ?? 1);
+  }
 }
 
 /** The log since a title was given to it on this page: all its lines come again. */
@@ -319,7 +406,10 @@ export function listen(source) {
   source.addEventListener("appended", onAppended);
   source.addEventListener("status", onStatus);
   // Something was missed, or the file is another one: what is there is asked for anew.
-  source.addEventListener("gap", () => hasEnd() && follow());
+  source.addEventListener("gap", () => {
+    renewSoon();
+    if (hasEnd()) follow();
+  });
   source.addEventListener("restarted", onRestarted);
 }
 
@@ -339,6 +429,7 @@ async function loadRest(link) {
   const answer = await fetch(link.getAttribute("href"));
   if (!answer.ok) return tell("The text could not be loaded");
   const text = make("pre", "scroll", await answer.text());
+  text.tabIndex = 0;
   const before = link.previousElementSibling;
   if (before?.matches("pre")) before.replaceWith(text);
   else link.before(text);
@@ -350,14 +441,23 @@ const KEYS = {
   k: () => step(-1),
   e: nextError,
   g: () => jump(1),
-  G: () => jump(Number(reader.dataset.turns)).then(() => window.scrollTo(0, document.body.scrollHeight)),
+  G: toEnd,
   t: () => {
     toolsOpen = !toolsOpen;
     foldTools();
   },
   y: () => here && copyLink(here.dataset.turn),
-  o: outline,
+  o: () => outline(),
 };
+
+/** The same words as on the server. */
+function printed(first, last, all) {
+  if (first <= 1 && last >= all) return `All ${all} turns.`;
+  const missing = [];
+  if (first > 1) missing.push(`1–${first - 1}`);
+  if (last < all) missing.push(`${last + 1}–${all}`);
+  return `Turns ${first}–${last} of ${all}. Not printed: turns ${missing.join(" and ")}. An export has all of them.`;
+}
 
 function copyLink(number) {
   copy(`${location.origin}${log}#turn-${number}`, `Link to turn ${number} copied`);
@@ -366,33 +466,47 @@ function copyLink(number) {
 function start() {
   const button = make("button", "button outline-button", "Outline");
   button.type = "button";
-  button.addEventListener("click", outline);
-  $(".session-acts")?.append(button);
+  button.setAttribute("aria-expanded", "false");
+  button.setAttribute("aria-controls", "outline");
+  button.addEventListener("click", () => outline());
+  ($(".session-acts") ?? $(".session-title"))?.append(button);
   ready([...turns.childNodes]);
   loadFacts();
-  const wanted = location.hash.match(/^#turn-(\d+)$/)?.[1];
-  if (wanted) jump(Number(wanted), { write: false }).catch(() => {});
+  const wanted = () => Number(location.hash.match(/^#turn-(\d+)$/)?.[1] ?? 0);
+  const { target, targetTurn } = reader.dataset;
+  if (wanted() || target) {
+    // Otherwise the browser scrolls to where the page was when its other turns are not there yet.
+    history.scrollRestoration = "manual";
+    jump(wanted() || Number(targetTurn), { write: "" })
+      .then(() => target && [0, Number(targetTurn)].includes(wanted()) && showLine(target, Number(targetTurn)))
+      .catch(() => {});
+  }
   window.addEventListener("hashchange", () => {
-    const number = location.hash.match(/^#turn-(\d+)$/)?.[1];
-    if (number) jump(Number(number), { write: false }).catch(() => {});
+    if (wanted()) jump(wanted(), { write: "" }).catch(() => {});
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a.more[data-more]");
     const goto = event.target.closest("[data-goto]");
     const rest = event.target.closest("a[data-rest]");
     const turn = event.target.closest("[data-turn-link]");
-    if (!(link || goto || rest || turn || event.target.closest("[data-reader=error]"))) return;
+    const act = event.target.closest("[data-reader]")?.dataset.reader;
+    // A click beside the outline closes it, and does what it does.
+    if (!event.target.closest("#outline, .outline-button")) $("#outline").classList.contains("open") && outline(false);
+    if (!(link || goto || rest || turn || act)) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link) load(link).catch(() => {});
     else if (goto) {
-      jump(Number(goto.dataset.goto)).catch(() => {});
-      $("#outline").classList.remove("open");
+      outline(false);
+      // The way back leads to where the reader was.
+      jump(Number(goto.dataset.goto), { write: "pushState" }).catch(() => {});
     } else if (rest) loadRest(rest);
     else if (turn) copyLink(turn.dataset.turnLink);
+    else if (act === "outline") outline(false);
     else nextError();
   });
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && $("#outline").classList.contains("open")) outline(false);
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]")) return;
     if (KEYS[event.key]) {
       event.preventDefault();
@@ -405,6 +519,12 @@ function start() {
       for (const more of $$(":scope > .thread-body > a.more", event.target)) load(more).catch(() => {});
     }
   }, true);
+  // Paper has what is on the page, and says what is not.
+  window.addEventListener("beforeprint", () => {
+    const numbers = shown().map((turn) => Number(turn.dataset.turn));
+    const [first, last, all] = [numbers[0] ?? 0, numbers.at(-1) ?? 0, Number(reader.dataset.turns)];
+    $("#printed-turns").textContent = printed(first, last, all);
+  });
   window.addEventListener("scroll", () => isAtEnd() && clearNews(), { passive: true });
 }
 

@@ -20,6 +20,32 @@ export async function fragment(address, signal) {
   return template.content;
 }
 
+/**
+ * Makes a list what another one is, entry by entry. What is the same stays the same
+ * node, and what has the focus has it afterwards; `keyOf` names an entry.
+ */
+export function renewList(list, entries, keyOf) {
+  const focused = list.contains(document.activeElement) ? document.activeElement : null;
+  const focusKey = focused && keyOf(focused.closest("li") ?? focused);
+  const known = new Map([...list.children].map((entry) => [keyOf(entry), entry]));
+  let place = list.firstElementChild;
+  for (const entry of entries) {
+    const old = known.get(keyOf(entry));
+    const node = old?.isEqualNode(entry) ? old : entry;
+    if (node === place) place = place.nextElementSibling;
+    else list.insertBefore(node, place);
+    if (old && old !== node) {
+      if (old === place) place = place.nextElementSibling;
+      old.remove();
+    }
+    known.delete(keyOf(entry));
+  }
+  for (const gone of known.values()) gone.remove();
+  if (!focused || document.activeElement === focused) return;
+  const again = [...list.children].find((entry) => keyOf(entry) === focusKey);
+  again?.querySelector("a, button")?.focus({ preventScroll: true });
+}
+
 /** A short message that goes away. */
 export function tell(text) {
   $(".toast")?.remove();

@@ -10,6 +10,7 @@ use crate::support::SESSION;
 use crate::support::TOKEN;
 use crate::support::Test;
 use crate::support::hours_ago;
+use crate::support::session;
 use crate::support::working_home;
 
 /// A session that was rewound to its first answer: two ways.
@@ -99,4 +100,65 @@ fn a_browser_is_told_in_a_page_why_there_is_none() {
     }
     let program = ask_as(&test, "/api/v1/sessions/none", "text/html");
     assert_eq!(program.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn a_compaction_is_marked_after_the_turn_that_ends_with_it() {
+    let home = FakeHome::new();
+    let log = SessionBuilder::new(SESSION, Client::V2_1_325)
+        .prompt("First")
+        .answer("one")
+        .compaction("They said one.")
+        .prompt("Second")
+        .answer("two");
+    home.add(&log, hours_ago(1));
+    let test = Test::new(home);
+    let page = test.get(&format!("/session/{SESSION}")).text();
+    let outline = page.split("id=\"outline\"").nth(1).unwrap();
+    let place = |text: &str| outline.find(text).unwrap_or_else(|| panic!("no {text}: {outline}"));
+    assert!(place("<bdi>First") < place(">compacted<"), "{outline}");
+    assert!(place(">compacted<") < place("<bdi>Second"), "{outline}");
+}
+
+#[test]
+fn one_damaged_line_counts_once() {
+    let home = FakeHome::new();
+    let log = SessionBuilder::new(SESSION, Client::V2_1_325).prompt("One").answer("Two");
+    home.add(&log.raw("{\"type\":\"user\",\"uui\n").prompt("Three"), hours_ago(1));
+    let test = Test::new(home);
+    let facts = test.get(&format!("/session/{SESSION}/facts")).text();
+    assert!(facts.contains(">1 damaged<"), "{facts}");
+    assert!(!facts.contains(">1 remarks<"), "{facts}");
+}
+
+#[test]
+fn a_line_is_found_with_what_it_is_shown_with() {
+    let test = Test::new(working_home());
+    let attribute = |line: u64| {
+        let page = test.get(&format!("/session/{SESSION}?line={line}"));
+        assert_eq!(page.status, 200);
+        let text = page.text();
+        let part = text.split(" data-target=\"").nth(1)?;
+        Some(part.split('"').next().unwrap().parse::<u64>().unwrap())
+    };
+    let lines: Vec<serde_json::Value> = String::from_utf8(session().bytes().to_vec())
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let is = |line: &serde_json::Value, kind: &str| line["message"]["content"][0]["type"] == kind;
+    let call = lines.iter().position(|line| is(line, "tool_use")).unwrap() as u64 + 1;
+    let result = lines.iter().position(|line| is(line, "tool_result")).unwrap() as u64 + 1;
+    assert_eq!(attribute(call), Some(call));
+    assert_eq!(attribute(result), Some(call), "a result is shown with its call");
+    assert_eq!(attribute(9999), None);
+}
+
+#[test]
+fn a_page_that_follows_gets_the_end_of_the_outline_and_the_numbers() {
+    let test = Test::new(working_home());
+    let news = test.get(&format!("/session/{SESSION}/news?from=2")).text();
+    assert!(news.contains("data-turns=\"2\"") && news.contains("2 turns"), "{news}");
+    assert!(news.contains("Thank you") && !news.contains("Fix the parser"), "{news}");
+    assert!(news.contains("Messages"), "{news}");
 }

@@ -62,6 +62,11 @@ impl HomeLog {
         self.state.size
     }
 
+    /// Whether it holds the word somewhere in its bytes. One that cannot be read may.
+    pub fn holds(&self, word: &str) -> bool {
+        holds(&self.path, &memmem::Finder::new(word.as_bytes())).unwrap_or(true)
+    }
+
     /// Whether another listing has the same file, with nothing written since.
     pub fn is_same(&self, other: &HomeLog) -> bool {
         self.path == other.path && self.state == other.state

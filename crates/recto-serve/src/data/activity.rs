@@ -1,126 +1,253 @@
 //! When people and models worked: by day, by hour of the week, by session.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use jiff::SignedDuration;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use recto_session::NameId;
 use recto_session::usage::Dimension;
 use recto_session::usage::Grouping;
 use recto_session::usage::Ledger;
+use recto_session::usage::Record;
 use recto_session::usage::Selection;
 use recto_session::usage::Total;
 use recto_session::usage::report;
 use recto_store::UsageScan;
 
 use crate::context::Context;
-use crate::data::UsageTotal;
+use crate::data::figures::Period;
 
-/// How many weeks are looked at.
+/// How many weeks the map of days has.
 pub(crate) const WEEKS: usize = 53;
 
 /// How many of the largest sessions are listed.
 const MOST_SESSIONS: usize = 10;
 
+/// What is asked. The map of days is always that of a year.
+#[derive(Debug, Clone)]
+pub(crate) struct ActivityQuestion {
+    pub(crate) period: Period,
+    /// The name of a model.
+    pub(crate) model: Option<String>,
+    pub(crate) top_by: Measure,
+}
+
+/// By what days and sessions are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measure {
+    Messages,
+    Sessions,
+    Output,
+    Duration,
+}
+
 /// When people and models worked. Messages are those of models.
 #[derive(Debug)]
 pub(crate) struct Activity {
     pub(crate) today: Date,
-    /// Messages and output tokens of days that have any.
-    pub(crate) days: BTreeMap<Date, DayActivity>,
-    /// Messages by weekday, from Monday, and hour.
+    /// Days of the last year that have any.
+    pub(crate) days: BTreeMap<Date, Amounts>,
+    /// Messages of the period by weekday, from Monday, and hour.
     pub(crate) hours: [[u64; 24]; 7],
-    pub(crate) usage_today: UsageTotal,
-    /// The last seven days, and the seven before them.
-    pub(crate) usage_week: UsageTotal,
-    pub(crate) usage_week_before: UsageTotal,
-    /// The last thirty days.
-    pub(crate) usage_month: UsageTotal,
-    /// The sessions with the most messages in a year.
+    pub(crate) usage_today: Total,
+    pub(crate) usage: Total,
+    /// The period of the same length before; none if it has no beginning, or had nothing.
+    pub(crate) usage_before: Option<Total>,
+    /// How many days the period has.
+    pub(crate) day_count: u64,
+    pub(crate) session_count: usize,
+    /// Messages of a session: half of them have fewer, and nine of ten.
+    pub(crate) messages_of_session: Option<(u64, u64)>,
+    /// The sessions of the period with the most of what was asked for.
     pub(crate) top: Vec<TopSession>,
+    /// The models of the last year and the period, to choose from.
+    pub(crate) models: BTreeSet<String>,
 }
 
-/// What happened on a day.
+/// What happened on a day, or in a session.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct DayActivity {
+pub(crate) struct Amounts {
     pub(crate) messages: u64,
     pub(crate) output: u64,
+    pub(crate) sessions: u64,
+    /// From the first message to the last one.
+    pub(crate) milliseconds: u64,
 }
 
-/// A session with many messages.
+impl Amounts {
+    pub(crate) fn of(&self, measure: Measure) -> u64 {
+        match measure {
+            Measure::Messages => self.messages,
+            Measure::Sessions => self.sessions,
+            Measure::Output => self.output,
+            Measure::Duration => self.milliseconds,
+        }
+    }
+}
+
+/// One of the largest sessions.
 #[derive(Debug)]
 pub(crate) struct TopSession {
     pub(crate) id: String,
-    pub(crate) messages: u64,
-    pub(crate) output: u64,
+    pub(crate) amounts: Amounts,
 }
 
-/// Looks at a year.
-pub(crate) fn activity(context: &Context) -> Activity {
-    let now = context.now();
-    let today = now.to_zoned(context.zone.clone()).date();
-    let ago = |days: i64| now.checked_sub(SignedDuration::from_hours(24 * days)).ok();
-    let year = ago(7 * WEEKS as i64);
-    let inventory = context.inventory();
-    let scan = UsageScan { since: year, ..UsageScan::default() };
-    let usage = context.home.usage(&inventory, &scan, Some(&context.cache), &|_, _| {});
+/// Looks at a year and at the period.
+pub(crate) fn activity(context: &Context, question: &ActivityQuestion) -> Activity {
+    let (now, zone) = (context.now(), &context.zone);
+    let today = now.to_zoned(zone.clone()).date();
+    let year = now.checked_sub(SignedDuration::from_hours(24 * 7 * WEEKS as i64)).ok();
+    let before = question.period.before();
+    let since = match before.as_ref().unwrap_or(&question.period).since(zone) {
+        Some(since) => year.map(|year| year.min(since)),
+        None => None,
+    };
+    let scan = UsageScan { since, ..UsageScan::default() };
+    let usage = context.home.usage(&context.inventory(), &scan, Some(&context.cache), &|_, _| {});
     let ledger = &usage.ledger;
-    let total = |since: Option<Timestamp>, until: Option<Timestamp>| -> UsageTotal {
-        let grouping = Grouping { dimensions: vec![Dimension::Model], zone: context.zone.clone() };
-        let selection = Selection { since, until, ..Selection::default() };
-        let report = report(ledger, &context.prices, &grouping, &selection, now);
-        UsageTotal::from(&report.total as &Total)
+    let model = question.model.clone();
+    let select = |since, until| Selection {
+        since,
+        until,
+        exact_model: model.clone(),
+        ..Selection::default()
     };
-    let midnight = today.to_zoned(context.zone.clone()).ok().map(|start| start.timestamp());
-    let mut activity = Activity {
+    let total = |selection: &Selection| -> Total {
+        let grouping = Grouping { dimensions: vec![Dimension::Model], zone: zone.clone() };
+        report(ledger, &context.prices, &grouping, selection, now).total
+    };
+    let of_period = |period: &Period| select(period.since(zone), period.until(zone));
+    let midnight = today.to_zoned(zone.clone()).ok().map(|start| start.timestamp());
+    let wanted = of_period(&question.period);
+    let in_period: Vec<&Record> =
+        ledger.records().iter().filter(|record| wanted.holds(ledger, record)).collect();
+    let sessions = by_session(ledger, &in_period);
+    let in_year = select(year, None);
+    let in_year = ledger.records().iter().filter(|record| in_year.holds(ledger, record));
+    let days = by_day(context, ledger, in_year);
+    let first_day = question.period.from.or_else(|| days.keys().next().copied());
+    let day_count = first_day.map_or(1, |first| {
+        let last = question.period.to.unwrap_or(today).min(today);
+        last.since(first).map_or(1, |span| u64::from(span.get_days().unsigned_abs()) + 1)
+    });
+    Activity {
         today,
-        days: BTreeMap::new(),
-        hours: [[0; 24]; 7],
-        usage_today: total(midnight, None),
-        usage_week: total(ago(7), None),
-        usage_week_before: total(ago(14), ago(7)),
-        usage_month: total(ago(30), None),
-        top: Vec::new(),
-    };
-    count_records(&mut activity, context, ledger, year);
-    activity
+        hours: by_hour(context, &in_period),
+        usage_today: total(&select(midnight, None)),
+        usage: total(&wanted),
+        usage_before: before
+            .map(|before| total(&of_period(&before)))
+            .filter(|total| total.messages > 0),
+        day_count,
+        session_count: sessions.len(),
+        messages_of_session: spread(sessions.values().map(|sum| sum.messages).collect()),
+        top: top(ledger, &sessions, question.top_by),
+        models: models(ledger),
+        days,
+    }
 }
 
-fn count_records(
-    activity: &mut Activity,
+fn models(ledger: &Ledger) -> BTreeSet<String> {
+    let known: HashSet<NameId> = ledger.records().iter().filter_map(|one| one.model).collect();
+    known.into_iter().map(|model| ledger.name(model).to_owned()).collect()
+}
+
+fn by_day<'a>(
     context: &Context,
     ledger: &Ledger,
-    since: Option<Timestamp>,
-) {
-    let mut sessions: HashMap<&str, DayActivity> = HashMap::new();
-    for record in ledger.records() {
-        let Some(time) = record.time().filter(|time| since.is_none_or(|since| *time >= since))
-        else {
-            continue;
-        };
-        let at = context.zone.to_datetime(time);
-        let output = u64::from(record.counts.output);
-        let day = activity.days.entry(at.date()).or_default();
+    records: impl Iterator<Item = &'a Record>,
+) -> BTreeMap<Date, Amounts> {
+    let mut days: BTreeMap<Date, Amounts> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    for record in records {
+        let Some(time) = record.time() else { continue };
+        let date = context.zone.to_datetime(time).date();
+        let day = days.entry(date).or_default();
         day.messages += 1;
-        day.output += output;
-        let weekday = at.weekday().to_monday_zero_offset() as usize;
-        activity.hours[weekday % 7][at.hour() as usize % 24] += 1;
-        if let Some(session) = ledger.session_of(record) {
-            let session = sessions.entry(ledger.name(session)).or_default();
-            session.messages += 1;
-            session.output += output;
+        day.output += u64::from(record.counts.output);
+        if let Some(session) = ledger.session_of(record)
+            && seen.insert((date, session))
+        {
+            day.sessions += 1;
         }
     }
-    let mut top: Vec<TopSession> = sessions
-        .into_iter()
-        .map(|(id, sum)| TopSession {
-            id: id.to_owned(),
-            messages: sum.messages,
-            output: sum.output,
-        })
-        .collect();
-    top.sort_by(|a, b| b.messages.cmp(&a.messages).then_with(|| a.id.cmp(&b.id)));
+    days
+}
+
+fn by_hour(context: &Context, records: &[&Record]) -> [[u64; 24]; 7] {
+    let mut hours = [[0; 24]; 7];
+    for time in records.iter().filter_map(|record| record.time()) {
+        let at = context.zone.to_datetime(time);
+        let weekday = at.weekday().to_monday_zero_offset() as usize;
+        hours[weekday % 7][at.hour() as usize % 24] += 1;
+    }
+    hours
+}
+
+fn by_session(ledger: &Ledger, records: &[&Record]) -> HashMap<NameId, Amounts> {
+    let mut sessions: HashMap<NameId, Amounts> = HashMap::new();
+    let mut spans: HashMap<NameId, (Timestamp, Timestamp)> = HashMap::new();
+    for record in records {
+        let Some(session) = ledger.session_of(record) else { continue };
+        let sum = sessions.entry(session).or_default();
+        sum.messages += 1;
+        sum.output += u64::from(record.counts.output);
+        sum.sessions = 1;
+        let Some(time) = record.time() else { continue };
+        let span = spans.entry(session).or_insert((time, time));
+        *span = (span.0.min(time), span.1.max(time));
+        let length = span.1.duration_since(span.0).as_millis();
+        sum.milliseconds = u64::try_from(length).unwrap_or(0);
+    }
+    sessions
+}
+
+fn top(ledger: &Ledger, sessions: &HashMap<NameId, Amounts>, by: Measure) -> Vec<TopSession> {
+    let one = |(session, amounts): (&NameId, &Amounts)| TopSession {
+        id: ledger.name(*session).to_owned(),
+        amounts: *amounts,
+    };
+    let mut top: Vec<TopSession> = sessions.iter().map(one).collect();
+    top.sort_by(|a, b| b.amounts.of(by).cmp(&a.amounts.of(by)).then_with(|| a.id.cmp(&b.id)));
     top.truncate(MOST_SESSIONS);
-    activity.top = top;
+    top
+}
+
+/// The value that half of all are below or at, and nine of ten.
+fn spread(mut values: Vec<u64>) -> Option<(u64, u64)> {
+    values.sort_unstable();
+    let at =
+        |share: usize| values.get((values.len() * share).div_ceil(10).saturating_sub(1)).copied();
+    Some((at(5)?, at(9)?))
+}
+
+/// The sessions that have a message on a day.
+pub(crate) fn sessions_of_day(context: &Context, day: Date) -> HashSet<String> {
+    let period = Period::one_day(day);
+    let (since, until) = (period.since(&context.zone), period.until(&context.zone));
+    let scan = UsageScan { since, ..UsageScan::default() };
+    let usage = context.home.usage(&context.inventory(), &scan, Some(&context.cache), &|_, _| {});
+    let ledger = &usage.ledger;
+    let selection = Selection { since, until, ..Selection::default() };
+    let records = ledger.records().iter().filter(|record| selection.holds(ledger, record));
+    let sessions: HashSet<NameId> =
+        records.filter_map(|record| ledger.session_of(record)).collect();
+    sessions.into_iter().map(|session| ledger.name(session).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_sessions_and_nine_of_ten_are_below_the_spread() {
+        assert_eq!(spread(vec![]), None);
+        assert_eq!(spread(vec![7]), Some((7, 7)));
+        assert_eq!(spread((1..=10).rev().collect()), Some((5, 9)));
+        assert_eq!(spread(vec![1, 1, 1, 100]), Some((1, 100)));
+    }
 }

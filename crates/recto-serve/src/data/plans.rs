@@ -1,5 +1,12 @@
 //! Plans that were made in plan mode.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
 use rayon::prelude::*;
 use recto_log::SessionId;
 use recto_session::turn_places;
@@ -21,7 +28,7 @@ use crate::data::cut;
 const MOST_TEXT: usize = 64 * 1024;
 
 /// A plan.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct PlanView {
     /// None for a file that no session names.
     pub(crate) session: Option<String>,
@@ -36,18 +43,65 @@ pub(crate) struct PlanView {
     pub(crate) text: String,
 }
 
+/// A log as it was, and the plans in it.
+type ReadPlans = (HomeLog, Arc<Vec<PlanView>>);
+
+/// Plans that were read, as long as the logs are what they were. To look for them in all
+/// logs takes seconds where there is a gigabyte of these.
+#[derive(Debug, Default)]
+pub(crate) struct KnownPlans(Mutex<HashMap<PathBuf, ReadPlans>>);
+
+impl KnownPlans {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, ReadPlans>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The plans of all logs; those that are new or have changed are read.
+    fn of(&self, logs: Vec<HomeLog>) -> Vec<Arc<Vec<PlanView>>> {
+        let known = |log: &HomeLog| {
+            let known = self.lock().get(&log.path).cloned();
+            known.filter(|(before, _)| before.is_same(log)).map(|(_, plans)| plans)
+        };
+        let read = |log: HomeLog| {
+            let plans = Arc::new(if log.holds(PLAN_TOOL) { plans_in(&log) } else { Vec::new() });
+            (log, plans)
+        };
+        let found: Vec<ReadPlans> = logs
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|log| match known(&log) {
+                Some(plans) => (log, plans),
+                None => read(log),
+            })
+            .collect();
+        let kept =
+            found.iter().map(|(log, plans)| (log.path.clone(), (log.clone(), Arc::clone(plans))));
+        *self.lock() = kept.collect();
+        found.into_iter().map(|(_, plans)| plans).collect()
+    }
+}
+
 /// The plans of a session or of all, newest first.
 pub(crate) fn plans(context: &Context, id: Option<SessionId>) -> Result<Vec<PlanView>, Failure> {
-    let logs = match id {
+    let mut plans: Vec<PlanView> = match id {
         Some(id) => {
             let found = context.find(id)?;
-            context.home.logs_of(&found.inventory, &found.file)
+            let logs = context.home.logs_of(&found.inventory, &found.file);
+            logs.par_iter().flat_map_iter(plans_in).collect()
         }
-        None => context.home.logs_with(&context.inventory(), PLAN_TOOL),
+        None => {
+            let logs = context.home.all_logs(&context.inventory());
+            let plans = context.figures.plans.of(logs);
+            plans.iter().flat_map(|plans| plans.iter().cloned()).collect()
+        }
     };
     let files = context.home.plan_files();
-    let mut plans: Vec<PlanView> =
-        logs.par_iter().flat_map_iter(|log| plans_in(log, &files)).collect();
+    for plan in plans.iter_mut().filter(|plan| plan.text.is_empty()) {
+        // Some clients leave the text to the file. Only a file of the home's own
+        // directory is opened, whatever path the log names.
+        let kept = plan.file.as_deref().and_then(|named| plan_file_named(&files, named));
+        plan.text = kept.map_or_else(String::new, |file| cut(&file.text(), MOST_TEXT).0);
+    }
     if id.is_none() {
         add_files(&mut plans, &files);
     }
@@ -55,7 +109,7 @@ pub(crate) fn plans(context: &Context, id: Option<SessionId>) -> Result<Vec<Plan
     Ok(plans)
 }
 
-fn plans_in(log: &HomeLog, files: &[PlanFile]) -> Vec<PlanView> {
+fn plans_in(log: &HomeLog) -> Vec<PlanView> {
     let Ok(loaded) = Loaded::read(&log.path) else { return Vec::new() };
     let found = logged_plans(&loaded);
     if found.is_empty() {
@@ -63,23 +117,14 @@ fn plans_in(log: &HomeLog, files: &[PlanFile]) -> Vec<PlanView> {
     }
     let turns = turns(&loaded.session);
     let places = turn_places(&loaded.session, &turns);
-    let view = |plan: recto_store::LoggedPlan| {
-        // Some clients leave the text to the file. Only a file of the home's own
-        // directory is opened, whatever path the log names.
-        let kept = plan.file.as_deref().and_then(|named| plan_file_named(files, named));
-        let text = match kept {
-            Some(file) if plan.text.is_empty() => file.text(),
-            _ => plan.text,
-        };
-        PlanView {
-            session: log.session.map(|session| session.to_string()),
-            agent: log.agent.as_ref().map(|agent| agent.as_str().to_owned()),
-            turn: turns.get(places[plan.call.index()]).map_or(0, |turn| turn.number),
-            time: loaded.session.node(plan.call).time().map(Moment),
-            agreed: plan.agreed,
-            file: plan.file.map(|file| base_name(&file)),
-            text: cut(&text, MOST_TEXT).0,
-        }
+    let view = |plan: recto_store::LoggedPlan| PlanView {
+        session: log.session.map(|session| session.to_string()),
+        agent: log.agent.as_ref().map(|agent| agent.as_str().to_owned()),
+        turn: turns.get(places[plan.call.index()]).map_or(0, |turn| turn.number),
+        time: loaded.session.node(plan.call).time().map(Moment),
+        agreed: plan.agreed,
+        file: plan.file.map(|file| base_name(&file)),
+        text: cut(&plan.text, MOST_TEXT).0,
     };
     found.into_iter().map(view).collect()
 }

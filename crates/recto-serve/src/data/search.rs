@@ -153,8 +153,13 @@ fn view(context: &Context, query: &Query, hit: Hit) -> Option<HitView> {
 /// The text around the first place that fits.
 fn parts(text: &str, marks: &[Range<usize>]) -> Vec<Part> {
     let first = marks.first().map_or(0, |mark| mark.start);
-    let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
+    let mut start = text.floor_char_boundary(first.saturating_sub(BEFORE));
     let end = text.floor_char_boundary((first + AFTER).min(text.len()));
+    // What begins in the middle of a word begins with the next one.
+    if start > 0 && !text[..start].ends_with(char::is_whitespace) {
+        let space = text[start..first].find(char::is_whitespace);
+        start = text.ceil_char_boundary(space.map_or(start, |space| start + space + 1));
+    }
     let mut parts = Vec::new();
     let mut add = |range: Range<usize>, mark: bool| {
         if !range.is_empty() {
@@ -170,6 +175,17 @@ fn parts(text: &str, marks: &[Range<usize>]) -> Vec<Part> {
         }
     }
     add(at..end, false);
+    if start > 0
+        && let Some(first) = parts.first_mut()
+    {
+        match first.mark {
+            true => parts.insert(0, Part { text: "…".to_owned(), mark: false }),
+            false => first.text.insert(0, '…'),
+        }
+    }
+    if end < text.len() {
+        parts.push(Part { text: "…".to_owned(), mark: false });
+    }
     parts
 }
 
@@ -190,8 +206,15 @@ mod tests {
         let long = format!("{}x{}", "é".repeat(500), "é".repeat(500));
         let mark = 1000..1001;
         let cut = parts(&long, std::slice::from_ref(&mark));
-        assert_eq!(cut.len(), 3);
-        assert!(cut[0].text.len() <= BEFORE + 2 && cut[2].text.len() <= AFTER);
+        assert_eq!(cut.len(), 4);
+        assert!(cut[0].text.len() <= BEFORE + 5 && cut[2].text.len() <= AFTER);
+        assert!(cut[0].text.starts_with('…') && cut[3].text == "…");
+        let words = format!("{}needle and more", "several words ".repeat(9));
+        let at = words.find("needle").unwrap();
+        let mark = at..at + 6;
+        let cut = parts(&words, std::slice::from_ref(&mark));
+        assert!(cut[0].text.starts_with("…several ") || cut[0].text.starts_with("…words "));
+        assert_eq!(cut[2].text, " and more");
         assert_eq!(parts("", &[]), []);
     }
 }

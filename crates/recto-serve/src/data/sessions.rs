@@ -1,5 +1,6 @@
 //! The list of sessions.
 
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
+use jiff::civil::Date;
 use rayon::prelude::*;
 use recto_log::SessionId;
 use recto_store::Digest;
@@ -22,6 +24,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::data::Moment;
 use crate::data::recent_statuses;
+use crate::data::sessions_of_day;
 
 /// One session in a list.
 #[derive(Debug, Clone, Serialize)]
@@ -142,18 +145,72 @@ impl Digests {
     }
 }
 
+/// By what a list is ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Order {
+    /// The newest first.
+    #[default]
+    Age,
+    Title,
+    Project,
+    Branch,
+    Model,
+    /// The largest first.
+    Size,
+}
+
 /// The sessions, newest first.
 pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
+    ordered_sessions(context, query, None, Order::Age)
+}
+
+/// The sessions in an order; those that were at work on a day, if one is named.
+pub(crate) fn ordered_sessions(
+    context: &Context,
+    query: &SessionQuery,
+    day: Option<Date>,
+    order: Order,
+) -> SessionList {
     let inventory = context.inventory();
-    context.digests.keep(&inventory);
-    context.digests.learn(context, &inventory);
+    let of_day = day.map(|day| sessions_of_day(context, day));
+    let mut rows = fitting(context, &inventory, query);
+    rows.retain(|row| of_day.as_ref().is_none_or(|of_day| of_day.contains(&row.id)));
+    let text = |text: &Option<String>| text.clone().unwrap_or_default().to_lowercase();
+    match order {
+        Order::Age => {}
+        Order::Title => rows.sort_by_cached_key(|row| {
+            text(&row.title.clone().or_else(|| row.first_prompt.clone()))
+        }),
+        Order::Project => rows.sort_by_cached_key(|row| {
+            let path = row.cwd.as_deref().unwrap_or(&row.project);
+            path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase()
+        }),
+        Order::Branch => rows.sort_by_cached_key(|row| text(&row.branch)),
+        Order::Model => rows.sort_by_cached_key(|row| text(&row.model)),
+        Order::Size => rows.sort_by_key(|row| std::cmp::Reverse(row.bytes)),
+    }
+    let total = rows.len();
+    let next = query.from.saturating_add(query.count);
+    SessionList {
+        total,
+        from: query.from,
+        next: (next < total).then_some(next),
+        sessions: rows.into_iter().skip(query.from).take(query.count).collect(),
+        skipped: inventory.skipped.len(),
+    }
+}
+
+/// All sessions that fit, newest first.
+fn fitting(context: &Context, inventory: &Inventory, query: &SessionQuery) -> Vec<SessionRow> {
+    context.digests.keep(inventory);
+    context.digests.learn(context, inventory);
     let statuses = status_by_session(context);
     let words: Vec<String> = query
         .words
         .as_deref()
         .map(|words| words.to_lowercase().split_whitespace().map(str::to_owned).collect())
         .unwrap_or_default();
-    let rows: Vec<SessionRow> = inventory
+    inventory
         .sessions
         .par_iter()
         .filter(|file| query.filter.fits_time(file.modified))
@@ -168,16 +225,36 @@ pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
             let row = is_wanted.then(|| row(file, project, &digest, statuses.get(&file.id)))?;
             words.iter().all(|word| has_word(&row, word)).then_some(row)
         })
-        .collect();
-    let total = rows.len();
-    let next = query.from.saturating_add(query.count);
-    SessionList {
-        total,
-        from: query.from,
-        next: (next < total).then_some(next),
-        sessions: rows.into_iter().skip(query.from).take(query.count).collect(),
-        skipped: inventory.skipped.len(),
+        .collect()
+}
+
+/// What sessions can be chosen by: each name once, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Choices {
+    pub(crate) projects: Vec<String>,
+    pub(crate) models: Vec<String>,
+    pub(crate) branches: Vec<String>,
+}
+
+/// How many names of a kind are given to choose from.
+const MOST_CHOICES: usize = 500;
+
+/// The projects, models and branches that sessions name.
+pub(crate) fn choices(context: &Context) -> Choices {
+    let inventory = context.inventory();
+    context.digests.learn(context, &inventory);
+    let (mut projects, mut models, mut branches) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for file in &inventory.sessions {
+        let Some(digest) = context.digests.of(file) else { continue };
+        projects.extend(digest.cwd.clone());
+        models.extend(digest.model.clone());
+        branches.extend(digest.branch.clone());
     }
+    let list = |names: BTreeSet<String>| {
+        names.into_iter().filter(|name| !name.is_empty()).take(MOST_CHOICES).collect()
+    };
+    Choices { projects: list(projects), models: list(models), branches: list(branches) }
 }
 
 /// Some sessions as they are in a list, in this order; those that are gone are not.

@@ -14,7 +14,7 @@ pub(crate) fn count(number: u64) -> String {
 
 /// A number in little room: `12.3k`.
 pub(crate) fn short(number: u64) -> String {
-    scaled(number, 1000.0, &["", "k", "M", "G", "T"])
+    scaled(number, 1000.0, &["", "k", "M", "B", "T"])
 }
 
 /// A size of a file: `12.3 MB`.
@@ -106,6 +106,7 @@ mod tests {
         assert_eq!(short(99_940), "99.9k");
         assert_eq!(short(123_456), "123k");
         assert_eq!(short(999_999), "1.0M");
+        assert_eq!(short(1_900_000_000), "1.9B");
         assert_eq!(size(13_000_000), "13.0 MB");
         assert_eq!(count(1_234_567), "1,234,567");
     }

@@ -7,8 +7,10 @@ use maud::Markup;
 use maud::html;
 
 use crate::data::Activity;
+use crate::data::Amounts;
+use crate::data::Measure;
 use crate::data::WEEKS;
-use crate::pages::format::count;
+use crate::pages::format::plural;
 use crate::pages::format::short;
 
 /// A square and the room around it.
@@ -29,19 +31,19 @@ fn step(value: u64, most: u64) -> u64 {
     ((share * 4.0).ceil() as u64).clamp(1, 4)
 }
 
-/// A year, a column for each week.
-pub(crate) fn by_day(activity: &Activity) -> Markup {
+/// A year, a column for each week. A day leads to its sessions.
+pub(crate) fn by_day(activity: &Activity, by: Measure) -> Markup {
     let today = activity.today;
     let weekday = today.weekday().to_monday_zero_offset() as i64;
     let first = today.saturating_sub((7 * (WEEKS as i64 - 1) + weekday).days());
-    let most = activity.days.values().map(|day| day.messages).max().unwrap_or(0);
+    let most = activity.days.values().map(|day| day.of(by)).max().unwrap_or(0);
     let days: Vec<Date> = first.series(1.day()).take_while(|day| *day <= today).collect();
     let width = LEFT + STEP * WEEKS;
     let height = TOP + STEP * 7;
     let total: u64 = activity.days.values().map(|day| day.messages).sum();
     html! {
-        svg.heat.heat-year viewBox=(format!("0 0 {width} {height}")) role="img"
-            aria-label=(format!("{} messages of models on {} days of the last year", count(total), activity.days.len())) {
+        svg.heat.heat-year viewBox=(format!("0 0 {width} {height}")) role="group"
+            aria-label=(format!("{} on {} days of the last year", plural(total, "message"), activity.days.len())) {
             @for (row, name) in DAYS.iter().enumerate().step_by(2) {
                 text x="0" y=(TOP + STEP * row + SQUARE - 4) { (name) }
             }
@@ -51,16 +53,25 @@ pub(crate) fn by_day(activity: &Activity) -> Markup {
                     text x=(LEFT + STEP * column) y=(TOP - 6) { (day.strftime("%b").to_string()) }
                 }
                 @let what = activity.days.get(day).copied().unwrap_or_default();
-                rect class=(format!("heat-{}", step(what.messages, most))) x=(LEFT + STEP * column)
-                    y=(TOP + STEP * row) width=(SQUARE) height=(SQUARE) rx="2" {
-                    title {
-                        (day.strftime("%a, %b %-d, %Y").to_string()) ": "
-                        @if what.messages == 0 { "nothing" } @else { (count(what.messages)) " messages, " (short(what.output)) " tokens written" }
-                    }
-                }
+                @let square = html! {
+                    rect class=(format!("heat-{}", step(what.of(by), most))) x=(LEFT + STEP * column)
+                        y=(TOP + STEP * row) width=(SQUARE) height=(SQUARE) rx="2" { title { (day_words(*day, &what)) } }
+                };
+                @if what.messages == 0 { (square) }
+                // A year of links is no way for keys; the list of sessions has them all.
+                @else { a href=(format!("/sessions?day={day}")) tabindex="-1" aria-label=(day_words(*day, &what)) { (square) } }
             }
         }
     }
+}
+
+fn day_words(day: Date, what: &Amounts) -> String {
+    let day = day.strftime("%a, %b %-d, %Y").to_string();
+    if what.messages == 0 {
+        return format!("{day}: nothing");
+    }
+    let (messages, sessions) = (plural(what.messages, "message"), plural(what.sessions, "session"));
+    format!("{day}: {messages} in {sessions}, {} output tokens", short(what.output))
 }
 
 /// A week, a column for each hour.
@@ -71,7 +82,7 @@ pub(crate) fn by_hour(activity: &Activity) -> Markup {
     let height = TOP + STEP * 7;
     html! {
         svg.heat.heat-week viewBox=(format!("0 0 {width} {height}")) role="img"
-            aria-label="Messages of models by weekday and hour" {
+            aria-label="Messages by weekday and hour" {
             @for hour in (0..24).step_by(3) {
                 text x=(LEFT + wide * hour) y=(TOP - 6) { (format!("{hour:02}")) }
             }
@@ -80,7 +91,7 @@ pub(crate) fn by_hour(activity: &Activity) -> Markup {
                 @for (hour, messages) in hours.iter().enumerate() {
                     rect class=(format!("heat-{}", step(*messages, most))) x=(LEFT + wide * hour)
                         y=(TOP + STEP * row) width=(wide - 3) height=(SQUARE) rx="2" {
-                        title { (DAYS[row]) ", " (format!("{hour:02}:00")) ": " (count(*messages)) " messages" }
+                        title { (DAYS[row]) ", " (format!("{hour:02}:00")) ": " (plural(*messages, "message")) }
                     }
                 }
             }

@@ -1,9 +1,10 @@
-//! The first page: what runs now and why, what was last, what it cost, when it
-//! was.
+//! The first page: what runs now and why, and what was last. Its figures are in
+//! `home_figures`.
 
 use std::collections::HashMap;
 
 use axum::extract::State;
+use jiff::SignedDuration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::Markup;
@@ -13,19 +14,16 @@ use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
 use crate::data;
-use crate::data::Activity;
-use crate::data::Overview;
 use crate::data::SessionQuery;
 use crate::data::SessionRow;
 use crate::data::StatusView;
-use crate::data::UsageTotal;
 use crate::data::overview;
 use crate::pages::format::age_tag;
 use crate::pages::format::count;
-use crate::pages::format::money;
 use crate::pages::format::short;
-use crate::pages::format::size;
-use crate::pages::heat;
+use crate::pages::home_figures;
+use crate::pages::home_figures::Asked;
+use crate::pages::home_figures::top_rows;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::sessions::address;
@@ -44,55 +42,65 @@ const MOST_RUNNING: usize = 40;
 /// How many of them that need nobody are seen at once.
 const QUIET: usize = 5;
 
+/// For how long a session that has ended is still news.
+const RECENTLY: SignedDuration = SignedDuration::from_hours(1);
+
 /// How many sessions are listed as recent.
 const RECENT: usize = 12;
 
 pub(crate) async fn home(
     State(context): State<Context>,
-    parameters: Parameters,
+    mut parameters: Parameters,
 ) -> Result<Page, Failure> {
+    let asked = Asked::take(&mut parameters, &context)?;
     parameters.finish()?;
     let (now, zone) = (context.now(), context.zone.clone());
+    let question = asked.question();
     let (overview, live, recent, activity, top) = context
-        .work(|context| {
+        .work(move |context| {
             let query = SessionQuery { count: RECENT, ..SessionQuery::default() };
             let recent = data::sessions(context, &query);
-            let activity = data::activity(context);
+            let activity = data::activity(context, &question);
             let top = top_rows(context, &activity);
             Ok((overview(context), running(context), recent, activity, top))
         })
         .await?;
     let body = html! {
         h1.unseen { "Home" }
-        form.home-search role="search" action="/search" {
-            label.unseen for="home-search" { "Search all sessions" }
-            input #home-search .field type="search" name="q" autocomplete="off" spellcheck="false"
-                placeholder="Search everything that was said, run and changed";
-            button.button.primary { "Search" }
-        }
-        (live_panel(&live, now, &zone))
-        (cards(&overview, recent.total, &activity))
-        section.panel {
-            div.panel-head { h2 { "Activity" } span.faint { "messages of models, last 12 months" } (scale()) }
-            div.panel-body.heat-scroll { (heat::by_day(&activity)) }
-        }
-        div.columns {
-            section.panel {
-                div.panel-head { h2 { "By day and hour" } span.faint { (zone_name(&zone)) } }
-                div.panel-body { (heat::by_hour(&activity)) }
+        @if recent.total == 0 && live.is_empty() {
+            (nothing(&context))
+        } @else {
+            form.home-search role="search" aria-label="Search all sessions" action="/search" {
+                label.unseen for="home-search" { "Search all sessions" }
+                input #home-search .field type="search" name="q" autocomplete="off" spellcheck="false"
+                    placeholder="Search everything that was said, run and changed";
+                button.button.primary { "Search" }
             }
-            (top_panel(&top))
-        }
-        section.panel {
-            div.panel-head { h2 { "Recent sessions" } a.button.small href="/sessions" { "All sessions" } }
-            @if recent.sessions.is_empty() {
-                div.empty { strong { "No sessions yet" } "They appear here as soon as a client writes one." }
-            } @else {
+            (live_panel(&live, now, &zone))
+            (home_figures::figures(&asked, &overview, recent.total, &activity, &top, &zone))
+            section.panel {
+                div.panel-head { h2 { "Recent sessions" } a.button.small href="/sessions" { "All sessions" } }
                 (table(&recent.sessions, now, &zone))
             }
         }
     };
     Ok(page("Home", Nav::Home, &body))
+}
+
+/// Where there is nothing yet: where that was looked for, and what to do.
+fn nothing(context: &Context) -> Markup {
+    html! {
+        div.panel {
+            div.empty {
+                strong { "No sessions yet" }
+                p { "recto looked in " code { (shown(&context.home.projects().display().to_string())) } " and found no logs of Claude Code." }
+                p { "Start " code { "claude" } " in a project: its session appears here while it runs." }
+                p { "If your logs are somewhere else, name the folder: " code { "recto serve --home DIR" } ", or set " code { "CLAUDE_CONFIG_DIR" } "." }
+            }
+        }
+        // Not a script's work: the page works without.
+        meta http-equiv="refresh" content="5";
+    }
 }
 
 /// `/live`: what runs now, for a page that is open.
@@ -106,40 +114,30 @@ pub(crate) async fn live(
     Ok(Page(live_panel(&live, now, &zone)))
 }
 
-fn scale() -> Markup {
-    html! {
-        span.heat-scale aria-hidden="true" {
-            "less "
-            svg viewBox="0 0 68 11" { @for step in 0..5 { rect class=(format!("heat-{step}")) x=(step * 14) width="11" height="11" rx="2" {} } }
-            " more"
-        }
-    }
-}
-
-fn zone_name(zone: &TimeZone) -> String {
-    zone.iana_name().unwrap_or("local time").to_owned()
-}
-
 /// What runs now, or did a short time ago: those that need somebody first.
 fn live_panel(live: &[Running], now: Timestamp, zone: &TimeZone) -> Markup {
     let busy = live.iter().filter(|one| !is_quiet(one)).count();
     let (first, more) = live.split_at((busy + QUIET).min(live.len()));
     html! {
-        section.panel #live data-live aria-live="polite" {
+        section.panel #live data-live {
             div.panel-head {
                 h2 { "Now" }
                 @for (kind, count) in kinds(live) {
                     span.tag { (status_dot(kind)) (count) " " (kind.replace('_', " ")) }
                 }
             }
-            @if live.is_empty() {
-                p.panel-body.faint { "Nothing runs in this home. Sessions that start appear here." }
-            } @else {
-                (live_list(first, now, zone))
-                @if !more.is_empty() {
-                    details.live-more data-keep="live-more" {
-                        summary { (count(more.len() as u64)) " more that need nobody" }
-                        (live_list(more, now, zone))
+            // Says what changed, and nothing else: the list itself is read by who wants to.
+            p #live-status .unseen role="status" {}
+            div #live-body {
+                @if live.is_empty() {
+                    p.panel-body.faint { "Nothing is running. Sessions appear here as soon as a client starts one." }
+                } @else {
+                    (live_list(first, now, zone))
+                    @if !more.is_empty() {
+                        details.live-more {
+                            summary { (count(more.len() as u64)) " more that need nothing from you" }
+                            (live_list(more, now, zone))
+                        }
                     }
                 }
             }
@@ -180,7 +178,7 @@ fn live_row(one: &Running, now: Timestamp, zone: &TimeZone) -> Markup {
                 @if let Some(since) = status.since { (age_tag(now, zone, since.0)) }
                 span { bdi { (project(row)) } }
                 @if let Some(call) = call { code.cut.live-call { bdi { (one_line(&format!("{} {}", call.tool, call.about), 80)) } } }
-                @if !status.running.is_empty() { span { (status.running.len()) " in the background" } }
+                @if !status.running.is_empty() { span { (status.running.len()) " running in the background" } }
                 @if let Some(tokens) = status.context_tokens { span.hide-narrow { (short(tokens)) " ctx" } }
                 @if let Some(model) = &row.model { span.hide-narrow { bdi { (short_model(model)) } } }
             }
@@ -207,8 +205,12 @@ struct Running {
 }
 
 fn running(context: &Context) -> Vec<Running> {
-    let statuses: Vec<StatusView> =
-        data::statuses(context, None).into_iter().filter(is_told).take(MOST_RUNNING).collect();
+    let now = context.now();
+    let statuses: Vec<StatusView> = data::statuses(context, None)
+        .into_iter()
+        .filter(|one| is_told(one, now))
+        .take(MOST_RUNNING)
+        .collect();
     let rows = data::session_rows(context, statuses.iter().filter_map(|one| one.id.parse().ok()));
     let mut rows: HashMap<String, SessionRow> =
         rows.into_iter().map(|row| (row.id.clone(), row)).collect();
@@ -219,96 +221,9 @@ fn running(context: &Context) -> Vec<Running> {
     running.collect()
 }
 
-/// A log in which nothing was said is news only while its client runs.
-fn is_told(status: &StatusView) -> bool {
-    status.live || status.last_output.is_some() || status.goal.is_some()
-}
-
-fn cards(overview: &Overview, sessions: usize, activity: &Activity) -> Markup {
-    let today = &activity.usage_today;
-    let week = &activity.usage_week;
-    let month = &activity.usage_month;
-    html! {
-        dl.cards {
-            (card("Cost today", &cost(today), &format!("{} messages", count(today.messages)), None))
-            (card("Last 7 days", &cost(week), "vs the 7 before", change(week.known_cost_usd, activity.usage_week_before.known_cost_usd)))
-            (card("Daily burn", &money(month.known_cost_usd / 30.0), "over the last 30 days", None))
-            (card("From cache", &cache_hit(month), "of input, last 30 days", None))
-            (card("Written", &short(month.output_tokens), "tokens, last 30 days", None))
-            (card("Sessions", &count(sessions as u64), &format!("{} projects, {}", count(overview.projects as u64), size(overview.bytes)), None))
-        }
-    }
-}
-
-fn cost(total: &UsageTotal) -> String {
-    let mark = if total.unpriced_messages > 0 { "+" } else { "" };
-    format!("{}{mark}", money(total.known_cost_usd))
-}
-
-fn cache_hit(total: &UsageTotal) -> String {
-    let all =
-        total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
-    if all == 0 {
-        return "–".to_owned();
-    }
-    format!("{:.0} %", total.cache_read_input_tokens as f64 * 100.0 / all as f64)
-}
-
-/// By how much something grew, in percent.
-fn change(now: f64, before: f64) -> Option<f64> {
-    (before > 0.0).then(|| (now - before) * 100.0 / before)
-}
-
-fn card(label: &str, value: &str, note: &str, change: Option<f64>) -> Markup {
-    html! {
-        div.card {
-            dt { (label) }
-            dd { (value) }
-            span.note {
-                @if let Some(change) = change {
-                    strong .warn[change > 0.0] .good[change < 0.0] { (format!("{change:+.0} % ").replace('-', "−")) }
-                }
-                (note)
-            }
-        }
-    }
-}
-
-struct TopRow {
-    row: SessionRow,
-    messages: u64,
-    output: u64,
-}
-
-fn top_rows(context: &Context, activity: &Activity) -> Vec<TopRow> {
-    let rows =
-        data::session_rows(context, activity.top.iter().filter_map(|top| top.id.parse().ok()));
-    let rows = rows.into_iter().filter_map(|row| {
-        let top = activity.top.iter().find(|top| top.id == row.id)?;
-        Some(TopRow { messages: top.messages, output: top.output, row })
-    });
-    rows.collect()
-}
-
-fn top_panel(top: &[TopRow]) -> Markup {
-    html! {
-        section.panel {
-            div.panel-head { h2 { "Top sessions" } span.faint { "by messages, last 12 months" } }
-            @if top.is_empty() {
-                p.panel-body.faint { "Nothing in this time." }
-            } @else {
-                ol.top-list {
-                    @for entry in top {
-                        li {
-                            a.top href=(address(&entry.row)) {
-                                span.cut { bdi { (title(&entry.row)) } }
-                                span.faint.cut { bdi { (project(&entry.row)) } }
-                                span.number title=(format!("{} tokens written", count(entry.output))) { (count(entry.messages)) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
+/// A log in which nothing was said is news only while its client runs. A log that was
+/// copied or touched is new as a file; what counts is when its last line was written.
+fn is_told(status: &StatusView, now: Timestamp) -> bool {
+    let is_recent = status.last_line.is_none_or(|last| now.duration_since(last.0) <= RECENTLY);
+    status.live || is_recent && (status.last_output.is_some() || status.goal.is_some())
 }

@@ -119,19 +119,22 @@ fn bar(nav: Option<Nav>) -> Markup {
                     a href=(entry.address()) aria-current=[(Some(entry) == nav).then_some("page")] { (entry.name()) }
                 }
             }
-            form.bar-search role="search" action="/search" {
+            form.bar-search role="search" aria-label="Search from any page" action="/search" {
                 label.unseen for="bar-search" { "Search all sessions" }
                 input #bar-search .field type="search" name="q" placeholder="Search" autocomplete="off" spellcheck="false";
-                kbd aria-hidden="true" { "Ctrl K" }
+                kbd aria-hidden="true" { "/" }
             }
             div.bar-tools {
-                button.button.quiet.icon type="button" data-act="palette" aria-label="Commands (Ctrl K)" {
+                // Two ways, each with its key: a text in all sessions, or a session by its name.
+                button.button.goto type="button" data-act="palette" title="Go to a session or page" {
                     svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="7" cy="7" r="4.5" {} path d="m10.5 10.5 3 3" {} }
+                    span { "Go to" }
+                    kbd { "Ctrl K" }
                 }
                 button.button.quiet.icon type="button" data-act="theme" aria-label="Colours: as the system says" {
                     svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="8" cy="8" r="5.5" {} path d="M8 2.5v11a5.5 5.5 0 0 0 0-11z" fill="currentColor" {} }
                 }
-                button.button.quiet.icon.hide-narrow type="button" data-act="help" aria-label="Keys" {
+                button.button.quiet.icon.hide-narrow type="button" data-act="help" aria-label="Keyboard shortcuts" {
                     svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { path d="M5.8 6a2.2 2.2 0 1 1 3.1 2c-.6.3-.9.7-.9 1.4M8 12v.01" {} circle cx="8" cy="8" r="6.2" {} }
                 }
             }
@@ -148,11 +151,12 @@ fn side() -> Markup {
                     span.faint.number #side-count {}
                 }
                 label.unseen for="side-filter" { "Filter the list" }
-                input #side-filter .field type="search" placeholder="Filter" autocomplete="off" spellcheck="false";
+                input #side-filter .field type="search" placeholder="Filter the list" autocomplete="off" spellcheck="false";
             }
             nav #side-list .side-list aria-label="Sessions, newest first" {
                 noscript { a.side-more href="/sessions" { "All sessions" } }
             }
+            p.side-foot { button.button.quiet.small type="button" data-act="help" { "Keyboard shortcuts" } }
         }
     }
 }
@@ -171,7 +175,7 @@ fn palette() -> Markup {
 
 fn help() -> Markup {
     let keys = [
-        ("Ctrl K", "commands"),
+        ("Ctrl K", "go to a session or page"),
         ("/", "search"),
         ("j", "next turn"),
         ("k", "turn before"),
@@ -187,7 +191,7 @@ fn help() -> Markup {
     html! {
         dialog #help .help-dialog aria-labelledby="help-title" {
             div.help {
-                h2 #help-title { "Keys" }
+                h2 #help-title { "Keyboard shortcuts" }
                 dl {
                     @for (key, what) in keys {
                         dt { kbd { (key) } }

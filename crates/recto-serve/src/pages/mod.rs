@@ -1,9 +1,12 @@
 //! The pages, made on the server. They use the same data as the API.
 
+mod ansi;
+mod card;
 mod figures;
 pub(crate) mod format;
 mod heat;
 mod home;
+mod home_figures;
 pub(crate) mod layout;
 mod reader;
 pub(crate) mod sessions;

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
@@ -10,32 +11,74 @@ use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
 use crate::data;
+use crate::data::Order;
 use crate::data::SessionQuery;
 use crate::data::SessionRow;
+use crate::pages::figures::Link;
+use crate::pages::figures::day_text;
 use crate::pages::format::age_tag;
 use crate::pages::format::count;
+use crate::pages::format::plural;
 use crate::pages::format::size;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
+use crate::parameters::Parameters;
 use recto_store::Filter;
 
 /// How many sessions the page has at a time, and the list at the side.
 const ON_PAGE: usize = 100;
 const AT_SIDE: usize = 60;
+const MOST_AT_SIDE: usize = 1000;
 
 /// What a list is asked for.
 #[derive(Debug, Default)]
 struct Asked {
     words: Option<String>,
     project: Option<String>,
+    day: Option<Date>,
     only_live: bool,
+    order: Order,
     from: usize,
     count: usize,
 }
 
+/// The columns of a list, as an address names them.
+const ORDERS: [(&str, Order); 6] = [
+    ("title", Order::Title),
+    ("project", Order::Project),
+    ("branch", Order::Branch),
+    ("model", Order::Model),
+    ("size", Order::Size),
+    ("age", Order::Age),
+];
+
 impl Asked {
+    /// What the page is asked for.
+    fn take(parameters: &mut Parameters) -> Result<Asked, Failure> {
+        let order = match parameters.text("sort") {
+            None => Order::Age,
+            Some(name) => {
+                let found = ORDERS.iter().find(|(known, _)| *known == name);
+                let names = ORDERS.map(|(name, _)| name).join(", ");
+                found.map(|(_, order)| *order).ok_or_else(|| {
+                    Failure::bad_request("bad-parameter", "`sort` is not a column")
+                        .with_hint(format!("it is one of {names}"))
+                })?
+            }
+        };
+        Ok(Asked {
+            words: parameters.text("q"),
+            project: parameters.text("project"),
+            day: parameters.value("day")?,
+            only_live: parameters.value("live")?.unwrap_or(false),
+            order,
+            from: parameters.value("from")?.unwrap_or(0),
+            count: ON_PAGE,
+        })
+    }
+
     fn query(&self) -> SessionQuery {
         SessionQuery {
             filter: Filter { project: self.project.clone(), ..Filter::default() },
@@ -47,32 +90,39 @@ impl Asked {
         }
     }
 
+    fn link(&self, path: &str) -> Link {
+        let order = ORDERS.iter().find(|(_, order)| *order == self.order);
+        let order = order.filter(|(_, order)| *order != Order::default());
+        Link::new(path)
+            .with_some("q", self.words.as_deref())
+            .with_some("project", self.project.as_deref())
+            .with_some("day", self.day.map(|day| day.to_string()).as_deref())
+            .with_some("live", self.only_live.then_some("true"))
+            .with_some("sort", order.map(|(name, _)| *name))
+    }
+
+    /// The same in another order.
+    fn sorted_by(&self, wanted: Order) -> Link {
+        let link = self.link("/sessions").without(&["sort"]);
+        let name = ORDERS.iter().find(|(_, order)| *order == wanted && wanted != Order::Age);
+        link.with_some("sort", name.map(|(name, _)| *name))
+    }
+
     /// The address of another part of the same list.
     fn address(&self, path: &str, from: usize) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        if let Some(words) = &self.words {
-            query.append_pair("q", words);
-        }
-        if let Some(project) = &self.project {
-            query.append_pair("project", project);
-        }
-        if self.only_live {
-            query.append_pair("live", "true");
-        }
-        query.append_pair("from", &from.to_string());
-        format!("{path}?{}", query.finish())
+        self.link(path).with("from", &from.to_string()).to_string()
     }
 }
 
 /// `/sessions/list`: rows only, for the side and the palette.
 pub(crate) async fn list(
     State(context): State<Context>,
-    mut parameters: crate::parameters::Parameters,
+    mut parameters: Parameters,
 ) -> Result<Page, Failure> {
     let asked = Asked {
         words: parameters.text("q"),
         from: parameters.value("from")?.unwrap_or(0),
-        count: parameters.value("count")?.unwrap_or(AT_SIDE).min(200),
+        count: parameters.value("count")?.unwrap_or(AT_SIDE).min(MOST_AT_SIDE),
         ..Asked::default()
     };
     parameters.finish()?;
@@ -87,7 +137,7 @@ pub(crate) async fn list(
             }
         }
         @if list.total == 0 {
-            p.side-more.faint { "No session fits." }
+            p.side-more.faint { @if asked.words.is_some() { "No session fits." } @else { "No sessions yet." } }
         }
         @if end < list.total {
             a.side-more href="/sessions" data-more=(asked.address("/sessions/list", end)) {
@@ -115,91 +165,137 @@ fn side_row(row: &SessionRow, now: Timestamp, zone: &TimeZone) -> Markup {
 /// `/sessions`: all of them, with filters.
 pub(crate) async fn sessions(
     State(context): State<Context>,
-    mut parameters: crate::parameters::Parameters,
+    mut parameters: Parameters,
 ) -> Result<Page, Failure> {
-    let asked = Asked {
-        words: parameters.text("q"),
-        project: parameters.text("project"),
-        only_live: parameters.value("live")?.unwrap_or(false),
-        from: parameters.value("from")?.unwrap_or(0),
-        count: ON_PAGE,
-    };
+    let asked = Asked::take(&mut parameters)?;
     parameters.finish()?;
     let (now, zone) = (context.now(), context.zone.clone());
-    let query = asked.query();
-    let list = context.work(move |context| Ok(data::sessions(context, &query))).await?;
+    let (query, day, order) = (asked.query(), asked.day, asked.order);
+    let work = move |context: &Context| Ok(data::ordered_sessions(context, &query, day, order));
+    let list = context.work(work).await?;
     let end = list.from + list.sessions.len();
     let body = html! {
         div.page-head {
             h1 { "Sessions" }
-            form.filters {
-                label.unseen for="words" { "Words in the title, a prompt, the directory or the branch" }
-                input #words .field.session-words type="search" name="q" placeholder="Title, prompt, directory, branch" value=[&asked.words];
-                label.unseen for="project" { "Project" }
-                input #project .field type="search" name="project" placeholder="Project" value=[&asked.project];
-                label.field { input type="checkbox" name="live" value="true" checked[asked.only_live] data-submit; "Running" }
-                button.button { "Filter" }
-            }
+            (filters(&asked))
         }
         @if list.skipped > 0 {
-            p.notice.warn { (count(list.skipped as u64)) " files could not be looked at: this list may not be complete." }
+            p.notice.warn { (plural(list.skipped as u64, "file")) " could not be looked at: this list may not be complete." }
         }
         section.panel {
             div.panel-head {
-                h2 { (count(list.total as u64)) @if list.total == 1 { " session" } @else { " sessions" } }
-                @if list.from > 0 {
-                    a.button.small href=(asked.address("/sessions", list.from.saturating_sub(ON_PAGE))) rel="prev" { "Newer" }
+                h2 { (plural(list.total as u64, "session")) }
+                @if let Some(day) = asked.day {
+                    span.tag.info { "with messages on " (day_text(&day.to_string())) }
+                    a.button.quiet.small href=(asked.link("/sessions").without(&["day"])) { "All days" }
                 }
-                @if end < list.total {
-                    a.button.small href=(asked.address("/sessions", end)) rel="next" { "Older" }
-                }
+                (pager(&asked, list.from, end, list.total))
             }
             @if list.sessions.is_empty() {
                 div.empty { strong { "No session fits" } "Try fewer words, or another project." }
             } @else {
-                (table(&list.sessions, now, &zone))
+                (ordered_table(&list.sessions, now, &zone, Some(&asked)))
             }
             @if end < list.total || list.from > 0 {
-                p.panel-foot { (count(list.from as u64 + 1)) "–" (count(end as u64)) " of " (count(list.total as u64)) }
+                div.panel-foot.paging {
+                    span { (count(list.from as u64 + 1)) "–" (count(end as u64)) " of " (count(list.total as u64)) }
+                    (pager(&asked, list.from, end, list.total))
+                }
             }
         }
     };
     Ok(page("Sessions", Nav::Sessions, &body))
 }
 
+fn filters(asked: &Asked) -> Markup {
+    let link = asked.link("/sessions").without(&["q", "project", "live"]);
+    html! {
+        form.filters {
+            @for (name, value) in link.pairs() { input type="hidden" name=(name) value=(value); }
+            label.unseen for="words" { "Words in the title, a prompt, the directory or the branch" }
+            input #words .field.session-words type="search" name="q" placeholder="Title, prompt, branch…" value=[&asked.words];
+            label.unseen for="project" { "Project" }
+            input #project .field type="search" name="project" placeholder="Project" value=[&asked.project];
+            label.field.check { input type="checkbox" name="live" value="true" checked[asked.only_live] data-submit; "Running" }
+            button.button { "Filter" }
+        }
+    }
+}
+
+/// The ways to the parts of the list before and after this one.
+fn pager(asked: &Asked, from: usize, end: usize, total: usize) -> Markup {
+    let (before, after) = match asked.order {
+        Order::Age => ("Newer", "Older"),
+        _ => ("Before", "Next"),
+    };
+    html! {
+        @if from > 0 {
+            a.button.small href=(asked.address("/sessions", from.saturating_sub(ON_PAGE))) rel="prev" { "← " (before) }
+        }
+        @if end < total {
+            a.button.small href=(asked.address("/sessions", end)) rel="next" { (after) " →" }
+        }
+    }
+}
+
 /// Sessions in a table.
 pub(crate) fn table(rows: &[SessionRow], now: Timestamp, zone: &TimeZone) -> Markup {
+    ordered_table(rows, now, zone, None)
+}
+
+/// Sessions in a table whose columns can be sorted by, if it is known what is asked.
+fn ordered_table(
+    rows: &[SessionRow],
+    now: Timestamp,
+    zone: &TimeZone,
+    asked: Option<&Asked>,
+) -> Markup {
+    let head = |text: &str, order: Order, class: &str| {
+        let is_current = asked.is_some_and(|asked| asked.order == order);
+        let sorted =
+            if matches!(order, Order::Age | Order::Size) { "descending" } else { "ascending" };
+        html! {
+            th class=(class) aria-sort=[is_current.then_some(sorted)] {
+                @match asked {
+                    Some(asked) => a href=(asked.sorted_by(order)) { (text) },
+                    None => (text),
+                }
+            }
+        }
+    };
     html! {
         div.table-scroll {
             table.table {
                 thead {
                     tr {
-                        th { "Session" }
-                        th { "Project" }
-                        th.hide-narrow { "Branch" }
-                        th.hide-narrow { "Model" }
-                        th.number.hide-narrow { "Size" }
-                        th.number { "Age" }
+                        (head("Session", Order::Title, ""))
+                        (head("Project", Order::Project, ""))
+                        (head("Branch", Order::Branch, "hide-narrow"))
+                        (head("Model", Order::Model, "hide-narrow"))
+                        (head("Size", Order::Size, "number hide-narrow"))
+                        (head("Age", Order::Age, "number"))
                     }
                 }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            td.wide {
-                                div.cut {
-                                    (dot(row)) " "
-                                    a href=(address(row)) { bdi { (title(row)) } }
-                                }
-                            }
-                            td.muted { div.cut.project { bdi { (project(row)) } } }
-                            td.muted.hide-narrow { div.cut.branch { bdi { (shown(row.branch.as_deref().unwrap_or_default())) } } }
-                            td.muted.hide-narrow { div.cut.model { bdi { (short_model(row.model.as_deref().unwrap_or_default())) } } }
-                            td.number.muted.hide-narrow { (size(row.bytes)) }
-                            td.number.muted { (age_tag(now, zone, row.updated.0)) }
-                        }
-                    }
+                tbody { @for row in rows { (table_row(row, now, zone)) } }
+            }
+        }
+    }
+}
+
+fn table_row(row: &SessionRow, now: Timestamp, zone: &TimeZone) -> Markup {
+    html! {
+        tr {
+            td.wide {
+                div.cut {
+                    (dot(row)) " "
+                    a href=(address(row)) { bdi { (title(row)) } }
                 }
             }
+            td.muted { div.cut.project { bdi { (project(row)) } } }
+            td.muted.hide-narrow { div.cut.branch { bdi { (shown(row.branch.as_deref().unwrap_or_default())) } } }
+            td.muted.hide-narrow { div.cut.model { bdi { (short_model(row.model.as_deref().unwrap_or_default())) } } }
+            td.number.muted.hide-narrow { (size(row.bytes)) }
+            td.number.muted { (age_tag(now, zone, row.updated.0)) }
         }
     }
 }

@@ -1,19 +1,22 @@
 //! Texts of logs on a page. maud escapes them; what is left to do is to take out
-//! characters that turn or hide the text around them.
+//! characters that turn or hide the text around them, and sequences for terminals.
 
 use maud::Markup;
 use maud::PreEscaped;
 use recto_session::export::clean;
 use recto_session::export::markdown_html;
 
+use crate::pages::ansi;
+
 /// A text without what no page should carry.
 pub(crate) fn shown(text: &str) -> String {
-    clean(text).into_owned()
+    clean(&ansi::plain(text)).into_owned()
 }
 
 /// The beginning of a text, on one line.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
-    let text = clean(text);
+    let text = ansi::plain(text);
+    let text = clean(&text);
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {
@@ -62,5 +65,7 @@ mod tests {
         assert_eq!(one_line("a\n\tb   c", 10), "a b c");
         assert_eq!(one_line("ääää", 5), "ää…");
         assert_eq!(one_line("x\u{202e}y", 9), "xy");
+        assert_eq!(one_line("\u{1b}[1;31merror\u{1b}[0m: no", 40), "error: no");
+        assert_eq!(shown("\u{1b}[1;31merror\u{1b}[0m\n"), "error\n");
     }
 }

@@ -217,6 +217,15 @@ impl Ledger {
         }
     }
 
+    /// The other sessions that have a message in common with a session: those that it
+    /// was forked from, or that were forked from it.
+    pub fn sessions_sharing(&self, session: &str) -> BTreeSet<&str> {
+        let of = |file: u32| self.files[file as usize].session.as_deref();
+        let pairs = self.shared.iter().flat_map(|(a, b)| [(of(*a), of(*b)), (of(*b), of(*a))]);
+        let others = pairs.filter(|(own, _)| *own == Some(session)).filter_map(|(_, other)| other);
+        others.filter(|other| *other != session).collect()
+    }
+
     /// A name of a record.
     pub fn name(&self, id: NameId) -> &str {
         self.names.text(id)

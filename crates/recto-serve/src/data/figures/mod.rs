@@ -30,12 +30,15 @@ pub(crate) use totals::Totals;
 pub(crate) use totals::title_of;
 pub(crate) use totals::totals;
 pub(crate) use usage_page::Before;
+pub(crate) use usage_page::Bucket;
 pub(crate) use usage_page::Metric;
 pub(crate) use usage_page::Slice;
 pub(crate) use usage_page::UsageFigures;
 pub(crate) use usage_page::UsageQuestion;
 pub(crate) use usage_page::usage_figures;
 pub(crate) use usage_page::usage_rows;
+
+use crate::data::KnownPlans;
 
 /// What is kept between requests.
 #[derive(Debug, Default)]
@@ -44,4 +47,6 @@ pub(crate) struct Kept {
     pub(crate) survey: Survey,
     /// An index that is being made.
     pub(crate) index: IndexBuild,
+    /// Plans that were found in logs.
+    pub(crate) plans: KnownPlans,
 }

@@ -87,6 +87,11 @@ impl Period {
         }
     }
 
+    /// A day alone.
+    pub(crate) fn one_day(day: Date) -> Period {
+        Period { choice: Choice::Custom, from: Some(day), to: Some(day) }
+    }
+
     /// When it begins.
     pub(crate) fn since(&self, zone: &TimeZone) -> Option<Timestamp> {
         midnight(self.from?, zone)
@@ -112,11 +117,12 @@ impl Period {
 
     /// In words.
     pub(crate) fn text(&self) -> String {
+        let day = |day: Date| day.strftime("%b %-d, %Y").to_string();
         match (self.from, self.to) {
-            (Some(from), Some(to)) if from == to => from.to_string(),
-            (Some(from), Some(to)) => format!("{from} to {to}"),
-            (Some(from), None) => format!("since {from}"),
-            (None, Some(to)) => format!("until {to}"),
+            (Some(from), Some(to)) if from == to => day(from),
+            (Some(from), Some(to)) => format!("{} to {}", day(from), day(to)),
+            (Some(from), None) => format!("since {}", day(from)),
+            (None, Some(to)) => format!("until {}", day(to)),
             (None, None) => "all time".to_owned(),
         }
     }
@@ -147,9 +153,9 @@ mod tests {
     #[test]
     fn periods_are_whole_days_and_have_one_before_them() {
         let week = period("period=7d").unwrap();
-        assert_eq!(week.text(), "2026-11-10 to 2026-11-16");
+        assert_eq!(week.text(), "Nov 10, 2026 to Nov 16, 2026");
         assert_eq!(week.days(), Some(7));
-        assert_eq!(week.before().unwrap().text(), "2026-11-03 to 2026-11-09");
+        assert_eq!(week.before().unwrap().text(), "Nov 3, 2026 to Nov 9, 2026");
         let until = week.until(&TimeZone::UTC).unwrap();
         assert_eq!(until.to_string(), "2026-11-17T00:00:00Z");
         assert_eq!(period("").unwrap().days(), Some(30));
@@ -157,7 +163,7 @@ mod tests {
         assert_eq!((all.since(&TimeZone::UTC), all.before()), (None, None));
         let one = period("from=2026-11-02&to=2026-11-02&period=all").unwrap();
         assert_eq!((one.days(), one.choice), (Some(1), Choice::Custom));
-        assert_eq!(period("from=2026-11-02&to=").unwrap().text(), "since 2026-11-02");
+        assert_eq!(period("from=2026-11-02&to=").unwrap().text(), "since Nov 2, 2026");
     }
 
     #[test]

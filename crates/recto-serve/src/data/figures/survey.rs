@@ -18,6 +18,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_session::BlockFact;
+use recto_session::FileAction;
 use recto_session::Item;
 use recto_session::Session;
 use recto_session::ToolCall;
@@ -58,6 +59,8 @@ pub(crate) struct Looked {
     /// When its first line was written.
     pub(crate) started: Option<Timestamp>,
     pub(crate) statistics: Option<LogStatistics>,
+    /// When each file was changed last.
+    pub(crate) changed: HashMap<String, Timestamp>,
     /// Calls that failed, the last ones.
     pub(crate) failed: Vec<FailedCall>,
     /// Why it could not be read.
@@ -186,6 +189,7 @@ fn look_at(context: &Context, inventory: &Inventory, log: HomeLog) -> Looked {
         lines: 0,
         started: None,
         statistics: None,
+        changed: HashMap::new(),
         failed: Vec::new(),
         trouble: None,
         log,
@@ -213,6 +217,11 @@ fn look_at(context: &Context, inventory: &Inventory, log: HomeLog) -> Looked {
     looked.started = session.nodes().iter().find_map(recto_session::Node::time);
     let role = if is_agent { LogRole::Agent } else { LogRole::Session };
     looked.statistics = Some(LogStatistics::of(session, &turns, role));
+    for touch in session.facts().files.iter().filter(|touch| touch.action != FileAction::Read) {
+        let Some(time) = session.node(touch.node).time() else { continue };
+        let last = looked.changed.entry(session.name(touch.path).to_owned()).or_insert(time);
+        *last = time.max(*last);
+    }
     let places = turn_places(session, &turns);
     let failed: Vec<&ToolCall> = session
         .facts()

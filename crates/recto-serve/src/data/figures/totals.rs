@@ -1,5 +1,6 @@
 //! Tools and files of many sessions.
 
+use std::collections::HashMap;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub(crate) struct Totals {
     pub(crate) statistics: Statistics,
     /// Calls that failed, with their logs, newest first; each once.
     pub(crate) failed: Vec<(Arc<Looked>, FailedCall)>,
+    /// When each file was changed last.
+    pub(crate) changed: HashMap<String, Timestamp>,
 }
 
 /// Adds up the logs that were written in a span of time, of a project if one is
@@ -46,7 +49,12 @@ pub(crate) fn totals(
     let mut tally = Tally::new(context.zone.clone());
     let mut seen: HashSet<(&str, Option<Timestamp>)> = HashSet::new();
     let mut failed = Vec::new();
+    let mut changed: HashMap<String, Timestamp> = HashMap::new();
     for looked in logs {
+        for (path, time) in &looked.changed {
+            let last = changed.entry(path.clone()).or_insert(*time);
+            *last = (*last).max(*time);
+        }
         if let Some(statistics) = &looked.statistics {
             tally.add(statistics);
         }
@@ -57,7 +65,7 @@ pub(crate) fn totals(
         }
     }
     failed.sort_by(|(_, a), (_, b)| b.time.cmp(&a.time).then_with(|| a.id.cmp(&b.id)));
-    Totals { statistics: tally.finish(), failed }
+    Totals { statistics: tally.finish(), failed, changed }
 }
 
 /// The directory of the project of a log.

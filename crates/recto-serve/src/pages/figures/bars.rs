@@ -33,6 +33,9 @@ fn share(value: u128, of: u128) -> f64 {
 }
 
 /// Columns side by side, with lines for the scale. `scale` names a value.
+///
+/// Every label stands in the drawing, below the middle of its own column: beside the
+/// drawing, labels of a few columns among many cannot be put where they belong.
 pub(crate) fn columns(
     name: &str,
     columns: &[Column],
@@ -40,30 +43,33 @@ pub(crate) fn columns(
     scale: &dyn Fn(u128) -> String,
 ) -> Markup {
     let sum = |column: &Column| column.parts.iter().map(|(_, value)| value).sum::<u128>();
-    let largest = columns.iter().map(sum).max().unwrap_or(0);
-    let top = nice(largest);
+    let ticks = ticks(columns.iter().map(sum).max().unwrap_or(0));
+    let top = ticks.last().copied().unwrap_or(1);
     let width = 100.0 / columns.len().max(1) as f64;
     let every = columns.len().div_ceil(most_labels.max(1)).max(1);
     html! {
         div.chart {
             div.scale aria-hidden="true" {
-                span { (scale(top)) }
-                span { (scale(top / 2)) }
-                span { "0" }
+                @for tick in ticks.iter().rev() { span { (if *tick == 0 { "0".to_owned() } else { scale(*tick) }) } }
             }
-            svg.plot role="img" aria-label=(name) {
-                @for y in ["0.5", "50%", "99.7%"] { line.grid x1="0" x2="100%" y1=(y) y2=(y) {} }
+            svg.plot role="group" aria-label=(name) {
+                @for tick in &ticks {
+                    @let y = percent(100.0 - share(*tick, top));
+                    line.grid x1="0" x2="100%" y1=(y) y2=(y) {}
+                }
                 @for (at, column) in columns.iter().enumerate() {
                     @let x = at as f64 * width;
                     @if let Some(address) = &column.address {
-                        a href=(address) tabindex="-1" { (one_column(column, x, width, top)) }
+                        a href=(address) tabindex="-1" aria-label=(column.title) { (one_column(column, x, width, top)) }
                     } @else {
                         (one_column(column, x, width, top))
                     }
                 }
-            }
-            div.below aria-hidden="true" {
-                @for column in columns.iter().step_by(every) { span { (column.label) } }
+                @for (at, column) in columns.iter().enumerate().step_by(every) {
+                    // Where there is little room, every second one is seen.
+                    text.below .minor[at / every % 2 == 1] x=(percent((at as f64 + 0.5) * width)) y="100%" dy="1.6em"
+                        text-anchor="middle" aria-hidden="true" { (column.label) }
+                }
             }
         }
     }
@@ -96,18 +102,21 @@ fn percent(value: f64) -> String {
     format!("{value:.2}%")
 }
 
-/// The next number with one or two digits that say something.
-fn nice(largest: u128) -> u128 {
+/// Values for the lines of a scale, from 0 to the first one that nothing is above:
+/// round steps, and few enough of them that little room is empty.
+fn ticks(largest: u128) -> Vec<u128> {
+    let least = largest.div_ceil(5).max(1);
     let mut unit = 1u128;
-    while unit.saturating_mul(10) < largest {
+    while unit.saturating_mul(10) <= least {
         unit = unit.saturating_mul(10);
     }
-    let steps = [1u128, 2, 4, 5, 8, 10];
-    steps
-        .into_iter()
-        .map(|step| step.saturating_mul(unit))
-        .find(|top| *top >= largest)
-        .unwrap_or(largest)
+    let quarters = [4u128, 8, 10, 20, 40];
+    let steps = quarters.into_iter().map(|quarter| quarter.saturating_mul(unit));
+    // A quarter of a unit is whole only where the unit is not 1.
+    let mut steps = steps.filter(|step| step % 4 == 0).map(|step| step / 4);
+    let step = steps.find(|step| *step >= least).unwrap_or(least);
+    let count = largest.div_ceil(step).max(1);
+    (0..=count).map(|at| step.saturating_mul(at)).collect()
 }
 
 /// A bar that lies, for a cell of a table.
@@ -185,8 +194,37 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_ends_at_a_round_number() {
-        let tops = [0, 1, 3, 17, 41, 99, 101, 4_500].map(nice);
-        assert_eq!(tops, [1, 1, 4, 20, 50, 100, 200, 5_000]);
+    fn the_scale_has_round_steps_and_wastes_little_room() {
+        assert_eq!(ticks(0), [0, 1]);
+        assert_eq!(ticks(3), [0, 1, 2, 3]);
+        assert_eq!(ticks(17), [0, 5, 10, 15, 20]);
+        assert_eq!(ticks(101), [0, 25, 50, 75, 100, 125]);
+        assert_eq!(ticks(4_500), [0, 1000, 2000, 3000, 4000, 5000]);
+        for largest in (1..5_000).chain([10u128.pow(15) + 7, u128::from(u64::MAX)]) {
+            let ticks = ticks(largest);
+            let top = *ticks.last().unwrap();
+            assert!((2..=6).contains(&ticks.len()), "{largest}: {ticks:?}");
+            assert!(top >= largest && top - largest < ticks[1], "{largest}: {ticks:?}");
+        }
+    }
+
+    #[test]
+    fn a_label_stands_below_the_middle_of_its_column() {
+        let column = |label: String| Column {
+            title: String::new(),
+            label,
+            address: None,
+            parts: vec![(0, 1)],
+        };
+        let all: Vec<Column> = (0..10).map(|at| column(format!("day {at}"))).collect();
+        let drawn = columns("cost", &all, 4, &|value| value.to_string()).into_string();
+        for (at, x) in [(0, "5.00%"), (3, "35.00%"), (6, "65.00%"), (9, "95.00%")] {
+            let label = drawn.split("<text").find(|text| text.contains(&format!("day {at}<")));
+            assert!(
+                label.is_some_and(|text| text.contains(&format!("x=\"{x}\""))),
+                "{at}: {drawn}"
+            );
+        }
+        assert_eq!(drawn.matches("<text").count(), 4);
     }
 }

@@ -20,13 +20,13 @@ use super::text::clock;
 use super::text::count;
 use super::text::one_line;
 use super::text::plural;
-use super::tools::card;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
 use crate::data::figures::FileHistory;
 use crate::data::figures::FileUseRow;
 use crate::data::figures::file_history;
+use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
@@ -100,7 +100,7 @@ fn body(asked: &Asked, found: &FileHistory, zone: &TimeZone) -> Markup {
                     }
                 }
             }
-            div.cards {
+            dl.cards {
                 (card("Sessions", &count(sessions.len() as u64), ""))
                 (card("Changes", &count(changes as u64), &plural((found.uses.len() - changes) as u64, "read")))
                 (card("Lines added", &count(sum(|one| one.added)), ""))

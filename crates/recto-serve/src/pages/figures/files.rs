@@ -1,6 +1,8 @@
 //! The files that were changed most.
 
 use axum::extract::State;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
 use recto_session::statistics::FileStatistics;
@@ -16,7 +18,6 @@ use super::progress;
 use super::text::count;
 use super::text::one_line;
 use super::text::plural;
-use super::tools::card;
 use super::tools::period_link;
 use crate::answer::Failure;
 use crate::answer::Page;
@@ -24,8 +25,11 @@ use crate::context::Context;
 use crate::data::figures::Choice;
 use crate::data::figures::Period;
 use crate::data::figures::Progress;
+use crate::data::figures::Totals;
 use crate::data::figures::survey;
 use crate::data::figures::totals;
+use crate::pages::card::card;
+use crate::pages::format::age_tag;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
@@ -49,21 +53,42 @@ pub(crate) async fn files(
     let (files, progress) = context
         .work(move |context| {
             let surveyed = survey(context);
-            Ok((totals(context, &surveyed, span, None).statistics.files, surveyed.progress))
+            Ok((changed_files(totals(context, &surveyed, span, None)), surveyed.progress))
         })
         .await?;
     let asked = Asked { period, part, page: page_at };
-    Ok(page("Files", Nav::Files, &body(&asked, &files, progress)))
+    let (now, zone) = (context.now(), &context.zone);
+    Ok(page("Files", Nav::Files, &body(&asked, &files, progress, (now, zone))))
 }
 
-fn body(asked: &Asked, files: &[FileStatistics], at: Progress) -> Markup {
+/// A file with when it was changed last.
+type ChangedFile = (FileStatistics, Option<Timestamp>);
+
+/// The most changed first; of those that were changed as often, the newest first.
+fn changed_files(totals: Totals) -> Vec<ChangedFile> {
+    let changed = &totals.changed;
+    let with_time = |file: FileStatistics| {
+        let time = changed.get(&file.path).copied();
+        (file, time)
+    };
+    let mut files: Vec<ChangedFile> = totals.statistics.files.into_iter().map(with_time).collect();
+    files.sort_by(|(a, then), (b, now)| b.edits.cmp(&a.edits).then(now.cmp(then)));
+    files
+}
+
+fn body(
+    asked: &Asked,
+    files: &[ChangedFile],
+    at: Progress,
+    (now, zone): (Timestamp, &TimeZone),
+) -> Markup {
     let part = asked.part.as_deref().map(str::to_lowercase);
-    let fits = |file: &&FileStatistics| {
+    let fits = |(file, _): &&ChangedFile| {
         part.as_deref().is_none_or(|part| file.path.to_lowercase().contains(part))
     };
-    let shown: Vec<&FileStatistics> = files.iter().filter(fits).collect();
-    let sum = |of: fn(&FileStatistics) -> u64| shown.iter().map(|file| of(file)).sum::<u64>();
-    let most = shown.first().map_or(0, |file| file.edits);
+    let shown: Vec<&ChangedFile> = files.iter().filter(fits).collect();
+    let sum = |of: fn(&FileStatistics) -> u64| shown.iter().map(|(file, _)| of(file)).sum::<u64>();
+    let most = shown.first().map_or(0, |(file, _)| file.edits);
     let link = period_link("/files", &asked.period).with_some("q", asked.part.as_deref());
     let hidden = link.without(&["q"]);
     html! {
@@ -83,7 +108,7 @@ fn body(asked: &Asked, files: &[FileStatistics], at: Progress) -> Markup {
         @if shown.is_empty() {
             div.panel { (empty("No files", "No session of this period changed a file with this in its path.")) }
         } @else {
-            div.cards {
+            dl.cards {
                 (card("Files", &count(shown.len() as u64), "changed at least once"))
                 (card("Edits", &count(sum(|file| file.edits)), ""))
                 (card("Lines added", &count(sum(|file| file.added)), ""))
@@ -92,9 +117,9 @@ fn body(asked: &Asked, files: &[FileStatistics], at: Progress) -> Markup {
             section.panel aria-label="Files by edits" {
                 div.table-scroll {
                     table.table {
-                        thead { tr { th { "File" } th.number { "Edits" } th.number { "Lines" } th.number.hide-narrow { "Logs" } } }
+                        thead { tr { th { "File" } th.number { "Edits" } th.number { "Lines" } th.number.hide-narrow { "Logs" } th.number { "Last changed" } } }
                         tbody {
-                            @for file in shown.iter().skip((asked.page - 1) * ROWS).take(ROWS) {
+                            @for (file, time) in shown.iter().skip((asked.page - 1) * ROWS).take(ROWS) {
                                 tr {
                                     td.wide {
                                         (file_link(&file.path))
@@ -103,6 +128,7 @@ fn body(asked: &Asked, files: &[FileStatistics], at: Progress) -> Markup {
                                     td.number { (count(file.edits)) }
                                     td.number { (lines(file.added, file.removed)) }
                                     td.number.hide-narrow title=(plural(file.logs, "log")) { (count(file.logs)) }
+                                    td.number.muted { @if let Some(time) = time { (age_tag(now, zone, *time)) } @else { "–" } }
                                 }
                             }
                         }
@@ -149,13 +175,23 @@ mod tests {
             part: None,
             page: 1,
         };
-        let shown = body(&asked, &[file], Progress::default()).into_string();
+        let shown = body(
+            &asked,
+            &[(file, None)],
+            Progress::default(),
+            (Timestamp::UNIX_EPOCH, &TimeZone::UTC),
+        )
+        .into_string();
         assert!(
             shown.contains("/file?path=%2Fhome%2Fdev%2F%3Capp%3E%2F%22a%22+%26+b.rs"),
             "{shown}"
         );
         assert!(!shown.contains("<app>") && !shown.contains("style="), "{shown}");
         let none = Asked { part: Some("zzz".into()), ..asked };
-        assert!(body(&none, &[], Progress::default()).into_string().contains("No files"));
+        assert!(
+            body(&none, &[], Progress::default(), (Timestamp::UNIX_EPOCH, &TimeZone::UTC))
+                .into_string()
+                .contains("No files")
+        );
     }
 }

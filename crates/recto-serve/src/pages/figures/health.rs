@@ -23,7 +23,6 @@ use super::text::count;
 use super::text::one_line;
 use super::text::percent;
 use super::text::plural;
-use super::tools::card;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
@@ -31,6 +30,7 @@ use crate::data::figures::Looked;
 use crate::data::figures::Progress;
 use crate::data::figures::survey;
 use crate::data::figures::title_of;
+use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
@@ -156,11 +156,11 @@ fn body(ward: &Ward, shown: Shown, number: usize) -> Markup {
             }
             p {
                 "How much of each session clients would bring back on resume, in percent of the messages that are not left out on purpose. "
-                "Nothing is changed from here; the commands do it, with a backup."
+                "Nothing is changed from here: copy a command and run it in a terminal."
             }
         }
         (progress(ward.progress))
-        div.cards {
+        dl.cards {
             (card("Sessions", &count(ward.sessions as u64), &plural(ward.lines, "line")))
             (card("With problems", &count(ward.sick as u64), if ward.sick == 0 { "all is well" } else { "sessions and subagents" }))
             (card("Lost on resume", &count(ward.lost), "messages, by the newest clients"))
@@ -168,8 +168,14 @@ fn body(ward: &Ward, shown: Shown, number: usize) -> Markup {
             @if ward.unreadable > 0 { (card("Unreadable", &count(ward.unreadable as u64), "logs")) }
         }
         @if ward.sick > 0 {
-            div.notice {
-                span { "To see what can be mended in all of them: " code { "recto repair --all" } ". With " code { "--in-place" } " it is done; " code { "recto undo" } " takes it back." }
+            div.panel {
+                div.panel-body {
+                    dl.commands {
+                        (command("See what can be repaired in all of them", "recto repair --all"))
+                        (command("Repair all of them, with backups", "recto repair --all --in-place"))
+                        (command("Take the last change back", "recto undo"))
+                    }
+                }
             }
         }
         @if ward.patients.is_empty() {
@@ -275,19 +281,32 @@ fn mending(id: Option<&str>, agent: Option<&str>) -> Markup {
     html! {
         @match (id, agent) {
             (Some(id), None) => {
-                "See what can be mended: " (command(&format!("recto repair {id} --dry-run")))
-                " Mend it: " (command(&format!("recto repair {id} --in-place")))
-                " Every line: " (command(&format!("recto check {id}")))
+                dl.commands {
+                    (command("See what can be repaired", &format!("recto repair {id} --dry-run")))
+                    (command("Repair it, with a backup", &format!("recto repair {id} --in-place")))
+                    (command("See every problem, line by line", &format!("recto check {id}")))
+                }
             }
-            (_, Some(agent)) => { "Every line: " code { "recto check agent-" (one_line(agent)) } ". Logs of subagents are not resumed, so nothing is mended." }
-            (None, None) => { "Every line: " code { "recto check --all" } }
+            (_, Some(agent)) => {
+                dl.commands { (command("See every problem, line by line", &format!("recto check agent-{}", one_line(agent)))) }
+                p { "Logs of subagents are not resumed, so there is nothing to repair." }
+            }
+            (None, None) => dl.commands { (command("See every problem, line by line", "recto check --all")) },
         }
     }
 }
 
 /// A command, to be typed or copied.
-fn command(text: &str) -> Markup {
-    html! { code.command data-copy=(text) data-copied="Command copied" title="Copy" { (text) } }
+fn command(what: &str, text: &str) -> Markup {
+    html! {
+        div {
+            dt { (what) }
+            dd {
+                code { (text) }
+                button.button.small type="button" data-copy=(text) data-copied="Command copied" aria-label=(format!("Copy: {text}")) { "Copy" }
+            }
+        }
+    }
 }
 
 fn line_numbers(lines: &[u64]) -> String {

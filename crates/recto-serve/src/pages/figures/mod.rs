@@ -12,6 +12,7 @@ mod health;
 mod link;
 mod plans;
 mod search;
+mod search_form;
 mod text;
 mod tools;
 mod treemap;
@@ -30,8 +31,15 @@ use crate::context::Context;
 use crate::data::figures::Choice;
 use crate::data::figures::Period;
 use crate::data::figures::Progress;
-use link::Link;
+pub(crate) use link::Link;
+pub(crate) use text::cache_hit;
+pub(crate) use text::change;
+pub(crate) use text::cost;
 use text::count;
+pub(crate) use text::day_text;
+pub(crate) use text::dollars;
+pub(crate) use text::percent;
+pub(crate) use tools::period_link;
 
 pub(crate) fn routes() -> Router<Context> {
     Router::new()
@@ -50,7 +58,7 @@ pub(crate) fn routes() -> Router<Context> {
 const ROWS: usize = 50;
 
 /// The choice of a period, as links and a form for days.
-fn period_choice(period: &Period, link: &Link) -> Markup {
+pub(crate) fn period_choice(period: &Period, link: &Link) -> Markup {
     let hidden = link.without(&["period", "from", "to", "page"]);
     html! {
         nav.choice aria-label="Period" {
@@ -139,5 +147,14 @@ fn session_address(id: &str, agent: Option<&str>, turn: u32) -> String {
         0 => address,
         1 => format!("{address}#turn-1"),
         _ => format!("{address}?from={turn}#turn-{turn}"),
+    }
+}
+
+/// Where a line of a turn is read, in the middle of the screen.
+fn line_address(id: &str, agent: Option<&str>, turn: u32, line: u64) -> String {
+    let address = session_address(id, agent, 0);
+    match turn {
+        0 => address,
+        _ => format!("{address}?from={turn}&line={line}#turn-{turn}"),
     }
 }

@@ -1,5 +1,7 @@
 //! Plans that were made in plan mode: a list, and one to read.
 
+use std::collections::HashMap;
+
 use axum::extract::State;
 use jiff::tz::TimeZone;
 use maud::Markup;
@@ -21,6 +23,7 @@ use crate::answer::Page;
 use crate::context::Context;
 use crate::data;
 use crate::data::PlanView;
+use crate::data::figures::title_of;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::markdown;
@@ -33,14 +36,37 @@ pub(crate) async fn plans(
     let wanted = parameters.text("plan");
     let number = page_number(&mut parameters)?;
     parameters.finish()?;
-    let plans = context.work(|context| data::plans(context, None)).await?;
+    let from = (number - 1) * ROWS;
+    let is_list = wanted.is_none();
+    let (plans, titles) = context
+        .work(move |context| {
+            let plans = data::plans(context, None)?;
+            let shown: &[PlanView] =
+                if is_list { plans.get(from..).unwrap_or_default() } else { &plans };
+            let titles = titles(context, shown.iter().take(ROWS));
+            Ok((plans, titles))
+        })
+        .await?;
     let zone = &context.zone;
     let Some(wanted) = wanted else {
-        return Ok(page("Plans", Nav::Plans, &list(&plans, number, zone)));
+        return Ok(page("Plans", Nav::Plans, &list(&plans, &titles, number, zone)));
     };
     let found = plans.iter().find(|plan| key(plan) == wanted);
     let found = found.ok_or_else(|| Failure::not_found("there is no such plan any more"))?;
-    Ok(page(&title(found), Nav::Plans, &reader(found, zone)))
+    Ok(page(&title(found), Nav::Plans, &reader(found, &titles, zone)))
+}
+
+/// What sessions are called, by their ids.
+type Titles = HashMap<String, String>;
+
+fn titles<'a>(context: &Context, plans: impl Iterator<Item = &'a PlanView>) -> Titles {
+    let inventory = context.inventory();
+    let ids = plans.filter_map(|plan| plan.session.clone());
+    let title = |id: String| {
+        let title = title_of(context, &inventory, id.parse().ok()?)?;
+        Some((id, title))
+    };
+    ids.filter_map(title).collect()
 }
 
 /// A name that stays the same as long as the plan does.
@@ -64,19 +90,19 @@ fn title(plan: &PlanView) -> String {
 
 fn state(plan: &PlanView) -> Markup {
     match (&plan.session, plan.agreed) {
-        (None, _) => html! { span.tag { "file" } },
-        (_, Some(true)) => html! { span.tag.good { "agreed" } },
-        (_, Some(false)) => html! { span.tag.bad { "refused" } },
-        (_, None) => html! { span.tag.warn { "open" } },
+        (None, _) => html! { span.tag { "file only" } },
+        (_, Some(true)) => html! { span.tag.good { "accepted" } },
+        (_, Some(false)) => html! { span.tag.bad { "rejected" } },
+        (_, None) => html! { span.tag.warn { "no answer" } },
     }
 }
 
-fn list(plans: &[PlanView], number: usize, zone: &TimeZone) -> Markup {
+fn list(plans: &[PlanView], titles: &Titles, number: usize, zone: &TimeZone) -> Markup {
     let agreed = plans.iter().filter(|plan| plan.agreed == Some(true)).count();
     html! {
         header.page-head {
             h1 { "Plans" }
-            p { (plural(plans.len() as u64, "plan")) " that were shown in plan mode, " (agreed) " agreed to. Newest first." }
+            p { (plural(plans.len() as u64, "plan")) " from plan mode, " (agreed) " of them accepted. Newest first." }
         }
         section.panel aria-label="Plans" {
             @if plans.is_empty() {
@@ -90,7 +116,7 @@ fn list(plans: &[PlanView], number: usize, zone: &TimeZone) -> Markup {
                                 tr {
                                     td.wide { div.cut { a href=(Link::new("/plans").with("plan", &key(plan))) { bdi { (title(plan)) } } } }
                                     td { (state(plan)) }
-                                    td.nowrap.hide-narrow { (place(plan)) }
+                                    td.plan-session.hide-narrow { div.cut { (place(plan, titles)) } }
                                     td.nowrap.number { (when(plan, zone)) }
                                 }
                             }
@@ -112,21 +138,24 @@ fn when(plan: &PlanView, zone: &TimeZone) -> Markup {
     }
 }
 
-fn place(plan: &PlanView) -> Markup {
+fn place(plan: &PlanView, titles: &Titles) -> Markup {
     html! {
         @match &plan.session {
-            Some(id) => a href=(session_address(id, plan.agent.as_deref(), plan.turn)) { (id.chars().take(8).collect::<String>()) " · turn " (plan.turn) },
+            Some(id) => a href=(session_address(id, plan.agent.as_deref(), plan.turn)) {
+                bdi { (titles.get(id).map_or_else(|| id.chars().take(8).collect(), |title| one_line(title))) }
+                span.faint { " · turn " (plan.turn) }
+            },
             None => span.faint { bdi { (plan.file.as_deref().map_or_else(|| "no session".to_owned(), one_line)) } }
         }
     }
 }
 
-fn reader(plan: &PlanView, zone: &TimeZone) -> Markup {
+fn reader(plan: &PlanView, titles: &Titles, zone: &TimeZone) -> Markup {
     html! {
         header.page-head {
             h1 { bdi { (title(plan)) } }
             a.button href="/plans" { "← Plans" }
-            p { (state(plan)) " " (when(plan, zone)) " · " (place(plan))
+            p { (state(plan)) " " (when(plan, zone)) " · " (place(plan, titles))
                 @if let (Some(_), Some(file)) = (&plan.session, &plan.file) { " · " span.mono { bdi { (one_line(file)) } } }
             }
         }
@@ -158,16 +187,23 @@ mod tests {
     #[test]
     fn plans_are_listed_read_and_stay_text() {
         let plans = [plan("# Do <script>x</script>\n\n1. first\n2. second"), plan("")];
-        let listed = list(&plans, 1, &TimeZone::UTC).into_string();
+        let listed = list(
+            &plans,
+            &Titles::from([("01234567-89ab".into(), "The <parser>".into())]),
+            1,
+            &TimeZone::UTC,
+        )
+        .into_string();
         assert!(
             listed.contains("Do &lt;script&gt;") && listed.contains("A plan without text"),
             "{listed}"
         );
+        assert!(listed.contains("The &lt;parser&gt;"), "{listed}");
         assert!(listed.contains(&format!("/plans?plan={}", key(&plans[0]))), "{listed}");
-        let read = reader(&plans[0], &TimeZone::UTC).into_string();
+        let read = reader(&plans[0], &Titles::new(), &TimeZone::UTC).into_string();
         assert!(read.contains("/session/01234567-89ab?from=2#turn-2"), "{read}");
         assert!(read.contains("<li>first</li>") && !read.contains("<script"), "{read}");
         assert_ne!(key(&plans[0]), key(&plans[1]));
-        assert!(list(&[], 1, &TimeZone::UTC).into_string().contains("No plans"));
+        assert!(list(&[], &Titles::new(), 1, &TimeZone::UTC).into_string().contains("No plans"));
     }
 }

@@ -8,14 +8,15 @@ use axum::response::IntoResponse;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
-use recto_store::Filter;
 
 use super::ROWS;
 use super::empty;
-use super::explain::page_number;
+use super::line_address;
 use super::link::Link;
 use super::paging;
-use super::session_address;
+use super::search_form::MOST_PAGES;
+use super::search_form::Typed;
+use super::search_form::form;
 use super::session_link;
 use super::text::clock;
 use super::text::count;
@@ -27,96 +28,25 @@ use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
 use crate::data;
+use crate::data::Choices;
 use crate::data::HitView;
 use crate::data::SearchAnswer;
 use crate::data::SearchQuery;
 use crate::data::figures::IndexState;
 use crate::data::figures::index_state;
-use crate::data::typed_time;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
 
-/// How many pages of hits there are at most.
-const MOST_PAGES: usize = 40;
-
 /// How many hits of a session are seen at once.
 const FIRST: usize = 4;
-
-/// What was typed.
-#[derive(Debug, Clone, Default)]
-struct Typed {
-    text: Option<String>,
-    project: Option<String>,
-    model: Option<String>,
-    branch: Option<String>,
-    since: Option<String>,
-    until: Option<String>,
-    by_rank: bool,
-    page: usize,
-}
-
-impl Typed {
-    fn take(parameters: &mut Parameters) -> Result<Typed, Failure> {
-        let by_rank = match parameters.text("sort").as_deref() {
-            None | Some("newest") => false,
-            Some("best") => true,
-            Some(_) => {
-                let message = "`sort` is `newest` or `best`";
-                return Err(Failure::bad_request("bad-parameter", message));
-            }
-        };
-        Ok(Typed {
-            text: parameters.text("q").filter(|text| !text.trim().is_empty()),
-            project: parameters.text("project"),
-            model: parameters.text("model"),
-            branch: parameters.text("branch"),
-            since: parameters.text("since"),
-            until: parameters.text("until"),
-            by_rank,
-            page: page_number(parameters)?.min(MOST_PAGES),
-        })
-    }
-
-    fn link(&self) -> Link {
-        Link::new("/search")
-            .with_some("q", self.text.as_deref())
-            .with_some("project", self.project.as_deref())
-            .with_some("model", self.model.as_deref())
-            .with_some("branch", self.branch.as_deref())
-            .with_some("since", self.since.as_deref())
-            .with_some("until", self.until.as_deref())
-            .with_some("sort", self.by_rank.then_some("best"))
-    }
-
-    fn filter(&self, context: &Context) -> Result<Filter, Failure> {
-        let when = |text: &Option<String>| {
-            text.as_deref().map(|text| typed_time(context, text)).transpose()
-        };
-        Ok(Filter {
-            project: self.project.clone(),
-            since: when(&self.since)?,
-            until: when(&self.until)?,
-            model: self.model.clone(),
-            branch: self.branch.clone(),
-        })
-    }
-
-    fn has_filters(&self) -> bool {
-        [&self.project, &self.model, &self.branch, &self.since, &self.until]
-            .iter()
-            .any(|one| one.is_some())
-    }
-}
 
 /// What there is to show.
 enum Found {
     /// Nothing was asked yet.
     Nothing,
     Answer(SearchAnswer, IndexState),
-    /// The index is not far enough to answer from.
-    Building(u64, u64),
     /// What was typed cannot be understood.
     Refused(Failure),
 }
@@ -128,28 +58,24 @@ pub(crate) async fn search(
     let typed = Typed::take(&mut parameters)?;
     parameters.finish()?;
     let asked = typed.clone();
-    let found = context.work(move |context| Ok(find(context, &asked))).await?;
+    let work = move |context: &Context| Ok((find(context, &asked), data::choices(context)));
+    let (found, choices) = context.work(work).await?;
     let status = match &found {
         Found::Refused(failure) => failure.status,
         _ => StatusCode::OK,
     };
     let title = typed.text.as_deref().map_or_else(|| "Search".to_owned(), one_line);
-    let Page(markup) = page(&title, Nav::Search, &body(&typed, &found, &context.zone));
+    let Page(markup) = page(&title, Nav::Search, &body(&typed, &choices, &found, &context.zone));
     let mut response = Page(markup).into_response();
     *response.status_mut() = status;
     Ok(response)
 }
 
 fn find(context: &Context, typed: &Typed) -> Found {
-    let Some(text) = typed.text.clone() else { return Found::Nothing };
+    let Some(text) = typed.query() else { return Found::Nothing };
     let answer = || -> Result<Found, Failure> {
         let filter = typed.filter(context)?;
-        let state = index_state(context)?;
-        if let IndexState::Building(done, all) = state
-            && done == 0
-        {
-            return Ok(Found::Building(done, all));
-        }
+        let state = index_state(context);
         let limit = typed.page * ROWS;
         let wanted = SearchQuery { text, filter, by_rank: typed.by_rank, from: 0, limit };
         let mut answer = data::search(context, &wanted)?;
@@ -160,10 +86,10 @@ fn find(context: &Context, typed: &Typed) -> Found {
     answer().unwrap_or_else(Found::Refused)
 }
 
-fn body(typed: &Typed, found: &Found, zone: &TimeZone) -> Markup {
+fn body(typed: &Typed, choices: &Choices, found: &Found, zone: &TimeZone) -> Markup {
     html! {
         header.page-head { h1 { "Search" } }
-        (form(typed))
+        (form(typed, choices))
         @match found {
             Found::Nothing => (help(true)),
             Found::Refused(failure) => {
@@ -172,44 +98,18 @@ fn body(typed: &Typed, found: &Found, zone: &TimeZone) -> Markup {
                 }
                 (help(true))
             }
-            Found::Building(done, all) => (building(*done, *all)),
             Found::Answer(answer, state) => {
-                @if let IndexState::Building(done, all) = state { (building(*done, *all)) }
+                @match state {
+                    IndexState::Ready => {}
+                    IndexState::Building(done, all) => (building(*done, *all)),
+                    // The search names what is wrong with an index that it has met itself.
+                    IndexState::Failed(why) if answer.remarks.is_empty() => {
+                        div.notice.warn { "The search index could not be made (" (one_line(why)) "), so all logs are read for each search. The result is the same." }
+                    }
+                    IndexState::Failed(_) => {}
+                }
                 (answer_markup(typed, answer, zone))
                 (help(false))
-            }
-        }
-    }
-}
-
-fn form(typed: &Typed) -> Markup {
-    let filters = [
-        ("project", "Project", "a path, or a part of one", &typed.project),
-        ("model", "Model", "a part of its name", &typed.model),
-        ("branch", "Branch", "git branch", &typed.branch),
-        ("since", "Since", "7d, 2026-11-01", &typed.since),
-        ("until", "Before", "2026-11-16", &typed.until),
-    ];
-    html! {
-        form.search-form role="search" method="get" action="/search" {
-            div.search-line {
-                label.unseen for="q" { "What to look for" }
-                input #q .field.search-field type="search" name="q" value=[typed.text.as_deref()] placeholder="Words, \"a phrase\", tool:Bash, is:error, after:7d"
-                    autocomplete="off" spellcheck="false" autofocus[typed.text.is_none()];
-                label.unseen for="sort" { "Order" }
-                select #sort .field name="sort" {
-                    option value="newest" selected[!typed.by_rank] { "Newest first" }
-                    option value="best" selected[typed.by_rank] { "Best first" }
-                }
-                button.button.primary type="submit" { "Search" }
-            }
-            details.search-filters open[typed.has_filters()] {
-                summary { "Filters" }
-                div.filters {
-                    @for (name, label, hint, value) in filters {
-                        label.labelled { span { (label) } input.field type="text" name=(name) value=[value.as_deref()] placeholder=(hint) autocomplete="off"; }
-                    }
-                }
             }
         }
     }
@@ -218,10 +118,11 @@ fn form(typed: &Typed) -> Markup {
 fn building(done: u64, all: u64) -> Markup {
     let share = if all == 0 { 0.0 } else { done as f64 * 100.0 / all as f64 };
     html! {
-        meta http-equiv="refresh" content="2";
+        // Not sooner: until there is an index, a search reads all logs.
+        meta http-equiv="refresh" content="15";
         div.notice role="status" {
             progress max=(all.max(1)) value=(done) {}
-            span { "The index is being made: " (percent(share)) ". What is not in it yet is not found; this page comes again by itself." }
+            span { "The search index is being made: " (percent(share)) " done. Until then a search takes longer; this page reloads by itself." }
         }
     }
 }
@@ -240,11 +141,11 @@ fn answer_markup(typed: &Typed, answer: &SearchAnswer, zone: &TimeZone) -> Marku
                     div.panel-head {
                         h2.cut { (session_link(first.session.as_deref(), None, 0, first.title.as_deref())) }
                         @if let Some(cwd) = &first.cwd { span.faint.cut title=(one_line(cwd)) { bdi { (path_end(&one_line(cwd), 2)) } } }
-                        span.faint.number { (count(hits.len() as u64)) }
+                        span.faint.number { (plural(hits.len() as u64, "place")) }
                     }
                     ol.hits { @for hit in hits.iter().take(FIRST) { (hit_markup(hit, zone)) } }
                     @if hits.len() > FIRST {
-                        details.more {
+                        details.further {
                             summary { (plural((hits.len() - FIRST) as u64, "more place")) " in this session" }
                             ol.hits { @for hit in hits.iter().skip(FIRST) { (hit_markup(hit, zone)) } }
                         }
@@ -276,10 +177,12 @@ fn hit_markup(hit: &HitView, zone: &TimeZone) -> Markup {
     let kind = match (&hit.tool, hit.role) {
         (Some(tool), "tool-result") => format!("{} result", one_line(tool)),
         (Some(tool), _) => one_line(tool),
+        (None, "user") => "prompt".to_owned(),
+        (None, "assistant") => "answer".to_owned(),
         (None, role) => role.to_owned(),
     };
     let address =
-        hit.session.as_deref().map(|id| session_address(id, hit.agent.as_deref(), hit.turn));
+        hit.session.as_deref().map(|id| line_address(id, hit.agent.as_deref(), hit.turn, hit.line));
     let head = html! {
         span class=(if hit.error { "tag bad" } else { "tag" }) { (kind) @if hit.error { ", failed" } }
         @if hit.turn > 0 { span.faint.number { "turn " (hit.turn) } }
@@ -370,11 +273,12 @@ mod tests {
         assert_eq!(groups(&hits).iter().map(|(_, of_it)| of_it.len()).collect::<Vec<_>>(), [2, 1]);
         let answer =
             SearchAnswer { total: 3, logs: 2, hits, next: None, remarks: vec!["note: <i>".into()] };
-        let typed = Typed { text: Some("\"><script>".into()), page: 1, ..Typed::default() };
+        let mut parameters = Parameters::parse("q=%22%3E%3Cscript%3E").unwrap();
+        let typed = Typed::take(&mut parameters).unwrap();
         let found = Found::Answer(answer, IndexState::Ready);
-        let shown = body(&typed, &found, &TimeZone::UTC).into_string();
+        let shown = body(&typed, &Choices::default(), &found, &TimeZone::UTC).into_string();
         assert!(shown.contains("<mark>&lt;b&gt;x&lt;/b&gt;</mark>"), "{shown}");
-        assert!(shown.contains("/session/a?from=3#turn-3"), "{shown}");
+        assert!(shown.contains("/session/a?from=3&amp;line=9#turn-3"), "{shown}");
         for bad in ["<script", "<img", "<b>x", "<i>", "style="] {
             assert!(!shown.contains(bad), "{bad}: {shown}");
         }

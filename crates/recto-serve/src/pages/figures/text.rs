@@ -1,6 +1,10 @@
 //! Figures as people read them.
 
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use recto_session::usage::Money;
 use recto_session::usage::Total;
@@ -9,6 +13,7 @@ pub(crate) use crate::pages::format::count;
 pub(crate) use crate::pages::format::duration;
 pub(crate) use crate::pages::format::plural;
 pub(crate) use crate::pages::format::short;
+use crate::pages::sessions::short_model;
 
 /// How much of a text stands in one line, in bytes.
 const MOST: usize = 400;
@@ -53,7 +58,13 @@ pub(crate) fn percent(percent: f64) -> String {
 
 /// A time here, to the minute.
 pub(crate) fn clock(time: Timestamp, zone: &TimeZone) -> String {
-    zone.to_datetime(time).strftime("%Y-%m-%d %H:%M").to_string()
+    zone.to_datetime(time).strftime("%b %-d, %Y, %H:%M").to_string()
+}
+
+/// A day as all pages write it: `Nov 3, 2026` for `2026-11-03`. What is no day stays.
+pub(crate) fn day_text(label: &str) -> String {
+    let day = label.parse::<Date>();
+    day.map_or_else(|_| label.to_owned(), |day| day.strftime("%b %-d, %Y").to_string())
 }
 
 /// A text in one line, without characters that change how others are shown.
@@ -71,24 +82,72 @@ pub(crate) fn path_end(path: &str, parts: usize) -> String {
     if parts == 1 { end } else { format!("…/{end}") }
 }
 
-/// How something changed, in words and as a class: `up`, `down` or nothing.
-pub(crate) fn change(now: u128, before: u128) -> (String, &'static str) {
+/// What projects and models are called wherever they stand beside their figures: the
+/// last part of a path, more of it where two end alike, and the name of a model without
+/// what all of them have.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashMap<String, String>);
+
+impl Names {
+    /// Names for paths that are shown together.
+    pub(crate) fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Names {
+        /// Paths that are alike up to here are called by all of it.
+        const MOST_PARTS: usize = 6;
+        let mut left: BTreeSet<&str> = paths.filter(|path| is_path(path)).collect();
+        let mut names = HashMap::new();
+        for parts in 1..=MOST_PARTS {
+            let mut count: HashMap<String, usize> = HashMap::new();
+            for path in &left {
+                *count.entry(path_end(&one_line(path), parts)).or_default() += 1;
+            }
+            left.retain(|path| {
+                let name = path_end(&one_line(path), parts);
+                let is_alone = count.get(&name) == Some(&1);
+                if is_alone {
+                    names.insert((*path).to_owned(), name);
+                }
+                !is_alone
+            });
+        }
+        names.extend(left.into_iter().map(|path| (path.to_owned(), one_line(path))));
+        Names(names)
+    }
+
+    pub(crate) fn name(&self, label: &str) -> String {
+        let line = || one_line(label);
+        self.0.get(label).cloned().unwrap_or_else(|| match is_path(label) {
+            true => path_end(&line(), 1),
+            false => short_model(&line()),
+        })
+    }
+}
+
+fn is_path(label: &str) -> bool {
+    label.contains(['/', '\\'])
+}
+
+/// The same with a capital letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How something changed, in words.
+pub(crate) fn change(now: u128, before: u128) -> String {
     if now == before {
-        return ("no change".to_owned(), "");
+        return "no change".to_owned();
     }
     if before == 0 {
-        return ("none before".to_owned(), "");
+        return "none before".to_owned();
     }
     let percent = (now as f64 - before as f64) * 100.0 / before as f64;
     let sign = if percent < 0.0 { "−" } else { "+" };
-    let class = if percent < 0.0 { "down" } else { "up" };
     let size = percent.abs();
-    let text = match size {
+    match size {
         1000.0.. => format!("×{:.0}", now as f64 / before as f64),
         10.0.. => format!("{sign}{size:.0} %"),
         _ => format!("{sign}{size:.1} %"),
-    };
-    (text, class)
+    }
 }
 
 #[cfg(test)]
@@ -110,12 +169,20 @@ mod tests {
     }
 
     #[test]
-    fn changes_have_a_sign_and_a_direction() {
-        assert_eq!(change(150, 100), ("+50 %".into(), "up"));
-        assert_eq!(change(95, 100), ("−5.0 %".into(), "down"));
-        assert_eq!(change(5, 0), ("none before".into(), ""));
-        assert_eq!(change(0, 0), ("no change".into(), ""));
-        assert_eq!(change(3000, 100), ("×30".into(), "up"));
+    fn changes_have_a_sign() {
+        let changes = [(150, 100), (95, 100), (5, 0), (0, 0), (3000, 100)];
+        let texts = changes.map(|(now, before)| change(now, before));
+        assert_eq!(texts, ["+50 %", "−5.0 %", "none before", "no change", "×30"]);
+    }
+
+    #[test]
+    fn names_are_as_short_as_they_can_be_told_apart() {
+        let paths = ["/home/dev/app", "/home/dev/docs", "/work/docs", "/home/dev/app"];
+        let names = Names::of(paths.into_iter());
+        let shown = paths.map(|path| names.name(path));
+        assert_eq!(shown, ["app", "…/dev/docs", "/work/docs", "app"]);
+        assert_eq!(names.name("claude-opus-4-5-20251101"), "opus-4-5");
+        assert_eq!(names.name("3 others"), "3 others");
     }
 
     #[test]
@@ -123,6 +190,7 @@ mod tests {
         assert_eq!(path_end("/home/dev/app/src/main.rs", 2), "…/src/main.rs");
         assert_eq!(path_end("src/main.rs", 2), "src/main.rs");
         assert_eq!(path_end("/home/dev/app", 1), "app");
+        assert_eq!([capitalised("day"), capitalised("")], ["Day", ""]);
         assert_eq!(one_line("a\n\u{202e} b\t"), "a b");
     }
 }

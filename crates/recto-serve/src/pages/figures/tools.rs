@@ -32,6 +32,7 @@ use crate::data::figures::Progress;
 use crate::data::figures::Totals;
 use crate::data::figures::survey;
 use crate::data::figures::totals;
+use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::shown;
@@ -51,7 +52,7 @@ impl Asked {
 }
 
 /// The address of a page about a period.
-pub(super) fn period_link(path: &str, period: &Period) -> Link {
+pub(crate) fn period_link(path: &str, period: &Period) -> Link {
     let link = Link::new(path);
     match period.choice {
         Choice::Custom => link
@@ -96,21 +97,16 @@ fn body(asked: &Asked, totals: &Totals, at: Progress, zone: &TimeZone) -> Markup
         @if tools.is_empty() {
             div.panel { (empty("No calls", "No log of this period has a call of a tool.")) }
         } @else {
-            div.cards {
+            dl.cards {
                 (card("Calls", &count(calls), &plural(tools.len() as u64, "tool")))
                 (card("Failed", &count(failed), &share(failed, calls)))
                 (card("Without result", &count(open), &share(open, calls)))
-                (card("Time in tools", &duration(time), "by the times of the lines"))
+                (card("Time in tools", &duration(time), "of all calls together"))
             }
             (table(tools, &link))
             (failures(asked, totals, &link, zone))
         }
     }
-}
-
-/// A card with a figure.
-pub(super) fn card(label: &str, value: &str, note: &str) -> Markup {
-    html! { div.card { span.label { (label) } span.value { (value) } span.note { (note) } } }
 }
 
 fn share(part: u64, all: u64) -> String {

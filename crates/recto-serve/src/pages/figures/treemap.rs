@@ -39,22 +39,54 @@ pub(crate) fn treemap(name: &str, tiles: &[Tile]) -> Markup {
     tiles.sort_by_key(|tile| std::cmp::Reverse(tile.value));
     let areas = areas(&tiles.iter().map(|tile| tile.value as f64).collect::<Vec<f64>>());
     html! {
-        svg.treemap role="img" aria-label=(name) {
+        svg.treemap role="group" aria-label=(name) {
             @for (at, (tile, area)) in tiles.iter().zip(&areas).enumerate() {
                 a href=(tile.address) tabindex="-1" {
                     title { (tile.label) ": " (tile.text) }
-                    // A drawing of its own, so that long texts end at its edge.
                     svg x=(percent(area.x)) y=(percent(area.y)) width=(percent(area.width)) height=(percent(area.height)) {
                         rect class=(format!("tile {}", colour(at))) width="100%" height="100%" {}
-                        @if area.width > 7.0 && area.height > 16.0 {
-                            text.tile-label x="10" y="20" { (tile.label) }
-                            @if area.height > 28.0 { text.tile-text x="10" y="37" { (tile.text) } }
-                        }
+                        @for (class, width) in WIDTHS { (words(tile, area, class, width)) }
                     }
                 }
             }
         }
     }
+}
+
+/// How wide the drawing is at least where a style sheet shows the texts of a class, in
+/// pixels: text of SVG does not know how much room it has, so each is cut for its width.
+const WIDTHS: [(&str, f64); 3] =
+    [("tile-small", 300.0), ("tile-middle", 620.0), ("tile-large", 980.0)];
+
+/// How high the drawing is, and how wide a letter is at most on average, in pixels.
+const HEIGHT: f64 = 224.0;
+const LETTER: f64 = 7.2;
+
+/// The texts of a tile that have room in a drawing of a width.
+fn words(tile: &Tile, area: &Area, class: &str, width: f64) -> Markup {
+    let letters = ((area.width / 100.0 * width - 18.0) / LETTER).max(0.0) as usize;
+    let height = area.height / 100.0 * HEIGHT;
+    let label = cut(&tile.label, letters);
+    // A figure that is cut is another figure.
+    let has_text = height > 46.0 && tile.text.chars().count() <= letters;
+    html! {
+        @if height > 28.0 && letters >= 4 {
+            g class=(class) {
+                text.tile-label x="10" y="20" { (label) }
+                @if has_text { text x="10" y="37" { (tile.text) } }
+            }
+        }
+    }
+}
+
+/// The beginning of a text, if it has more letters than this.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.push('…');
+    short
 }
 
 fn percent(value: f64) -> String {
@@ -137,6 +169,22 @@ mod tests {
             assert!((covered - 10_000.0).abs() < 0.1);
         }
         assert!(areas(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_label_without_room_ends_with_a_mark_and_a_figure_is_never_cut() {
+        let tile = Tile {
+            label: "a-project-with-a-long-name".into(),
+            value: 3,
+            text: "$1,234.56 · 12.3 %".into(),
+            address: String::new(),
+        };
+        let area = |width| Area { x: 0.0, y: 0.0, width, height: 100.0 };
+        let drawn = |width| words(&tile, &area(width), "x", 300.0).into_string();
+        assert!(drawn(100.0).contains("long-name<") && drawn(100.0).contains("12.3 %<"));
+        assert!(drawn(40.0).contains("a-project-wit…"), "{}", drawn(40.0));
+        assert!(!drawn(40.0).contains('$'), "{}", drawn(40.0));
+        assert_eq!(drawn(8.0), "");
     }
 
     #[test]

@@ -11,9 +11,10 @@ use super::bars::columns;
 use super::bars::legend;
 use super::link::Link;
 use super::period_choice;
+use super::text::Names;
+use super::text::capitalised;
 use super::text::dollars;
 use super::text::one_line;
-use super::text::path_end;
 use super::text::percent;
 use super::text::short;
 use super::treemap::Tile;
@@ -25,6 +26,7 @@ use super::usage_parts;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
+use crate::data::figures::Bucket;
 use crate::data::figures::Choice;
 use crate::data::figures::Metric;
 use crate::data::figures::Period;
@@ -120,8 +122,8 @@ pub(crate) fn body(question: &UsageQuestion, figures: &UsageFigures, sides: &Sid
                 (usage_parts::cache(figures, &link))
             }
             div.columns {
-                (usage_parts::slices("By model", "model", &figures.by_model, &link))
-                (usage_parts::slices("By project", "project", &figures.by_project, &link))
+                (usage_parts::slices("By model", "model", &figures.by_model, &names(figures), &link))
+                (usage_parts::slices("By project", "project", &figures.by_project, &names(figures), &link))
             }
             (usage_parts::days(&figures.by_day, &link))
             (usage_compare::panel(question, figures, sides, &link))
@@ -130,17 +132,23 @@ pub(crate) fn body(question: &UsageQuestion, figures: &UsageFigures, sides: &Sid
     }
 }
 
+/// What projects and models are called on this page.
+pub(super) fn names(figures: &UsageFigures) -> Names {
+    Names::of(figures.projects.iter().map(|(_, label)| label.as_str()))
+}
+
 fn about(question: &UsageQuestion, figures: &UsageFigures) -> String {
     let messages = super::text::plural(figures.total.messages, "message");
     let sessions = super::text::plural(figures.session_count as u64, "session");
     format!(
         "{}: {messages} in {sessions}. Each message counts once, however many logs hold it.",
-        question.period.text()
+        capitalised(&question.period.text())
     )
 }
 
 fn filters(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let hidden = link.without(&["project", "model", "session"]);
+    let names = names(figures);
     let is_filtered =
         question.project.is_some() || question.model.is_some() || question.session.is_some();
     // What is chosen must be there even if nothing of it is in the period.
@@ -156,7 +164,7 @@ fn filters(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Mar
             select #project .field name="project" {
                 option value="" { "All projects" }
                 @for (key, label) in &figures.projects {
-                    option value=(key) selected[question.project.as_ref() == Some(key)] { (path_end(&one_line(label), 3)) }
+                    option value=(key) selected[question.project.as_ref() == Some(key)] { (names.name(label)) }
                 }
                 @if let Some(key) = other_project { option value=(key) selected { (one_line(key)) } }
             }
@@ -164,7 +172,7 @@ fn filters(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Mar
             select #model .field name="model" {
                 option value="" { "All models" }
                 @for name in &figures.models {
-                    option value=(name) selected[question.model.as_ref() == Some(name)] { (one_line(name)) }
+                    option value=(name) selected[question.model.as_ref() == Some(name)] { (names.name(name)) }
                 }
                 @if let Some(name) = other_model { option value=(name) selected { (one_line(name)) } }
             }
@@ -215,6 +223,7 @@ fn value_text(metric: Metric, value: u128) -> String {
 
 fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let (stack, metric) = (&figures.stack, question.metric);
+    let known = names(figures);
     let title = match metric {
         Metric::Cost => "Cost over time",
         Metric::Tokens => "Tokens over time",
@@ -228,24 +237,20 @@ fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> M
             let most = largest.and_then(|(at, value)| Some((stack.series.get(at)?, value)));
             let most =
                 most.filter(|(_, value)| **value > 0).map_or_else(String::new, |(name, value)| {
-                    format!(
-                        "\nmost: {} {}",
-                        path_end(&one_line(name), 2),
-                        value_text(metric, *value)
-                    )
+                    format!("\nmost: {} {}", known.name(name), value_text(metric, *value))
                 });
             let closer = link.without(&["period", "from", "to"]);
             let closer = closer.with("from", &bar.from.to_string()).with("to", &bar.to.to_string());
             Column {
-                title: format!("{}: {}{most}", bar.label, value_text(metric, sum)),
-                label: bar_label(&bar.label),
+                title: format!("{}: {}{most}", bar_name(bar, stack.unit), value_text(metric, sum)),
+                label: bar_label(bar, stack.unit),
                 address: (stack.unit != "hour" && sum > 0).then(|| closer.to_string()),
                 parts: bar.values.iter().copied().enumerate().collect(),
             }
         })
         .collect();
     let by = if question.by == Dimension::Model { "model" } else { "project" };
-    let names: Vec<String> = stack.series.iter().map(|name| path_end(&one_line(name), 2)).collect();
+    let names: Vec<String> = stack.series.iter().map(|name| known.name(name)).collect();
     html! {
         section.panel aria-labelledby="over-time" {
             div.panel-head {
@@ -261,11 +266,11 @@ fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> M
                     summary { "The same as a table" }
                     div.table-scroll {
                         table.table {
-                            thead { tr { th { (stack.unit) } @for name in &names { th.number { bdi { (name) } } } } }
+                            thead { tr { th { (capitalised(stack.unit)) } @for name in &names { th.number { bdi { (name) } } } } }
                             tbody {
                                 @for bar in &stack.bars {
                                     tr {
-                                        td.nowrap { (bar.label) }
+                                        td.nowrap { (bar_name(bar, stack.unit)) }
                                         @for value in &bar.values { td.number { (value_text(metric, *value)) } }
                                     }
                                 }
@@ -278,17 +283,28 @@ fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> M
     }
 }
 
-/// Without the year or the day, which all of them share.
-fn bar_label(label: &str) -> String {
-    match label.len() {
-        10 => label.get(5..).unwrap_or(label).to_owned(),
-        16 => label.get(11..).unwrap_or(label).to_owned(),
-        _ => label.to_owned(),
+/// What a bar stands for, in full.
+fn bar_name(bar: &Bucket, unit: &str) -> String {
+    let day = |pattern: &str| bar.from.strftime(pattern).to_string();
+    match unit {
+        "hour" => bar.label.get(11..).unwrap_or(&bar.label).to_owned(),
+        "week" => format!("week of {}", day("%b %-d, %Y")),
+        "month" => day("%b %Y"),
+        _ => day("%b %-d, %Y"),
+    }
+}
+
+/// The same in little room: without the year, which neighbours share.
+fn bar_label(bar: &Bucket, unit: &str) -> String {
+    match unit {
+        "day" | "week" => bar.from.strftime("%b %-d").to_string(),
+        _ => bar_name(bar, unit),
     }
 }
 
 fn attribution(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let metric = question.metric;
+    let known = names(figures);
     let (name, slices): (&str, &[Slice]) = match question.by {
         Dimension::Model => ("model", &figures.by_model),
         _ => ("project", &figures.by_project),
@@ -300,7 +316,7 @@ fn attribution(question: &UsageQuestion, figures: &UsageFigures, link: &Link) ->
             let value = metric.of(&slice.total);
             let share = if all == 0 { 0.0 } else { value as f64 * 100.0 / all as f64 };
             Tile {
-                label: path_end(&one_line(&slice.label), 1),
+                label: known.name(&slice.label),
                 value,
                 text: format!("{} · {}", value_text(metric, value), percent(share)),
                 address: link.with(name, &slice.key).to_string(),
@@ -323,8 +339,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_of_bars_leave_out_what_all_share() {
-        let labels = ["2026-11-16", "2026-W46", "2026-11", "2026-11-16 09:00"].map(bar_label);
-        assert_eq!(labels, ["11-16", "2026-W46", "2026-11", "09:00"]);
+    fn bars_are_called_by_their_first_day() {
+        let bar = |label: &str, from: &str| Bucket {
+            label: label.into(),
+            from: from.parse().unwrap(),
+            to: from.parse().unwrap(),
+            values: Vec::new(),
+        };
+        let bars = [
+            ("hour", bar("2026-11-16 09:00", "2026-11-16"), "09:00", "09:00"),
+            ("day", bar("2026-11-16", "2026-11-16"), "Nov 16", "Nov 16, 2026"),
+            ("week", bar("2026-W46", "2026-11-09"), "Nov 9", "week of Nov 9, 2026"),
+            ("month", bar("2026-11", "2026-11-01"), "Nov 2026", "Nov 2026"),
+        ];
+        for (unit, bar, label, name) in bars {
+            assert_eq!(bar_label(&bar, unit), label);
+            assert_eq!(bar_name(&bar, unit), name);
+        }
     }
 }

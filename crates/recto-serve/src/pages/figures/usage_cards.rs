@@ -7,155 +7,115 @@ use recto_session::usage::Total;
 
 use super::link::Link;
 use super::text::cache_hit;
-use super::text::change;
 use super::text::cost;
 use super::text::count;
+use super::text::day_text;
 use super::text::dollars;
 use super::text::percent;
 use super::text::plural;
 use super::text::short;
 use super::usage::day_link;
 use crate::data::figures::Before;
+use crate::data::figures::Slice;
 use crate::data::figures::UsageFigures;
 use crate::data::figures::UsageQuestion;
-
-/// A card: a figure and how it changed.
-struct Card {
-    label: &'static str,
-    value: String,
-    note: String,
-    change: Option<(String, &'static str)>,
-    address: Option<Link>,
-}
+use crate::pages::card::Card;
+use crate::pages::card::Sense;
 
 pub(super) fn cards(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
-    let total = &figures.total;
-    // A period in which nothing was logged is nothing to compare with.
-    let before = figures.before.as_ref().filter(|before| before.total.messages > 0);
-    let against =
-        |now: u128, then: &dyn Fn(&Before) -> u128| before.map(|before| change(now, then(before)));
-    let sent = |total: &Total| u128::from(total.input + total.cache_read + total.writes());
-    let days = figures.day_count(&question.period);
-    let burn = Money::from_pico(total.known_cost.pico() / u128::from(days));
-    let rate = |total: &Total| cache_hit(total).map_or(0, |hit| (hit * 1000.0) as u128);
-    let peak = figures.peak();
-    let cost_now = total.known_cost.pico();
-    let explained = link.at("/usage/explain").without(&["by", "show"]);
-    let cards = [
-        Card {
-            label: "Total cost",
-            value: cost(total),
-            note: "explain".into(),
-            change: against(cost_now, &|before| before.total.known_cost.pico()),
-            address: Some(explained),
-        },
-        Card {
-            label: "Input",
-            value: short(total.input + total.cache_read + total.writes()),
-            note: "all that was sent".into(),
-            change: against(sent(total), &|before| sent(&before.total)),
-            address: None,
-        },
-        Card {
-            label: "Uncached input",
-            value: short(total.input),
-            note: "neither read nor written".into(),
-            change: against(total.input.into(), &|before| before.total.input.into()),
-            address: None,
-        },
-        Card {
-            label: "Output",
-            value: short(total.output),
-            note: at_most(total),
-            change: against(total.output.into(), &|before| before.total.output.into()),
-            address: None,
-        },
-        Card {
-            label: "Daily burn",
-            value: dollars(burn),
-            note: format!("average of {}", plural(days, "day")),
-            change: against(cost_now, &|before| before.total.known_cost.pico()),
-            address: None,
-        },
-        Card {
-            label: "Peak day",
-            value: peak.map_or_else(|| "–".into(), |day| dollars(day.total.known_cost)),
-            note: peak.map_or_else(String::new, |day| day.label.clone()),
-            change: against(peak.map_or(0, |day| day.total.known_cost.pico()), &|before| {
-                before.peak.pico()
-            }),
-            address: peak.map(|day| day_link(link, &day.label)),
-        },
-        Card {
-            label: "Cache hit",
-            value: cache_hit(total).map_or_else(|| "–".into(), percent),
-            note: "of what was sent".into(),
-            change: against(rate(total), &|before| rate(&before.total)),
-            address: None,
-        },
-        Card {
-            label: "Projects",
-            value: count(figures.by_project.len() as u64),
-            note: String::new(),
-            change: against(figures.by_project.len() as u128, &|before| before.projects as u128),
-            address: None,
-        },
-        Card {
-            label: "Models",
-            value: count(figures.by_model.len() as u64),
-            note: String::new(),
-            change: against(figures.by_model.len() as u128, &|before| before.models as u128),
-            address: None,
-        },
-        Card {
-            label: "Active days",
-            value: count(figures.active_days() as u64),
-            note: format!("of {}", count(days)),
-            change: against(figures.active_days() as u128, &|before| before.active_days as u128),
-            address: None,
-        },
-    ];
+    let before = compared(figures);
     html! {
-        div.cards.figure-cards {
-            @for card in &cards { (card_markup(card)) }
+        dl.cards.figure-cards {
+            @for card in money_cards(question, figures, link) { (card) }
+            @for card in count_cards(question, figures) { (card) }
         }
         @if let Some(period) = question.period.before() {
             p.faint.against {
-                @if before.is_some() { "Changes are against " (period.text()) "." }
-                @else { "Nothing was logged in the period before, " (period.text()) "." }
+                @if before.is_some() { "Changes are against the period before, " (period.text()) "." }
+                @else { "There is nothing to compare with: no messages in the period before, " (period.text()) "." }
             }
         }
     }
 }
 
-fn card_markup(card: &Card) -> Markup {
-    html! {
-        div.card {
-            span.label { (card.label) }
-            span.value {
-                @match &card.address {
-                    Some(address) => a href=(address) { (card.value) },
-                    None => (card.value),
-                }
-            }
-            span.note {
-                @if let Some((text, class)) = &card.change {
-                    span class=(format!("change {class}")) { (text) }
-                    @if !card.note.is_empty() { " · " }
-                }
-                @match &card.address {
-                    Some(address) => a href=(address) { (card.note) },
-                    None => (card.note),
-                }
-            }
-        }
-    }
+/// A period in which nothing was logged is nothing to compare with.
+fn compared(figures: &UsageFigures) -> Option<&Before> {
+    figures.before.as_ref().filter(|before| before.total.messages > 0)
+}
+
+fn money_cards(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> [Card; 5] {
+    let total = &figures.total;
+    let before = compared(figures);
+    let sent = |total: &Total| u128::from(total.input + total.cache_read + total.writes());
+    let of = |what: &dyn Fn(&Total) -> u128| before.map(|one| (what(total), what(&one.total)));
+    let cost_of = |total: &Total| total.known_cost.pico();
+    let days = figures.day_count(&question.period);
+    let burn = Money::from_pico(total.known_cost.pico() / u128::from(days));
+    let explained = link.at("/usage/explain").without(&["by", "show"]);
+    [
+        Card::new("Total cost", cost(total), "explain")
+            .against(Sense::Less, of(&cost_of))
+            .leading_to(Some(explained)),
+        Card::new("Daily average", dollars(burn), format!("over {}", plural(days, "day")))
+            .against(Sense::Less, of(&cost_of)),
+        Card::new(
+            "Input tokens",
+            short(total.input + total.cache_read + total.writes()),
+            "all that was sent",
+        )
+        .against(Sense::Neither, of(&sent)),
+        Card::new("Uncached input", short(total.input), "tokens sent without the cache")
+            .against(Sense::Neither, of(&|total| total.input.into())),
+        Card::new("Output tokens", short(total.output), at_most(total))
+            .against(Sense::Neither, of(&|total| total.output.into())),
+    ]
+}
+
+fn count_cards(question: &UsageQuestion, figures: &UsageFigures) -> [Card; 5] {
+    let total = &figures.total;
+    let before = compared(figures);
+    let rate = |total: &Total| cache_hit(total).map_or(0, |hit| (hit * 1000.0) as u128);
+    let counts = |now: usize, then: &dyn Fn(&Before) -> usize| {
+        before.map(|before| (now as u128, then(before) as u128))
+    };
+    let peak = figures.peak();
+    let peak_cost = |day: &Slice| day.total.known_cost;
+    let link = super::usage::link("/usage", question);
+    let days = figures.day_count(&question.period);
+    [
+        Card::new(
+            "Cache hit",
+            cache_hit(total).map_or_else(|| "–".into(), percent),
+            "of what was sent",
+        )
+        .against(Sense::More, before.map(|before| (rate(total), rate(&before.total)))),
+        Card::new(
+            "Peak day",
+            peak.map_or_else(|| "–".into(), |day| dollars(peak_cost(day))),
+            peak.map_or_else(String::new, |day| day_text(&day.label)),
+        )
+        .against(
+            Sense::Less,
+            before.map(|before| (peak.map_or(0, |day| peak_cost(day).pico()), before.peak.pico())),
+        )
+        .leading_to(peak.map(|day| day_link(&link, &day.label))),
+        Card::new(
+            "Active days",
+            count(figures.active_days() as u64),
+            format!("of {}", count(days)),
+        )
+        .against(Sense::Neither, counts(figures.active_days(), &|before| before.active_days)),
+        Card::new("Projects", count(figures.by_project.len() as u64), "")
+            .against(Sense::Neither, counts(figures.by_project.len(), &|before| before.projects)),
+        Card::new("Models", count(figures.by_model.len() as u64), "")
+            .against(Sense::Neither, counts(figures.by_model.len(), &|before| before.models)),
+    ]
 }
 
 fn at_most(total: &Total) -> String {
     match total.most_output == total.output {
-        true => "tokens of answers".into(),
+        true => "all that models wrote".into(),
         // Some clients log fewer tokens than there were.
-        false => format!("to about {}", short(total.most_output)),
+        false => format!("up to {} by estimate", short(total.most_output)),
     }
 }

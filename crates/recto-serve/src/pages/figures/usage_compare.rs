@@ -8,12 +8,11 @@ use recto_session::usage::Total;
 
 use super::bars::cell_bar;
 use super::link::Link;
+use super::text::Names;
 use super::text::cache_hit;
 use super::text::cost;
 use super::text::count;
 use super::text::dollars;
-use super::text::one_line;
-use super::text::path_end;
 use super::text::percent;
 use super::text::short;
 use crate::answer::Failure;
@@ -96,7 +95,7 @@ pub(super) fn panel(
                         button.button type="submit" { "Compare" }
                     }
                     @match (find(&left), find(&right)) {
-                        (Some(left), Some(right)) => (table(&left, &right, link)),
+                        (Some(left), Some(right)) => (table(&left, &right, &super::usage::names(figures), link)),
                         _ => p.muted { "One of them has no messages in this period." }
                     }
                 }
@@ -111,6 +110,7 @@ fn choice(
     current: Option<&(Dimension, String)>,
     figures: &UsageFigures,
 ) -> Markup {
+    let known = super::usage::names(figures);
     let is_current = |dimension: Dimension, key: &str| {
         current.is_some_and(|(known, text)| *known == dimension && text == key)
     };
@@ -119,12 +119,12 @@ fn choice(
         select.field id=(name) name=(name) {
             optgroup label="Models" {
                 @for slice in &figures.by_model {
-                    option value=(format!("model:{}", slice.key)) selected[is_current(Dimension::Model, &slice.key)] { (one_line(&slice.label)) }
+                    option value=(format!("model:{}", slice.key)) selected[is_current(Dimension::Model, &slice.key)] { (known.name(&slice.label)) }
                 }
             }
             optgroup label="Projects" {
                 @for slice in &figures.by_project {
-                    option value=(format!("project:{}", slice.key)) selected[is_current(Dimension::Project, &slice.key)] { (path_end(&one_line(&slice.label), 3)) }
+                    option value=(format!("project:{}", slice.key)) selected[is_current(Dimension::Project, &slice.key)] { (known.name(&slice.label)) }
                 }
             }
         }
@@ -134,7 +134,7 @@ fn choice(
 /// A row: what it is, the values as text, and how large they are.
 type Row = (&'static str, [String; 2], [u128; 2]);
 
-fn table(left: &Side<'_>, right: &Side<'_>, link: &Link) -> Markup {
+fn table(left: &Side<'_>, right: &Side<'_>, known: &Names, link: &Link) -> Markup {
     let sides = [left, right];
     let row = |name, text: &dyn Fn(&Side<'_>) -> String, size: &dyn Fn(&Side<'_>) -> u128| -> Row {
         (name, sides.map(text), sides.map(size))
@@ -152,25 +152,25 @@ fn table(left: &Side<'_>, right: &Side<'_>, link: &Link) -> Markup {
         row("Cost", &|side| cost(&total(side)), &|side| total(side).known_cost.pico()),
         row("Sessions", &|side| count(side.sessions), &|side| side.sessions.into()),
         row(
-            "Cost of a session",
+            "Cost per session",
             &|side| dollars(each(total(side).known_cost, side.sessions)),
             &|side| each(total(side).known_cost, side.sessions).pico(),
         ),
         row("Messages", &|side| count(total(side).messages), &|side| total(side).messages.into()),
         row(
-            "Cost of a message",
+            "Cost per message",
             &|side| dollars(each(total(side).known_cost, total(side).messages)),
             &|side| each(total(side).known_cost, total(side).messages).pico(),
         ),
-        row("Input", &|side| short(sent(&total(side))), &|side| sent(&total(side)).into()),
-        row("Output", &|side| short(total(side).output), &|side| total(side).output.into()),
+        row("Input tokens", &|side| short(sent(&total(side))), &|side| sent(&total(side)).into()),
+        row("Output tokens", &|side| short(total(side).output), &|side| total(side).output.into()),
         row(
             "Cache hit",
             &|side| cache_hit(&total(side)).map_or_else(|| "–".to_owned(), percent),
             &|side| cache_hit(&total(side)).map_or(0, |hit| (hit * 1000.0) as u128),
         ),
     ];
-    let names = sides.map(|side| path_end(&one_line(&side.slice.label), 2));
+    let names = sides.map(|side| known.name(&side.slice.label));
     html! {
         div.table-scroll {
             table.table.compare {

@@ -7,12 +7,14 @@ use super::bars::cell_bar;
 use super::bars::shares;
 use super::link::Link;
 use super::session_link;
+use super::text::Names;
 use super::text::cache_hit;
+use super::text::capitalised;
 use super::text::cost;
 use super::text::count;
+use super::text::day_text;
 use super::text::dollars;
 use super::text::one_line;
-use super::text::path_end;
 use super::text::percent;
 use super::text::plural;
 use super::text::short;
@@ -102,14 +104,20 @@ pub(super) fn cache(figures: &UsageFigures, link: &Link) -> Markup {
 }
 
 /// A table of projects or models.
-pub(super) fn slices(title: &str, name: &str, slices: &[Slice], link: &Link) -> Markup {
+pub(super) fn slices(
+    title: &str,
+    name: &str,
+    slices: &[Slice],
+    names: &Names,
+    link: &Link,
+) -> Markup {
     let largest = slices.iter().map(|slice| slice.total.known_cost.pico()).max().unwrap_or(0);
     let row = |slice: &Slice, at: usize| {
         html! {
             tr {
                 td.wide {
                     div.cut title=(one_line(&slice.label)) {
-                        a href=(link.with(name, &slice.key)) { bdi { (path_end(&one_line(&slice.label), 3)) } }
+                        a href=(link.with(name, &slice.key)) { bdi { (names.name(&slice.label)) } }
                     }
                     (cell_bar(slice.total.known_cost.pico(), largest, at))
                 }
@@ -122,7 +130,7 @@ pub(super) fn slices(title: &str, name: &str, slices: &[Slice], link: &Link) -> 
         }
     };
     let head = html! {
-        thead { tr { th { (name) } th.number { "Tokens" } th.number { "Cache hit" } th.number { "Cost" } } }
+        thead { tr { th { (capitalised(name)) } th.number { "Tokens" } th.number { "Cache hit" } th.number { "Cost" } } }
     };
     html! {
         section.panel aria-label=(title) {
@@ -134,7 +142,7 @@ pub(super) fn slices(title: &str, name: &str, slices: &[Slice], link: &Link) -> 
                 table.table { (head) tbody { @for (at, slice) in slices.iter().take(SLICES).enumerate() { (row(slice, at)) } } }
             }
             @if slices.len() > SLICES {
-                details.more {
+                details.further {
                     summary { (count((slices.len() - SLICES) as u64)) " more" }
                     div.table-scroll { table.table { (head) tbody { @for slice in slices.iter().skip(SLICES) { (row(slice, 7)) } } } }
                 }
@@ -150,7 +158,7 @@ pub(super) fn days(days: &[Slice], link: &Link) -> Markup {
         let total = &day.total;
         html! {
             tr {
-                td.nowrap { a href=(day_link(link, &day.label)) { (day.label) } }
+                td.nowrap { a href=(day_link(link, &day.label)) { (day_text(&day.label)) } }
                 td.number { (count(total.messages)) }
                 td.number.hide-narrow { (short(total.input)) }
                 td.number { (short(total.output)) }
@@ -177,7 +185,7 @@ pub(super) fn days(days: &[Slice], link: &Link) -> Markup {
             }
             div.table-scroll { table.table { (head) tbody { @for day in days.iter().rev().take(DAYS) { (row(day)) } } } }
             @if days.len() > DAYS {
-                details.more {
+                details.further {
                     summary { (plural((days.len() - DAYS) as u64, "earlier day")) }
                     div.table-scroll { table.table { (head) tbody { @for day in days.iter().rev().skip(DAYS) { (row(day)) } } } }
                 }

@@ -4,7 +4,6 @@ use maud::Markup;
 use maud::html;
 use serde_json::Value;
 
-use super::ansi;
 use super::items::rest;
 use super::turn::Look;
 use crate::data::DiffView;
@@ -13,6 +12,7 @@ use crate::data::ItemView;
 use crate::data::ResultView;
 use crate::data::Text;
 use crate::data::encoded;
+use crate::pages::ansi;
 use crate::pages::format::duration;
 use crate::pages::format::size;
 use crate::pages::text::markdown;
@@ -27,7 +27,7 @@ pub(super) fn call(look: &Look<'_>, item: &ItemView) -> Markup {
     let failed = came.as_ref().is_some_and(|came| came.error);
     let diff = came.as_ref().and_then(|came| came.diff.as_ref());
     html! {
-        details.fold.call .failed[failed] .is-error[failed] id=(format!("line-{}", item.line)) data-tool=(shown(name)) {
+        details.fold.call .failed[failed] .is-error[failed] data-line=(item.line) data-tool=(shown(name)) {
             summary {
                 span.fold-name { bdi { (shown(name)) } }
                 code.cut.about { bdi { (one_line(about, 240)) } }
@@ -80,7 +80,7 @@ const IN_DIFF: [&str; 4] = ["old_string", "new_string", "content", "edits"];
 fn given(tool: &str, input: &Text, has_diff: bool) -> Markup {
     let object = match serde_json::from_str::<Value>(&input.text) {
         Ok(Value::Object(object)) if input.rest.is_none() => object,
-        _ => return html! { pre.scroll { (shown(&input.text)) } (rest(input)) },
+        _ => return html! { pre.scroll tabindex="0" { (shown(&input.text)) } (rest(input)) },
     };
     let is_told = |name: &str| has_diff && IN_DIFF.contains(&name);
     let list = |told: bool| {
@@ -122,17 +122,19 @@ fn argument(tool: &str, name: &str, value: &Value, all: &serde_json::Map<String,
             div.prose { (markdown(text)) }
         },
         Value::String(text) if name == "command" => html! {
-            pre.scroll { code data-language="sh" { (shown(text)) } }
+            pre.scroll tabindex="0" { code data-language="sh" { (shown(text)) } }
         },
         Value::String(text) if ["content", "old_string", "new_string"].contains(&name) => {
             let language = language_in(all);
-            html! { pre.scroll { code data-language=[language.filter(|_| tool != "Bash")] { (shown(text)) } } }
+            html! { pre.scroll tabindex="0" { code data-language=[language.filter(|_| tool != "Bash")] { (shown(text)) } } }
         }
-        Value::String(text) if is_long(value) => html! { pre.scroll { (shown(text)) } },
+        Value::String(text) if is_long(value) => {
+            html! { pre.scroll tabindex="0" { (shown(text)) } }
+        }
         Value::String(text) => html! { code { (shown(text)) } },
         Value::Array(_) | Value::Object(_) => {
             let text = serde_json::to_string_pretty(value).unwrap_or_default();
-            html! { pre.scroll { code data-language="json" { (shown(&text)) } } }
+            html! { pre.scroll tabindex="0" { code data-language="json" { (shown(&text)) } } }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => html! { code { (value.to_string()) } },
     }
@@ -163,7 +165,7 @@ pub(super) fn result(result: &ResultView, language: Option<&str>) -> Markup {
             @if result.text.text.is_empty() {
                 p.faint.no-output { "No output" }
             } @else {
-                pre.output.scroll .failed[result.error] {
+                pre.output.scroll tabindex="0" .failed[result.error] {
                     code data-language=[language.filter(|_| !result.error)] { (ansi::coloured(&result.text.text)) }
                 }
             }
@@ -190,7 +192,7 @@ fn diff_markup(diff: &DiffView) -> Markup {
                 span.ins-count { "+" (diff.added) }
                 span.del-count { "−" (diff.removed) }
             }
-            pre.scroll {
+            pre.scroll tabindex="0" {
                 @for line in &diff.lines {
                     span .ins[line.starts_with('+')] .del[line.starts_with('-')] { (shown(line)) "\n" }
                 }

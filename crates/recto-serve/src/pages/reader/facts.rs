@@ -9,10 +9,12 @@ use recto_log::SessionId;
 use recto_session::context_fill::ContextFill;
 use recto_session::context_fill::Filler;
 use recto_session::context_fill::context_fill;
+use recto_session::health::ProblemClass;
 use recto_session::request::Generation;
 use recto_session::request::reach;
 use recto_session::usage::Dimension;
 use recto_session::usage::Selection;
+use recto_store::UsageScan;
 
 use crate::answer::Failure;
 use crate::answer::Page;
@@ -21,9 +23,12 @@ use crate::data;
 use crate::data::HealthView;
 use crate::data::Reading;
 use crate::data::UsageReport;
+use crate::data::figures::title_of;
 use crate::pages::format::count;
 use crate::pages::format::money;
+use crate::pages::format::plural;
 use crate::pages::format::short;
+use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
 
@@ -45,7 +50,7 @@ pub(super) async fn facts(
             let usage = data::usage(context, vec![Dimension::Model], &selection);
             Ok(Page(html! {
                 div.facts-row {
-                    (cost(id, &usage))
+                    (cost(id, &usage, &counted_elsewhere(context, &reading, id, &usage)))
                     (health_markup(&health))
                 }
                 (context_bar(&fill))
@@ -65,7 +70,40 @@ fn fill(reading: &Reading) -> ContextFill {
     context_fill(session, &reading.turns, leaf, None, &mut fetch)
 }
 
-fn cost(id: SessionId, usage: &UsageReport) -> Markup {
+/// Messages of the session that count for others.
+struct Elsewhere {
+    messages: u64,
+    /// The sessions that they are shared with: id and title.
+    sessions: Vec<(String, Option<String>)>,
+}
+
+/// A fork begins with a copy of another session's messages. Each message counts once, for
+/// the session that had it first.
+fn counted_elsewhere(
+    context: &Context,
+    reading: &Reading,
+    id: SessionId,
+    usage: &UsageReport,
+) -> Elsewhere {
+    let own = reading.session().facts().messages.iter().filter(|one| !one.is_synthetic).count();
+    let messages = (own as u64).saturating_sub(usage.total.messages);
+    if messages == 0 {
+        return Elsewhere { messages, sessions: Vec::new() };
+    }
+    let inventory = context.inventory();
+    let scan = UsageScan::default();
+    let all = context.home.usage(&inventory, &scan, Some(&context.cache), &|_, _| {});
+    let others = all.ledger.sessions_sharing(&id.to_string()).into_iter().map(|other| {
+        let title = other.parse().ok().and_then(|id| title_of(context, &inventory, id));
+        (other.to_owned(), title)
+    });
+    Elsewhere { messages, sessions: others.take(MOST_OTHERS).collect() }
+}
+
+/// How many sessions are named that count messages of this one.
+const MOST_OTHERS: usize = 3;
+
+fn cost(id: SessionId, usage: &UsageReport, elsewhere: &Elsewhere) -> Markup {
     let total = &usage.total;
     let input =
         total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
@@ -79,7 +117,14 @@ fn cost(id: SessionId, usage: &UsageReport) -> Markup {
             span.faint {
                 "cost"
                 @if let Some(hit) = hit { " · " (format!("{hit:.0}")) " % from cache" }
-                @if total.unpriced_messages > 0 { " · " (count(total.unpriced_messages)) " messages without a price" }
+                @if total.unpriced_messages > 0 { " · " (plural(total.unpriced_messages, "message")) " without a price" }
+                @if !elsewhere.sessions.is_empty() {
+                    " · " (plural(elsewhere.messages, "message")) " copied from and counted in "
+                    @for (at, (id, title)) in elsewhere.sessions.iter().enumerate() {
+                        @if at > 0 { ", " }
+                        a href=(format!("/session/{id}")) { bdi { (one_line(title.as_deref().unwrap_or(id), 60)) } }
+                    }
+                }
             }
         }
     }
@@ -87,7 +132,7 @@ fn cost(id: SessionId, usage: &UsageReport) -> Markup {
 
 fn health_markup(health: &HealthView) -> Markup {
     let latest = health.reaches.iter().find(|reach| reach.latest);
-    let damage = health.problems.iter().filter(|problem| problem.severity == "damage").count();
+    let damaged = damaged(health);
     html! {
         @if let Some(reach) = latest {
             div.fact {
@@ -97,21 +142,21 @@ fn health_markup(health: &HealthView) -> Markup {
                 }
                 span.faint {
                     "would come back in a resume"
-                    @if reach.lines_lost > 0 { " · " (count(reach.lines_lost)) " lines lost" }
+                    @if reach.lines_lost > 0 { " · " (plural(reach.lines_lost, "line")) " lost" }
                 }
             }
         }
         div.fact {
-            @if damage + health.damaged_lines == 0 {
+            @if damaged == 0 {
                 span.fact-value.good { "sound" }
             } @else {
-                span.fact-value.bad { (damage + health.damaged_lines) " damaged" }
+                span.fact-value.bad { (damaged) " damaged" }
             }
             @if health.problems.is_empty() {
                 span.faint { "nothing is wrong with its log" }
             } @else {
                 details.menu.problems {
-                    summary { (count(health.problems.len() as u64 + health.more)) " remarks" }
+                    summary { (plural(health.problems.len() as u64 + health.more, "remark")) }
                     div.sheet {
                         ul.plain-list {
                             @for problem in health.problems.iter().take(40) {
@@ -123,6 +168,14 @@ fn health_markup(health: &HealthView) -> Markup {
             }
         }
     }
+}
+
+/// How much is damaged. Lines that cannot be read are problems too, and count once.
+fn damaged(health: &HealthView) -> usize {
+    let others = health.problems.iter().filter(|problem| {
+        problem.severity == "damage" && problem.class != ProblemClass::DamagedLine.name()
+    });
+    others.count() + health.damaged_lines
 }
 
 fn percent(percent: f64) -> String {

@@ -44,8 +44,6 @@ pub(super) fn head(
     now_doing: Option<&StatusView>,
 ) -> Markup {
     let row = &head.session;
-    let now = context.now();
-    let counts = &head.counts;
     html! {
         header.session-head {
             p.crumbs {
@@ -64,21 +62,29 @@ pub(super) fn head(
                 @if let Some(mode) = &head.permission_mode { span.tag title="Permission mode" { bdi { (shown(mode)) } } }
             }
             @if let Some(now_doing) = now_doing { (status(context, now_doing)) }
-            dl.session-numbers {
-                @if let Some(started) = row.started {
-                    div { dt { "Started" } dd { (time_tag(now, &context.zone, started.0)) } }
-                }
-                div { dt { "Updated" } dd { (age_tag(now, &context.zone, row.updated.0)) } }
-                div { dt { "Turns" } dd { (count(counts.turns as u64)) } }
-                div { dt { "Messages" } dd { (count(counts.messages as u64)) } }
-                div { dt { "Tool calls" } dd { (count(counts.tool_calls as u64)) @if counts.failed_tool_calls > 0 { span.bad { " " (count(counts.failed_tool_calls as u64)) " failed" } } } }
-                div { dt { "Written" } dd title=(format!("{} tokens", count(head.tokens.output))) { (short(head.tokens.output)) } }
-                div { dt { "Size" } dd { (size(row.bytes)) } }
-            }
+            (numbers(context, head))
             // Needs all of the log: fetched when the page is there.
             div #facts .facts data-load=(format!("/session/{}/facts", row.id)) {
                 noscript { a href=(format!("/session/{}/facts", row.id)) { "Cost, health and context" } }
             }
+        }
+    }
+}
+
+/// How far the session is. The script keeps it new.
+pub(super) fn numbers(context: &Context, head: &SessionHead) -> Markup {
+    let (row, counts, now) = (&head.session, &head.counts, context.now());
+    html! {
+        dl #session-numbers .session-numbers {
+            @if let Some(started) = row.started {
+                div { dt { "Started" } dd { (time_tag(now, &context.zone, started.0)) } }
+            }
+            div { dt { "Updated" } dd { (age_tag(now, &context.zone, row.updated.0)) } }
+            div { dt { "Turns" } dd { (count(counts.turns as u64)) } }
+            div { dt { "Messages" } dd { (count(counts.messages as u64)) } }
+            div { dt { "Tool calls" } dd { (count(counts.tool_calls as u64)) @if counts.failed_tool_calls > 0 { span.bad { " " (count(counts.failed_tool_calls as u64)) " failed" } } } }
+            div { dt { "Output tokens" } dd title=(format!("{} tokens", count(head.tokens.output))) { (short(head.tokens.output)) } }
+            div { dt { "Size" } dd { (size(row.bytes)) } }
         }
     }
 }
@@ -99,13 +105,19 @@ fn resume(row: &crate::data::SessionRow) -> Markup {
     let plain = resume_command("claude", &row.id, None);
     let there = resume_command("claude", &row.id, row.cwd.as_deref().map(Path::new));
     let fork = format!("{plain} --fork-session");
+    let ways = [
+        ("Resume in its directory", &there),
+        ("Resume from any directory", &plain),
+        ("Continue in a copy of the session", &fork),
+    ];
     html! {
         details.menu {
             summary.button.primary { "Resume" }
-            div.sheet {
-                @for (what, command) in [("In its directory", &there), ("Wherever you are", &plain), ("As a copy", &fork)] {
-                    button type="button" data-copy=(command) data-copied="The command is copied" {
-                        small { (what) ": copies" }
+            div.sheet.commands-sheet {
+                p { "Choose one to copy its command, then paste it in a terminal." }
+                @for (what, command) in ways {
+                    button type="button" data-copy=(command) data-copied="Command copied: paste it in a terminal" {
+                        small { (what) }
                         code { (command) }
                     }
                 }
@@ -124,19 +136,23 @@ fn export(id: &str) -> Markup {
                 @for (format, name) in formats {
                     a href=(format!("/api/v1/sessions/{id}/export?format={format}")) download { (name) }
                 }
-                button type="button" data-copy=(id) data-copied="The id is copied" { small { "Session id: copies" } code { (id) } }
+                button type="button" data-copy=(id) data-copied="Session id copied" { small { "Copy the session id" } code { (id) } }
             }
         }
     }
 }
 
-/// The ways that the session went.
+/// The branches of the session, and what is to be known of them.
 pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> Markup {
     html! {
+        p.branches-note {
+            "This conversation was continued from an earlier point, so it has " (count(branches.len() as u64)) " branches. "
+            "A resume continues the current one; turns of the others have a dashed line at their left."
+        }
         nav.branches aria-label="Branches" {
             a.way href=(log.page()) aria-current=[wanted.branch.is_none().then_some("true")] {
                 strong { "All branches" }
-                span.faint { (branches.len()) " ways" }
+                span.faint { "every turn" }
             }
             @for branch in branches {
                 a.way href=(format!("{}?branch={}", log.page(), branch.tip))

@@ -3,40 +3,46 @@
 use maud::Markup;
 use maud::html;
 
-use super::ansi;
 use super::call;
 use super::turn::Look;
 use crate::data::ItemKind;
 use crate::data::ItemView;
 use crate::data::Text;
+use crate::pages::ansi;
 use crate::pages::format::size;
 use crate::pages::text::markdown;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 
+/// Each has the number of its line, so that a link to a line finds it.
 pub(super) fn item(look: &Look<'_>, item: &ItemView) -> Markup {
+    let line = item.line;
     match &item.what {
-        ItemKind::Prompt { text, pictures, kind, queued } => prompt(text, *pictures, kind, *queued),
+        ItemKind::Prompt { text, pictures, kind, queued } => html! {
+            div.prompt data-kind=(kind) data-line=(line) { (prompt(text, *pictures, kind, *queued)) }
+        },
         ItemKind::Answer { text } => html! {
-            div.answer.prose { (markdown(&text.text)) (rest(text)) }
+            div.answer.prose data-line=(line) { (markdown(&text.text)) (rest(text)) }
         },
         ItemKind::Thinking { text } if text.text.is_empty() => html! {
-            p.thinking.faint { "Thinking, not shown by the model" }
+            p.thinking.faint data-line=(line) { "Thinking, hidden by the model" }
         },
         ItemKind::Thinking { text } => html! {
-            details.fold.thinking {
+            details.fold.thinking data-line=(line) {
                 summary { span.fold-name { "Thinking" } span.cut.faint { (one_line(&text.text, 160)) } }
                 div.fold-body.plain dir="auto" { (shown(&text.text)) (rest(text)) }
             }
         },
         ItemKind::Call { .. } => call::call(look, item),
         ItemKind::Result { result, .. } => html! {
-            details.fold.call .failed[result.error] {
+            details.fold.call .failed[result.error] data-line=(line) {
                 summary { span.fold-name { "Result without a call" } }
                 div.fold-body { (call::result(result, None)) }
             }
         },
-        ItemKind::Note { kind, text } => note(kind, text),
+        ItemKind::Note { kind, text } => {
+            html! { div.noted data-line=(line) { (note(kind, text)) } }
+        }
     }
 }
 
@@ -48,17 +54,15 @@ fn prompt(text: &Text, pictures: usize, kind: &str, queued: bool) -> Markup {
         _ => "You",
     };
     html! {
-        div.prompt data-kind=(kind) {
-            span.who { (who) @if queued { " · typed meanwhile" } }
-            @if kind == "bash" || kind == "command" {
-                code.plain { (shown(&text.text)) }
-            } @else {
-                div.plain dir="auto" { (shown(text.text.trim_end())) }
-            }
-            (rest(text))
-            @if pictures > 0 {
-                p.faint { (pictures) @if pictures == 1 { " picture or document" } @else { " pictures or documents" } }
-            }
+        span.who { (who) @if queued { " · typed while it worked" } }
+        @if kind == "bash" || kind == "command" {
+            code.plain { (shown(&text.text)) }
+        } @else {
+            div.plain dir="auto" { (shown(text.text.trim_end())) }
+        }
+        (rest(text))
+        @if pictures > 0 {
+            p.faint { (pictures) @if pictures == 1 { " picture or document" } @else { " pictures or documents" } }
         }
     }
 }
@@ -75,7 +79,7 @@ fn note(kind: &str, text: &Text) -> Markup {
             }
         },
         "output" => html! {
-            pre.output.scroll { (ansi::coloured(&text.text)) }
+            pre.output.scroll tabindex="0" { (ansi::coloured(&text.text)) }
             (rest(text))
         },
         _ => html! {

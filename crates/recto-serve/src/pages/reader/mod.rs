@@ -5,7 +5,6 @@
 //! needs all of the log (cost, health, what fills the context) is a fragment of
 //! its own, so that a large session opens at once.
 
-mod ansi;
 mod call;
 mod facts;
 mod head;
@@ -29,14 +28,19 @@ use recto_session::NodeId;
 use recto_session::request::Generation;
 use recto_session::request::history_to;
 
+use outline::Outline;
+
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
 use crate::data;
 use crate::data::Next;
+use crate::data::OutlineTurn;
 use crate::data::Reading;
+use crate::data::SessionHead;
 use crate::data::TurnQuery;
 use crate::data::TurnView;
+use crate::pages::format::plural;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::sessions::title;
@@ -51,10 +55,12 @@ pub(crate) fn routes() -> Router<Context> {
     Router::new()
         .route("/{session}", get(session))
         .route("/{session}/turns", get(turns))
+        .route("/{session}/news", get(news))
         .route("/{session}/facts", get(facts::facts))
         .route("/{session}/name", get(rename::name))
         .route("/{session}/agent/{agent}", get(session))
         .route("/{session}/agent/{agent}/turns", get(turns))
+        .route("/{session}/agent/{agent}/news", get(news))
 }
 
 /// Which log an address names.
@@ -102,6 +108,8 @@ pub(crate) struct Wanted {
     until: Option<u32>,
     /// The last line of the branch that is wanted; all branches without it.
     branch: Option<String>,
+    /// The line that is meant, by its number in the log.
+    line: Option<u64>,
 }
 
 impl Wanted {
@@ -111,6 +119,7 @@ impl Wanted {
             skip: parameters.value("skip")?.unwrap_or(0),
             until: parameters.value("until")?,
             branch: parameters.text("branch"),
+            line: parameters.value("line")?,
         })
     }
 
@@ -172,18 +181,66 @@ async fn turns(
         .await
 }
 
-fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure> {
-    let reading: Arc<Reading> = context.read_any(log.session, log.agent.as_ref())?;
-    let head = data::session(context, log.session)?;
-    let mut outline = match &log.agent {
-        Some(_) => data::outline(&reading),
+/// `/session/ID/news`: the numbers of the head, and the outline from a turn on, for a
+/// page that follows.
+async fn news(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    parameters: Parameters,
+) -> Result<Page, Failure> {
+    let (log, wanted) = asked(&parts, parameters)?;
+    context
+        .work(move |context| {
+            let reading = context.read_any(log.session, log.agent.as_ref())?;
+            let head = data::session(context, log.session)?;
+            let turns = outline_turns(&log, &reading, &head, &wanted)?;
+            let outline = Outline { log: &log, turns: &turns, head: &head, wanted: &wanted };
+            Ok(Page(html! {
+                div data-turns=(turns.last().map_or(0, |turn| turn.turn)) {
+                    @if log.agent.is_none() { (head::numbers(context, &head)) }
+                    (outline.head())
+                    (outline.entries(wanted.from))
+                }
+            }))
+        })
+        .await
+}
+
+/// The turns of an outline: those of the branch that is wanted.
+fn outline_turns(
+    log: &Log,
+    reading: &Reading,
+    head: &SessionHead,
+    wanted: &Wanted,
+) -> Result<Vec<OutlineTurn>, Failure> {
+    let mut turns = match &log.agent {
+        Some(_) => data::outline(reading),
         None => head.outline.clone(),
     };
     if let Some(tip) = &wanted.branch {
-        let on_branch = turns_on_branch(&reading, tip)?;
+        let on_branch = turns_on_branch(reading, tip)?;
         let mut on_branch = on_branch.into_iter();
-        outline.retain(|_| on_branch.next().unwrap_or(true));
+        turns.retain(|_| on_branch.next().unwrap_or(true));
     }
+    Ok(turns)
+}
+
+/// Where a line is shown: the number of its turn, and the line that it is shown with. A
+/// result is shown with its call.
+fn shown_at(reading: &Reading, line: u64) -> Option<(u32, u64)> {
+    let session = reading.session();
+    let id = session.ids().find(|id| session.node(*id).line == line)?;
+    let calls = session.facts().calls.iter();
+    let call = calls.filter(|call| call.result == Some(id)).find_map(|call| call.call);
+    let id = call.unwrap_or(id);
+    Some((reading.turn_number(id), session.node(id).line)).filter(|(turn, _)| *turn > 0)
+}
+
+fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure> {
+    let reading: Arc<Reading> = context.read_any(log.session, log.agent.as_ref())?;
+    let head = data::session(context, log.session)?;
+    let outline = outline_turns(log, &reading, &head, wanted)?;
+    let target = wanted.line.and_then(|line| shown_at(&reading, line));
     let name = title(&head.session);
     // What ended long ago does nothing.
     let now_doing = match head.session.status {
@@ -193,7 +250,8 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
     let body = html! {
         div.reader data-log=(log.page()) data-session=(log.session.to_string())
             data-agent=[log.agent.as_ref().map(AgentId::as_str)]
-            data-turns=(outline.last().map_or(0, |turn| turn.turn)) data-query=[wanted.branch.as_deref()] {
+            data-turns=(outline.last().map_or(0, |turn| turn.turn)) data-query=[wanted.branch.as_deref()]
+            data-target=[target.map(|(_, line)| line)] data-target-turn=[target.map(|(turn, _)| turn)] {
             div.reader-main {
                 @match &log.agent {
                     Some(agent) => (head::agent_head(log, agent.as_str(), &name)),
@@ -202,6 +260,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
                 @if log.agent.is_none() && head.branches.len() > 1 {
                     (head::branches(log, &head.branches, wanted))
                 }
+                p #printed-turns .print-only { (printed(&outline, wanted)) }
                 div #turns .turns {
                     @if wanted.from > 1 || wanted.skip > 0 {
                         @let start = wanted.from.saturating_sub(MOST_TURNS as u32).max(1);
@@ -213,11 +272,24 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
                     (fragment(context, log, &reading, wanted)?)
                 }
             }
-            (outline::outline(log, &outline, &head, wanted))
+            (Outline { log, turns: &outline, head: &head, wanted }.markup())
+            p #reader-status .unseen role="status" {}
         }
     };
     let name = if log.agent.is_some() { format!("Subagent · {name}") } else { name };
     Ok(page(&one_line(&name, 80), Nav::Sessions, &body))
+}
+
+/// Which turns a page has that is printed without scripts. The script knows better.
+fn printed(turns: &[OutlineTurn], wanted: &Wanted) -> String {
+    let all = turns.len();
+    match all > MOST_TURNS {
+        false => format!("{}.", plural(all as u64, "turn")),
+        true => format!(
+            "Turns from {} on, {MOST_TURNS} of {all} at most. An export has all of them.",
+            wanted.from
+        ),
+    }
 }
 
 /// Turns, and a link to those that follow.

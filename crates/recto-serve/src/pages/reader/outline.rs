@@ -9,62 +9,94 @@ use super::Wanted;
 use crate::data::Next;
 use crate::data::OutlineTurn;
 use crate::data::SessionHead;
-use crate::pages::format::count;
+use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::text::one_line;
 
 /// How wide the bar of the longest turn is, in units of the drawing.
 const WIDEST: u64 = 100;
 
-pub(super) fn outline(
-    log: &Log,
-    turns: &[OutlineTurn],
-    head: &SessionHead,
-    wanted: &Wanted,
-) -> Markup {
-    let way = Wanted { branch: wanted.branch.clone(), ..Wanted::default() };
-    let address = |turn: u32| {
-        let query = way.address(Next { from: turn, skip: 0 });
-        format!("{}?{query}#turn-{turn}", log.page())
-    };
-    let most = turns.iter().map(|turn| turn.tokens.output).max().unwrap_or(0).max(1);
-    let is_compacted = |turn: u32| {
-        log.agent.is_none() && head.compactions.iter().any(|compaction| compaction.turn == turn)
-    };
-    let errors = turns.iter().filter(|turn| turn.failed_tool_calls + turn.api_errors > 0).count();
-    html! {
-        nav #outline .outline aria-label="Outline" {
+/// What an outline is made of.
+pub(super) struct Outline<'a> {
+    pub(super) log: &'a Log,
+    pub(super) turns: &'a [OutlineTurn],
+    pub(super) head: &'a SessionHead,
+    pub(super) wanted: &'a Wanted,
+}
+
+impl Outline<'_> {
+    pub(super) fn markup(&self) -> Markup {
+        html! {
+            nav #outline .outline aria-label="Outline" {
+                (self.head())
+                (self.entries(0))
+            }
+        }
+    }
+
+    /// How many turns there are. The script keeps it new.
+    pub(super) fn head(&self) -> Markup {
+        let has_failed = |turn: &&OutlineTurn| failures(turn) > 0;
+        let errors = self.turns.iter().filter(has_failed).count();
+        html! {
             div.outline-head {
-                h2 { (count(turns.len() as u64)) @if turns.len() == 1 { " turn" } @else { " turns" } }
+                h2 { (plural(self.turns.len() as u64, "turn")) }
                 @if errors > 0 {
-                    button.button.quiet.small type="button" data-reader="error" data-command="Next error" { (errors) " with errors" }
+                    button.button.quiet.small.outline-errors type="button" data-reader="error" data-command="Next error" { (errors) " with errors" }
+                }
+                button.button.quiet.small.icon.outline-close type="button" data-reader="outline" aria-label="Close the outline" {
+                    svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { path d="m4 4 8 8m0-8-8 8" {} }
                 }
             }
+        }
+    }
+
+    /// The turns from a number on, each with where the conversation was compacted.
+    pub(super) fn entries(&self, from: u32) -> Markup {
+        let most = self.turns.iter().map(|turn| turn.tokens.output).max().unwrap_or(0).max(1);
+        let is_compacted = |turn: u32| {
+            let mut compactions = self.head.compactions.iter();
+            self.log.agent.is_none() && compactions.any(|compaction| compaction.turn == turn)
+        };
+        html! {
             ol.outline-list {
-                @for turn in turns {
+                @for turn in self.turns.iter().filter(|turn| turn.turn >= from) {
+                    li .other[!turn.current] data-turn=(turn.turn) { (self.entry(turn, most)) }
+                    // A compaction is the last thing in its turn: what follows begins with the summary.
                     @if is_compacted(turn.turn) {
-                        li.outline-mark { "compacted" }
-                    }
-                    li .other[!turn.current] {
-                        a href=(address(turn.turn)) data-goto=(turn.turn)
-                            .has-error[turn.failed_tool_calls + turn.api_errors > 0] {
-                            span.outline-number { (turn.turn) }
-                            span.outline-text {
-                                span.cut { bdi { (words(turn)) } }
-                                svg.outline-bar viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true" {
-                                    rect width=((turn.tokens.output * WIDEST).div_ceil(most)) height="2" {}
-                                }
-                            }
-                            @if turn.failed_tool_calls + turn.api_errors > 0 {
-                                span.outline-error title=(format!("{} failed", turn.failed_tool_calls + turn.api_errors)) { "●" }
-                            }
-                            span.unseen { ", " (short(turn.tokens.output)) " tokens written" }
-                        }
+                        li.outline-mark data-turn=(turn.turn) { "compacted" }
                     }
                 }
             }
         }
     }
+
+    fn entry(&self, turn: &OutlineTurn, most: u64) -> Markup {
+        let way = Wanted { branch: self.wanted.branch.clone(), ..Wanted::default() };
+        let query = way.address(Next { from: turn.turn, skip: 0 });
+        let failures = failures(turn);
+        html! {
+            a href=(format!("{}?{query}#turn-{}", self.log.page(), turn.turn)) data-goto=(turn.turn)
+                .has-error[failures > 0] {
+                span.outline-number { (turn.turn) }
+                span.outline-text {
+                    span.cut { bdi { (words(turn)) } }
+                    svg.outline-bar viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true" {
+                        rect width=((turn.tokens.output * WIDEST).div_ceil(most)) height="2" {}
+                    }
+                }
+                @if failures > 0 {
+                    span.outline-error title=(format!("{failures} failed")) { "●" }
+                }
+                span.unseen { ", " (short(turn.tokens.output)) " output tokens" }
+            }
+        }
+    }
+}
+
+/// What went wrong in a turn.
+fn failures(turn: &OutlineTurn) -> u32 {
+    turn.failed_tool_calls + turn.api_errors
 }
 
 fn words(turn: &OutlineTurn) -> String {

@@ -13,6 +13,7 @@ use crate::data::Reading;
 use crate::data::TurnView;
 use crate::pages::format::count;
 use crate::pages::format::duration;
+use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::format::time_tag;
 
@@ -64,8 +65,10 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
     html! {
         header.turn-head {
             a.turn-number href=(format!("#turn-{}", turn.turn)) title="Link to this turn" { (turn.turn) }
-            @if turn.kind != "prompt" {
-                span.tag { (turn.kind) }
+            (copy_button(turn.turn))
+            // What began the other kinds of turns says so itself.
+            @if turn.kind == "start" {
+                span.tag { "before the first prompt" }
             }
             @if !turn.current {
                 span.tag.violet title="The newest clients do not go on from here" { "other branch" }
@@ -77,14 +80,14 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
                 span.tag.bad { (turn.failed_tool_calls) " failed" }
             }
             @if turn.api_errors > 0 {
-                span.tag.bad { (turn.api_errors) " API errors" }
+                span.tag.bad { (plural(u64::from(turn.api_errors), "API error")) }
             }
             span.turn-facts {
                 @if let Some((context, _)) = context {
-                    span title=(format!("{} tokens before the model at its last answer shown here", count(context))) { (short(context)) " ctx" }
+                    span title=(format!("{} tokens in the context at the last answer shown here", count(context))) { (short(context)) " ctx" }
                 }
                 @if turn.tokens.output > 0 {
-                    span title=(format!("{} tokens written by the model in this turn", count(turn.tokens.output))) { (short(turn.tokens.output)) " out" }
+                    span title=(format!("{} output tokens in this turn", count(turn.tokens.output))) { (short(turn.tokens.output)) " out" }
                 }
                 @if turn.tool_calls > 0 {
                     span { (count(u64::from(turn.tool_calls))) @if turn.tool_calls == 1 { " call" } @else { " calls" } }
@@ -96,11 +99,16 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
                     (time_tag(look.now(), &look.context.zone, started.0))
                 }
             }
-            button.button.quiet.small.turn-copy type="button" data-turn-link=(turn.turn)
-                aria-label=(format!("Copy a link to turn {}", turn.turn)) {
-                svg.icon-line viewBox="0 0 16 16" aria-hidden="true" {
-                    path d="M6.5 9.5a2.8 2.8 0 0 0 4 0l2-2a2.8 2.8 0 0 0-4-4l-.8.8M9.5 6.5a2.8 2.8 0 0 0-4 0l-2 2a2.8 2.8 0 0 0 4 4l.8-.8" {}
-                }
+        }
+    }
+}
+
+fn copy_button(turn: u32) -> Markup {
+    html! {
+        button.button.quiet.small.turn-copy type="button" data-turn-link=(turn)
+            aria-label=(format!("Copy a link to turn {turn}")) {
+            svg.icon-line viewBox="0 0 16 16" aria-hidden="true" {
+                path d="M6.5 9.5a2.8 2.8 0 0 0 4 0l2-2a2.8 2.8 0 0 0-4-4l-.8.8M9.5 6.5a2.8 2.8 0 0 0-4 0l-2 2a2.8 2.8 0 0 0 4 4l.8-.8" {}
             }
         }
     }
@@ -149,7 +157,7 @@ fn group_markup(look: &Look<'_>, group: &Group<'_>) -> Markup {
     html! {
         div.message data-key=(format!("line-{line}")) data-sign=(sign) {
             @if let Some((context, output)) = tokens {
-                span.message-facts title=(format!("{} tokens before the model, {} written by it", count(context), count(output))) {
+                span.message-facts title=(format!("{} tokens in the context, {} output tokens", count(context), count(output))) {
                     (short(context)) " ctx · " (short(output)) " out"
                 }
             }
@@ -171,7 +179,7 @@ fn message_items(look: &Look<'_>, all: &[&ItemView]) -> Markup {
             @if is_call(&run[0]) {
                 div.calls .parallel[run.len() > 1] {
                     @if run.len() > 1 {
-                        p.calls-head { (run.len()) " calls side by side" }
+                        p.calls-head { (run.len()) " calls at the same time" }
                     }
                     @for item in run {
                         (items::item(look, item))

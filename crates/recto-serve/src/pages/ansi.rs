@@ -3,6 +3,8 @@
 //! Only colours and weights are taken; every other sequence is left out, and the
 //! classes are ours, so that no text of a log becomes a part of a tag.
 
+use std::borrow::Cow;
+
 use maud::Markup;
 use maud::html;
 
@@ -56,7 +58,7 @@ impl Pen {
 }
 
 /// A text in which sequences of a terminal are colours, or nothing.
-pub(super) fn coloured(text: &str) -> Markup {
+pub(crate) fn coloured(text: &str) -> Markup {
     let parts = parts(text);
     html! {
         @for (pen, part) in &parts {
@@ -66,6 +68,14 @@ pub(super) fn coloured(text: &str) -> Markup {
             }
         }
     }
+}
+
+/// A text without sequences of a terminal.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    parts(text).into_iter().map(|(_, part)| part).collect::<String>().into()
 }
 
 fn parts(text: &str) -> Vec<(Pen, &str)> {
@@ -125,6 +135,7 @@ mod tests {
         assert_eq!(drawn("\u{1b}[1;92mok\u{1b}[39;22m!"), "<span class=\"ansi-green\">ok</span>!");
         assert_eq!(drawn("\u{1b}[38;5;31mx\u{1b}[2J\u{1b}[Hy"), "xy");
         assert_eq!(drawn("\u{1b}[38;2;1;2;31mx"), "x");
+        assert_eq!(plain("a\u{1b}[1;31mb\u{1b}[0m [1;31m"), "ab [1;31m");
         assert_eq!(drawn("\u{1b}]0;title\u{7}x\u{1b}]8;;http://a\u{1b}\\y"), "x\\y");
     }
 
