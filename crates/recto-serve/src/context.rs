@@ -1,5 +1,6 @@
 //! What every answer needs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -34,6 +35,8 @@ pub(crate) struct Context {
 pub(crate) struct Shared {
     /// The client's home.
     pub(crate) home: Home,
+    /// The home, if a client that is started like any other would use another one.
+    pub(crate) home_to_name: Option<PathBuf>,
     /// Where the index is.
     pub(crate) cache: CacheDirectory,
     /// Where recto records what it changed.

@@ -75,6 +75,9 @@ pub enum Listen {
 pub struct ServeOptions {
     /// The client's home.
     pub home: Home,
+    /// The home, if a client that is started like any other would use another one:
+    /// commands that are copied from pages name it then.
+    pub home_to_name: Option<PathBuf>,
     /// Where the index is.
     pub cache: CacheDirectory,
     /// Where recto records what it changed.
@@ -109,6 +112,7 @@ impl ServeOptions {
         let zone = TimeZone::system();
         ServeOptions {
             home,
+            home_to_name: None,
             cache,
             data,
             allow_edits: false,
@@ -168,6 +172,7 @@ impl Server {
         };
         let context = Context::new(Shared {
             home: options.home,
+            home_to_name: options.home_to_name,
             cache: options.cache,
             data: options.data,
             allows_edits: options.allow_edits,

@@ -162,3 +162,19 @@ fn a_page_that_follows_gets_the_end_of_the_outline_and_the_numbers() {
     assert!(news.contains("Thank you") && !news.contains("Fix the parser"), "{news}");
     assert!(news.contains("Messages"), "{news}");
 }
+
+#[test]
+fn commands_to_copy_name_a_home_that_a_client_would_not_use() {
+    let page = |home: Option<&str>| {
+        let test = Test::with(working_home(), |options| {
+            options.home_to_name = home.map(Into::into);
+        });
+        test.get(&format!("/session/{SESSION}")).text()
+    };
+    let usual = page(None);
+    assert!(usual.contains(&format!("claude --resume {SESSION}")), "{usual}");
+    assert!(!usual.contains("CLAUDE_CONFIG_DIR"));
+    let other = page(Some("/other home"));
+    let command = format!("CLAUDE_CONFIG_DIR='/other home' claude --resume {SESSION}");
+    assert!(other.contains(&command), "{other}");
+}

@@ -92,7 +92,6 @@ pub use record::Records;
 pub use record::RequestFact;
 pub use record::UnknownLine;
 pub use resume::resume_command;
-pub use resume::resume_command_in;
 pub use session::Meta;
 pub use session::QueuedLine;
 pub use session::Session;

@@ -2,15 +2,10 @@
 
 use std::path::Path;
 
-/// What to type in a shell. A directory whose name could do something else there is
-/// left out.
-pub fn resume_command(client: &str, id: &str, directory: Option<&Path>) -> String {
-    resume_command_in(None, client, id, directory)
-}
-
-/// The same for a home that the client would not use by itself. Its path must be absolute:
-/// the command goes to another directory first.
-pub fn resume_command_in(
+/// What to type in a shell. A directory whose name could do something else there is left
+/// out. A home is named if the client would not use it by itself; its path must be
+/// absolute, because the command goes to another directory first.
+pub fn resume_command(
     home: Option<&Path>,
     client: &str,
     id: &str,
@@ -42,19 +37,20 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_the_shell_needs_it() {
-        let command = |directory: &str| resume_command("claude", "id", Some(Path::new(directory)));
+        let command =
+            |directory: &str| resume_command(None, "claude", "id", Some(Path::new(directory)));
         assert_eq!(command("/home/dev/app"), "cd /home/dev/app && claude --resume id");
         assert_eq!(command("/a b/$(x)"), "cd '/a b/$(x)' && claude --resume id");
         assert_eq!(command("/it's"), "cd '/it'\\''s' && claude --resume id");
         assert_eq!(command("/x\nrm"), "claude --resume id");
         assert_eq!(command("/x\u{1b}[201~"), "claude --resume id");
-        assert_eq!(resume_command("claude", "id", None), "claude --resume id");
+        assert_eq!(resume_command(None, "claude", "id", None), "claude --resume id");
     }
 
     #[test]
     fn a_home_that_the_client_would_not_use_is_named() {
         let command = |home: &str, directory: Option<&str>| {
-            resume_command_in(Some(Path::new(home)), "claude", "id", directory.map(Path::new))
+            resume_command(Some(Path::new(home)), "claude", "id", directory.map(Path::new))
         };
         assert_eq!(
             command("/my home", Some("/app")),

@@ -16,7 +16,7 @@ use recto_session::edit::EditError;
 use recto_session::edit::LineFilter;
 use recto_session::edit::Plan;
 use recto_session::edit::PlanRow;
-use recto_session::resume_command_in;
+use recto_session::resume_command;
 use recto_store::Destination;
 use recto_store::Digest;
 use recto_store::Edit;
@@ -470,7 +470,7 @@ impl Report {
         ))?;
         let home = self.home.as_deref();
         let directory = None;
-        let command = resume_command_in(home, "claude", &session.to_string(), directory);
+        let command = resume_command(home, "claude", &session.to_string(), directory);
         output.line(&format!("resume it with: {}", one_line(&command)))
     }
 }

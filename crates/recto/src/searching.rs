@@ -25,7 +25,7 @@ use crate::output::Output;
 use crate::target;
 use crate::text::count;
 use crate::text::plural;
-use recto_session::resume_command_in;
+use recto_session::resume_command;
 
 /// Which hits, and what to do with them.
 #[derive(Debug, Args)]
@@ -152,7 +152,7 @@ fn write_resume(
         return Err(CommandError::user("no-session", message));
     };
     let directory = hit.cwd.as_deref().map(Path::new);
-    let command = resume_command_in(home.as_deref(), "claude", &session.to_string(), directory);
+    let command = resume_command(home.as_deref(), "claude", &session.to_string(), directory);
     output.line(&crate::text::one_line(&command))?;
     Ok(Outcome::Done)
 }

@@ -14,7 +14,7 @@ use super::state::COMMAND;
 use super::state::Facts;
 use crate::output::Look;
 use crate::text::one_line;
-use recto_session::resume_command_in;
+use recto_session::resume_command;
 
 #[derive(Debug, Clone)]
 pub(super) enum Overlay {
@@ -53,7 +53,7 @@ pub(super) fn copies(entry: &Entry, facts: &Facts) -> [(char, &'static str, Stri
         true => format!("recto show {id}"),
         false => {
             let home = facts.home_to_name.as_deref();
-            resume_command_in(home, &facts.client, id, entry.directory.as_deref())
+            resume_command(home, &facts.client, id, entry.directory.as_deref())
         }
     };
     let path = facts.directory.join(&entry.target.path).display().to_string();

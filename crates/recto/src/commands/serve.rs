@@ -24,6 +24,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::output;
 use crate::output::Output;
+use crate::target;
 use crate::text::one_line;
 
 /// The port of `--listen` where the address has none.
@@ -81,6 +82,7 @@ pub(crate) fn cmd_serve(
         read_listen(args)?,
     );
     options.now = environment.fixed_now();
+    options.home_to_name = target::home_to_name(home, environment);
     options.allow_edits = args.allow_edits;
     if let Some(path) = &args.token_file {
         options.token = Some(Token::given(&recto_store::read_token_file(path)?)?);

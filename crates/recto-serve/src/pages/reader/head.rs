@@ -52,7 +52,7 @@ pub(super) fn head(
             }
             div.session-title {
                 (rename::editable(context, log.session, row))
-                div.session-acts { (resume(row)) (export(&row.id)) }
+                div.session-acts { (resume(context, row)) (export(&row.id)) }
             }
             p.session-facts {
                 @if let Some(cwd) = &row.cwd { code.cut title="Directory" { bdi { (shown(cwd)) } } }
@@ -101,13 +101,14 @@ pub(super) fn agent_head(log: &Log, agent: &str, name: &str) -> Markup {
     }
 }
 
-fn resume(row: &crate::data::SessionRow) -> Markup {
-    let plain = resume_command("claude", &row.id, None);
-    let there = resume_command("claude", &row.id, row.cwd.as_deref().map(Path::new));
+fn resume(context: &Context, row: &crate::data::SessionRow) -> Markup {
+    let home = context.home_to_name.as_deref();
+    let plain = resume_command(home, "claude", &row.id, None);
+    let there = resume_command(home, "claude", &row.id, row.cwd.as_deref().map(Path::new));
     let fork = format!("{plain} --fork-session");
     let ways = [
         ("Resume in its directory", &there),
-        ("Resume from any directory", &plain),
+        ("Resume from any directory (newest clients)", &plain),
         ("Continue in a copy of the session", &fork),
     ];
     html! {
