@@ -32,7 +32,7 @@ use crate::platform::read_at;
 pub(super) const LONGEST: usize = 32 * 1024 * 1024;
 
 /// A batch goes to the writer when it has this many bytes of tokens.
-const BATCH: usize = 2 * 1024 * 1024;
+const BATCH: usize = if cfg!(test) { 64 * 1024 } else { 2 * 1024 * 1024 };
 
 /// The place of a document, without its tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
