@@ -1,7 +1,7 @@
-//! Builds and refreshes that are killed between two of their steps.
+//! Builds and refreshes that are killed between two of their steps, each in a process of
+//! its own.
 
 use std::cell::Cell;
-use std::io::Write as _;
 use std::process::Command;
 use std::process::Stdio;
 
@@ -16,14 +16,14 @@ use super::*;
 use crate::CacheDirectory;
 use crate::Home;
 
-/// What a process of its own does: it brings the index of the folder that it is told up
-/// to date, and kills itself after some batches.
-#[test]
-#[ignore = "is a part of the other tests in this file"]
-fn builds_what_it_is_told() {
-    let mut told = String::new();
-    std::io::stdin().read_line(&mut told).unwrap();
-    let (last, folder) = told.trim().split_once(' ').unwrap();
+/// Says to a process of these tests how many batches it lives, and for which folder.
+const TOLD: &str = "RECTO_TEST_KILLED_BUILD";
+
+/// What the other process does: it brings the index of a folder up to date, and kills
+/// itself after some batches. `false` if this process is not the other one.
+fn builds_what_it_is_told() -> bool {
+    let Ok(told) = std::env::var(TOLD) else { return false };
+    let (last, folder) = told.split_once(' ').unwrap();
     let (last, folder) = (last.parse::<u32>().unwrap(), std::path::Path::new(folder));
     let home = Home::open(folder.join(".claude")).unwrap();
     let cache = CacheDirectory::new(folder.join("cache"));
@@ -35,29 +35,28 @@ fn builds_what_it_is_told() {
         }
     };
     home.build_index(&home.inventory(), &cache, /* anew */ false, &tell).unwrap();
+    true
 }
 
 /// Ends this process as `kill -9` does.
 fn die() {
-    #[cfg(unix)]
-    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
-        .unwrap();
-    std::process::abort();
+    use rustix::process::Signal;
+    rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
 }
 
 /// Builds in another process, which is killed after some batches. `false` if it has ended
 /// before.
 fn build_and_kill(world: &World, batches: u32) -> bool {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "index::kill_tests::builds_what_it_is_told", "--ignored"])
-        .stdin(Stdio::piped())
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "index::kill_tests::a_build_that_is_killed_goes_on_where_it_was"])
+        .env(TOLD, format!("{batches} {}", world.folder.path().display()))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
+        .status()
         .unwrap();
-    let folder = world.folder.path().display();
-    writeln!(child.stdin.take().unwrap(), "{batches} {folder}").unwrap();
-    !child.wait().unwrap().success()
+    // What has failed by itself has a code, and was not killed.
+    assert!(status.success() || status.code().is_none(), "{status}");
+    !status.success()
 }
 
 /// How many texts are in the index for good.
@@ -78,6 +77,9 @@ fn assert_is_right(world: &World) {
 
 #[test]
 fn a_build_that_is_killed_goes_on_where_it_was() {
+    if builds_what_it_is_told() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let options = Options { megabytes: 8, seed: 11, shape: Shape::Mixed };
     let truth = generate(&options, folder.path(), &mut |_| {}).unwrap();

@@ -50,6 +50,7 @@ pub use verify::Verified;
 #[cfg(test)]
 mod index_tests;
 #[cfg(test)]
+#[cfg(unix)]
 mod kill_tests;
 #[cfg(test)]
 mod trouble_tests;

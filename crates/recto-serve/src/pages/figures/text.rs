@@ -177,10 +177,10 @@ mod tests {
 
     #[test]
     fn names_are_as_short_as_they_can_be_told_apart() {
-        let paths = ["/home/dev/app", "/home/dev/docs", "/work/docs", "/home/dev/app"];
+        let paths = ["/home/dev/app", "/home/dev/docs", "/srv/docs", "/home/dev/app"];
         let names = Names::of(paths.into_iter());
         let shown = paths.map(|path| names.name(path));
-        assert_eq!(shown, ["app", "…/dev/docs", "/work/docs", "app"]);
+        assert_eq!(shown, ["app", "…/dev/docs", "/srv/docs", "app"]);
         assert_eq!(names.name("claude-opus-4-5-20251101"), "opus-4-5");
         assert_eq!(names.name("3 others"), "3 others");
     }
