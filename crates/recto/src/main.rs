@@ -8,6 +8,8 @@ mod cli;
 mod commands;
 mod context_view;
 mod document_file;
+#[cfg(test)]
+mod drawn;
 mod editing;
 mod edition;
 mod environment;

@@ -35,6 +35,7 @@ use super::search::Found;
 use super::state::Browser;
 use super::state::Facts;
 use super::view;
+use crate::drawn::drawn;
 use crate::environment::Environment;
 
 pub(super) const NOW: &str = "2026-11-16T12:00:00Z";
@@ -246,22 +247,7 @@ impl Trial {
 
 /// What is on the screen.
 pub(super) fn screen(browser: &Browser) -> String {
-    let (width, height) = browser.size;
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| view::draw(browser, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let mut lines = Vec::new();
-    for y in 0..height {
-        let mut line = String::from("|");
-        let mut x = 0;
-        while x < width {
-            let symbol = buffer[(x, y)].symbol();
-            line.push_str(symbol);
-            x += unicode_width::UnicodeWidthStr::width(symbol).max(1) as u16;
-        }
-        lines.push(line.trim_end().to_owned());
-    }
-    mask_times(&lines.join("\n"))
+    mask_times(&drawn(browser.size, |frame| view::draw(browser, frame)))
 }
 
 pub(super) fn key(name: &str) -> KeyEvent {

@@ -6,15 +6,12 @@ use crossterm::event::KeyModifiers;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use jiff::Timestamp;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use recto_session::status::StatusKind;
 use recto_store::Home;
 use recto_store::SessionStatus;
 use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
-use unicode_width::UnicodeWidthStr;
 
 use super::board::Board;
 use super::board::Effect;
@@ -25,6 +22,7 @@ use super::source::Sight;
 use super::transition::Event;
 use super::transition::Lasting;
 use super::transition::Transitions;
+use crate::drawn::drawn;
 use crate::environment::Environment;
 
 const ONE: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
@@ -74,22 +72,7 @@ fn board(size: (u16, u16)) -> Board {
 }
 
 fn screen(board: &Board) -> String {
-    let (width, height) = board.size;
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| board_view::draw(board, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let mut lines = Vec::new();
-    for y in 0..height {
-        let mut line = String::from("|");
-        let mut x = 0;
-        while x < width {
-            let symbol = buffer[(x, y)].symbol();
-            line.push_str(symbol);
-            x += symbol.width().max(1) as u16;
-        }
-        lines.push(line.trim_end().to_owned());
-    }
-    lines.join("\n")
+    drawn(board.size, |frame| board_view::draw(board, frame))
 }
 
 fn press(board: &mut Board, code: KeyCode) -> Option<Effect> {
