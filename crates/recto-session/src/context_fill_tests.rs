@@ -1,5 +1,5 @@
 use super::*;
-use crate::session::tests::session;
+use crate::fold::session::tests::session;
 use crate::turns;
 
 /// A line of a chain in which each line follows the one before.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::session::tests::session;
+use crate::fold::session::tests::session;
 
 /// A log of prompts and answers; each line is `uuid parent`, answers begin with `a`.
 fn log(lines: &[&str]) -> Session {

@@ -7,8 +7,8 @@ use recto_log::SessionId;
 use recto_session::edit::EditError;
 use thiserror::Error;
 
-use crate::index::IndexTrouble;
 use crate::publish::PublishError;
+use crate::search::index::IndexTrouble;
 
 /// Why something could not be read. The text is for people; [`StoreError::hint`]
 /// says what to do.

@@ -59,7 +59,7 @@ use self::worker::Workers;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::target::home_to_name;
+use crate::select::target::home_to_name;
 
 /// How long to wait for a key while something is on its way from the workers.
 const SHORT: Duration = Duration::from_millis(15);

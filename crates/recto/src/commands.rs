@@ -67,8 +67,8 @@ use crate::cli::Command;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::target::open_home;
+use crate::select::target::open_home;
+use crate::terminal::output::Output;
 
 /// Runs what was typed.
 pub(crate) fn run(

@@ -6,32 +6,16 @@
 mod browser;
 mod cli;
 mod commands;
-mod context_view;
-mod document_file;
-#[cfg(test)]
-mod drawn;
-mod editing;
-mod edition;
+mod edit;
 mod environment;
 mod error;
-mod file_path;
-mod filter;
-mod hits;
-mod home_watch;
-mod output;
-mod overflow;
 mod prompts;
 mod reading;
-mod redaction;
-mod repair_all;
-mod searching;
-mod status_view;
+mod search;
+mod select;
 mod sweep;
-mod target;
-mod text;
-mod transcript;
+mod terminal;
 mod watching;
-mod zone;
 
 use std::process::ExitCode;
 
@@ -41,7 +25,7 @@ use crate::cli::Cli;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 fn main() -> ExitCode {
     let environment = Environment::from_process();

@@ -26,9 +26,9 @@ use recto_store::each_alone;
 use recto_store::read_prompts;
 
 use crate::error::CommandError;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::output::remark;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::output::remark;
 
 /// How far apart the two times of one prompt can be, in milliseconds.
 const NEAR: i64 = 5000;

@@ -23,8 +23,8 @@ use recto_store::Loaded;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::target;
-use crate::target::Target;
+use crate::select::target;
+use crate::select::target::Target;
 
 /// A log that is being worked on.
 pub(crate) struct Reading {

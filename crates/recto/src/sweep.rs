@@ -20,9 +20,9 @@ use recto_store::HomeLog;
 use recto_store::Loaded;
 use recto_store::each_alone;
 
-use crate::output::Output;
-use crate::output::Progress;
-use crate::output::remark;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::output::remark;
 use recto_session::spoken_text;
 use recto_session::turn_places;
 

@@ -11,8 +11,10 @@
 
 mod board;
 mod board_view;
+pub(crate) mod home_watch;
 mod notify;
 mod source;
+pub(crate) mod status_view;
 mod transition;
 mod webhook;
 
@@ -48,8 +50,8 @@ use crate::browser::terminal::signals::stop;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::text::path_from_home;
+use crate::terminal::output::Output;
+use crate::terminal::text::path_from_home;
 
 /// How long the board waits for a key before it looks for news.
 const KEYS: Duration = Duration::from_millis(100);

@@ -151,7 +151,7 @@ fn assert_absent(directory: &str, words: &[&str], but_in: &[&str]) {
 #[test]
 fn nothing_is_unsafe_but_one_call() {
     let words = ["unsafe {", "unsafe extern", "unsafe fn", "unsafe impl", "(unsafe_code"];
-    let platform = "crates/recto-store/src/platform.rs";
+    let platform = "crates/recto-store/src/place/platform.rs";
     assert_absent("crates", &words, &[platform]);
     assert_absent("xtask", &words, &[]);
     let platform = fs::read_to_string(repository().join(platform)).unwrap();
@@ -179,7 +179,7 @@ fn files_are_opened_through_the_store() {
     // The type of an open file is no way to open one.
     let words =
         ["std::fs::read", "std::fs::write", "std::fs::metadata", "File::open", "std::fs::{"];
-    assert_absent("crates/recto-store/src", &words, &["src/platform.rs"]);
+    assert_absent("crates/recto-store/src", &words, &["src/place/platform.rs"]);
     let words = ["std::fs", "fs_err", "File::open"];
     // Both write: the sample, and documents where the user wants them.
     let writers = ["src/commands/demo.rs", "src/commands/export.rs"];

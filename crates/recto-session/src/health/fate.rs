@@ -6,7 +6,7 @@ use crate::NameId;
 use crate::Node;
 use crate::NodeId;
 use crate::Session;
-use crate::hash::IdSet;
+use crate::fold::hash::IdSet;
 use crate::request::DropReason;
 use crate::request::Outcome;
 use crate::request::Reach;

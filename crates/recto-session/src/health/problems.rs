@@ -18,7 +18,7 @@ use crate::Node;
 use crate::NodeId;
 use crate::Parent;
 use crate::Session;
-use crate::hash::IdMap;
+use crate::fold::hash::IdMap;
 use crate::request::Outcome;
 use crate::request::Reach;
 use crate::request::Sent;

@@ -26,6 +26,7 @@
 //! [`Options::salt`] that takes the salt.
 
 mod allow;
+pub(crate) mod anonymize;
 mod collector;
 mod literals;
 mod report;

@@ -14,8 +14,8 @@ use crate::BlockFact;
 use crate::NameId;
 use crate::Node;
 use crate::NodeId;
-use crate::hash::IdMap;
-use crate::hash::IdSet;
+use crate::fold::hash::IdMap;
+use crate::fold::hash::IdSet;
 
 /// Drops lines that cannot be sent, in the client's order.
 pub(super) fn pass(view: &View<'_>, kept: &[NodeId], dropped: &mut Vec<Dropped>) -> Vec<Sent> {

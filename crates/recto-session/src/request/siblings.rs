@@ -11,7 +11,7 @@ use super::view::Above;
 use super::view::View;
 use crate::NameId;
 use crate::NodeId;
-use crate::hash::IdMap;
+use crate::fold::hash::IdMap;
 
 /// Adds the calls and results that the walk did not pass.
 pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeId> {

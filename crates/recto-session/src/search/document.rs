@@ -31,7 +31,7 @@ use crate::Span;
 use crate::TurnCounter;
 use crate::command_text;
 use crate::items;
-use crate::items::output_text;
+use crate::show::items::output_text;
 
 /// What a text is in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -13,7 +13,7 @@ use crate::Tokens;
 use crate::ToolCall;
 use crate::Turn;
 use crate::TurnKind;
-use crate::hash::IdMap;
+use crate::fold::hash::IdMap;
 
 /// Whose log it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::log::MessageFact;
 use super::log::TurnFact;
 use crate::Tokens;
 use crate::TurnKind;
-use crate::packed::Packer;
-use crate::packed::Unpacker;
+use crate::fold::packed::Packer;
+use crate::fold::packed::Unpacker;
 
 /// Goes up with every change of what is written here, or of what is counted.
 const FORM: u8 = 101;

@@ -3,9 +3,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Session;
-use crate::packed::tests::resealed;
-use crate::packed::tests::sealed;
-use crate::session::tests::session;
+use crate::fold::packed::tests::resealed;
+use crate::fold::packed::tests::sealed;
+use crate::fold::session::tests::session;
 use crate::turns;
 
 fn user(uuid: &str, parent: &str, time: &str, content: &str) -> String {

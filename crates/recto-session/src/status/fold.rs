@@ -27,8 +27,8 @@ use super::task::Tasks;
 use super::timer;
 use super::words::beginning;
 use crate::Tokens;
-use crate::items::call_about;
-use crate::items::command_text;
+use crate::show::items::call_about;
+use crate::show::items::command_text;
 
 /// The longest output, prompt, and description of a call that are kept.
 const OUTPUT_MOST: usize = 500;

@@ -6,7 +6,7 @@ use recto_log::ToolResult;
 
 use super::call::PendingCall;
 use super::words::beginning;
-use crate::items::between;
+use crate::show::items::between;
 
 /// The most tasks that are kept; damaged logs can have any number.
 const MOST: usize = 256;

@@ -15,8 +15,8 @@ use super::Record;
 use super::RecordFlags;
 use crate::NameId;
 use crate::Names;
-use crate::hash::Places;
-use crate::hash::Seeded;
+use crate::fold::hash::Places;
+use crate::fold::hash::Seeded;
 
 /// A log that was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]

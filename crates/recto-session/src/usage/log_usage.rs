@@ -12,8 +12,8 @@ use super::UsageLine;
 use super::line::tools_of;
 use crate::NameId;
 use crate::Names;
-use crate::hash::IdMap;
-use crate::node::Moment;
+use crate::fold::hash::IdMap;
+use crate::fold::node::Moment;
 
 /// A step back of the clock below this is the order of lines, not the clock.
 const CLOCK_JUMP_SECONDS: i64 = 3600;

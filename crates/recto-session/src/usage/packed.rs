@@ -11,9 +11,9 @@ use super::RecordFlags;
 use super::Wanted;
 use crate::NameId;
 use crate::Names;
-use crate::node::Moment;
-use crate::packed::Packer;
-use crate::packed::Unpacker;
+use crate::fold::node::Moment;
+use crate::fold::packed::Packer;
+use crate::fold::packed::Unpacker;
 
 /// Goes up with every change of what is written here, or of what is counted.
 const FORM: u8 = 1;
@@ -193,8 +193,8 @@ mod tests {
     use super::super::helpers;
     use super::super::report;
     use super::*;
-    use crate::packed::tests::resealed;
-    use crate::packed::tests::sealed;
+    use crate::fold::packed::tests::resealed;
+    use crate::fold::packed::tests::sealed;
 
     const LINES: [&str; 5] = [
         r#"{"type":"assistant","sessionId":"s1","cwd":"/w","gitBranch":"main","timestamp":"2026-11-03T23:30:00.123Z","message":{"id":"a","model":"claude-sonnet-4-5-20250929","content":[{"type":"tool_use","name":"Bash"},{"type":"tool_use","name":"Agent"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":100000000,"cache_creation_input_tokens":9,"service_tier":"batch"}}}"#,

@@ -19,10 +19,10 @@ use super::cursor::Mark;
 use super::tree::FIRST_GENERATION;
 use super::tree::Tree;
 use crate::StoreError;
-use crate::inventory::FileState;
-use crate::inventory::LogName;
-use crate::platform::path_bytes;
-use crate::platform::path_of_bytes;
+use crate::log::inventory::FileState;
+use crate::log::inventory::LogName;
+use crate::place::platform::path_bytes;
+use crate::place::platform::path_of_bytes;
 
 /// The form that is written.
 const FORM: u64 = 1;

@@ -9,10 +9,10 @@ use memchr::memchr;
 use memchr::memrchr;
 
 use super::FollowedFile;
-use crate::index::sum;
-use crate::inventory::FileState;
-use crate::inventory::Stamp;
-use crate::platform::read_fully;
+use crate::log::inventory::FileState;
+use crate::log::inventory::Stamp;
+use crate::place::platform::read_fully;
+use crate::search::index::sum;
 
 /// How many bytes of either end are looked at again before a log is read on.
 const MARK: u64 = 4096;

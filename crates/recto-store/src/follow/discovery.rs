@@ -16,14 +16,14 @@ use super::FollowedFile;
 use super::cursor::Cursor;
 use super::cursor::identity;
 use super::tree::Tree;
-use crate::agents::LooseOwner;
-use crate::agents::owner_of;
-use crate::inventory::FileState;
-use crate::inventory::LogName;
-use crate::inventory::Stamp;
-use crate::inventory::timestamp;
-use crate::live::is_pid_file;
-use crate::open::open_known;
+use crate::log::agents::LooseOwner;
+use crate::log::agents::owner_of;
+use crate::log::inventory::FileState;
+use crate::log::inventory::LogName;
+use crate::log::inventory::Stamp;
+use crate::log::inventory::timestamp;
+use crate::place::open::open_known;
+use crate::read::live::is_pid_file;
 
 /// What a directory is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

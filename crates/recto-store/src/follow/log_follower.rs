@@ -13,7 +13,7 @@ use super::watches::Waker;
 use super::watches::Watches;
 use super::watches::Watching;
 use crate::StoreError;
-use crate::open::open_known;
+use crate::place::open::open_known;
 
 /// How often the file is looked at where the system tells what changes, and where not.
 const WATCHED: Duration = Duration::from_secs(1);

@@ -24,10 +24,10 @@ use super::discovery::Directory;
 use super::discovery::Loose;
 use super::watches::Watches;
 use crate::Home;
-use crate::inventory::FileState;
-use crate::inventory::Stamp;
-use crate::inventory::timestamp;
-use crate::open::open_known;
+use crate::log::inventory::FileState;
+use crate::log::inventory::Stamp;
+use crate::log::inventory::timestamp;
+use crate::place::open::open_known;
 
 /// How long a file may be gone before that is told.
 const GRACE: Duration = Duration::from_secs(1);

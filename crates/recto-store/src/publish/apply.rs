@@ -13,7 +13,7 @@ use super::state::FileIdentity;
 use super::state::State;
 use super::state::is_in;
 use crate::StoreError;
-use crate::platform;
+use crate::place::platform;
 
 /// Takes a step. `expected` is the file that is to be replaced or removed.
 pub(crate) fn apply(step: &Step, expected: Option<&FileIdentity>) -> Result<(), StoreError> {

@@ -16,7 +16,7 @@ use super::state::HashingWriter;
 use crate::DataDirectory;
 use crate::StoreError;
 use crate::open_file;
-use crate::platform;
+use crate::place::platform;
 
 /// Quick, because an edit waits for it; logs become five times smaller all the same.
 const LEVEL: i32 = 3;

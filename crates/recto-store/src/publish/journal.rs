@@ -24,8 +24,8 @@ use super::record;
 use crate::DataDirectory;
 use crate::Home;
 use crate::StoreError;
-use crate::locking::lock_file;
-use crate::platform;
+use crate::place::locking::lock_file;
+use crate::place::platform;
 use crate::read_small;
 
 /// How long to wait for another process. Operations take less than a second,

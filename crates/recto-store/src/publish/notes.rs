@@ -14,7 +14,7 @@ use super::Operation;
 use super::backup::remove_if_there;
 use super::record::text;
 use crate::StoreError;
-use crate::platform;
+use crate::place::platform;
 use crate::read_small;
 
 /// The notes of an operation that is under way.

@@ -14,9 +14,9 @@ use sha2::Digest as _;
 use sha2::Sha256;
 
 use crate::StoreError;
-use crate::inventory::timestamp;
+use crate::log::inventory::timestamp;
 use crate::open_file;
-use crate::platform;
+use crate::place::platform;
 
 /// Tells one version of a file from the next without reading it: a write
 /// changes the size or the time, a replacement the number of the file.

@@ -27,8 +27,8 @@ use super::state::FileState;
 use super::state::HashingWriter;
 use super::state::State;
 use crate::StoreError;
-use crate::inventory::timestamp;
-use crate::platform;
+use crate::log::inventory::timestamp;
+use crate::place::platform;
 
 /// An operation under way. Dropped without [`Transaction::commit`], it leaves
 /// everything as it was.

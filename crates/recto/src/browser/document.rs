@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::Span;
+use crate::terminal::text::Span;
 
 /// A line of the screen, and where it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +128,7 @@ pub(super) fn fold(spans: Vec<Span>, width: usize) -> Vec<Vec<Span>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Look;
+    use crate::terminal::output::Look;
 
     fn line(text: &str, log_line: u64, turn: u32) -> PageLine {
         PageLine { spans: vec![(text.to_owned(), Look::Plain)], log_line, turn }

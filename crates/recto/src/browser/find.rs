@@ -182,7 +182,7 @@ fn length_at(letters: &[Letter], word: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Look;
+    use crate::terminal::output::Look;
 
     fn lines(texts: &[&str]) -> Vec<PageLine> {
         let line = |text: &&str| PageLine {

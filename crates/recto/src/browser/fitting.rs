@@ -85,7 +85,7 @@ mod tests {
     use nucleo_matcher::Config;
 
     use super::*;
-    use crate::target::Target;
+    use crate::select::target::Target;
 
     fn entry(title: &str) -> Entry {
         Entry {

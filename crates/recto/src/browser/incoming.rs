@@ -7,9 +7,9 @@ use super::message::Report;
 use super::reader::Reader;
 use super::state::Browser;
 use super::state::Page;
-use crate::output::Look;
-use crate::text::bytes;
-use crate::text::one_line;
+use crate::terminal::output::Look;
+use crate::terminal::text::bytes;
+use crate::terminal::text::one_line;
 
 impl Browser {
     pub(super) fn report(&mut self, report: Report) {

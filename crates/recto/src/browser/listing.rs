@@ -18,9 +18,9 @@ use super::message::Live;
 use super::state::shown_path;
 use crate::commands::ls::Row;
 use crate::commands::ls::live_by_session;
-use crate::target::Target;
-use crate::text::one_line;
-use crate::text::short_model;
+use crate::select::target::Target;
+use crate::terminal::text::one_line;
+use crate::terminal::text::short_model;
 
 /// How many sessions are listed before the others have been looked at.
 const FIRST: usize = 200;

@@ -14,9 +14,9 @@ use recto_store::AgentFile;
 use recto_store::index;
 
 use super::document::PageLine;
-use crate::output::Look;
-use crate::target::Target;
-use crate::text::Span;
+use crate::select::target::Target;
+use crate::terminal::output::Look;
+use crate::terminal::text::Span;
 
 /// A log that can be read: a session, or a subagent.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use super::message::Errand;
 use super::state::Browser;
 use super::state::COMMAND;
 use super::state::Facts;
-use crate::output::Look;
-use crate::text::one_line;
+use crate::terminal::output::Look;
+use crate::terminal::text::one_line;
 use recto_session::resume_command;
 
 #[derive(Debug, Clone)]

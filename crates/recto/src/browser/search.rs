@@ -30,10 +30,10 @@ use super::message::SearchState;
 use super::message::Shown;
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::filter::FilterArgs;
-use crate::searching;
-use crate::searching::read_query;
-use crate::text::one_line;
+use crate::search::searching;
+use crate::search::searching::read_query;
+use crate::select::filter::FilterArgs;
+use crate::terminal::text::one_line;
 
 /// How many hits are shown at most; nobody reads more.
 const MOST_HITS: usize = 1000;

@@ -34,8 +34,8 @@ use super::reader::Anchor;
 use super::reader::Reader;
 use super::table_page::Subject;
 use super::table_page::TablePage;
-use crate::output::Look;
-use crate::text::one_line;
+use crate::terminal::output::Look;
+use crate::terminal::text::one_line;
 
 /// Keys that make a letter a command.
 pub(super) const COMMAND: KeyModifiers = KeyModifiers::CONTROL.union(KeyModifiers::ALT);
@@ -489,5 +489,8 @@ impl Browser {
 
 /// A path for the screen.
 pub(super) fn shown_path(path: &std::path::Path, user_home: Option<&PathBuf>) -> String {
-    one_line(&crate::text::path_from_home(&path.to_string_lossy(), user_home.map(|p| p.as_path())))
+    one_line(&crate::terminal::text::path_from_home(
+        &path.to_string_lossy(),
+        user_home.map(|p| p.as_path()),
+    ))
 }

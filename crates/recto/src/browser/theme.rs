@@ -11,8 +11,8 @@ use ratatui::style::Modifier;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::Look;
-use crate::text::Span;
+use crate::terminal::output::Look;
+use crate::terminal::text::Span;
 
 /// Draws pieces of text in the colours that are wanted.
 #[derive(Debug, Clone, Copy)]

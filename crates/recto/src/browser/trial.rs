@@ -35,8 +35,8 @@ use super::search::Found;
 use super::state::Browser;
 use super::state::Facts;
 use super::view;
-use crate::drawn::drawn;
 use crate::environment::Environment;
+use crate::terminal::drawn::drawn;
 
 pub(super) const NOW: &str = "2026-11-16T12:00:00Z";
 pub(super) const FIX: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";

@@ -34,7 +34,7 @@ use super::search;
 use super::search::Found;
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::home_watch::HomeWatch;
+use crate::watching::home_watch::HomeWatch;
 
 /// The death of a client is told by nobody, so it is looked for this often.
 const LONGEST: Duration = Duration::from_secs(2);

@@ -11,17 +11,17 @@ use recto_store::Home;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
 use crate::reading::Reading;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::duration;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::plural;
-use crate::text::safe;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::duration;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
+use crate::terminal::text::safe;
 use recto_session::with_call;
 
 /// Show the subagents of a session

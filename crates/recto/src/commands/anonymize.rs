@@ -14,9 +14,9 @@ use recto_store::open_file;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::target;
-use crate::text::json_for_terminal;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::text::json_for_terminal;
 
 /// Write a log with its shape and without its content, for a bug report
 ///

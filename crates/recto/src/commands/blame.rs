@@ -14,19 +14,19 @@ use recto_store::read_small;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::file_path::WantedFile;
-use crate::output::Look;
-use crate::output::Output;
+use crate::select::file_path::WantedFile;
+use crate::select::target;
 use crate::sweep::Place;
 use crate::sweep::Swept;
 use crate::sweep::sweep;
-use crate::target;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::clock;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::safe;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::clock;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::safe;
 
 /// Show which session and turn wrote each line of a file
 ///

@@ -11,7 +11,7 @@ use crate::browser::Opening;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 /// Browse the sessions on the whole terminal
 ///

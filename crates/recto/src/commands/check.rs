@@ -27,16 +27,16 @@ use crate::commands::check_health;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::target;
-use crate::target::Target;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::select::target;
+use crate::select::target::Target;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// How many problems of one log are kept; the rest are counted.
 const KEPT: usize = 1000;

@@ -13,8 +13,8 @@ use recto_session::request::Outcome;
 pub(crate) use recto_store::HEALTH_GENERATIONS as GENERATIONS;
 pub(crate) use recto_store::session_health as look_at;
 
-use crate::text::count;
-use crate::text::plural;
+use crate::terminal::text::count;
+use crate::terminal::text::plural;
 
 /// What to call a generation in a table.
 pub(crate) fn short_name(generation: Generation) -> &'static str {

@@ -10,16 +10,16 @@ use recto_store::NewSession;
 use recto_store::Uuids;
 use recto_store::new_session_id;
 
-use crate::edition;
-use crate::edition::Goal;
-use crate::edition::Job;
-use crate::edition::NewArgs;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Job;
+use crate::edit::editor::NewArgs;
+use crate::edit::editor::Source;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::file_path;
-use crate::output::Output;
+use crate::select::file_path;
+use crate::terminal::output::Output;
 
 /// Copy a session
 ///
@@ -68,12 +68,12 @@ pub(crate) fn cmd_clone(
         arguments.extend(["--to".to_owned(), to.display().to_string()]);
         let directory = file_path::real_directory(to)?;
         new.project = home.project(&ProjectKey::of_path(&directory));
-        let old = edition::directory_of(&source);
+        let old = editor::directory_of(&source);
         new.moved = old.map(|old| (old, directory));
     }
     if args.keep_uuids {
         arguments.push("--keep-uuids".to_owned());
     }
     let job = Job::new("clone", arguments, Draft::new(&source.opened.manuscript));
-    edition::finish(home, environment, output, &source, Goal::New(new), args.new.dry_run, job)
+    editor::finish(home, environment, output, &source, Goal::New(new), args.new.dry_run, job)
 }

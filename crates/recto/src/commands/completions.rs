@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use crate::cli::Cli;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 /// Print the completions for a shell
 ///

@@ -13,15 +13,15 @@ use recto_store::Home;
 use recto_store::StoreError;
 use recto_store::read_small;
 
-use crate::edition;
-use crate::edition::EditArgs;
-use crate::edition::Goal;
-use crate::edition::Job;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::EditArgs;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Job;
+use crate::edit::editor::Source;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 /// Put a summary in the place of older turns
 ///
@@ -102,5 +102,5 @@ pub(crate) fn cmd_compress(
     let plan = compress(&source.opened.manuscript, &options, &mut |span| source.opened.bytes(span))
         .map_err(StoreError::from)?;
     let job = Job::of_plan("compress", args.words(), plan, output);
-    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }

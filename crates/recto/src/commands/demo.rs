@@ -12,8 +12,8 @@ use crate::commands::overview;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
 use clap::Parser;
 
 /// The sample: project, session, age in hours, log.

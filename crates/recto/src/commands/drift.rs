@@ -19,15 +19,15 @@ use crate::commands::check::all_logs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::output::remark;
-use crate::target;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::plural;
+use crate::select::target;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::output::remark;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::plural;
 
 /// Report kinds, subtypes and fields that recto does not know
 ///

@@ -24,20 +24,20 @@ use recto_store::Home;
 use recto_store::open_file;
 
 use crate::commands::ls::Listing;
-use crate::document_file;
-use crate::document_file::Existing;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::overflow::OverflowFiles;
-use crate::overflow::Wanted;
-use crate::target;
-use crate::target::Target;
-use crate::text::bytes;
-use crate::text::json_for_terminal;
-use crate::text::plural;
+use crate::select::target;
+use crate::select::target::Target;
+use crate::terminal::document_file;
+use crate::terminal::document_file::Existing;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::overflow::OverflowFiles;
+use crate::terminal::overflow::Wanted;
+use crate::terminal::text::bytes;
+use crate::terminal::text::json_for_terminal;
+use crate::terminal::text::plural;
 
 /// Write a session as Markdown, HTML, XML, JSON or text
 ///
@@ -157,7 +157,7 @@ pub(crate) fn cmd_export(
             output.page();
             let done = export(home, &found, format, redactor.as_ref(), &mut |text| {
                 if is_terminal {
-                    output.bytes(crate::text::safe(text).as_bytes())
+                    output.bytes(crate::terminal::text::safe(text).as_bytes())
                 } else {
                     output.bytes(text.as_bytes())
                 }
@@ -309,7 +309,7 @@ fn export_all(
         all.read += done.read;
         all.written += done.written;
         all.replaced += done.replaced;
-        let time = crate::text::clock(row.session.modified);
+        let time = crate::terminal::text::clock(row.session.modified);
         let title = match &redactor {
             None => row.title(),
             Some(redactor) => redactor.text(&row.title()).text.into_owned(),

@@ -12,19 +12,19 @@ use recto_store::Selector;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::file_path::WantedFile;
-use crate::output::Look;
-use crate::output::Output;
+use crate::select::file_path::WantedFile;
+use crate::select::target;
 use crate::sweep::Place;
 use crate::sweep::Swept;
 use crate::sweep::sweep;
-use crate::target;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::clock;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::path_from_home;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::clock;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
 
 /// What one turn did to one file.
 struct Use {

@@ -11,14 +11,14 @@ use crate::commands::file_uses;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
 use crate::reading::Reading;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::path_from_home;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
 
 /// List the files that a session read and changed, or the sessions that used a file
 ///

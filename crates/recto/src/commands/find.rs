@@ -11,11 +11,11 @@ use recto_store::index::Sorting;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::searching;
-use crate::searching::HitArgs;
-use crate::target;
+use crate::search::searching;
+use crate::search::searching::HitArgs;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
 
 /// Find words in all sessions
 ///

@@ -7,15 +7,15 @@ use recto_session::edit::fork;
 use recto_store::Home;
 use recto_store::StoreError;
 
-use crate::edition;
-use crate::edition::Goal;
-use crate::edition::Job;
-use crate::edition::NewArgs;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Job;
+use crate::edit::editor::NewArgs;
+use crate::edit::editor::Source;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 /// Make a session that ends at some point of another one
 ///
@@ -54,5 +54,5 @@ pub(crate) fn cmd_fork(
     let goal = Goal::beside(&source, &args.new, "fork");
     let job =
         Job::new("fork", vec![args.session.clone(), "--at".to_owned(), args.at.clone()], draft);
-    edition::finish(home, environment, output, &source, goal, args.new.dry_run, job)
+    editor::finish(home, environment, output, &source, goal, args.new.dry_run, job)
 }

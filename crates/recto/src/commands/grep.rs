@@ -9,11 +9,11 @@ use recto_store::Home;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::searching;
-use crate::searching::HitArgs;
-use crate::target;
+use crate::search::searching;
+use crate::search::searching::HitArgs;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
 
 /// So many places in a text are marked: more than is ever shown of it.
 const MOST_MARKS: usize = 4096;

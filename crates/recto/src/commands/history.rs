@@ -9,18 +9,18 @@ use recto_store::HomeLog;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::FilterArgs;
-use crate::output::Look;
-use crate::output::Output;
 use crate::prompts::Gatherer;
 use crate::prompts::Prompt;
 use crate::prompts::merge;
-use crate::target;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::clock;
-use crate::text::one_line;
-use crate::text::path_from_home;
+use crate::select::filter::FilterArgs;
+use crate::select::target;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::clock;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
 
 /// List the prompts typed in all projects, newest first
 ///

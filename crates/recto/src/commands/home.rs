@@ -16,15 +16,15 @@ use recto_store::SessionFile;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::age;
-use crate::text::bytes;
-use crate::text::one_line;
-use crate::text::path_from_home;
-use crate::text::plural;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::age;
+use crate::terminal::text::bytes;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::plural;
 
 /// Show what is in the home, how large it is, and what the client will delete
 ///

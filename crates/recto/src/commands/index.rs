@@ -10,14 +10,14 @@ use recto_store::index::Status;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::target;
-use crate::text::bytes;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::path_from_home;
-use crate::text::plural;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::text::bytes;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::plural;
 
 /// See, build or check the index of `recto find`
 ///

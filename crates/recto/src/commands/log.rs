@@ -9,19 +9,19 @@ use recto_store::publish::Operation;
 use recto_store::publish::Prune;
 use recto_store::publish::newest_operations;
 
-use crate::editing;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::parse_size;
-use crate::filter::read_time;
-use crate::output::Look;
-use crate::output::Output;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::bytes;
-use crate::text::clock;
-use crate::text::plural;
+use crate::select::filter::parse_size;
+use crate::select::filter::read_time;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::bytes;
+use crate::terminal::text::clock;
+use crate::terminal::text::plural;
 
 /// List what recto changed in this home, newest first
 ///
@@ -78,7 +78,7 @@ pub(crate) fn cmd_log(
     operations.truncate(args.limit.unwrap_or(usize::MAX));
     if output.json {
         for operation in &operations {
-            output.json_line(editing::operation_json(operation))?;
+            output.json_line(journal::operation_json(operation))?;
         }
     } else {
         write_table(&operations, output)?;
@@ -101,7 +101,7 @@ fn write_table(operations: &[Operation], output: &mut Output) -> Result<(), Comm
             clock(operation.time),
             status.to_owned(),
             plural(operation.changes.len() as u64, "file"),
-            editing::command_line(operation),
+            journal::command_line(operation),
         ]);
     }
     for (cells, operation) in table.layout(output.width).into_iter().zip(operations) {
@@ -125,7 +125,7 @@ fn prune(
         // Clap asks for one of them.
         (None, None) => return Ok(Outcome::Done),
     };
-    let mut journal = editing::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(environment, output)?;
     let pruned = journal.prune(prune)?;
     if output.json {
         let mut operations = ArrayWriter::new();

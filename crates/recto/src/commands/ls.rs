@@ -20,19 +20,19 @@ use recto_store::SessionFile;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::Filter;
-use crate::filter::FilterArgs;
-use crate::output::Look;
-use crate::output::Output;
-use crate::target::tell_skipped;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::age;
-use crate::text::bytes;
-use crate::text::one_line;
-use crate::text::path_from_home;
-use crate::text::plural;
-use crate::text::short_model;
+use crate::select::filter::Filter;
+use crate::select::filter::FilterArgs;
+use crate::select::target::tell_skipped;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::age;
+use crate::terminal::text::bytes;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::plural;
+use crate::terminal::text::short_model;
 
 /// List the sessions, newest first
 ///

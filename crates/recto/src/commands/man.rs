@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use crate::cli::Cli;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 /// Print the manual page
 ///

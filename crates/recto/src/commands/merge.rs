@@ -13,17 +13,17 @@ use recto_store::OpenedLog;
 use recto_store::Prefer;
 use recto_store::StoreError;
 
-use crate::editing;
-use crate::edition;
-use crate::edition::Goal;
-use crate::edition::NewArgs;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::Goal;
+use crate::edit::editor::NewArgs;
+use crate::edit::editor::Source;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::target;
-use crate::text::plural;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::text::plural;
 
 /// Make one session of two that are one conversation
 ///
@@ -68,8 +68,8 @@ pub(crate) fn cmd_merge(
     let inventory = Arc::new(home.inventory());
     let find = |text: &str| {
         let target = target::find(home, &inventory, environment, text)?;
-        let session = editing::session_of(&target)?.clone();
-        editing::may_edit(home, environment, &session)?;
+        let session = journal::session_of(&target)?.clone();
+        journal::may_edit(home, environment, &session)?;
         Ok::<_, CommandError>(session)
     };
     let (first, second) = (find(&args.first)?, find(&args.second)?);
@@ -105,7 +105,7 @@ pub(crate) fn cmd_merge(
     edit.must_send(first_log.session(), merged.unsent_of_first);
     edit.must_send(second_log.session(), merged.unsent_of_second);
     let arguments = vec![args.first.clone(), args.second.clone()];
-    let report = edition::publish(
+    let report = editor::publish(
         home,
         environment,
         output,
@@ -128,5 +128,5 @@ pub(crate) fn cmd_merge(
     let mut second_id = Vec::new();
     write_string(&mut second_id, &second.id.to_string());
     let details = vec![("second", second_id)];
-    edition::tell(output, &report, ("merge", source.session.id), &notes, details)
+    editor::tell(output, &report, ("merge", source.session.id), &notes, details)
 }

@@ -13,16 +13,16 @@ use recto_store::StoreError;
 use recto_store::publish::Intent;
 use recto_store::publish::Operation;
 
-use crate::editing;
-use crate::edition::Report;
+use crate::edit::editor::Report;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::file_path;
-use crate::output::Output;
-use crate::target;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::select::file_path;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Move sessions to another directory
 ///
@@ -82,7 +82,7 @@ pub(crate) fn cmd_move(
         (session, None) => {
             let text = session.as_deref().unwrap_or_default();
             let target = target::find(home, &inventory, environment, text)?;
-            let session = editing::session_of(&target)?;
+            let session = journal::session_of(&target)?;
             let relocation = home.plan_move(&inventory, session, &new)?;
             let is_there = |moved: &MovedSession| {
                 moved.old_directory.as_ref() == Some(&new) && moved.log() == moved.session.path
@@ -94,7 +94,7 @@ pub(crate) fn cmd_move(
         }
     };
     for moved in &relocation.sessions {
-        editing::may_edit(home, environment, &moved.session)?;
+        journal::may_edit(home, environment, &moved.session)?;
     }
     let (comparisons, operation) = if args.dry_run {
         let all: Result<Vec<Comparison>, StoreError> =
@@ -115,7 +115,7 @@ fn publish(
     relocation: &Relocation,
     arguments: Vec<String>,
 ) -> Result<(Vec<Comparison>, Operation), CommandError> {
-    let mut journal = editing::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(environment, output)?;
     let one = match relocation.sessions.as_slice() {
         [one] => Some(one.session.id),
         _ => None,
@@ -132,7 +132,7 @@ fn publish(
     let comparisons = relocation.stage(&mut transaction)?;
     // A client may have been started meanwhile.
     for moved in &relocation.sessions {
-        editing::may_edit(home, environment, &moved.session)?;
+        journal::may_edit(home, environment, &moved.session)?;
     }
     Ok((comparisons, transaction.commit()?))
 }
@@ -157,7 +157,7 @@ fn tell(
     let kept = relocation.kept_memory.iter();
     let notes: Vec<String> = kept
         .map(|path| {
-            format!("{} stays, because other sessions do", one_line(&editing::in_home(home, path)))
+            format!("{} stays, because other sessions do", one_line(&journal::in_home(home, path)))
         })
         .collect();
     for (moved, comparison) in relocation.sessions.iter().zip(comparisons) {

@@ -15,13 +15,13 @@ use crate::commands::usage::Figures;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::target::tell_skipped;
-use crate::text::bytes;
-use crate::text::one_line;
-use crate::text::path_from_home;
-use crate::text::plural;
+use crate::select::target::tell_skipped;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::bytes;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::plural;
 
 /// How many sessions the overview names.
 const NEWEST: usize = 8;

@@ -10,19 +10,19 @@ use recto_log::json::ObjectWriter;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::SessionFile;
-use recto_store::archive::Package;
+use recto_store::pack::Package;
 
 use crate::commands::ls::Listing;
-use crate::editing;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::FilterArgs;
-use crate::output::Output;
-use crate::target;
-use crate::text::bytes;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::select::filter::FilterArgs;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::text::bytes;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Options that choose sessions without naming them.
 const CHOOSERS: [&str; 6] = ["all", "project", "since", "until", "model", "branch"];
@@ -106,7 +106,7 @@ fn chosen(
     let mut sessions: Vec<SessionFile> = Vec::new();
     for text in &args.sessions {
         let target = target::find(home, inventory, environment, text)?;
-        let session = editing::session_of(&target)?;
+        let session = journal::session_of(&target)?;
         if !sessions.iter().any(|other| other.path == session.path) {
             sessions.push(session.clone());
         }
@@ -139,7 +139,7 @@ fn tell(
         return output.json_line(object);
     }
     for path in &package.left_out {
-        let path = one_line(&editing::in_home(home, path));
+        let path = one_line(&journal::in_home(home, path));
         output.remark(&format!("left out, because it can hold a secret: {path}"));
     }
     output.line(&format!(

@@ -15,17 +15,17 @@ use recto_store::plan_file_named;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
+use crate::select::target;
 use crate::sweep::Place;
 use crate::sweep::Swept;
 use crate::sweep::sweep;
-use crate::target;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::clock;
-use crate::text::one_line;
-use crate::text::safe;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::clock;
+use crate::terminal::text::one_line;
+use crate::terminal::text::safe;
 
 /// List the plans that were made in plan mode, newest first
 ///

@@ -14,11 +14,11 @@ use recto_store::read_small;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::one_line;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
 
 /// List the prices that `recto usage` takes
 ///

@@ -20,22 +20,22 @@ use recto_session::redact::ThinkingChange;
 use recto_store::Home;
 use recto_store::OpenedLog;
 
-use crate::edition;
-use crate::edition::EditArgs;
-use crate::edition::Goal;
-use crate::edition::Job;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::EditArgs;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Job;
+use crate::edit::editor::Source;
+use crate::edit::redaction::collect;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::overflow::each_line;
-use crate::redaction::collect;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::terminal::output::Output;
+use crate::terminal::overflow::each_line;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Replace keys, tokens and passwords in a session
 ///
@@ -154,7 +154,7 @@ pub(crate) fn cmd_redact(
     let filtered_lines = own.collect::<BTreeSet<u64>>().len() - thinking.len();
     let job = Job { notes, details, filtered_lines, ..Job::new("redact", args.words(), draft) };
     let job = job.filtered(filter, parts);
-    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }
 
 /// What is no JSON object is a text: long results, and pieces of them.

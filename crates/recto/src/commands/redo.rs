@@ -11,7 +11,7 @@ use crate::commands::undo::reverse;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 /// Do again what was undone last, or any other operation that was undone
 ///

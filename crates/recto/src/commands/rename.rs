@@ -6,13 +6,13 @@ use recto_store::Home;
 use recto_store::Renaming;
 use recto_store::Title;
 
-use crate::editing;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::target;
-use crate::text::one_line;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::text::one_line;
 
 /// Give a session another title
 ///
@@ -44,10 +44,10 @@ pub(crate) fn cmd_rename(
 ) -> Result<Outcome, CommandError> {
     let title = Title::new(&args.title)?;
     // What was interrupted is put right before anything is looked at.
-    let mut journal = editing::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(environment, output)?;
     let inventory = home.inventory();
     let target = target::find(home, &inventory, environment, &args.session)?;
-    let session = editing::session_of(&target)?;
+    let session = journal::session_of(&target)?;
     let renamed = journal.rename(Renaming {
         home,
         data: &environment.data_directory()?,
@@ -70,7 +70,7 @@ pub(crate) fn cmd_rename(
             .string("title", title)
             .json("operation", id.as_deref().unwrap_or("null").as_bytes())
             .boolean("dry_run", args.dry_run)
-            .json("changes", &editing::changes_json(&renamed.changes));
+            .json("changes", &journal::changes_json(&renamed.changes));
         output.json_line(object)?;
     } else if let Some(operation) = operation {
         output.line(&format!("{} has {shown} now (operation {})", session.id, operation.id))?;

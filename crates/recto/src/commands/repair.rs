@@ -18,19 +18,19 @@ use recto_session::edit::repair::repair;
 use recto_store::Home;
 use recto_store::StoreError;
 
-use crate::edition;
-use crate::edition::EditArgs;
-use crate::edition::Goal;
-use crate::edition::Job;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::EditArgs;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Job;
+use crate::edit::editor::Source;
+use crate::edit::repair_all;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::repair_all;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::terminal::output::Output;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Mend a session that does not resume, or loses part of its history
 ///
@@ -135,7 +135,7 @@ pub(crate) fn cmd_repair(
             "clients before 2.1.100 hang on every session of the project while the old log is there: use --in-place, or remove it".to_owned(),
         );
     }
-    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }
 
 /// What there is to mend.

@@ -25,15 +25,15 @@ use recto_store::Loaded;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::target;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::bytes;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::select::target;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::bytes;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Show what a client would send to go on with a session
 ///

@@ -9,16 +9,16 @@ use recto_store::SessionFile;
 use recto_store::publish::FileIdentity;
 use recto_store::publish::Intent;
 
-use crate::editing;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::target;
-use crate::text::bytes;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::text::bytes;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Remove sessions, with all that belongs to them
 ///
@@ -55,14 +55,14 @@ pub(crate) fn cmd_rm(
     if !args.dry_run {
         // What was interrupted is put right before anything is looked at. The
         // journal is not held while somebody is asked.
-        drop(editing::open_journal(environment, output)?);
+        drop(journal::open_journal(environment, output)?);
     }
     let inventory = home.inventory();
     let mut sessions: Vec<SessionFile> = Vec::new();
     for text in &args.sessions {
         let target = target::find(home, &inventory, environment, text)?;
-        let session = editing::session_of(&target)?;
-        editing::may_edit(home, environment, session)?;
+        let session = journal::session_of(&target)?;
+        journal::may_edit(home, environment, session)?;
         if !sessions.iter().any(|other| other.path == session.path) {
             sessions.push(session.clone());
         }
@@ -91,19 +91,19 @@ pub(crate) fn cmd_rm(
             output.line(format!("{}  {title}", session.id).trim_end())?;
         }
         for (path, identity) in &files {
-            let path = one_line(&editing::in_home(home, path));
+            let path = one_line(&journal::in_home(home, path));
             output.line(&format!("  {path}  {}", bytes(identity.bytes)))?;
         }
         output.flush()?;
     }
-    if !args.dry_run && !args.yes && !editing::confirm(&format!("remove {what}?"), output)? {
+    if !args.dry_run && !args.yes && !journal::confirm(&format!("remove {what}?"), output)? {
         output.remark("nothing was removed");
         return Ok(Outcome::Found);
     }
     let operation = if args.dry_run {
         None
     } else {
-        let mut journal = editing::open_journal(environment, output)?;
+        let mut journal = journal::open_journal(environment, output)?;
         let one = match sessions.as_slice() {
             [one] => Some(one.id),
             _ => None,

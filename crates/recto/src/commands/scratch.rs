@@ -8,9 +8,9 @@ use recto_store::scratch_folder;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::target;
-use crate::text::one_line;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::text::one_line;
 
 /// Print the folder for working files of a session, and make it
 ///

@@ -22,10 +22,10 @@ use crate::commands::prices::PricesOption;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output;
-use crate::output::Output;
-use crate::target;
-use crate::text::one_line;
+use crate::select::target;
+use crate::terminal::output;
+use crate::terminal::output::Output;
+use crate::terminal::text::one_line;
 
 /// The port of `--listen` where the address has none.
 const USUAL_PORT: u16 = 7700;

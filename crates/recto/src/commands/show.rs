@@ -27,22 +27,22 @@ use crate::commands::show_follow;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::overflow::MOST_SHOWN;
-use crate::overflow::OverflowFiles;
-use crate::overflow::Wanted;
 use crate::reading::Reading;
-use crate::target;
-use crate::target::Target;
-use crate::text::bytes;
-use crate::text::clock;
-use crate::text::one_line;
-use crate::text::path_from_home;
-use crate::text::plural;
-use crate::text::safe;
-use crate::transcript::Options;
-use crate::transcript::Transcript;
+use crate::select::target;
+use crate::select::target::Target;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::overflow::MOST_SHOWN;
+use crate::terminal::overflow::OverflowFiles;
+use crate::terminal::overflow::Wanted;
+use crate::terminal::text::bytes;
+use crate::terminal::text::clock;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::plural;
+use crate::terminal::text::safe;
+use crate::terminal::transcript::Options;
+use crate::terminal::transcript::Transcript;
 
 /// Read a session
 ///

@@ -30,11 +30,11 @@ use crate::commands::show::wanted;
 use crate::commands::show::write_head;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::overflow::OverflowFiles;
-use crate::target::Target;
-use crate::transcript::Transcript;
+use crate::select::target::Target;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::overflow::OverflowFiles;
+use crate::terminal::transcript::Transcript;
 
 /// How often it is seen whether anybody still reads the output.
 const PAUSE: Duration = Duration::from_secs(1);

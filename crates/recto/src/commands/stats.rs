@@ -20,21 +20,21 @@ use recto_store::Home;
 
 use crate::commands::stats_all::Question;
 use crate::commands::stats_all::stats_of_all;
-use crate::document_file::Existing;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::FilterArgs;
-use crate::output::Look;
-use crate::output::Output;
 use crate::reading::Reading;
-use crate::text::clock;
-use crate::text::count;
-use crate::text::duration;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::plural;
-use crate::zone::read_zone;
+use crate::select::filter::FilterArgs;
+use crate::terminal::document_file::Existing;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::clock;
+use crate::terminal::text::count;
+use crate::terminal::text::duration;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
+use crate::terminal::zone::read_zone;
 
 /// Sum up a session, or all of them
 ///
@@ -254,7 +254,7 @@ fn write_text(reading: &Reading, stats: &Stats, output: &mut Output) -> Result<(
     output.line("")?;
     let room = output.width.map_or(usize::MAX, |width| width.saturating_sub(16));
     for (label, text) in rows.iter().filter(|(_, text)| !text.is_empty()) {
-        for (at, line) in crate::text::wrap(text, room).iter().enumerate() {
+        for (at, line) in crate::terminal::text::wrap(text, room).iter().enumerate() {
             let label = if at == 0 { *label } else { "" };
             output
                 .line(&format!("{}{line}", output.paint(Look::Faint, &format!("{label:<15}"))))?;

@@ -18,16 +18,16 @@ use crate::commands::stats_charts::charts;
 use crate::commands::stats_json::json;
 use crate::commands::stats_text::about;
 use crate::commands::stats_text::write_text;
-use crate::document_file;
-use crate::document_file::Existing;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::Filter;
-use crate::output::Output;
-use crate::output::Progress;
-use crate::output::remark;
-use crate::target::tell_skipped;
+use crate::select::filter::Filter;
+use crate::select::target::tell_skipped;
+use crate::terminal::document_file;
+use crate::terminal::document_file::Existing;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::output::remark;
 
 /// What is asked of all sessions.
 pub(crate) struct Question<'a> {

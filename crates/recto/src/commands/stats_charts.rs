@@ -11,11 +11,11 @@ use crate::commands::stats_text::failed_percent;
 use crate::commands::stats_text::length_name;
 use crate::commands::stats_text::shown_contexts;
 use crate::commands::stats_text::shown_lengths;
-use crate::text::count;
-use crate::text::duration;
-use crate::text::one_line;
-use crate::text::plural;
-use crate::zone::zone_name;
+use crate::terminal::text::count;
+use crate::terminal::text::duration;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
+use crate::terminal::zone::zone_name;
 
 pub(crate) fn charts(many: &Many, question: &Question<'_>) -> Vec<Chart> {
     let statistics = &many.statistics;

@@ -12,7 +12,7 @@ use crate::commands::stats_all::Many;
 use crate::commands::stats_all::Question;
 use crate::commands::stats_text::DAYS;
 use crate::commands::stats_text::failed_percent;
-use crate::zone::zone_name;
+use crate::terminal::zone::zone_name;
 
 pub(crate) fn json(many: &Many, question: &Question<'_>) -> ObjectWriter {
     let statistics = &many.statistics;

@@ -17,16 +17,16 @@ use recto_store::Statuses;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::status_view;
-use crate::target;
-use crate::target::tell_skipped;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::fit;
+use crate::select::target;
+use crate::select::target::tell_skipped;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::fit;
 use crate::watching;
 use crate::watching::Source;
+use crate::watching::status_view;
 
 /// Say what each session does now, and how that is known
 ///

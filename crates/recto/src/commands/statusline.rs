@@ -21,13 +21,13 @@ use recto_store::LastState;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::text::duration;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::path_from_home;
-use crate::text::short_model;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::duration;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::short_model;
 
 /// Print a status line for the client
 ///

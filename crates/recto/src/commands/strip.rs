@@ -8,15 +8,15 @@ use recto_session::edit::strip;
 use recto_store::Home;
 use recto_store::StoreError;
 
-use crate::edition;
-use crate::edition::EditArgs;
-use crate::edition::Goal;
-use crate::edition::Job;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::EditArgs;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Job;
+use crate::edit::editor::Source;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 
 /// Take thinking, tools, notes or whole turns out of a session
 ///
@@ -96,7 +96,7 @@ pub(crate) fn cmd_strip(
         .map_err(StoreError::from)?;
     let goal = Goal::of(&source, &args.edit, "stripped");
     let job = Job::of_plan("strip", args.words(), plan, output);
-    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }
 
 #[cfg(test)]

@@ -15,13 +15,13 @@ use recto_store::Home;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
 use crate::reading::Reading;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::clock;
-use crate::text::one_line;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::clock;
+use crate::terminal::text::one_line;
 use recto_session::with_call;
 
 /// List the things to do that the model noted in a session

@@ -13,16 +13,16 @@ use recto_store::Home;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::overflow::OverflowFiles;
-use crate::overflow::Wanted;
 use crate::reading::Reading;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::duration;
-use crate::text::one_line;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::overflow::OverflowFiles;
+use crate::terminal::overflow::Wanted;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::duration;
+use crate::terminal::text::one_line;
 
 /// List the tool calls of a session
 ///

@@ -8,16 +8,16 @@ use recto_session::edit::trim;
 use recto_store::Home;
 use recto_store::StoreError;
 
-use crate::edition;
-use crate::edition::EditArgs;
-use crate::edition::Goal;
-use crate::edition::Job;
-use crate::edition::Source;
+use crate::edit::editor;
+use crate::edit::editor::EditArgs;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Job;
+use crate::edit::editor::Source;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::parse_size;
-use crate::output::Output;
+use crate::select::filter::parse_size;
+use crate::terminal::output::Output;
 
 /// Make a session smaller: old results, pictures, attachments
 ///
@@ -149,7 +149,7 @@ pub(crate) fn cmd_trim(
         .map_err(StoreError::from)?;
     let goal = Goal::of(&source, &args.edit, "trimmed");
     let job = Job::of_plan("trim", args.words(), plan, output);
-    edition::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ use recto_store::publish::Direction;
 use recto_store::publish::OperationId;
 use recto_store::publish::Reversal;
 
-use crate::editing;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::text::one_line;
+use crate::terminal::output::Output;
+use crate::terminal::text::one_line;
 
 /// Take back the last change that recto made, or any other
 ///
@@ -71,7 +71,7 @@ pub(crate) fn reverse(
     output: &mut Output,
     order: &Order,
 ) -> Result<Outcome, CommandError> {
-    let mut journal = editing::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(environment, output)?;
     let (operation, mut differing) = journal.look(home, order.which, order.direction)?;
     if order.changed == Changed::Refuse && !differing.is_empty() {
         return Err(recto_store::StoreError::from(differing.swap_remove(0)).into());
@@ -112,7 +112,7 @@ pub(crate) fn reverse(
             .string("name", &operation.name)
             .string("status", operation.status.name())
             .boolean("dry_run", order.is_dry)
-            .json("changes", &editing::changes_json(&changes))
+            .json("changes", &journal::changes_json(&changes))
             .json("kept", &kept.finish());
         output.json_line(object)?;
         return Ok(Outcome::Done);
@@ -123,11 +123,11 @@ pub(crate) fn reverse(
         (Direction::Redo, false) => "did again",
         (Direction::Redo, true) => "would do again",
     };
-    let line = editing::command_line(operation);
+    let line = journal::command_line(operation);
     output.line(&format!("{verb} operation {}: {line}", operation.id))?;
-    editing::write_changes(home, &changes, output)?;
+    journal::write_changes(home, &changes, output)?;
     for (path, backup) in &reversal.kept {
-        let path = one_line(&editing::in_home(home, path));
+        let path = one_line(&journal::in_home(home, path));
         let backup = one_line(&backup.to_string_lossy());
         output.line(&format!("{path} had been changed since; that version is kept in {backup}"))?;
     }

@@ -6,25 +6,25 @@ use clap::Args;
 use recto_log::json::ObjectWriter;
 use recto_session::edit::Comparison;
 use recto_store::Home;
-use recto_store::archive::Arrival;
-use recto_store::archive::Extracted;
-use recto_store::archive::Ids;
-use recto_store::archive::UnpackedSession;
-use recto_store::archive::read_manifest;
+use recto_store::pack::Arrival;
+use recto_store::pack::Extracted;
+use recto_store::pack::Ids;
+use recto_store::pack::UnpackedSession;
+use recto_store::pack::read_manifest;
 use recto_store::publish::Intent;
 use recto_store::publish::Operation;
 
-use crate::editing;
-use crate::edition::Report;
+use crate::edit::editor::Report;
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::file_path;
-use crate::output::Output;
-use crate::text::bytes;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::select::file_path;
+use crate::terminal::output::Output;
+use crate::terminal::text::bytes;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Bring the sessions of an archive into the home
 ///
@@ -68,7 +68,7 @@ pub(crate) fn cmd_unpack(
     }
     let to = args.to.as_deref().map(file_path::real_directory).transpose()?;
     // The folder is one for all, and so nobody else may unpack meanwhile.
-    let mut journal = editing::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(environment, output)?;
     let folder = environment.data_directory()?.root().join("unpacked");
     let extracted = Extracted::read(&args.file, &folder)?;
     let ids = if args.new_ids { Ids::New } else { Ids::Keep };

@@ -22,19 +22,19 @@ use crate::commands::prices::PricesOption;
 use crate::commands::usage_compare;
 use crate::commands::usage_explain;
 use crate::commands::usage_show;
-use crate::context_view::show_context;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::filter::FilterArgs;
-use crate::output::Output;
-use crate::output::Progress;
 use crate::reading::Reading;
-use crate::target;
-use crate::target::tell_skipped;
-use crate::text::fit;
-use crate::text::plural;
-use crate::zone::read_zone;
+use crate::select::filter::FilterArgs;
+use crate::select::target;
+use crate::select::target::tell_skipped;
+use crate::terminal::context_view::show_context;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::text::fit;
+use crate::terminal::text::plural;
+use crate::terminal::zone::read_zone;
 
 /// Add up tokens and what they cost
 ///

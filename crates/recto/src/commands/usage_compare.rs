@@ -28,12 +28,12 @@ use recto_store::read_small;
 use super::usage::Figures;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// Input, output, cache writes, cache reads.
 type Tokens = [u64; 4];

@@ -16,11 +16,11 @@ use super::prices::money;
 use super::usage::Figures;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 pub(super) fn explain(
     home: &Home,
@@ -190,7 +190,7 @@ fn numbers(counts: &Counts) -> String {
         "input {}, output {}, cache write {}, cache read {}",
         count(counts.input),
         count(counts.output),
-        crate::text::count(counts.writes()),
+        crate::terminal::text::count(counts.writes()),
         count(counts.cache_read)
     )
 }

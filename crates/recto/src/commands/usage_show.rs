@@ -16,14 +16,14 @@ use super::prices::texts;
 use super::usage::Figures;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Look;
-use crate::output::Output;
-use crate::text::Column;
-use crate::text::Table;
-use crate::text::bar;
-use crate::text::count;
-use crate::text::one_line;
-use crate::text::plural;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::bar;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 /// How wide a full bar is.
 const BAR: usize = 12;

@@ -8,7 +8,7 @@ use crate::commands::status::read_statuses;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::output::Output;
+use crate::terminal::output::Output;
 use crate::watching::Notice;
 use crate::watching::Watching;
 

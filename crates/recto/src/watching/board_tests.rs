@@ -22,8 +22,8 @@ use super::source::Sight;
 use super::transition::Event;
 use super::transition::Lasting;
 use super::transition::Transitions;
-use crate::drawn::drawn;
 use crate::environment::Environment;
+use crate::terminal::drawn::drawn;
 
 const ONE: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 const TWO: &str = "3f2b77aa-51c7-4d02-b8f4-93ad17c2e680";

@@ -12,14 +12,14 @@ use unicode_width::UnicodeWidthStr;
 use super::board::Board;
 use super::board::DETAILS;
 use crate::browser::theme::Theme;
-use crate::output::Look;
-use crate::status_view;
-use crate::text::Span;
-use crate::text::count;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::short_model;
-use crate::text::wrap;
+use crate::terminal::output::Look;
+use crate::terminal::text::Span;
+use crate::terminal::text::count;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::short_model;
+use crate::terminal::text::wrap;
+use crate::watching::status_view;
 
 /// How wide the labels of details are.
 const LABELS: usize = 9;

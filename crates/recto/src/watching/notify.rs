@@ -18,9 +18,9 @@ use std::time::Instant;
 use super::transition::Event;
 use super::webhook::Webhook;
 use crate::error::CommandError;
-use crate::status_view;
-use crate::text::fit;
-use crate::text::one_line;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::watching::status_view;
 
 /// How many events may wait for somebody who is slow.
 const MOST_WAITING: usize = 64;

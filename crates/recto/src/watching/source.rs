@@ -15,7 +15,7 @@ use recto_store::Statuses;
 use recto_store::StoreError;
 use recto_store::follow::Change;
 
-use crate::home_watch::HomeWatch;
+use crate::watching::home_watch::HomeWatch;
 
 /// The death of a process is told by nobody, so it is looked for this often.
 const LONGEST: Duration = Duration::from_secs(1);

@@ -15,7 +15,7 @@ use recto_session::status::StatusKind;
 use recto_store::SessionStatus;
 
 use super::source::Sight;
-use crate::status_view;
+use crate::watching::status_view;
 
 /// A status must last this long before somebody is told: what is over in a moment
 /// needs nobody.

@@ -19,14 +19,14 @@ use crate::browser::message::Hit;
 use crate::browser::message::SearchState;
 use crate::browser::row::Row;
 use crate::browser::theme::columns;
-use crate::output::Look;
-use crate::text::Span;
-use crate::text::age;
-use crate::text::bytes;
-use crate::text::count;
-use crate::text::duration;
-use crate::text::fit;
-use crate::text::plural;
+use crate::terminal::output::Look;
+use crate::terminal::text::Span;
+use crate::terminal::text::age;
+use crate::terminal::text::bytes;
+use crate::terminal::text::count;
+use crate::terminal::text::duration;
+use crate::terminal::text::fit;
+use crate::terminal::text::plural;
 
 /// From this width on, a row has room for the size of the log, or for its directory.
 const ROOM_FOR_MORE: u16 = 44;

@@ -13,11 +13,11 @@ use crate::browser::keys;
 use crate::browser::overlay::FORMATS;
 use crate::browser::overlay::Overlay;
 use crate::browser::overlay::copies;
-use crate::output::Look;
-use crate::text::Span;
-use crate::text::fit;
-use crate::text::one_line;
-use crate::text::wrap;
+use crate::terminal::output::Look;
+use crate::terminal::text::Span;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+use crate::terminal::text::wrap;
 
 impl View<'_> {
     pub(super) fn overlay(&self, overlay: &Overlay, buffer: &mut Buffer) {

@@ -1,0 +1,12 @@
+//! One fold makes a session of entries: nodes, facts, names, and how they are kept.
+
+pub(crate) mod facts;
+pub(crate) mod hash;
+pub(crate) mod hooks;
+pub(crate) mod intern;
+pub(crate) mod node;
+pub mod packed;
+pub(crate) mod queue;
+pub(crate) mod record;
+pub(crate) mod session;
+pub(crate) mod todos;

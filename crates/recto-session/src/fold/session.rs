@@ -1,0 +1,490 @@
+//! The fold: entries in, session out.
+
+use std::hash::BuildHasher;
+
+use jiff::Timestamp;
+use memchr::memmem;
+use recto_log::Block;
+use recto_log::Content;
+use recto_log::Entry;
+use recto_log::EntryUuid;
+use recto_log::Kind;
+use recto_log::Message;
+use recto_log::OpaqueReason;
+use recto_log::UserBlocks;
+use recto_log::UserText;
+use recto_log::classify_blocks;
+use recto_log::json::Value;
+use recto_log::parse_time;
+
+use crate::BlockFact;
+use crate::BlockFacts;
+use crate::Facts;
+use crate::Flags;
+use crate::NameId;
+use crate::Names;
+use crate::Node;
+use crate::NodeId;
+use crate::Parent;
+use crate::PromptQueue;
+use crate::Span;
+use crate::fold::hash::IdMap;
+use crate::fold::hash::Places;
+use crate::fold::hash::Seeded;
+use crate::fold::node::Moment;
+use crate::fold::record::Records;
+
+/// What lines outside the chain say; of each kind the last one counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Meta {
+    /// The title given by the user.
+    pub custom_title: Option<String>,
+    /// The title given by a model.
+    pub ai_title: Option<String>,
+    /// The titles of old clients, each with the line that it names.
+    pub summaries: Vec<(String, EntryUuid)>,
+    /// The line to resume from, by the last `last-prompt` line that names one.
+    pub leaf: Option<EntryUuid>,
+    /// The last prompt.
+    pub last_prompt: Option<String>,
+    /// The permission mode.
+    pub permission_mode: Option<String>,
+}
+
+/// A session: the chain of its lines, and what stands beside.
+#[derive(Debug, Clone, Default)]
+pub struct Session {
+    nodes: Vec<Node>,
+    by_uuid: Places,
+    /// Parents that are not there (yet), and the lines that wait for them.
+    missing: Vec<EntryUuid>,
+    missing_by_uuid: Places,
+    waiting: IdMap<u32, Vec<NodeId>>,
+    names: Names,
+    facts: Facts,
+    /// What lines outside the chain say.
+    pub meta: Meta,
+    /// Lines read so far, of all kinds.
+    pub lines: u64,
+    /// Lines that are no JSON object, with their number.
+    pub damaged: Vec<u64>,
+    /// Of these, the lines with two objects, of which some clients read the first.
+    pub glued: Vec<u64>,
+    /// The first line that is `null`: some clients stop, or refuse, there.
+    pub first_null_line: Option<u64>,
+    /// Lines of the chain without a uuid, which no client can reach.
+    pub without_uuid: Vec<u64>,
+    /// Lines whose uuid came again later; the later line counts.
+    pub repeated: Vec<u64>,
+    /// The versions of the client that wrote the log, in order of appearance.
+    pub versions: Vec<String>,
+    /// What the log says of requests, compactions and its own lines.
+    pub records: Records,
+    queue: PromptQueue,
+    queued: Vec<QueuedLine>,
+}
+
+/// A prompt that only the queue tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuedLine {
+    /// The line that put it into the queue.
+    pub line: u64,
+    /// Where that line is.
+    pub span: Span,
+    /// The line of the chain after which the model got it.
+    pub after: Option<NodeId>,
+}
+
+impl Session {
+    /// A session without lines.
+    pub fn new() -> Session {
+        Session::default()
+    }
+
+    /// Takes in the next line of the log.
+    pub fn push(&mut self, entry: &Entry<'_>) {
+        self.lines += 1;
+        if let Some(version) = entry.version()
+            && self.versions.last().is_none_or(|last| *last != *version)
+            && !self.versions.iter().any(|known| *known == *version)
+        {
+            self.versions.push(version.into_owned());
+        }
+        self.records.note_session(entry);
+        for prompt in self.queue.next(entry) {
+            let after = self.last_node();
+            self.queued.push(QueuedLine { line: prompt.line, span: prompt.span, after });
+        }
+        match entry.kind() {
+            Kind::Opaque => self.push_opaque(entry),
+            kind if kind.in_chain() => self.push_chain(entry),
+            _ => self.push_meta(entry),
+        }
+    }
+
+    fn push_opaque(&mut self, entry: &Entry<'_>) {
+        let number = entry.line().number;
+        self.damaged.push(number);
+        if entry.is_glued() {
+            self.glued.push(number);
+        }
+        let is_null = entry.opaque_reason() == Some(OpaqueReason::NotObject)
+            && entry.bytes().trim_ascii() == b"null";
+        if is_null && self.first_null_line.is_none() {
+            self.first_null_line = Some(number);
+        }
+    }
+
+    fn push_meta(&mut self, entry: &Entry<'_>) {
+        let title = entry.title().map(|title| title.into_owned());
+        match entry.kind() {
+            Kind::CustomTitle => self.meta.custom_title = title,
+            Kind::AiTitle => self.meta.ai_title = title,
+            Kind::Summary => {
+                if let (Some(title), Some(leaf)) = (title, entry.uuid_field("leafUuid")) {
+                    self.meta.summaries.push((title, leaf));
+                }
+            }
+            Kind::LastPrompt => {
+                let Some(last) = entry.last_prompt() else { return };
+                let prompt = last.prompt.and_then(Value::as_str);
+                self.meta.last_prompt =
+                    prompt.map(|text| text.into_owned()).or(self.meta.last_prompt.take());
+                // An empty name names nothing, so the one before stands.
+                let leaf = last.leaf.filter(|leaf| !leaf.is_empty());
+                self.meta.leaf = leaf.or(self.meta.leaf.take());
+            }
+            Kind::PermissionMode => {
+                self.meta.permission_mode =
+                    entry.str("permissionMode").map(|mode| mode.into_owned());
+            }
+            Kind::ApiRequest | Kind::ApiRequestBlob => {
+                self.records.note_request(entry, &mut self.names);
+            }
+            Kind::Unknown => self.records.note_unknown(entry),
+            _ => {}
+        }
+    }
+
+    fn push_chain(&mut self, entry: &Entry<'_>) {
+        let Some(uuid) = entry.uuid() else {
+            self.without_uuid.push(entry.line().number);
+            return;
+        };
+        let message = entry.message();
+        let known = self.find(&uuid);
+        let node = self.node_of(entry, uuid, message.as_ref());
+        match known {
+            // The last line with a uuid counts, at the place of the first.
+            Some(known) => {
+                self.repeated.push(self.nodes[known.index()].line);
+                self.wait_for_parent(known, node.parent);
+                self.nodes[known.index()] = node;
+            }
+            None => {
+                let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+                self.facts.add(entry, message.as_ref(), id, &node, &mut self.names);
+                self.add_node(id, node);
+            }
+        }
+    }
+
+    fn add_node(&mut self, id: NodeId, node: Node) {
+        let parent = node.parent;
+        self.nodes.push(node);
+        let nodes = &self.nodes;
+        let uuid = &nodes[id.index()].uuid;
+        let uuid_at = |seeded: &Seeded, at: u32| seeded.hash_one(&nodes[at as usize].uuid);
+        self.by_uuid.add(uuid, id.0, uuid_at);
+        let awaited = self.missing_place(uuid);
+        self.wait_for_parent(id, parent);
+        // Lines that came before their parent find it now; a line may be its own.
+        if let Some(missing) = awaited
+            && let Some(children) = self.waiting.remove(&missing)
+        {
+            for child in children {
+                if self.nodes[child.index()].parent == Parent::Missing(missing) {
+                    self.nodes[child.index()].parent = Parent::Node(id);
+                }
+            }
+        }
+    }
+
+    fn wait_for_parent(&mut self, child: NodeId, parent: Parent) {
+        if let Parent::Missing(missing) = parent {
+            self.waiting.entry(missing).or_default().push(child);
+        }
+    }
+
+    fn node_of(
+        &mut self,
+        entry: &Entry<'_>,
+        uuid: EntryUuid,
+        message: Option<&Message<'_>>,
+    ) -> Node {
+        let line = entry.line();
+        // An empty name names nothing.
+        let parent = entry.parent_uuid().filter(|parent| !parent.is_empty());
+        let parent = parent.map_or(Parent::Root, |parent| self.parent_of(parent));
+        let content = message.map_or(Content::Missing, |message| message.content());
+        let mut seen = UserBlocks::default();
+        let seen_blocks = content.blocks().inspect(|block| seen.see(block));
+        let blocks = match content {
+            // What is no object is no block: clients pass over it.
+            Content::Blocks(_) => seen_blocks
+                .filter(|block| !matches!(block, Block::Unknown { value } if !value.is_object()))
+                .map(|block| self.block_fact(block))
+                .collect(),
+            Content::Text(_) | Content::Missing | Content::Other(_) => {
+                seen_blocks.for_each(drop);
+                BlockFacts::default()
+            }
+        };
+        let user = match (entry.kind(), message) {
+            (Kind::User, Some(_)) => classify_blocks(entry, &seen),
+            _ => UserText::Nothing,
+        };
+        let is = |name: &str| entry.object().is_true(name);
+        let flags = Flags {
+            is_sidechain: entry.is_sidechain(),
+            is_meta: entry.is_meta(),
+            is_compact_summary: entry.is_compact_summary(),
+            is_api_error: entry.is_api_error(),
+            is_synthetic: message.is_some_and(|message| message.is_synthetic()),
+            is_aborted: is("isAbortedMidStream"),
+            is_string: matches!(content, Content::Text(_)),
+            has_message: message.is_some(),
+            has_content: matches!(content, Content::Text(_) | Content::Blocks(_)),
+            is_display_only: is("isDisplayOnly"),
+            has_byte_order_mark: entry.bytes().starts_with(b"\xef\xbb\xbf"),
+            is_broken_text: !entry.is_utf8() || has_lone_surrogate(entry.bytes()),
+            asks_nothing: seen.begins_with("<local-command-stdout>")
+                || (entry.is_meta() && seen.begins_with("<local-command-caveat>")),
+        };
+        let model = message.and_then(|message| message.model());
+        Node {
+            uuid,
+            parent,
+            logical_parent: entry.uuid_field("logicalParentUuid").map(Box::new),
+            line: line.number,
+            offset: line.offset,
+            length: u32::try_from(line.length).unwrap_or(u32::MAX),
+            kind: entry.kind(),
+            subtype: entry.subtype().map(|name| self.names.add(&name)),
+            user,
+            time: Moment::of(timestamp(entry)),
+            message: message
+                .and_then(|message| message.object().str("id"))
+                .map(|id| self.names.add(&id)),
+            model: model.map(|model| self.names.add(&model)),
+            flags,
+            content_bytes: match content {
+                Content::Text(value) | Content::Blocks(value) | Content::Other(value) => {
+                    u32::try_from(value.bytes().len()).unwrap_or(u32::MAX)
+                }
+                Content::Missing => attached_bytes(entry),
+            },
+            blocks,
+        }
+    }
+
+    fn parent_of(&mut self, uuid: EntryUuid) -> Parent {
+        // Most lines follow the one before.
+        if let (Some(last), Some(node)) = (self.nodes.last(), self.nodes.len().checked_sub(1))
+            && last.uuid == uuid
+        {
+            return Parent::Node(NodeId(node as u32));
+        }
+        if let Some(node) = self.find(&uuid) {
+            return Parent::Node(node);
+        }
+        if let Some(missing) = self.missing_place(&uuid) {
+            return Parent::Missing(missing);
+        }
+        let place = u32::try_from(self.missing.len()).unwrap_or(u32::MAX);
+        self.missing.push(uuid);
+        let missing = &self.missing;
+        let uuid_at = |seeded: &Seeded, at: u32| seeded.hash_one(&missing[at as usize]);
+        self.missing_by_uuid.add(&missing[place as usize], place, uuid_at);
+        Parent::Missing(place)
+    }
+
+    fn missing_place(&self, uuid: &EntryUuid) -> Option<u32> {
+        self.missing_by_uuid.find(uuid, |at| self.missing[at as usize] == *uuid)
+    }
+
+    fn block_fact(&mut self, block: Block<'_>) -> BlockFact {
+        let mut name = |value: Option<Value<'_>>| {
+            let text = value.and_then(Value::as_str).unwrap_or_default();
+            self.names.add(&text)
+        };
+        match block {
+            Block::Text { text } => BlockFact::Text { is_blank: is_blank_value(text) },
+            Block::Thinking { signature, .. } => BlockFact::Thinking {
+                is_signed: signature
+                    .and_then(Value::string_inside)
+                    .is_some_and(|text| !text.is_empty()),
+            },
+            Block::RedactedThinking { .. } => BlockFact::Thinking { is_signed: true },
+            Block::ToolUse { id, name: tool, .. } => {
+                BlockFact::ToolUse { id: name(id), name: name(tool) }
+            }
+            Block::ToolResult { tool_use_id, is_error, .. } => {
+                BlockFact::ToolResult { id: name(tool_use_id), is_error }
+            }
+            Block::Image { .. } | Block::Document { .. } => BlockFact::Media,
+            Block::ServerToolUse { .. }
+            | Block::WebSearchToolResult { .. }
+            | Block::Unknown { .. } => BlockFact::Other,
+        }
+    }
+
+    /// The lines of the chain, in the order in which their uuids first came.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// One line of the chain.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The line with a uuid.
+    pub fn find(&self, uuid: &EntryUuid) -> Option<NodeId> {
+        self.by_uuid.find(uuid, |at| self.nodes[at as usize].uuid == *uuid).map(NodeId)
+    }
+
+    /// All lines with their ids.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)).map(NodeId)
+    }
+
+    /// The uuid of a parent that is not there.
+    pub fn missing_uuid(&self, missing: u32) -> Option<&EntryUuid> {
+        self.missing.get(missing as usize)
+    }
+
+    /// The parent of a line, if it is there.
+    pub fn parent(&self, id: NodeId) -> Option<NodeId> {
+        match self.node(id).parent {
+            Parent::Node(parent) => Some(parent),
+            Parent::Root | Parent::Missing(_) => None,
+        }
+    }
+
+    /// The children of each line, in the order of the lines.
+    pub fn children(&self) -> Vec<Vec<NodeId>> {
+        let mut children = vec![Vec::new(); self.nodes.len()];
+        for id in self.ids() {
+            if let Some(parent) = self.parent(id) {
+                children[parent.index()].push(id);
+            }
+        }
+        children
+    }
+
+    /// What was gathered beside the graph: messages, tool calls, files, subagents.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn last_node(&self) -> Option<NodeId> {
+        let last = self.nodes.len().checked_sub(1)?;
+        u32::try_from(last).ok().map(NodeId)
+    }
+
+    /// The prompts that only the queue tells, those that still wait last.
+    pub fn queued_lines(&self) -> Vec<QueuedLine> {
+        let rest = self.queue.rest().into_iter();
+        let after = self.last_node();
+        let rest = rest.map(|prompt| QueuedLine { line: prompt.line, span: prompt.span, after });
+        self.queued.iter().copied().chain(rest).collect()
+    }
+
+    /// The names that nodes refer to.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// A name that nodes refer to.
+    pub fn name(&self, id: NameId) -> &str {
+        self.names.text(id)
+    }
+}
+
+/// What an attachment says takes: the texts that were sent, where the log keeps
+/// them, else what they are made from.
+fn attached_bytes(entry: &Entry<'_>) -> u32 {
+    if entry.kind() != Kind::Attachment {
+        return 0;
+    }
+    let said = entry.get("rendered").or_else(|| entry.get("attachment"));
+    said.map_or(0, |value| u32::try_from(value.bytes().len()).unwrap_or(u32::MAX))
+}
+
+/// Whether a client would trim a text to nothing.
+pub(crate) fn is_blank(text: &str) -> bool {
+    trim(text).is_empty()
+}
+
+/// The same for a text that is still in its line: most show that they are not
+/// blank by their first character, and need not be read further.
+fn is_blank_value(text: Value<'_>) -> bool {
+    match text.text_start() {
+        Some(start) if start.is_ascii_graphic() && start != b'\\' => false,
+        _ => text.as_str().is_none_or(|text| is_blank(&text)),
+    }
+}
+
+/// A text without the white space around it, as JavaScript sees white space.
+pub(crate) fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
+}
+
+/// The time of a chain line. Only an own `timestamp` that is a string counts
+/// for the client.
+fn timestamp(entry: &Entry<'_>) -> Option<Timestamp> {
+    parse_time(&entry.str("timestamp")?)
+}
+
+/// Whether a line holds the escape of a lone surrogate, which the API refuses.
+fn has_lone_surrogate(bytes: &[u8]) -> bool {
+    // Most lines hold no such escape at all, and finding that out is cheap.
+    if ![&b"\\ud"[..], b"\\uD"].iter().any(|start| memmem::find(bytes, start).is_some()) {
+        return false;
+    }
+    let mut rest = bytes;
+    while let Some(at) = find_surrogate(rest) {
+        let low = rest.get(at + 6..at + 12).is_some_and(is_low_surrogate);
+        let is_high = matches!(rest[at + 3], b'8' | b'9' | b'a' | b'b' | b'A' | b'B');
+        if !(is_high && low) {
+            return true;
+        }
+        rest = &rest[at + 12..];
+    }
+    false
+}
+
+/// The next `\uD…` escape of a surrogate.
+fn find_surrogate(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..)?.iter().position(|byte| *byte == b'\\') {
+        let start = at + found;
+        match bytes.get(start + 1..start + 4) {
+            Some([b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F']) => {
+                return Some(start);
+            }
+            // Any other escape is at least two bytes, so `\\u` is not taken for one.
+            _ => at = start + 2,
+        }
+    }
+    None
+}
+
+fn is_low_surrogate(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'\\', b'u', b'd' | b'D', b'c'..=b'f' | b'C'..=b'F', ..])
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+pub(crate) mod tests;

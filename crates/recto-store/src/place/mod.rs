@@ -1,0 +1,14 @@
+//! Directories and files as such: which one is the home, what settings and space say, how
+//! a file is opened, locked and named safely.
+
+pub(crate) mod cache_directory;
+pub(crate) mod data_directory;
+pub(crate) mod home;
+pub(crate) mod locking;
+pub(crate) mod open;
+pub(crate) mod platform;
+pub(crate) mod retention;
+pub(crate) mod scratch;
+pub(crate) mod serving;
+pub(crate) mod settings;
+pub(crate) mod space;

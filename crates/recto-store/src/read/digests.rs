@@ -1,0 +1,121 @@
+//! What a listing says of many logs, from the index where it has them as they are.
+//!
+//! As with all that is kept there, no index is made for it and none is waited for.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::AgentFile;
+use crate::CacheDirectory;
+use crate::Digest;
+use crate::Home;
+use crate::SessionFile;
+use crate::log::inventory::FileState;
+use crate::search::index::Rollup;
+use crate::search::index::RollupKind;
+use crate::search::index::Rollups;
+
+/// A log, as it was when it was listed.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedLog<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) state: FileState,
+    pub(crate) is_agent: bool,
+}
+
+impl<'a> From<&'a SessionFile> for ListedLog<'a> {
+    fn from(file: &'a SessionFile) -> ListedLog<'a> {
+        let state = FileState::listed(file.bytes, file.modified, file.stamp);
+        ListedLog { path: &file.path, state, is_agent: false }
+    }
+}
+
+impl<'a> From<&'a AgentFile> for ListedLog<'a> {
+    fn from(file: &'a AgentFile) -> ListedLog<'a> {
+        let state = FileState::listed(file.bytes, file.modified, file.stamp);
+        ListedLog { path: &file.path, state, is_agent: true }
+    }
+}
+
+/// Reads the heads and tails of logs, those first that the index has.
+pub struct Digests<'a> {
+    home: &'a Home,
+    cache: Option<&'a CacheDirectory>,
+    /// None until it is worth to ask the index, or if there is none.
+    rollups: Option<Rollups<'a>>,
+    /// How many logs make it worth that.
+    enough: usize,
+}
+
+impl<'a> Digests<'a> {
+    /// Fewer logs are read faster than an index is opened.
+    const WORTH_AN_INDEX: usize = 100;
+
+    /// Without a cache, all logs are read.
+    pub fn new(home: &'a Home, cache: Option<&'a CacheDirectory>) -> Digests<'a> {
+        Digests { home, cache, rollups: None, enough: Self::WORTH_AN_INDEX }
+    }
+
+    /// Asks the index however few they are.
+    #[cfg(test)]
+    pub(crate) fn of_any_number(mut self) -> Digests<'a> {
+        self.enough = 0;
+        self
+    }
+
+    /// What a listing says of some logs, in their order; nothing of those that
+    /// cannot be read.
+    pub fn read<'l>(
+        &mut self,
+        logs: impl IntoIterator<Item = impl Into<ListedLog<'l>>>,
+    ) -> Vec<Option<Digest>> {
+        let logs: Vec<ListedLog<'l>> = logs.into_iter().map(Into::into).collect();
+        if logs.len() >= self.enough
+            && let Some(cache) = self.cache.take()
+        {
+            self.rollups = Rollups::open(self.home, cache, RollupKind::Digest);
+        }
+        let Some(rollups) = &mut self.rollups else {
+            return logs.into_par_iter().map(|log| Digest::read_listed(log).ok()).collect();
+        };
+        let names: Vec<String> = logs.par_iter().map(|log| self.home.name_of(log.path)).collect();
+        let states = logs.iter().map(|log| log.state);
+        let known = rollups.read(names.iter().map(String::as_str).zip(states));
+        let read: Vec<(Option<Digest>, Option<Rollup>)> = logs
+            .into_par_iter()
+            .zip(known)
+            .zip(names)
+            .map(|((log, known), name)| match known.and_then(|known| Digest::decode(&known)) {
+                Some(known) => (Some(known), None),
+                None => read_log(log, name),
+            })
+            .collect();
+        let mut digests = Vec::with_capacity(read.len());
+        for (digest, rollup) in read {
+            digests.push(digest);
+            if let Some(rollup) = rollup {
+                rollups.keep(rollup);
+            }
+        }
+        digests
+    }
+
+    /// Writes what was read anew into the index.
+    pub fn finish(self) {
+        if let Some(rollups) = self.rollups {
+            rollups.finish();
+        }
+    }
+}
+
+fn read_log(log: ListedLog<'_>, name: String) -> (Option<Digest>, Option<Rollup>) {
+    let state = log.state.before_reading();
+    match Digest::read_listed(log) {
+        Ok(digest) => {
+            let rollup = Rollup { name, state, sums: digest.encode() };
+            (Some(digest), Some(rollup))
+        }
+        Err(_) => (None, None),
+    }
+}

@@ -1,0 +1,108 @@
+//! A log as a session, and its lines by place.
+
+use std::fs::File;
+use std::path::Path;
+
+use recto_log::Entry;
+use recto_log::LineReader;
+use recto_log::RawLine;
+use recto_log::decode;
+use recto_session::Node;
+use recto_session::NodeId;
+use recto_session::Session;
+use recto_session::Span;
+use recto_session::request::Generation;
+use recto_session::request::read_by;
+
+use crate::StoreError;
+use crate::open_file;
+use crate::place::platform::read_at;
+
+/// The longest line that is read again for its text.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// A session with the file it was read from. The session holds facts; texts
+/// are read again by their place, so that a log of any size can be worked on.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The session.
+    pub session: Session,
+    file: File,
+}
+
+impl Loaded {
+    /// Reads a log.
+    pub fn read(path: &Path) -> Result<Loaded, StoreError> {
+        Loaded::read_with(path, |entry| entry)
+    }
+
+    /// Reads a log as clients of a generation do, who may see more in a damaged line.
+    pub fn read_as(path: &Path, generation: Generation) -> Result<Loaded, StoreError> {
+        Loaded::read_with(path, |entry| read_by(entry, generation))
+    }
+
+    fn read_with(
+        path: &Path,
+        see: impl for<'a> Fn(Entry<'a>) -> Entry<'a>,
+    ) -> Result<Loaded, StoreError> {
+        let mut lines = LineReader::new(open_file(path)?);
+        let mut session = Session::new();
+        while let Some(line) = lines.next_line()? {
+            session.push(&see(decode(line).0));
+        }
+        // A second descriptor, because the reader has moved the first one.
+        Ok(Loaded { session, file: open_file(path)? })
+    }
+
+    /// The bytes of a line of the chain. `None` if the file has changed since,
+    /// so that the line is no longer there.
+    pub fn line(&self, node: &Node) -> Option<Vec<u8>> {
+        self.bytes(node.span())
+    }
+
+    /// The bytes of any line, by its place.
+    pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
+        if span.length > LONGEST {
+            return None;
+        }
+        let mut bytes = vec![0; span.length as usize];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match read_at(&self.file, &mut bytes[filled..], span.offset + filled as u64) {
+                Ok(0) | Err(_) => return None,
+                Ok(read) => filled += read,
+            }
+        }
+        Some(bytes)
+    }
+
+    /// Does something with a line of the chain, decoded.
+    pub fn with_entry<T>(&self, id: NodeId, work: impl FnOnce(&Entry<'_>) -> T) -> Option<T> {
+        let node = self.session.node(id);
+        let bytes = self.line(node)?;
+        let line = RawLine { offset: node.offset, number: node.line, ..RawLine::alone(&bytes) };
+        Some(work(&decode(line).0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_read_again_by_their_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.jsonl");
+        let line = r#"{"type":"user","uuid":"u","message":{"content":"hi"}}"#;
+        fs::write(&path, format!("{{}}\n{line}\n")).unwrap();
+        let loaded = Loaded::read(&path).unwrap();
+        let node = &loaded.session.nodes()[0];
+        assert_eq!(loaded.line(node).unwrap(), line.as_bytes());
+        let number = loaded.with_entry(NodeId(0), |entry| entry.line().number);
+        assert_eq!(number, Some(2));
+        fs::write(&path, "").unwrap();
+        assert_eq!(loaded.line(node), None, "the file was cut");
+    }
+}

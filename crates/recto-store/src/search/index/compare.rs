@@ -1,0 +1,192 @@
+//! What has changed on disk since the index was written.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use rusqlite::OptionalExtension;
+use rusqlite::Row;
+
+use super::tree::DiskLog;
+use crate::StoreError;
+use crate::log::inventory::Stamp;
+
+/// What has to be done so that the index says what the disk says.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Logs to read, oldest first: the newest get the highest numbers, and are
+    /// found first.
+    pub(super) work: Vec<Work>,
+    /// Logs that are gone, by their numbers.
+    pub(super) gone: Vec<i64>,
+}
+
+/// A log to read.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) log: DiskLog,
+    /// Its number, if it is known.
+    pub(super) file: Option<i64>,
+    pub(super) change: Change,
+}
+
+/// What may have happened to a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It is not in the index.
+    New,
+    /// It may have grown, or been cut, or be another one.
+    Touched,
+    /// It is another file.
+    Replaced,
+    /// It had another name, and may have grown.
+    Moved,
+    /// It looks the same, but was read in the moment in which it was written.
+    Doubtful,
+}
+
+impl Plan {
+    pub(super) fn is_empty(&self) -> bool {
+        self.work.is_empty() && self.gone.is_empty()
+    }
+
+    /// How many logs are not in the index as they are now.
+    pub(super) fn stale(&self) -> usize {
+        self.work.iter().filter(|work| work.change != Change::Doubtful).count()
+    }
+
+    /// How much there is to read, at most.
+    pub(super) fn bytes(&self) -> u64 {
+        self.work.iter().map(|work| work.log.size).sum()
+    }
+}
+
+struct Known {
+    id: i64,
+    stamp: Stamp,
+    modified: i64,
+    size: i64,
+}
+
+impl Known {
+    /// Whether a file was written and has not grown. Then any of it may be other text,
+    /// and samples of it would not tell.
+    fn was_written_in_place(&self, log: &DiskLog) -> bool {
+        u64::try_from(self.size) == Ok(log.size) && self.modified != log.modified
+    }
+}
+
+/// Compares the index with the logs on disk.
+pub(super) fn compare(connection: &Connection, logs: Vec<DiskLog>) -> Result<Plan, StoreError> {
+    let mut known: HashMap<String, Known> = HashMap::new();
+    let mut all = connection
+        .prepare("SELECT path, id, device, number, changed, modified, size FROM files")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let one = Known {
+            id: row.get(1)?,
+            stamp: stamp_of(row, 2)?,
+            modified: row.get(5)?,
+            size: row.get(6)?,
+        };
+        known.insert(row.get(0)?, one);
+    }
+    let mut plan = Plan::default();
+    let mut new = Vec::new();
+    for log in logs {
+        let Some(found) = known.remove(&log.name) else {
+            new.push(log);
+            continue;
+        };
+        let is_same_file =
+            found.stamp.number == log.stamp.number && found.stamp.device == log.stamp.device;
+        let looks_the_same = is_same_file
+            && found.modified == log.modified
+            && u64::try_from(found.size) == Ok(log.size);
+        if looks_the_same && found.stamp.changed == log.stamp.changed {
+            continue;
+        }
+        let change = match (is_same_file, looks_the_same && found.stamp.changed == 0) {
+            (_, true) => Change::Doubtful,
+            (true, false) if found.was_written_in_place(&log) => Change::Replaced,
+            (true, false) => Change::Touched,
+            (false, false) => Change::Replaced,
+        };
+        plan.work.push(Work { log, file: Some(found.id), change });
+    }
+    // What is left has no file any more, or one of another name.
+    let mut nameless: HashMap<(u64, u64), Known> = HashMap::new();
+    for left in known.into_values() {
+        match (left.stamp.device, left.stamp.number) {
+            (_, 0) => plan.gone.push(left.id),
+            key => {
+                if let Some(before) = nameless.insert(key, left) {
+                    plan.gone.push(before.id);
+                }
+            }
+        }
+    }
+    for log in new {
+        let (file, change) = match nameless.remove(&(log.stamp.device, log.stamp.number)) {
+            Some(found) if !found.was_written_in_place(&log) => (Some(found.id), Change::Moved),
+            found => {
+                plan.gone.extend(found.map(|found| found.id));
+                (None, Change::New)
+            }
+        };
+        plan.work.push(Work { log, file, change });
+    }
+    plan.gone.extend(nameless.into_values().map(|left| left.id));
+    plan.work.sort_by(|a, b| {
+        a.log.modified.cmp(&b.log.modified).then_with(|| a.log.name.cmp(&b.log.name))
+    });
+    Ok(plan)
+}
+
+fn stamp_of(row: &Row<'_>, at: usize) -> Result<Stamp, rusqlite::Error> {
+    Ok(Stamp {
+        device: row.get::<_, i64>(at)?.cast_unsigned(),
+        number: row.get::<_, i64>(at + 1)?.cast_unsigned(),
+        changed: row.get(at + 2)?,
+    })
+}
+
+/// How far a log was read, and what was known then.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Checkpoint {
+    pub(super) offset: u64,
+    /// The number of the next line.
+    pub(super) line: u64,
+    /// The last time that was seen, in milliseconds since 1970; 0 for none.
+    pub(super) time: i64,
+    pub(super) tail: i64,
+    pub(super) state: String,
+    pub(super) cwd: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) branch: Option<String>,
+}
+
+impl Checkpoint {
+    pub(super) fn start() -> Checkpoint {
+        Checkpoint { line: 1, ..Checkpoint::default() }
+    }
+
+    /// How far a log of the index was read.
+    pub(super) fn of(connection: &Connection, file: i64) -> Result<Checkpoint, StoreError> {
+        let mut one = connection.prepare_cached(
+            "SELECT offset, line, time, tail, state, cwd, model, branch FROM files WHERE id = ?1",
+        )?;
+        let found = one.query_row([file], |row| {
+            Ok(Checkpoint {
+                offset: row.get::<_, i64>(0)?.cast_unsigned(),
+                line: row.get::<_, i64>(1)?.cast_unsigned(),
+                time: row.get(2)?,
+                tail: row.get(3)?,
+                state: row.get(4)?,
+                cwd: row.get(5)?,
+                model: row.get(6)?,
+                branch: row.get(7)?,
+            })
+        });
+        Ok(found.optional()?.unwrap_or_else(Checkpoint::start))
+    }
+}

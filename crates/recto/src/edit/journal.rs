@@ -1,0 +1,145 @@
+//! What all commands that change files share: the journal, what it says about
+//! interrupted operations, questions, and operations as text and JSON.
+
+use std::io;
+use std::io::BufRead;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+use recto_store::Home;
+use recto_store::SessionFile;
+use recto_store::publish::Change;
+use recto_store::publish::Journal;
+use recto_store::publish::Operation;
+use recto_store::publish::Recovered;
+use recto_store::publish::State;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::select::target::Target;
+use crate::terminal::output::Output;
+use crate::terminal::text::bytes;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+
+/// Opens the journal, and tells what had been interrupted.
+pub(crate) fn open_journal(
+    environment: &Environment,
+    output: &Output,
+) -> Result<Journal, CommandError> {
+    let journal = Journal::open(&environment.data_directory()?)?;
+    for line in journal.recovered().iter().flat_map(Recovered::lines) {
+        output.remark(&line);
+    }
+    Ok(journal)
+}
+
+/// Refuses a session that a client works on, or may: one that was written a
+/// moment ago, unless it was recto that wrote it.
+pub(crate) fn may_edit(
+    home: &Home,
+    environment: &Environment,
+    session: &SessionFile,
+) -> Result<(), CommandError> {
+    Ok(home.may_edit(&environment.data_directory()?, session, environment.now())?)
+}
+
+/// The session of a target; subagents and other files have none.
+pub(crate) fn session_of(target: &Target) -> Result<&SessionFile, CommandError> {
+    target.session.as_ref().ok_or_else(|| {
+        let message = format!("`{}` is no session of the home", fit(&target.name, 60));
+        CommandError::user("no-session", message)
+    })
+}
+
+/// Asks a person. Where there is none, `yes_option` must have been given.
+pub(crate) fn confirm(question: &str, output: &Output) -> Result<bool, CommandError> {
+    if !io::stdin().is_terminal() {
+        return Err(CommandError::user("needs-yes", "there is nobody to ask").with_hint(
+            "use --yes to go on without a question, or --dry-run to see what would be done",
+        ));
+    }
+    output.remark(&format!("{question} [y/N]"));
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Writes a line for each change: what is done, to which file, how large it is.
+pub(crate) fn write_changes(
+    home: &Home,
+    changes: &[Change],
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    for change in changes {
+        let size = match change.after.as_ref().or(change.before.as_ref()) {
+            Some(State::File(file)) => bytes(file.bytes),
+            Some(State::Directory { .. }) | None => "directory".to_owned(),
+        };
+        let path = one_line(&in_home(home, &change.path));
+        output.line(&format!("  {:7}  {path}  {size}", change.verb()))?;
+    }
+    Ok(())
+}
+
+/// The path below the home, where it is there.
+pub(crate) fn in_home(home: &Home, path: &Path) -> String {
+    let real = home.root().canonicalize();
+    let real = real.as_deref().unwrap_or(home.root());
+    let inside = path.strip_prefix(real).or_else(|_| path.strip_prefix(home.root()));
+    inside.unwrap_or(path).display().to_string()
+}
+
+/// The command as it was typed, or nearly so.
+pub(crate) fn command_line(operation: &Operation) -> String {
+    let mut words = vec![operation.name.clone()];
+    for argument in &operation.arguments {
+        let is_plain = !argument.is_empty()
+            && argument.chars().all(|c| c.is_alphanumeric() || "-_./:=@".contains(c));
+        words.push(if is_plain { argument.clone() } else { format!("\"{argument}\"") });
+    }
+    one_line(&words.join(" "))
+}
+
+/// An operation as JSON.
+pub(crate) fn operation_json(operation: &Operation) -> ObjectWriter {
+    let mut arguments = ArrayWriter::new();
+    for argument in &operation.arguments {
+        arguments = arguments.string(argument);
+    }
+    let session = |id: Option<recto_log::SessionId>| id.map(|id| id.to_string());
+    ObjectWriter::new()
+        .number("id", operation.id.number())
+        .string("time", &format!("{:.3}", operation.time))
+        .string("name", &operation.name)
+        .json("arguments", &arguments.finish())
+        .string("version", &operation.version)
+        .string("home", &operation.home.to_string_lossy())
+        .string_or_null("source", session(operation.source).as_deref())
+        .string_or_null("result", session(operation.result).as_deref())
+        .string("status", operation.status.name())
+        .boolean("unfinished", operation.is_unfinished())
+        .json("changes", &changes_json(&operation.changes))
+}
+
+/// Changes as JSON.
+pub(crate) fn changes_json(changes: &[Change]) -> Vec<u8> {
+    let mut all = ArrayWriter::new();
+    for change in changes {
+        let size = |object: ObjectWriter, key: &str, state: Option<&State>| match state
+            .and_then(State::file)
+        {
+            Some(file) => object.number(key, file.bytes),
+            None => object.json(key, b"null"),
+        };
+        let (before, after) = (change.before.as_ref(), change.after.as_ref());
+        let object = ObjectWriter::new()
+            .string("path", &change.path.to_string_lossy())
+            .string("change", change.verb());
+        let object = size(object, "bytes_before", before);
+        all = all.json(&size(object, "bytes_after", after).finish());
+    }
+    all.finish()
+}

@@ -1,0 +1,6 @@
+//! What commands that change sessions share.
+
+pub(crate) mod editor;
+pub(crate) mod journal;
+pub(crate) mod redaction;
+pub(crate) mod repair_all;

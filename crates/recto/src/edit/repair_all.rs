@@ -1,0 +1,184 @@
+//! `recto repair --all`: every session of the home, as a table.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+use recto_log::json::ObjectWriter;
+use recto_session::edit::EditError;
+use recto_store::Home;
+use recto_store::Inventory;
+use recto_store::SessionFile;
+use recto_store::StoreError;
+use recto_store::each_alone;
+
+use crate::commands::repair::RepairArgs;
+use crate::commands::repair::job;
+use crate::commands::repair::plan;
+use crate::edit::editor;
+use crate::edit::editor::Goal;
+use crate::edit::editor::Report;
+use crate::edit::editor::Source;
+use crate::edit::journal;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::text::Column;
+use crate::terminal::text::Table;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
+
+/// What became of one session.
+enum Fate {
+    /// It is mended, or would be.
+    Mended { fixes: usize, report: Report },
+    /// It cannot be mended, or not now.
+    Left { why: String },
+}
+
+/// Looks at all sessions; with `--in-place` they are mended.
+pub(crate) fn run(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &RepairArgs,
+) -> Result<Outcome, CommandError> {
+    let inventory = Arc::new(home.inventory());
+    let sessions = &inventory.sessions;
+    let is_dry = args.edit.new.dry_run || !args.edit.in_place;
+    let progress = Progress::new("looking at sessions", output);
+    let done = AtomicU64::new(0);
+    // Most sessions are whole: that is found out in parallel.
+    let broken: Vec<&SessionFile> = each_alone(sessions)
+        .filter(|session| {
+            progress.tell(done.fetch_add(1, Ordering::Relaxed), sessions.len() as u64);
+            !is_whole(home, args, &inventory, session)
+        })
+        .collect();
+    let mut rows = Vec::new();
+    for session in broken {
+        let fate = one(home, environment, output, args, &inventory, session, is_dry);
+        let fate = fate.unwrap_or_else(|error| Some(Fate::Left { why: error.to_string() }));
+        rows.extend(fate.map(|fate| (session.clone(), fate)));
+    }
+    progress.done();
+    tell(output, &rows, is_dry)?;
+    let mended = rows.iter().filter(|(_, fate)| matches!(fate, Fate::Mended { .. })).count();
+    if !output.json {
+        let left = rows.len() - mended;
+        let whole = sessions.len() - rows.len();
+        let verb = if is_dry { "can be mended" } else { "mended" };
+        output.line(&format!(
+            "{}: {whole} whole, {mended} {verb}, {left} left as they are",
+            plural(sessions.len() as u64, "session")
+        ))?;
+        if is_dry && mended > 0 {
+            output
+                .line("nothing was changed; --in-place mends them, `recto undo` takes it back")?;
+        }
+    }
+    Ok(if rows.is_empty() || (!is_dry && mended == rows.len()) {
+        Outcome::Done
+    } else {
+        Outcome::Found
+    })
+}
+
+/// Whether there is nothing to mend. What cannot be read is looked at again.
+fn is_whole(
+    home: &Home,
+    args: &RepairArgs,
+    inventory: &Arc<Inventory>,
+    session: &SessionFile,
+) -> bool {
+    let nothing = EditError::NothingToDo;
+    session.bytes == 0
+        || Source::read(inventory, session).is_ok_and(|source| match plan(home, &source, args) {
+            Err(StoreError::Edit(EditError::NoConversation)) => true,
+            Err(StoreError::Edit(error)) => error == nothing,
+            Ok(_) | Err(_) => false,
+        })
+}
+
+/// Mends one session. `None` if nothing is wrong with it.
+fn one(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    args: &RepairArgs,
+    inventory: &Arc<Inventory>,
+    session: &SessionFile,
+    is_dry: bool,
+) -> Result<Option<Fate>, CommandError> {
+    let source = Source::read(inventory, session)?;
+    let plan = match plan(home, &source, args) {
+        Err(StoreError::Edit(EditError::NothingToDo | EditError::NoConversation)) => {
+            return Ok(None);
+        }
+        other => other?,
+    };
+    if plan.draft.is_unchanged() {
+        return Ok(Some(Fate::Left { why: plan.left.join("; ") }));
+    }
+    if !is_dry {
+        journal::may_edit(home, environment, session)?;
+    }
+    let fixes = plan.fixes.len();
+    let job = job(plan, vec![session.id.to_string()]);
+    let report = editor::carry_out(home, environment, output, &source, Goal::InPlace, is_dry, job)?;
+    Ok(Some(Fate::Mended { fixes, report }))
+}
+
+fn tell(
+    output: &mut Output,
+    rows: &[(SessionFile, Fate)],
+    is_dry: bool,
+) -> Result<(), CommandError> {
+    if output.json {
+        for (session, fate) in rows {
+            let object = ObjectWriter::new()
+                .string("operation", "repair")
+                .string("source", &session.id.to_string());
+            let object = match fate {
+                Fate::Mended { fixes, report } => {
+                    let object = object.number("fixed", *fixes as u64).boolean("dry_run", is_dry);
+                    report.add_to(object)
+                }
+                Fate::Left { why } => object.number("fixed", 0).string("why", why),
+            };
+            output.json_line(object)?;
+        }
+        return Ok(());
+    }
+    use Column::Flexible;
+    use Column::Left;
+    use Column::Right;
+    let mut table = Table::new(&[Left, Right, Left, Right, Flexible]);
+    for (session, fate) in rows {
+        let id: String = session.id.to_string().chars().take(8).collect();
+        match fate {
+            Fate::Mended { fixes, report } => table.row([
+                id,
+                format!("{:.1} %", report.percent_before()),
+                "->".to_owned(),
+                format!("{:.1} %", report.percent_after()),
+                plural(*fixes as u64, "fix"),
+            ]),
+            Fate::Left { why } => {
+                table.row([id, String::new(), String::new(), String::new(), one_line(why)]);
+            }
+        }
+    }
+    for ((_, fate), cells) in rows.iter().zip(table.layout(output.width)) {
+        let look = match fate {
+            Fate::Mended { .. } => Look::Plain,
+            Fate::Left { .. } => Look::Warning,
+        };
+        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! What `find`, `grep` and the browser share.
+
+pub(crate) mod hits;
+pub(crate) mod searching;

@@ -1,0 +1,181 @@
+//! From what the user typed to a file.
+
+use std::io;
+use std::io::Read;
+use std::path::PathBuf;
+
+use crate::select::session_context::session_from_context;
+use crate::select::session_context::session_from_hook;
+use recto_log::SessionId;
+use recto_log::json::Value;
+use recto_store::Choice;
+use recto_store::Home;
+use recto_store::HomeSource;
+use recto_store::Inventory;
+use recto_store::Selector;
+use recto_store::SessionFile;
+
+use crate::cli::Global;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::terminal::output::Output;
+use crate::terminal::text::fit;
+
+/// A log that a command works on.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) path: PathBuf,
+    /// The session, where the log is a main log of the home.
+    pub(crate) session: Option<SessionFile>,
+    /// What to call it.
+    pub(crate) name: String,
+    pub(crate) is_agent: bool,
+}
+
+/// Opens the home that the user means.
+pub(crate) fn open_home(global: &Global, environment: &Environment) -> Result<Home, CommandError> {
+    let source = HomeSource {
+        explicit: global.home.clone(),
+        config_dir: environment.config_dir.clone(),
+        user_home: environment.user_home.clone(),
+        in_test: environment.in_test,
+    };
+    Ok(Home::open(source.path()?)?)
+}
+
+/// The home, where a client that is started like any other would use another one.
+pub(crate) fn home_to_name(home: &Home, environment: &Environment) -> Option<PathBuf> {
+    let source = HomeSource {
+        explicit: None,
+        config_dir: environment.config_dir.clone(),
+        user_home: environment.user_home.clone(),
+        in_test: environment.in_test,
+    };
+    let usual = source.path().ok().and_then(|path| Home::open(path).ok());
+    if usual.is_some_and(|usual| usual.is_same(home)) {
+        return None;
+    }
+    // The client is started in the directory of the session.
+    let from = environment.working_directory.as_ref();
+    Some(from.map_or(home.root().to_owned(), |from| from.join(home.root())))
+}
+
+/// Finds the log that the user means.
+pub(crate) fn find(
+    home: &Home,
+    inventory: &Inventory,
+    environment: &Environment,
+    text: &str,
+) -> Result<Target, CommandError> {
+    let text = match text {
+        "-" => from_standard_input()?,
+        "current" => current(environment)?.to_string(),
+        other => other.to_owned(),
+    };
+    match home.choose(inventory, &Selector::parse(&text)) {
+        Choice::Session(session) => Ok(Target {
+            path: session.path.clone(),
+            name: session.id.to_string(),
+            session: Some(session),
+            is_agent: false,
+        }),
+        Choice::Agent(agent) => Ok(Target {
+            path: agent.path,
+            session: None,
+            name: format!("agent-{}", agent.id),
+            is_agent: true,
+        }),
+        Choice::File(path) => {
+            if !path.exists() {
+                let message = format!("there is no file {}", path.display());
+                return Err(CommandError::user("not-found", message));
+            }
+            let name = path.display().to_string();
+            Ok(Target { path, session: None, name, is_agent: false })
+        }
+        Choice::Ambiguous(several) => {
+            let message = format!("`{}` fits more than one session", fit(&text, 60));
+            let error = CommandError::user("ambiguous", message);
+            Err(with_candidates(error, &several).with_hint("type more of the id"))
+        }
+        Choice::NotFound(nearest) => {
+            let message = if text == "latest" {
+                "there is no session yet".to_owned()
+            } else {
+                format!("no session fits `{}`", fit(&text, 60))
+            };
+            let error = CommandError::user("not-found", message);
+            let error = if nearest.is_empty() { error } else { with_candidates(error, &nearest) };
+            Err(error.with_hint("`recto ls` lists the sessions"))
+        }
+    }
+}
+
+/// Finds the session that the user means. One that a hook or the environment
+/// names by its whole id need not have a log yet.
+pub(crate) fn find_session(
+    home: &Home,
+    environment: &Environment,
+    text: &str,
+) -> Result<SessionId, CommandError> {
+    let named = match text {
+        "-" => from_standard_input()?,
+        "current" => {
+            let hint = "or name a session; `recto ls` lists them";
+            return current(environment).map_err(|error| error.with_hint(hint));
+        }
+        other => other.to_owned(),
+    };
+    if let (true, Ok(id)) = (text == "-", named.parse()) {
+        return Ok(id);
+    }
+    let target = find(home, &home.inventory(), environment, &named)?;
+    let session = target.session.map(|session| session.id);
+    session.ok_or_else(|| {
+        CommandError::user("no-session", format!("`{}` is no session of the home", fit(&named, 60)))
+    })
+}
+
+/// Says what was not looked at: a listing must not seem complete when it is not.
+pub(crate) fn tell_skipped(inventory: &Inventory, output: &Output) {
+    for skipped in &inventory.skipped {
+        output.remark(&skipped.to_string());
+    }
+}
+
+fn with_candidates(
+    mut error: CommandError,
+    candidates: &[(SessionId, Option<String>)],
+) -> CommandError {
+    for (id, title) in candidates {
+        let title = title.as_deref().map_or(String::new(), |title| format!("  {}", fit(title, 60)));
+        error = error.with_hint(format!("{id}{title}"));
+    }
+    error
+}
+
+fn current(environment: &Environment) -> Result<SessionId, CommandError> {
+    let named = environment.session_context.as_deref().and_then(session_from_context);
+    named.ok_or_else(|| {
+        CommandError::user("no-current-session", "SESSION_CONTEXT names no session")
+            .with_hint("in a hook, give its JSON on standard input: `recto show -`")
+    })
+}
+
+/// What a hook gets, a line of `recto ls --json`, or a plain name.
+fn from_standard_input() -> Result<String, CommandError> {
+    const MOST: u64 = 1024 * 1024;
+    let mut bytes = Vec::new();
+    io::stdin().take(MOST).read_to_end(&mut bytes)?;
+    if let Some(id) = session_from_hook(&bytes) {
+        return Ok(id.to_string());
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let listed = Value::parse(first.as_bytes()).ok().and_then(|value| value.str("id"));
+    let name = listed.map_or_else(|| first.to_owned(), |id| id.into_owned());
+    if name.is_empty() {
+        return Err(CommandError::user("no-input", "standard input names no session"));
+    }
+    Ok(name)
+}

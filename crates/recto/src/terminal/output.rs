@@ -1,0 +1,472 @@
+//! Standard output and error: colour, width, pager, JSON lines.
+
+use std::cell::RefCell;
+use std::io;
+use std::io::BufWriter;
+use std::io::IsTerminal;
+use std::io::Write;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use anstyle::AnsiColor;
+use anstyle::Style;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
+
+use crate::cli::ColorChoice;
+use crate::cli::Global;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::terminal::text::Span;
+use crate::terminal::text::json_for_terminal;
+use crate::terminal::text::one_line;
+
+/// What a piece of text is, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    Plain,
+    Strong,
+    Faint,
+    User,
+    Model,
+    Tool,
+    Good,
+    Bad,
+    Warning,
+    /// Words of a programming language.
+    Keyword,
+    /// Texts in code.
+    Literal,
+    /// Numbers and other constants in code.
+    Constant,
+    /// Names that code gives or calls.
+    Name,
+    /// What was looked for, in a text.
+    Match,
+}
+
+impl Look {
+    const ALL: [Look; 13] = [
+        Look::Plain,
+        Look::Strong,
+        Look::Faint,
+        Look::User,
+        Look::Model,
+        Look::Tool,
+        Look::Good,
+        Look::Bad,
+        Look::Warning,
+        Look::Keyword,
+        Look::Literal,
+        Look::Constant,
+        Look::Name,
+    ];
+
+    pub(crate) fn style(self) -> Style {
+        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        match self {
+            Look::Plain => Style::new(),
+            Look::Strong => Style::new().bold(),
+            Look::Faint => Style::new().dimmed(),
+            Look::User => colour(AnsiColor::Cyan).bold(),
+            Look::Model => colour(AnsiColor::Magenta).bold(),
+            Look::Tool => colour(AnsiColor::Blue),
+            Look::Good => colour(AnsiColor::Green),
+            Look::Bad => colour(AnsiColor::Red),
+            Look::Warning => colour(AnsiColor::Yellow),
+            // Yellow and white are lost on a light background, and black on a dark one.
+            Look::Keyword => colour(AnsiColor::Magenta),
+            Look::Literal => colour(AnsiColor::Green),
+            Look::Constant => colour(AnsiColor::Cyan),
+            Look::Name => colour(AnsiColor::Blue),
+            Look::Match => colour(AnsiColor::Red).bold(),
+        }
+    }
+}
+
+/// What was written to an output that goes nowhere else.
+#[derive(Clone, Default)]
+pub(crate) struct Captured(Rc<RefCell<Vec<u8>>>);
+
+impl Captured {
+    /// The lines that were written since the last time, as pieces with looks.
+    pub(crate) fn take(&self) -> Vec<Vec<Span>> {
+        let bytes = self.0.take();
+        String::from_utf8_lossy(&bytes).lines().map(unpaint).collect()
+    }
+}
+
+impl Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Undoes [`Output::paint`]. Nothing else writes an escape character, because all
+/// text is made safe before; one that is there nevertheless is dropped.
+fn unpaint(line: &str) -> Vec<Span> {
+    const ESCAPE: char = '\u{1b}';
+    let mut spans = Vec::new();
+    let mut look = Look::Plain;
+    let mut rest = line;
+    while !rest.is_empty() {
+        if rest.starts_with(ESCAPE) {
+            let unknown = rest.find('m').map_or(rest.len(), |at| at + 1);
+            let (next, length) = look_at(rest).unwrap_or((look, unknown));
+            look = next;
+            rest = &rest[length..];
+            continue;
+        }
+        let end = rest.find(ESCAPE).unwrap_or(rest.len());
+        spans.push((rest[..end].to_owned(), look));
+        rest = &rest[end..];
+    }
+    spans
+}
+
+/// The look that begins here, and the length of its codes.
+fn look_at(text: &str) -> Option<(Look, usize)> {
+    static CODES: LazyLock<Vec<(String, Look)>> = LazyLock::new(|| {
+        let codes = |look: Look| match look {
+            Look::Plain => anstyle::Reset.render().to_string(),
+            _ => look.style().render().to_string(),
+        };
+        let mut all: Vec<(String, Look)> =
+            Look::ALL.into_iter().map(|look| (codes(look), look)).collect();
+        // Bold is also how bold and blue begins.
+        all.sort_by_key(|(codes, _)| std::cmp::Reverse(codes.len()));
+        all
+    });
+    let (codes, look) = CODES.iter().find(|(codes, _)| text.starts_with(codes.as_str()))?;
+    Some((*look, codes.len()))
+}
+
+/// Where a command's output goes.
+pub(crate) struct Output {
+    out: Box<dyn Write>,
+    pager: Option<Child>,
+    /// Whether to write JSON.
+    pub(crate) json: bool,
+    /// Whether a person sees the output as it is.
+    pub(crate) is_terminal: bool,
+    colour: bool,
+    error_colour: bool,
+    may_page: bool,
+    pager_command: Option<String>,
+    /// What stands before each line.
+    indent: String,
+    /// The width of the terminal; none for a pipe, where nothing is cut.
+    pub(crate) width: Option<usize>,
+}
+
+impl Output {
+    pub(crate) fn new(global: &Global, environment: &Environment) -> Output {
+        let is_terminal = io::stdout().is_terminal();
+        let wants_colour = |is_terminal: bool| match global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal && !environment.no_color && !environment.dumb_terminal,
+        };
+        Output {
+            out: Box::new(BufWriter::with_capacity(64 * 1024, io::stdout())),
+            pager: None,
+            json: global.json,
+            is_terminal,
+            colour: wants_colour(is_terminal),
+            error_colour: wants_colour(io::stderr().is_terminal()),
+            may_page: is_terminal && !global.no_pager && !environment.dumb_terminal,
+            pager_command: environment.pager.clone(),
+            indent: String::new(),
+            width: is_terminal.then(terminal_width),
+        }
+    }
+
+    /// What a person would see on a terminal of this width, kept in memory.
+    pub(crate) fn captured(width: usize) -> (Output, Captured) {
+        let captured = Captured::default();
+        let output = Output {
+            out: Box::new(captured.clone()),
+            pager: None,
+            json: false,
+            is_terminal: true,
+            colour: true,
+            error_colour: false,
+            may_page: false,
+            pager_command: None,
+            indent: String::new(),
+            width: Some(width),
+        };
+        (output, captured)
+    }
+
+    /// Sends what follows through the pager, if a person is reading.
+    pub(crate) fn page(&mut self) {
+        if !self.may_page || self.pager.is_some() {
+            return;
+        }
+        let command = self.pager_command.clone().unwrap_or_else(|| "less -FRX".into());
+        let mut words = command.split_whitespace();
+        let Some(program) = words.next() else { return };
+        let started = Command::new(program)
+            .args(words)
+            .env("LESSCHARSET", "utf-8")
+            .stdin(Stdio::piped())
+            .spawn();
+        // Without a pager the text goes to the terminal as it is.
+        let Ok(mut child) = started else { return };
+        if let Some(input) = child.stdin.take() {
+            self.out = Box::new(BufWriter::new(input));
+            self.pager = Some(child);
+        }
+    }
+
+    /// Does something without starting a pager.
+    pub(crate) fn without_pager<T>(&mut self, work: impl FnOnce(&mut Output) -> T) -> T {
+        let may_page = std::mem::replace(&mut self.may_page, false);
+        let result = work(self);
+        self.may_page = may_page;
+        result
+    }
+
+    /// Text in a colour, where there are colours.
+    pub(crate) fn paint(&self, look: Look, text: &str) -> String {
+        if !self.colour || look == Look::Plain || text.is_empty() {
+            return text.to_owned();
+        }
+        let style = look.style();
+        format!("{}{text}{}", style.render(), style.render_reset())
+    }
+
+    /// Whether there are colours.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.colour
+    }
+
+    /// One line. Its text must have been made safe.
+    pub(crate) fn line(&mut self, line: &str) -> Result<(), CommandError> {
+        if !line.is_empty() {
+            self.out.write_all(self.indent.as_bytes())?;
+        }
+        self.out.write_all(line.as_bytes())?;
+        self.out.write_all(b"\n")?;
+        Ok(())
+    }
+
+    /// Does something with all lines set in.
+    pub(crate) fn set_in<T>(&mut self, indent: &str, work: impl FnOnce(&mut Output) -> T) -> T {
+        let before = self.indent.len();
+        let width = self.width;
+        self.indent.push_str(indent);
+        self.width = width.map(|width| width.saturating_sub(indent.len()));
+        let result = work(self);
+        self.indent.truncate(before);
+        self.width = width;
+        result
+    }
+
+    /// Lets a person see what was written so far.
+    pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
+        Ok(self.out.flush()?)
+    }
+
+    /// Whether nobody reads any more what is written, as far as the system tells.
+    pub(crate) fn is_closed(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::event::PollFd;
+            use rustix::event::PollFlags;
+            let stdout = io::stdout();
+            let mut descriptors = [PollFd::new(&stdout, PollFlags::empty())];
+            let now = rustix::event::Timespec::default();
+            let polled = rustix::event::poll(&mut descriptors, Some(&now));
+            let gone = PollFlags::ERR | PollFlags::HUP;
+            polled.is_ok() && descriptors[0].revents().intersects(gone)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+
+    /// One JSON value on a line.
+    pub(crate) fn json_line(&mut self, object: ObjectWriter) -> Result<(), CommandError> {
+        let line = json_for_terminal(&object.finish());
+        self.line(&line)
+    }
+
+    /// Bytes as they are; on a terminal they are made safe by the caller.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        Ok(self.out.write_all(bytes)?)
+    }
+
+    /// Flushes, and waits for the pager.
+    pub(crate) fn finish(&mut self) -> Result<(), CommandError> {
+        self.out.flush()?;
+        if let Some(mut pager) = self.pager.take() {
+            self.out = Box::new(io::sink());
+            pager.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Rings the bell of the terminal, if a person is at one.
+    pub(crate) fn bell() {
+        let mut err = io::stderr().lock();
+        if err.is_terminal() {
+            let _ = err.write_all(b"\x07").and_then(|()| err.flush());
+        }
+    }
+
+    /// A remark for people, which is not part of the output.
+    pub(crate) fn remark(&self, text: &str) {
+        remark(text);
+    }
+
+    /// Says what went wrong, and what to do.
+    pub(crate) fn report(&mut self, error: &CommandError) {
+        // The pager must be gone before the error is written below it.
+        let _ = self.finish();
+        let mut err = io::stderr().lock();
+        if self.json {
+            let mut hints = ArrayWriter::new();
+            for hint in error.hints() {
+                hints = hints.string(&hint);
+            }
+            let object = ObjectWriter::new()
+                .string("error", &error.to_string())
+                .string("kind", error.kind())
+                .json("hints", &hints.finish());
+            let _ = writeln!(err, "{}", json_for_terminal(&object.finish()));
+            return;
+        }
+        let label = |look: Look, text: &str| {
+            let style = look.style();
+            if self.error_colour {
+                format!("{}{text}{}", style.render(), style.render_reset())
+            } else {
+                text.to_owned()
+            }
+        };
+        let _ = writeln!(err, "{} {}", label(Look::Bad, "error:"), one_line(&error.to_string()));
+        for hint in error.hints() {
+            let _ = writeln!(err, "{} {}", label(Look::Good, "hint:"), one_line(&hint));
+        }
+    }
+}
+
+/// A remark for people, from any thread.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", one_line(text));
+}
+
+fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0).max(20))
+}
+
+/// Progress of long work, on standard error, for people only.
+pub(crate) struct Progress {
+    is_shown: bool,
+    what: &'static str,
+    start: std::time::Instant,
+    last: std::sync::Mutex<std::time::Instant>,
+}
+
+impl Progress {
+    pub(crate) fn new(what: &'static str, output: &Output) -> Progress {
+        // The first sign of life comes after a second: short work stays quiet.
+        Progress {
+            is_shown: io::stderr().is_terminal() && !output.json,
+            what,
+            start: std::time::Instant::now(),
+            last: std::sync::Mutex::new(std::time::Instant::now()),
+        }
+    }
+
+    /// Says how far the work is; from any thread, as often as one likes.
+    pub(crate) fn tell(&self, done: u64, all: u64) {
+        if !self.is_shown {
+            return;
+        }
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if last.elapsed().as_millis() < 500 {
+            return;
+        }
+        *last = std::time::Instant::now();
+        let percent = (done * 100).checked_div(all).unwrap_or(100).min(100);
+        let _ = write!(io::stderr(), "\r\u{1b}[K{} {percent} %", self.what);
+    }
+
+    /// The same for bytes, with how fast it goes and how long it will take.
+    pub(crate) fn tell_bytes(&self, done: u64, all: u64) {
+        if !self.is_shown {
+            return;
+        }
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if last.elapsed().as_millis() < 500 || done == 0 {
+            return;
+        }
+        *last = std::time::Instant::now();
+        let taken = self.start.elapsed().as_secs_f64().max(0.001);
+        let rate = done as f64 / taken;
+        let left = (all.saturating_sub(done) as f64 / rate * 1000.0) as u64;
+        let percent = (done * 100).checked_div(all).unwrap_or(100).min(100);
+        let filled = (percent / 5) as usize;
+        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled));
+        // At the end, what was read is put in order.
+        let rest = if done < all {
+            format!(
+                "{}/s, {} left",
+                crate::terminal::text::bytes(rate as u64),
+                crate::terminal::text::duration(left)
+            )
+        } else {
+            "finishing".to_owned()
+        };
+        let all = crate::terminal::text::bytes(all);
+        let _ = write!(io::stderr(), "\r\u{1b}[K{} {bar} {percent} % of {all}, {rest}", self.what);
+    }
+
+    /// Removes the line.
+    pub(crate) fn done(self) {
+        if self.is_shown {
+            let _ = write!(io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_captured_is_what_was_painted() {
+        let (mut output, captured) = Output::captured(80);
+        for look in Look::ALL {
+            output.line(&format!("a {} z", output.paint(look, "text"))).unwrap();
+        }
+        let lines = captured.take();
+        assert_eq!(lines.len(), Look::ALL.len());
+        for (line, look) in lines.iter().zip(Look::ALL) {
+            let text: String = line.iter().map(|(text, _)| text.as_str()).collect();
+            assert_eq!(text, "a text z");
+            let painted = line.iter().find(|(text, _)| text == "text");
+            // Some looks have the same colours.
+            let style = painted.map_or(Look::Plain, |(_, look)| *look).style();
+            assert_eq!(style, look.style(), "{look:?}");
+        }
+        assert_eq!(captured.take(), Vec::<Vec<Span>>::new());
+    }
+
+    #[test]
+    fn other_codes_are_dropped() {
+        let text = |line: &str| -> String { unpaint(line).into_iter().map(|(t, _)| t).collect() };
+        assert_eq!(text("a\u{1b}[2Jb\u{1b}[38;5;1mc\u{1b}"), "ac");
+        assert_eq!(text("a\u{1b}[7mb"), "ab");
+    }
+}

@@ -1,0 +1,458 @@
+//! A log as a conversation that people can read, line by line.
+//!
+//! Works as the lines come, so that the first screen of a large log is there at
+//! once. Everything from the log is made safe before it is written.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use recto_log::Entry;
+use recto_log::Kind;
+use recto_log::UserText;
+use recto_log::json::Value;
+use recto_session::Diff;
+use recto_session::Feed;
+use recto_session::Item;
+use recto_session::NoteKind;
+use recto_session::Overflow;
+use recto_session::Shown;
+
+use crate::commands::show::ToolDetail;
+use crate::error::CommandError;
+use crate::terminal::output::Look;
+use crate::terminal::output::Output;
+use crate::terminal::overflow::MOST_SHOWN;
+use crate::terminal::overflow::OverflowFiles;
+use crate::terminal::overflow::each_line;
+use crate::terminal::overflow::text_of;
+use crate::terminal::text::bytes;
+use crate::terminal::text::clock;
+use crate::terminal::text::count;
+use crate::terminal::text::fit;
+use crate::terminal::text::markdown;
+use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
+use crate::terminal::text::safe;
+use crate::terminal::text::wrap;
+
+/// How many lines of a result are shown unless all are asked for.
+const RESULT_LINES: usize = 4;
+/// How many lines of a change are shown unless all are asked for.
+const DIFF_LINES: usize = 12;
+/// How much of a file is read for the first lines of a result.
+const OVERFLOW_START: u64 = 16 * 1024;
+/// Text on a wide terminal reads badly; on a pipe it is not wrapped at all.
+const WIDEST: usize = 100;
+/// How many calls are remembered to name their results.
+const OPEN_CALLS: usize = 10_000;
+
+/// What to show.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    pub(crate) thinking: bool,
+    pub(crate) tools: ToolDetail,
+    pub(crate) meta: bool,
+}
+
+/// Who spoke last, so that a heading comes only when that changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    User,
+    Model,
+    Client,
+}
+
+/// A transcript that is being written.
+pub(crate) struct Transcript<'a> {
+    options: Options,
+    width: Option<usize>,
+    speaker: Option<Speaker>,
+    calls: HashMap<String, String>,
+    feed: Feed,
+    /// Where results are that were too long for the log.
+    files: OverflowFiles<'a>,
+    /// The number that a turn shown alone has.
+    only_turn: Option<u32>,
+    /// Whether the last thing shown was a tool call or its result.
+    after_tool: bool,
+    /// The turn of the last thing shown.
+    turn: u32,
+}
+
+impl<'a> Transcript<'a> {
+    pub(crate) fn new(
+        options: Options,
+        width: Option<usize>,
+        files: OverflowFiles<'a>,
+    ) -> Transcript<'a> {
+        Transcript {
+            options,
+            width: width.map(|width| width.saturating_sub(2).clamp(20, WIDEST)),
+            speaker: None,
+            calls: HashMap::new(),
+            feed: Feed::default(),
+            files,
+            only_turn: None,
+            after_tool: false,
+            turn: 0,
+        }
+    }
+
+    /// The log is somewhere else, and the files of its results with it.
+    pub(crate) fn set_files(&mut self, files: OverflowFiles<'a>) {
+        self.files = files;
+    }
+
+    /// The number of the turn that was shown last.
+    pub(crate) fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// All lines are of one turn, which has this number.
+    pub(crate) fn of_turn(mut self, number: u32) -> Transcript<'a> {
+        self.only_turn = Some(number);
+        self
+    }
+
+    /// Whether nothing was shown.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.speaker.is_none()
+    }
+
+    /// Shows one line of the log.
+    pub(crate) fn entry(
+        &mut self,
+        entry: &Entry<'_>,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        if entry.kind() == Kind::Unknown && self.options.meta {
+            let name = entry.type_name().unwrap_or("line without a type".into());
+            return self.note(
+                &format!("({name}, line {})", entry.line().number),
+                Look::Faint,
+                output,
+            );
+        }
+        for shown in self.feed.next(entry) {
+            self.show(&shown, output)?;
+        }
+        Ok(())
+    }
+
+    /// Shows what is left when the log has ended.
+    pub(crate) fn end(&mut self, output: &mut Output) -> Result<(), CommandError> {
+        for shown in self.feed.rest() {
+            self.show(&shown, output)?;
+        }
+        Ok(())
+    }
+
+    /// Shows one item.
+    pub(crate) fn show(&mut self, shown: &Shown, output: &mut Output) -> Result<(), CommandError> {
+        let turn = self.only_turn.unwrap_or(shown.turn);
+        self.turn = turn;
+        self.item(&shown.item, turn, shown.origin.time, output)
+    }
+
+    fn item(
+        &mut self,
+        item: &Item,
+        turn: u32,
+        time: Option<Timestamp>,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        match item {
+            Item::Prompt { text, pictures, kind, is_queued } => {
+                if matches!(kind, UserText::Command | UserText::BashInput) {
+                    self.speak(Speaker::User, output)?;
+                    return self.text(text, Look::Tool, output);
+                }
+                let mark = if *kind == UserText::AgentTask { "Task" } else { "You" };
+                let mut heading = turn.to_string();
+                heading.extend(time.map(|time| format!("  {}", clock(time))));
+                heading.push_str(if *is_queued { "  queued" } else { "" });
+                self.prompt((mark, &heading), text, *pictures, output)
+            }
+            Item::Answer { text } => {
+                self.speak(Speaker::Model, output)?;
+                if std::mem::take(&mut self.after_tool) {
+                    output.line("")?;
+                }
+                self.answer(text, output)
+            }
+            Item::Thinking { text } => {
+                if !self.options.thinking {
+                    return Ok(());
+                }
+                self.speak(Speaker::Model, output)?;
+                let text =
+                    if text.is_empty() { "(thinking, not shown by the model)" } else { text };
+                self.text(text, Look::Faint, output)
+            }
+            Item::Call { id, name, about, input } => self.call(id, name, about, input, output),
+            Item::Result { id, text, pictures, is_error, diff, overflow } => {
+                if self.options.tools == ToolDetail::None {
+                    return Ok(());
+                }
+                self.name_result(id, output)?;
+                if let Some(overflow) = overflow {
+                    return self.overflow(id, text, *is_error, overflow, output);
+                }
+                match diff {
+                    Some(diff) => self.diff(diff, output),
+                    None if text.is_empty() && *pictures > 0 => self.result_text(
+                        &format!("({})", plural(*pictures as u64, "picture")),
+                        *is_error,
+                        output,
+                    ),
+                    None => self.result_text(text, *is_error, output),
+                }
+            }
+            Item::Note { kind, text } => self.note_item(*kind, text, output),
+        }
+    }
+
+    fn prompt(
+        &mut self,
+        (mark, heading): (&str, &str),
+        text: &str,
+        pictures: usize,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        output.line("")?;
+        output.line(&format!(
+            "{}  {}",
+            output.paint(Look::User, mark),
+            output.paint(Look::Faint, heading)
+        ))?;
+        self.speaker = Some(Speaker::User);
+        self.after_tool = false;
+        self.text(text, Look::Plain, output)?;
+        if pictures > 0 {
+            self.text(&format!("({})", plural(pictures as u64, "picture")), Look::Faint, output)?;
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        id: &str,
+        name: &str,
+        about: &str,
+        input: &[u8],
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        if self.calls.len() < OPEN_CALLS {
+            self.calls.insert(id.to_owned(), name.to_owned());
+        }
+        if self.options.tools == ToolDetail::None {
+            return Ok(());
+        }
+        self.speak(Speaker::Model, output)?;
+        self.after_tool = true;
+        let name = one_line(name);
+        let room = self.width.unwrap_or(usize::MAX).saturating_sub(name.len() + 6);
+        let is_full = self.options.tools == ToolDetail::Full;
+        let about = if is_full { String::new() } else { fit(&one_line(about), room) };
+        let line = format!(
+            "  {} {} {about}",
+            output.paint(Look::Tool, "⏺"),
+            output.paint(Look::Strong, &name)
+        );
+        output.line(line.trim_end())?;
+        if is_full && let Ok(input) = Value::parse(input) {
+            for member in input.members() {
+                let value = member
+                    .value
+                    .as_str()
+                    .unwrap_or_else(|| String::from_utf8_lossy(member.value.bytes()));
+                self.indented(&format!("{}: {value}", member.key()), "    ", Look::Faint, output)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says whose result it is, where something else stands between.
+    fn name_result(&mut self, id: &str, output: &mut Output) -> Result<(), CommandError> {
+        let name = self.calls.remove(id);
+        if self.speaker == Some(Speaker::Model) {
+            return Ok(());
+        }
+        self.speak(Speaker::Model, output)?;
+        let text = format!("result of {}", one_line(name.as_deref().unwrap_or("a tool")));
+        output.line(&format!("  {}", output.paint(Look::Faint, &text)))
+    }
+
+    /// What an edit changed.
+    fn diff(&mut self, diff: &Diff, output: &mut Output) -> Result<(), CommandError> {
+        let sum = format!("{} added, {} removed", plural(diff.added, "line"), count(diff.removed));
+        output.line(&format!("  ⎿ {}", output.paint(Look::Faint, &sum)))?;
+        let most = if self.options.tools == ToolDetail::Full { usize::MAX } else { DIFF_LINES };
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(6));
+        for line in diff.lines.iter().take(most) {
+            let look = match line.chars().next() {
+                Some('+') => Look::Good,
+                Some('-') => Look::Bad,
+                _ => Look::Faint,
+            };
+            let line = fit(&safe(line).replace(['\n', '\t'], "    "), room);
+            output.line(format!("    {}", output.paint(look, &line)).trim_end())?;
+        }
+        self.more(diff.lines.len(), most, output)
+    }
+
+    /// The text of a result, cut to a few lines.
+    fn result_text(
+        &mut self,
+        text: &str,
+        is_error: bool,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        let look = if is_error { Look::Bad } else { Look::Faint };
+        let text = safe(text.trim_end());
+        let lines: Vec<&str> = text.lines().collect();
+        if lines.is_empty() {
+            return output.line(&format!("  ⎿ {}", output.paint(Look::Faint, "(nothing)")));
+        }
+        let is_full = self.options.tools == ToolDetail::Full;
+        let most = if is_full { usize::MAX } else { RESULT_LINES };
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(4));
+        for (at, line) in lines.iter().take(most).enumerate() {
+            let lead = if at == 0 { "  ⎿ " } else { "    " };
+            let line = line.replace('\t', "    ");
+            let line = if is_full { line } else { fit(&line, room) };
+            output.line(format!("{lead}{}", output.paint(look, &line)).trim_end())?;
+        }
+        self.more(lines.len(), most, output)
+    }
+
+    /// A result that is in a file: its first lines, or all of it.
+    fn overflow(
+        &mut self,
+        id: &str,
+        text: &str,
+        is_error: bool,
+        overflow: &Overflow,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        let name = one_line(&overflow.name);
+        let file = self.files.find(id, overflow);
+        let is_there = file.is_some();
+        // A file that cannot be read is no reason to stop here.
+        let start = file.as_ref().and_then(|file| text_of(&file.path, OVERFLOW_START).ok());
+        let (Some(file), Some(start)) = (file, start) else {
+            self.result_text(text, is_error, output)?;
+            let is_refused = is_there || self.files.is_refused(id, overflow);
+            let remark = Overflow { is_refused, ..overflow.clone() }.remark();
+            let remark = one_line(&remark);
+            return output.line(&format!("    {}", output.paint(Look::Warning, &remark)));
+        };
+        let is_full = self.options.tools == ToolDetail::Full;
+        if !is_full || start.is_empty() {
+            let lines: Vec<&str> = start.lines().take(RESULT_LINES).collect();
+            self.result_text(&lines.join("\n"), is_error, output)?;
+            let more = format!("… {} in all, in {name}", bytes(file.bytes));
+            return output.line(&format!("    {}", output.paint(Look::Faint, &more)));
+        }
+        let look = if is_error { Look::Bad } else { Look::Faint };
+        let mut lead = "  ⎿ ";
+        each_line(&file.path, |line| {
+            let line = safe(line).replace('\t', "    ").replace('\n', " ");
+            output.line(format!("{lead}{}", output.paint(look, &line)).trim_end())?;
+            lead = "    ";
+            Ok(())
+        })?;
+        if file.bytes > MOST_SHOWN {
+            let more = format!("… cut, {} in all, in {name}", bytes(file.bytes));
+            output.line(&format!("    {}", output.paint(Look::Warning, &more)))?;
+        }
+        Ok(())
+    }
+
+    fn more(&self, lines: usize, shown: usize, output: &mut Output) -> Result<(), CommandError> {
+        if lines <= shown {
+            return Ok(());
+        }
+        let more = format!("… {} more", plural((lines - shown) as u64, "line"));
+        output.line(&format!("    {}", output.paint(Look::Faint, &more)))
+    }
+
+    fn note_item(
+        &mut self,
+        kind: NoteKind,
+        text: &str,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        match kind {
+            NoteKind::Meta if !self.options.meta => Ok(()),
+            NoteKind::Meta | NoteKind::Remark => self.note(text, Look::Faint, output),
+            NoteKind::Output => self.result_text(text, false, output),
+            NoteKind::Summary => {
+                self.note("summary of the conversation so far", Look::Warning, output)?;
+                if self.options.meta { self.text(text, Look::Faint, output) } else { Ok(()) }
+            }
+            NoteKind::Compaction => self.note(&format!("── {text} ──"), Look::Warning, output),
+            NoteKind::Interrupt | NoteKind::Hook => self.note(text, Look::Warning, output),
+            NoteKind::Task => self.note(text, Look::Tool, output),
+            NoteKind::ApiError => self.note(text, Look::Bad, output),
+            NoteKind::Damage => self.note(&format!("({text})"), Look::Bad, output),
+        }
+    }
+
+    /// A heading, if somebody else spoke before.
+    fn speak(&mut self, speaker: Speaker, output: &mut Output) -> Result<(), CommandError> {
+        if self.speaker == Some(speaker) {
+            return Ok(());
+        }
+        self.speaker = Some(speaker);
+        self.after_tool = false;
+        output.line("")?;
+        match speaker {
+            Speaker::User => output.line(&output.paint(Look::User, "You")),
+            Speaker::Model => output.line(&output.paint(Look::Model, "Claude")),
+            Speaker::Client => Ok(()),
+        }
+    }
+
+    /// A remark of the client's, on its own.
+    fn note(&mut self, text: &str, look: Look, output: &mut Output) -> Result<(), CommandError> {
+        self.speak(Speaker::Client, output)?;
+        self.text(text, look, output)
+    }
+
+    /// Markdown as what it is, where there are colours to show it; else as written.
+    fn answer(&mut self, text: &str, output: &mut Output) -> Result<(), CommandError> {
+        let Some(width) = self.width.filter(|_| output.has_colour()) else {
+            return self.text(text, Look::Plain, output);
+        };
+        for line in markdown(&safe(text), width) {
+            let painted: String =
+                line.iter().map(|(text, look)| output.paint(*look, text)).collect();
+            output.line(format!("  {painted}").trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str, look: Look, output: &mut Output) -> Result<(), CommandError> {
+        self.indented(text, "  ", look, output)
+    }
+
+    fn indented(
+        &self,
+        text: &str,
+        indent: &str,
+        look: Look,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
+        let text = safe(text.trim_end());
+        let lines = match self.width {
+            Some(width) => wrap(&text, width),
+            None => text.split('\n').map(str::to_owned).collect(),
+        };
+        for line in lines {
+            let line = format!("{indent}{}", output.paint(look, &line));
+            output.line(line.trim_end())?;
+        }
+        Ok(())
+    }
+}
