@@ -59,6 +59,7 @@ use self::worker::Workers;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::select::file_path::is_directory;
 use crate::select::target::home_to_name;
 
 /// How long to wait for a key while something is on its way from the workers.
@@ -119,7 +120,7 @@ struct Client {
 impl Client {
     /// Goes on with a session. The client gets the terminal.
     fn resume(&self, resume: &Resume, screen: &mut Screen) -> io::Result<Result<(), String>> {
-        if !resume.directory.is_dir() {
+        if !is_directory(&resume.directory) {
             let directory = resume.directory.display();
             return Ok(Err(format!("the directory {directory} is not there any more")));
         }

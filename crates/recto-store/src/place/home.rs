@@ -152,6 +152,12 @@ impl Home {
         fs::canonicalize(path).is_ok_and(|real| real.starts_with(&self.real_root))
     }
 
+    /// The path below the home, where it is inside.
+    pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        let inside = path.strip_prefix(&self.real_root).or_else(|_| path.strip_prefix(&self.root));
+        inside.unwrap_or(path)
+    }
+
     /// The directories of the projects in which the client keeps the sessions
     /// of a working directory, newest naming first; only those that exist.
     pub fn projects_for(&self, path: &Path) -> Vec<ProjectKey> {

@@ -480,7 +480,11 @@ fn export(
     let mut number = 1;
     loop {
         let path = directory.join(name(number));
-        let place = Place { format, path: &path, existing: Existing::Keep };
+        let place = Place {
+            format,
+            path: &path,
+            existing: Existing::Keep { hint: "remove older documents first" },
+        };
         match export_to_file(home, &entry.target, None, place) {
             Ok(done) => return Ok((path, done.written)),
             Err(error) if error.kind() == "exists" && number < 1000 => number += 1,

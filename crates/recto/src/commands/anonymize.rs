@@ -15,6 +15,8 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::target;
+use crate::terminal::document_file::DocumentFile;
+use crate::terminal::document_file::Existing;
 use crate::terminal::output::Output;
 use crate::terminal::text::json_for_terminal;
 
@@ -62,14 +64,9 @@ pub(crate) fn cmd_anonymize(
         })?;
         return Ok(Outcome::Done);
     };
-    if path.exists() {
-        let message = format!("{} exists", path.display());
-        return Err(CommandError::user("exists", message).with_hint("name another file"));
-    }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
+    let mut file = DocumentFile::begin(path, Existing::Keep { hint: "name another file" })?;
     anonymize(&found.path, seed, &mut |line| Ok(file.write_all(line)?))?;
-    file.persist_noclobber(path).map_err(|error| CommandError::from(error.error))?;
+    file.finish()?;
     output.remark(&format!("wrote {}", path.display()));
     Ok(Outcome::Done)
 }

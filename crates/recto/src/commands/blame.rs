@@ -14,6 +14,7 @@ use recto_store::read_small;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::select::file_path;
 use crate::select::file_path::WantedFile;
 use crate::select::target;
 use crate::sweep::Place;
@@ -55,11 +56,8 @@ pub(crate) fn cmd_blame(
 ) -> Result<Outcome, CommandError> {
     let (name, range) = split(&args.path, environment);
     let path = absolute(name, environment);
-    if !path.exists() {
-        let message = format!("there is no file {}", path.display());
-        return Err(CommandError::user("not-found", message)
-            .with_hint("`recto files PATH` tells about a file that is gone"));
-    }
+    file_path::require(&path)
+        .map_err(|error| error.with_hint("`recto files PATH` tells about a file that is gone"))?;
     let bytes = read_small(&path)?;
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();
@@ -112,7 +110,7 @@ fn split<'a>(text: &'a str, environment: &Environment) -> (&'a str, Option<Range
     let Some((name, lines)) = text.rsplit_once(':') else { return (text, None) };
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     match (first.parse(), last.parse()) {
-        (Ok(first), Ok(last)) if !absolute(text, environment).exists() => {
+        (Ok(first), Ok(last)) if !file_path::exists(&absolute(text, environment)) => {
             (name, Some(first..=last))
         }
         _ => (text, None),

@@ -29,7 +29,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::target;
 use crate::select::target::Target;
-use crate::terminal::document_file;
+use crate::terminal::document_file::DocumentFile;
 use crate::terminal::document_file::Existing;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
@@ -83,7 +83,7 @@ pub(crate) struct ExportArgs {
 
 impl ExportArgs {
     fn existing(&self) -> Existing {
-        if self.force { Existing::Replace } else { Existing::Keep }
+        Existing::forced(self.force)
     }
 
     fn secrets(&self) -> Secrets {
@@ -259,8 +259,7 @@ pub(crate) struct Place<'a> {
     pub(crate) existing: Existing,
 }
 
-/// Writes beside the place and moves there at the end, so that a half-written
-/// document is never found under its name.
+/// Writes the document of a log to its place.
 pub(crate) fn export_to_file(
     home: &Home,
     found: &Target,
@@ -268,7 +267,7 @@ pub(crate) fn export_to_file(
     to: Place<'_>,
 ) -> Result<Done, CommandError> {
     let mut file =
-        document_file::begin(to.path, to.existing).map_err(|error| match error.kind() {
+        DocumentFile::begin(to.path, to.existing).map_err(|error| match error.kind() {
             "is-a-directory" => error.with_hint("name a file, or use --all"),
             _ => error,
         })?;
@@ -277,7 +276,7 @@ pub(crate) fn export_to_file(
         written += text.len() as u64;
         Ok(file.write_all(text.as_bytes())?)
     })?;
-    file.persist(to.path).map_err(|error| CommandError::from(error.error))?;
+    file.finish()?;
     Ok(Done { written, ..done })
 }
 
@@ -320,11 +319,7 @@ fn export_all(
     progress.done();
     let (index_name, index) = index_page(format, &index);
     let index_path = directory.join(index_name);
-    if index_path.exists() && !args.force {
-        let message = format!("{} exists", index_path.display());
-        return Err(CommandError::user("exists", message).with_hint("--force replaces it"));
-    }
-    fs_err::write(&index_path, index)?;
+    DocumentFile::write(&index_path, args.existing(), &index)?;
     output.remark(&format!(
         "wrote {} to {}: {} from logs of {}",
         plural(rows.len() as u64, "session"),

@@ -12,6 +12,7 @@ use recto_store::Selector;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::select::file_path;
 use crate::select::file_path::WantedFile;
 use crate::select::target;
 use crate::sweep::Place;
@@ -59,7 +60,7 @@ pub(crate) fn is_path(
         return false;
     }
     let path = environment.working_directory.as_ref().map(|base| base.join(text));
-    let is_file = path.is_some_and(|path| path.is_file());
+    let is_file = path.is_some_and(|path| file_path::is_file(&path));
     let has_separator = text.contains(std::path::is_separator);
     // The path of a log means the log.
     if !(has_separator || is_file) || (is_file && text.ends_with(".jsonl")) {

@@ -157,7 +157,10 @@ fn tell(
     let kept = relocation.kept_memory.iter();
     let notes: Vec<String> = kept
         .map(|path| {
-            format!("{} stays, because other sessions do", one_line(&journal::in_home(home, path)))
+            format!(
+                "{} stays, because other sessions do",
+                one_line(&home.relative(path).to_string_lossy())
+            )
         })
         .collect();
     for (moved, comparison) in relocation.sessions.iter().zip(comparisons) {

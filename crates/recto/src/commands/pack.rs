@@ -19,6 +19,8 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::filter::FilterArgs;
 use crate::select::target;
+use crate::terminal::document_file::DocumentFile;
+use crate::terminal::document_file::Existing;
 use crate::terminal::output::Output;
 use crate::terminal::text::bytes;
 use crate::terminal::text::one_line;
@@ -70,24 +72,11 @@ pub(crate) fn cmd_pack(
         (None, [one]) => PathBuf::from(format!("{}.recto", one.id)),
         (None, _) => PathBuf::from("sessions.recto"),
     };
-    let exists = || {
-        let message = format!("{} exists", path.display());
-        CommandError::user("exists", message).with_hint("--output names another file")
-    };
-    if path.exists() {
-        return Err(exists());
-    }
+    let existing = Existing::Keep { hint: "--output names another file" };
+    let archive = DocumentFile::begin(&path, existing)?;
     let package = Package::plan(home, &inventory, &sessions, environment.now())?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    // Written beside its place, so that half an archive is never found.
-    let file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
-    package.write(BufWriter::new(file.as_file()))?;
-    file.as_file().sync_all()?;
-    let size = file.as_file().metadata()?.len();
-    file.persist_noclobber(&path).map_err(|error| match error.error.kind() {
-        std::io::ErrorKind::AlreadyExists => exists(),
-        _ => CommandError::from(error.error),
-    })?;
+    package.write(BufWriter::new(archive.file()))?;
+    let size = archive.finish_durably()?;
     tell(home, output, &package, &path, size)?;
     Ok(Outcome::Done)
 }
@@ -139,7 +128,7 @@ fn tell(
         return output.json_line(object);
     }
     for path in &package.left_out {
-        let path = one_line(&journal::in_home(home, path));
+        let path = one_line(&home.relative(path).to_string_lossy());
         output.remark(&format!("left out, because it can hold a secret: {path}"));
     }
     output.line(&format!(

@@ -14,6 +14,7 @@ use recto_store::read_small;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::select::file_path;
 use crate::terminal::output::Output;
 use crate::terminal::text::Column;
 use crate::terminal::text::Table;
@@ -56,7 +57,7 @@ impl PricesOption {
         let settings = || {
             let user = environment.user_home.as_ref().map(|home| home.join(".config"));
             let folder = environment.config_home.clone().or(user)?;
-            Some(folder.join("recto/prices.toml")).filter(|path| path.exists())
+            Some(folder.join("recto/prices.toml")).filter(|path| file_path::exists(path))
         };
         if let Some(path) = named.or_else(settings) {
             let bytes = read_small(&path)?;

@@ -91,7 +91,7 @@ pub(crate) fn cmd_rm(
             output.line(format!("{}  {title}", session.id).trim_end())?;
         }
         for (path, identity) in &files {
-            let path = one_line(&journal::in_home(home, path));
+            let path = one_line(&home.relative(path).to_string_lossy());
             output.line(&format!("  {path}  {}", bytes(identity.bytes)))?;
         }
         output.flush()?;

@@ -131,12 +131,12 @@ impl FollowedSession {
             let is_left = match &change {
                 Change::Appeared(file) if file.agent.is_none() && file.path != self.path => {
                     self.others.push(file.path.clone());
-                    !self.path.exists()
+                    open_file(&self.path).is_err()
                 }
                 Change::Removed(file) => file.path == self.path,
                 _ => false,
             };
-            self.others.retain(|other| !is_left || other.exists());
+            self.others.retain(|other| !is_left || open_file(other).is_ok());
             if is_left && let Some(other) = self.others.pop() {
                 // What else was told about it is told again, from its first line on.
                 self.follower = follower_of(&self.home, self.id)?;

@@ -183,7 +183,7 @@ pub(crate) fn cmd_stats(
             zone: read_zone(args.tz.as_deref())?,
             limit: args.limit,
             svg: args.svg.as_deref(),
-            existing: if args.force { Existing::Replace } else { Existing::Keep },
+            existing: Existing::forced(args.force),
         };
         return stats_of_all(home, environment, output, &question);
     };

@@ -23,7 +23,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::filter::Filter;
 use crate::select::target::tell_skipped;
-use crate::terminal::document_file;
+use crate::terminal::document_file::DocumentFile;
 use crate::terminal::document_file::Existing;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
@@ -74,7 +74,7 @@ pub(crate) fn stats_of_all(
     if let Some(path) = question.svg {
         let about = about(&many.statistics, &question.zone);
         let document = svg("Sessions", &about.join(" · "), &charts(&many, question));
-        document_file::write(path, question.existing, &document)?;
+        DocumentFile::write(path, question.existing, &document)?;
         output.remark(&format!("wrote {}", path.display()));
     }
     if output.json {

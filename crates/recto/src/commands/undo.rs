@@ -127,7 +127,7 @@ pub(crate) fn reverse(
     output.line(&format!("{verb} operation {}: {line}", operation.id))?;
     journal::write_changes(home, &changes, output)?;
     for (path, backup) in &reversal.kept {
-        let path = one_line(&journal::in_home(home, path));
+        let path = one_line(&home.relative(path).to_string_lossy());
         let backup = one_line(&backup.to_string_lossy());
         output.line(&format!("{path} had been changed since; that version is kept in {backup}"))?;
     }

@@ -4,7 +4,6 @@
 use std::io;
 use std::io::BufRead;
 use std::io::IsTerminal;
-use std::path::Path;
 
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
@@ -78,18 +77,10 @@ pub(crate) fn write_changes(
             Some(State::File(file)) => bytes(file.bytes),
             Some(State::Directory { .. }) | None => "directory".to_owned(),
         };
-        let path = one_line(&in_home(home, &change.path));
+        let path = one_line(&home.relative(&change.path).to_string_lossy());
         output.line(&format!("  {:7}  {path}  {size}", change.verb()))?;
     }
     Ok(())
-}
-
-/// The path below the home, where it is there.
-pub(crate) fn in_home(home: &Home, path: &Path) -> String {
-    let real = home.root().canonicalize();
-    let real = real.as_deref().unwrap_or(home.root());
-    let inside = path.strip_prefix(real).or_else(|_| path.strip_prefix(home.root()));
-    inside.unwrap_or(path).display().to_string()
 }
 
 /// The command as it was typed, or nearly so.

@@ -11,6 +11,7 @@ use recto_session::search::Role;
 use recto_store::Digest;
 use recto_store::index::Hit;
 use recto_store::index::HitText;
+use recto_store::open_file;
 use unicode_width::UnicodeWidthChar;
 
 use crate::environment::Environment;
@@ -156,7 +157,7 @@ fn write_head(
             if folder.ends_with("subagents") { folder.parent()?.parent()? } else { folder };
         Some(project.join(format!("{session}.jsonl")))
     });
-    let main = main.filter(|path| path.exists());
+    let main = main.filter(|path| open_file(path).is_ok());
     let is_agent = main.is_none() && hit.agent.is_some();
     let digest = Digest::read(main.as_deref().unwrap_or(&hit.path), is_agent)?;
     let title = digest.title.as_ref().map_or("(no title)", |(title, _)| title);

@@ -1,5 +1,5 @@
 //! The file that a user means, and the word by which logs that name it are found;
-//! the directory that a user means.
+//! the directory that a user means. Paths of users are looked at here and nowhere else.
 
 use std::path::Component;
 use std::path::Path;
@@ -25,7 +25,7 @@ impl WantedFile {
         let plain = without_dots(&path);
         // A client started in a linked directory logs the path without links,
         // or with them: both are this file.
-        let real = path.canonicalize().ok().filter(|real| *real != plain);
+        let real = without_links(&path).filter(|real| *real != plain);
         WantedFile { absolute: std::iter::once(plain).chain(real).collect(), ending: None }
     }
 
@@ -72,6 +72,34 @@ fn parts(path: &str) -> Vec<String> {
     parts.map(str::to_owned).collect()
 }
 
+/// Whether a user's path leads to anything.
+pub(crate) fn exists(path: &Path) -> bool {
+    path.exists()
+}
+
+/// Refuses the path of a file that does not exist.
+pub(crate) fn require(path: &Path) -> Result<(), CommandError> {
+    if path.exists() {
+        return Ok(());
+    }
+    Err(CommandError::user("not-found", format!("there is no file {}", path.display())))
+}
+
+/// Whether a user's path leads to a file.
+pub(crate) fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Whether a user's path leads to a directory.
+pub(crate) fn is_directory(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// A path without links, if it leads anywhere.
+pub(crate) fn without_links(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
 /// A directory that is there, as the client names it: without links.
 pub(crate) fn real_directory(path: &Path) -> Result<String, CommandError> {
     let missing = |why: String| {
@@ -89,7 +117,7 @@ pub(crate) fn real_directory(path: &Path) -> Result<String, CommandError> {
 /// called.
 pub(crate) fn directory_or_name(environment: &Environment, path: &Path) -> String {
     let base = environment.working_directory.as_deref().unwrap_or(Path::new("/"));
-    let path = path.canonicalize().unwrap_or_else(|_| without_dots(&base.join(path)));
+    let path = without_links(path).unwrap_or_else(|| without_dots(&base.join(path)));
     path.to_string_lossy().into_owned()
 }
 

@@ -9,6 +9,7 @@ pub(crate) use recto_store::Filter;
 use recto_store::parse_time;
 
 use crate::error::CommandError;
+use crate::select::file_path::without_links;
 
 /// Which sessions are meant.
 #[derive(Debug, Clone, Default, Args)]
@@ -56,8 +57,10 @@ impl FilterArgs {
 impl FilterArgs {
     /// A path is compared as the client writes it: absolute, without links.
     fn canonical_project(&self) -> Option<String> {
-        self.project.clone().map(|project| match Path::new(&project).canonicalize() {
-            Ok(path) if project.starts_with(['.', '/', '~']) => path.to_string_lossy().into_owned(),
+        self.project.clone().map(|project| match without_links(Path::new(&project)) {
+            Some(path) if project.starts_with(['.', '/', '~']) => {
+                path.to_string_lossy().into_owned()
+            }
             _ => project,
         })
     }

@@ -4,8 +4,6 @@ use std::io;
 use std::io::Read;
 use std::path::PathBuf;
 
-use crate::select::session_context::session_from_context;
-use crate::select::session_context::session_from_hook;
 use recto_log::SessionId;
 use recto_log::json::Value;
 use recto_store::Choice;
@@ -18,6 +16,9 @@ use recto_store::SessionFile;
 use crate::cli::Global;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::select::file_path;
+use crate::select::session_context::session_from_context;
+use crate::select::session_context::session_from_hook;
 use crate::terminal::output::Output;
 use crate::terminal::text::fit;
 
@@ -86,10 +87,7 @@ pub(crate) fn find(
             is_agent: true,
         }),
         Choice::File(path) => {
-            if !path.exists() {
-                let message = format!("there is no file {}", path.display());
-                return Err(CommandError::user("not-found", message));
-            }
+            file_path::require(&path)?;
             let name = path.display().to_string();
             Ok(Target { path, session: None, name, is_agent: false })
         }
