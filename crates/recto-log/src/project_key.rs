@@ -8,7 +8,7 @@
 use std::fmt;
 
 /// Names longer than this many units are cut and given a hash (2.1.200 and later).
-const LONGEST: usize = 200;
+const LONGEST_KEY: usize = 200;
 
 /// The name of a directory under `projects/`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,8 +19,8 @@ impl ProjectKey {
     /// path should be free of symbolic links: the client resolves them first.
     pub fn of_path(path: &str) -> ProjectKey {
         let mut key = plain_key(path);
-        if key.len() > LONGEST {
-            key.truncate(LONGEST);
+        if key.len() > LONGEST_KEY {
+            key.truncate(LONGEST_KEY);
             key.push('-');
             key.push_str(&base36(path_hash(path).unsigned_abs()));
         }

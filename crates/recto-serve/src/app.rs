@@ -25,7 +25,7 @@ use crate::guard::dress;
 use crate::pages;
 
 /// How long an answer may take to begin.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST_ANSWER: Duration = Duration::from_secs(60);
 
 /// Everything that answers.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl App {
         let is_posted = request.method() == Method::POST;
         let request = if is_posted { request } else { request.map(|_| Body::empty()) };
         let answer = self.router.clone().call(request);
-        let answer = match tokio::time::timeout(LONGEST, answer).await {
+        let answer = match tokio::time::timeout(LONGEST_ANSWER, answer).await {
             Ok(answer) => answer.unwrap_or_else(|never: Infallible| match never {}),
             Err(_) => {
                 let message = "the answer took too long";

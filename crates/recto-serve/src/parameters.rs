@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use crate::answer::Failure;
 
 /// How long one value may be.
-const LONGEST: usize = 4096;
+const LONGEST_VALUE: usize = 4096;
 
 /// The parameters of a request, each one taken once.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Parameters {
     pub(crate) fn parse(query: &str) -> Result<Parameters, Failure> {
         let mut parameters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            if value.len() > LONGEST {
+            if value.len() > LONGEST_VALUE {
                 let message = format!("`{}` is too long", shown(&name));
                 return Err(Failure::bad_request("bad-parameter", message));
             }

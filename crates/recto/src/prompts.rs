@@ -35,7 +35,7 @@ const NEAR: i64 = 5000;
 
 /// How much of a prompt's text is kept, in bytes. Whole files are given with
 /// `-p`, and all prompts are in memory at once.
-const LONGEST: usize = 16 * 1024;
+const LONGEST_TEXT: usize = 16 * 1024;
 
 /// Where a prompt was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl Gatherer {
     fn of_log(&self, log: &HomeLog, prompt: LogPrompt) -> Prompt {
         let folded = self.fold(&prompt.text);
         let mut text = prompt.text;
-        text.truncate(text.floor_char_boundary(LONGEST));
+        text.truncate(text.floor_char_boundary(LONGEST_TEXT));
         text.shrink_to_fit();
         Prompt {
             time: prompt.time,

@@ -159,8 +159,8 @@ pub(crate) fn page(rows: &[Row]) -> String {
 
 /// The first line of a reason; where messages differ, that is the place.
 fn brief(why: &str) -> String {
-    const LONGEST: usize = 200;
-    why.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
+    const LONGEST_REASON: usize = 200;
+    why.lines().next().unwrap_or_default().chars().take(LONGEST_REASON).collect()
 }
 
 /// A line for each name, a column for each client.

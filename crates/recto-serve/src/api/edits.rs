@@ -25,7 +25,7 @@ use crate::data::UndoneView;
 use crate::parameters::Parameters;
 
 /// How long a body may be.
-const LONGEST: usize = 64 * 1024;
+const LONGEST_BODY: usize = 64 * 1024;
 
 /// How much of one that is too long is read and thrown away: a client that still
 /// sends does not listen.
@@ -95,11 +95,11 @@ async fn read(mut body: Body) -> Result<Vec<u8>, Failure> {
         if length > LONGEST_IGNORED {
             break;
         }
-        if length <= LONGEST {
+        if length <= LONGEST_BODY {
             bytes.extend_from_slice(&data);
         }
     }
-    if length > LONGEST {
+    if length > LONGEST_BODY {
         let message = "the body of the request has more than 64 KB";
         return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", message));
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::archive::Refusal;
 
 /// The longest text that is taken.
-const LONGEST: usize = 4096;
+const LONGEST_TEXT: usize = 4096;
 
 /// The arguments that were not read yet.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Arguments {
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) if text.len() <= LONGEST => Ok(Some(text)),
+            Some(Value::String(text)) if text.len() <= LONGEST_TEXT => Ok(Some(text)),
             Some(Value::String(_)) => Err(Refusal(format!("`{name}` is too long"))),
             Some(_) => Err(Refusal(format!("`{name}` takes a string"))),
         }

@@ -177,8 +177,8 @@ fn text<'a>(frames: &[Frame<'a>], inside: Range<usize>, role: Role) -> Text<'a> 
 
 /// Whether a key can be one of those that clients use.
 fn is_word(key: &[u8]) -> bool {
-    const LONGEST: usize = 40;
-    key.len() <= LONGEST && key.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+    const LONGEST_KEY: usize = 40;
+    key.len() <= LONGEST_KEY && key.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
 /// Where the string that begins at `at`, after its quote, ends.

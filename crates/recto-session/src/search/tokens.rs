@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 /// The longest token, in bytes. What is longer is cut, in texts and queries alike.
-const LONGEST: usize = 64;
+const LONGEST_TOKEN: usize = 64;
 
 /// A word of more parts is no name but noise, such as base64: it stays whole.
 const MOST_PARTS: usize = 8;
@@ -186,7 +186,7 @@ impl Word {
 }
 
 fn cut(token: &str) -> &str {
-    let mut end = token.len().min(LONGEST);
+    let mut end = token.len().min(LONGEST_TOKEN);
     while !token.is_char_boundary(end) {
         end -= 1;
     }

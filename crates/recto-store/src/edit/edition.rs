@@ -32,7 +32,7 @@ use crate::edit::copy::SessionCopy;
 use crate::edit::copy::make_parents;
 use crate::edit::copy::stage_filtered;
 use crate::open_file;
-use crate::place::platform::read_at;
+use crate::place::platform::read_span;
 use crate::publish::FileIdentity;
 use crate::publish::Transaction;
 
@@ -83,19 +83,11 @@ impl OpenedLog {
 
     /// The bytes at a place. `None` if they are not there any more.
     pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; usize::try_from(span.length).ok()?];
         let (file, start) = match &self.next {
             Some(next) if span.offset >= next.offset => (&next.file, span.offset - next.offset),
             _ => (&self.file, span.offset),
         };
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match read_at(file, &mut bytes[filled..], start + filled as u64) {
-                Ok(0) | Err(_) => return None,
-                Ok(read) => filled += read,
-            }
-        }
-        Some(bytes)
+        read_span(file, start, span.length).ok()
     }
 
     /// Refuses if a file was written to since it was read.

@@ -24,7 +24,7 @@ use crate::publish::Operation;
 use crate::read::digest::TEXT_MOST;
 
 /// How long a title may be, in bytes: listings give no more of one.
-const LONGEST: usize = TEXT_MOST;
+const LONGEST_TITLE: usize = TEXT_MOST;
 
 /// What a session can be called: one line of text, or nothing to take the title
 /// back that was given.
@@ -35,7 +35,7 @@ impl Title {
     /// White space around it is no part of it.
     pub fn new(text: &str) -> Result<Title, StoreError> {
         let text = text.trim();
-        if text.chars().any(char::is_control) || text.len() > LONGEST {
+        if text.chars().any(char::is_control) || text.len() > LONGEST_TITLE {
             return Err(StoreError::BadTitle);
         }
         Ok(Title(text.to_owned()))

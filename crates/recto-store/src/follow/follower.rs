@@ -56,8 +56,8 @@ impl Follower {
     pub fn next(&mut self, timeout: Duration) -> Vec<Change> {
         // A time that cannot be added is for ever; a day is as good, because the loop
         // goes round.
-        const LONGEST: Duration = Duration::from_secs(24 * 3600);
-        let deadline = Instant::now() + timeout.min(LONGEST);
+        const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
+        let deadline = Instant::now() + timeout.min(LONGEST_WAIT);
         loop {
             let inbox = self.tree.watches.take();
             let now = Instant::now();

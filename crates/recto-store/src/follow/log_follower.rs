@@ -73,8 +73,8 @@ impl LogFollower {
     /// Waits until something has changed, and gives it; nothing if the time is over, or
     /// somebody woke the follower.
     pub fn next(&mut self, timeout: Duration) -> Vec<LogChange> {
-        const LONGEST: Duration = Duration::from_secs(24 * 3600);
-        let deadline = Instant::now() + timeout.min(LONGEST);
+        const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
+        let deadline = Instant::now() + timeout.min(LONGEST_WAIT);
         loop {
             let inbox = self.watches.take();
             let changes = self.look();

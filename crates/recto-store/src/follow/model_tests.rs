@@ -15,7 +15,7 @@ const PROJECTS: [&str; 3] = ["-a", "-b", "-c"];
 const SESSIONS: [&str; 2] =
     ["3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718", "4f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718"];
 /// Short, so that there are lines that are longer.
-const LONGEST: usize = 6000;
+const LONGEST_LINE: usize = 6000;
 const BATCH: usize = 5000;
 
 /// Which log: the project, the session, and a subagent of it.
@@ -127,7 +127,7 @@ fn options(start: FollowStart) -> FollowOptions {
     FollowOptions {
         start,
         batch: BATCH,
-        longest_line: LONGEST,
+        longest_line: LONGEST_LINE,
         notice: FollowNotice::Polling,
         ..FollowOptions::default()
     }
@@ -255,13 +255,16 @@ impl World {
                     size += bytes.len();
                     let lines: Vec<&[u8]> =
                         bytes[..bytes.len() - 1].split(|b| *b == b'\n').collect();
-                    assert!(lines.iter().all(|line| line.len() <= LONGEST), "a line is too long");
+                    assert!(
+                        lines.iter().all(|line| line.len() <= LONGEST_LINE),
+                        "a line is too long"
+                    );
                     // One line may be longer than the rest of the batch.
                     assert!(size <= BATCH || lines.len() == 1, "{size} bytes at once");
                     self.add(&file.path, generation, offset, &bytes);
                 }
                 Change::LongLine { file, generation, offset, start, length } => {
-                    assert!(length > LONGEST as u64 && start.len() == 4096);
+                    assert!(length > LONGEST_LINE as u64 && start.len() == 4096);
                     let from = offset as usize;
                     let bytes =
                         fs::read(&file.path).unwrap()[from..=from + length as usize].to_vec();

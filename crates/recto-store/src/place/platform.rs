@@ -60,9 +60,37 @@ pub(crate) fn fetch(file: &File, offset: u64, bytes: u64) {
 
 /// Reads at a place until the buffer is full or the file ends.
 pub(crate) fn read_fully(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    fill(buffer, offset, |rest, at| read_at(file, rest, at))
+}
+
+/// The bytes at a place, all of them: a file that ends before is an error.
+pub(crate) fn read_span(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_up_to(file, offset, length)?;
+    match bytes.len() as u64 == length {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// The bytes at a place, or as many as there are before the file ends.
+pub(crate) fn read_up_to(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut bytes = vec![0; length];
+    let filled = read_fully(file, &mut bytes, offset)?;
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Reads until the buffer is full or there is no more. A signal interrupts a read and
+/// says nothing about the file, so the read is tried again.
+fn fill(
+    buffer: &mut [u8],
+    offset: u64,
+    mut read_at: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
-        match read_at(file, &mut buffer[filled..], offset + filled as u64) {
+        match read_at(&mut buffer[filled..], offset + filled as u64) {
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -387,6 +415,41 @@ mod tests {
         assert!(!process_is_alive(child.id(), None));
         child.wait().unwrap();
         assert!(has_ended("7 (a) Z b) X 1") && !has_ended("7 (a) Z b) S 1"));
+    }
+
+    #[test]
+    fn a_read_that_is_interrupted_is_tried_again_and_other_errors_are_told() {
+        let mut answers = vec![
+            Err(io::ErrorKind::Interrupted),
+            Ok(b"ab"),
+            Err(io::ErrorKind::Interrupted),
+            Ok(b"cd"),
+        ]
+        .into_iter();
+        let mut places = Vec::new();
+        let mut buffer = [0; 4];
+        let filled = fill(&mut buffer, 7, |rest, at| {
+            places.push(at);
+            let bytes: &[u8; 2] = answers.next().unwrap()?;
+            rest[..2].copy_from_slice(bytes);
+            Ok(2)
+        });
+        assert_eq!((filled.unwrap(), &buffer), (4, b"abcd"));
+        assert_eq!(places, [7, 7, 9, 9]);
+        let refused = fill(&mut buffer, 0, |_, _| Err(io::ErrorKind::PermissionDenied.into()));
+        assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn a_file_that_ends_before_the_span_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        std::fs::write(&path, "abcd").unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!(read_span(&file, 1, 3).unwrap(), b"bcd");
+        assert_eq!(read_span(&file, 2, 3).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(read_up_to(&file, 2, 3).unwrap(), b"cd");
+        assert_eq!(read_span(&file, 9, 0).unwrap(), b"");
     }
 
     #[test]

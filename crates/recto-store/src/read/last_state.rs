@@ -15,7 +15,7 @@ use recto_log::decode;
 
 use crate::StoreError;
 use crate::place::open::open_sized;
-use crate::place::platform::read_at;
+use crate::place::platform::read_up_to;
 
 /// How much of the tail is read at first, and at most: a result of a tool can be
 /// long, and the answer stands before it.
@@ -41,15 +41,7 @@ impl LastState {
         let mut wanted = FIRST;
         loop {
             let start = length.saturating_sub(wanted);
-            let mut tail = vec![0; (length - start) as usize];
-            let mut filled = 0;
-            while filled < tail.len() {
-                match read_at(&file, &mut tail[filled..], start + filled as u64)? {
-                    0 => break,
-                    read => filled += read,
-                }
-            }
-            tail.truncate(filled);
+            let tail = read_up_to(&file, start, length - start)?;
             // The first line is cut, unless the whole log is here.
             let whole = match (start, memchr::memchr(b'\n', &tail)) {
                 (0, _) => &tail[..],

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use recto_log::DEFAULT_LINE_CAP;
 use recto_log::Entry;
 use recto_log::LineReader;
 use recto_log::RawLine;
@@ -16,10 +17,7 @@ use recto_session::request::read_by;
 
 use crate::StoreError;
 use crate::open_file;
-use crate::place::platform::read_at;
-
-/// The longest line that is read again for its text.
-const LONGEST: u64 = 64 * 1024 * 1024;
+use crate::place::platform::read_span;
 
 /// A session with the file it was read from. The session holds facts; texts
 /// are read again by their place, so that a log of any size can be worked on.
@@ -62,18 +60,10 @@ impl Loaded {
 
     /// The bytes of any line, by its place.
     pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
-        if span.length > LONGEST {
+        if span.length > DEFAULT_LINE_CAP as u64 {
             return None;
         }
-        let mut bytes = vec![0; span.length as usize];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match read_at(&self.file, &mut bytes[filled..], span.offset + filled as u64) {
-                Ok(0) | Err(_) => return None,
-                Ok(read) => filled += read,
-            }
-        }
-        Some(bytes)
+        read_span(&self.file, span.offset, span.length).ok()
     }
 
     /// Does something with a line of the chain, decoded.

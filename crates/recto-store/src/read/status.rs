@@ -34,7 +34,7 @@ use crate::SessionFile;
 use crate::StoreError;
 use crate::log::inventory::FileState;
 use crate::place::open::open_sized;
-use crate::place::platform::read_at;
+use crate::place::platform::read_up_to;
 use crate::read::live::KnownClients;
 
 /// Logs up to this size are read whole: if their client runs, and if it does not.
@@ -312,13 +312,13 @@ impl KnownLog {
             return Ok(false);
         }
         let start = self.offset - self.before.len() as u64;
-        Ok(read_range(file, start, self.offset)? == self.before)
+        Ok(read_up_to(file, start, self.before.len() as u64)? == self.before)
     }
 
     /// Takes in the whole lines after the offset. A first line that is cut, because
     /// only the end is read, is no JSON and says nothing.
     fn take(&mut self, file: &File, length: u64) -> Result<(), StoreError> {
-        let bytes = read_range(file, self.offset, length)?;
+        let bytes = read_up_to(file, self.offset, length.saturating_sub(self.offset))?;
         let mut end = 0;
         for line in Lines::new(&bytes).filter(|line| line.terminated) {
             self.fold.push(&decode(line).0);
@@ -330,20 +330,6 @@ impl KnownLog {
         self.offset += end as u64;
         Ok(())
     }
-}
-
-/// The bytes of a file from one place to another, or to its end.
-fn read_range(file: &File, start: u64, end: u64) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).unwrap_or(0)];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match read_at(file, &mut bytes[filled..], start + filled as u64)? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
 }
 
 /// A session whose log is there and cannot be read: the client's word is all there is.

@@ -34,9 +34,6 @@ use crate::search::index::Rollup;
 use crate::search::index::RollupKind;
 use crate::search::index::Rollups;
 
-/// The longest line that is held; no answer of a model comes near it.
-pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
-
 /// What to count.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UsageScan {
@@ -236,7 +233,7 @@ fn read_log(
 ) -> Result<(LogUsage, FileState), StoreError> {
     let file = open_file(&source.path)?;
     let state = FileState::now(&file.metadata()?);
-    let mut lines = LineReader::with_buffer(file, std::mem::take(buffer)).with_cap(LONGEST);
+    let mut lines = LineReader::with_buffer(file, std::mem::take(buffer));
     let mut usage = LogUsage::new(wanted);
     while let Some(line) = lines.next_line()? {
         if line.is_cut() || finder.find(line.bytes).is_some() {
@@ -253,7 +250,7 @@ fn see_log(
     keys: &HashSet<u128>,
     finder: &Finder<'_>,
 ) -> Result<Vec<Sighting>, StoreError> {
-    let mut lines = LineReader::new(open_file(path)?).with_cap(LONGEST);
+    let mut lines = LineReader::new(open_file(path)?);
     let mut found = Vec::new();
     while let Some(line) = lines.next_line()? {
         if finder.find(line.bytes).is_none() {

@@ -37,7 +37,7 @@ use crate::error::CommandError;
 use crate::watching::home_watch::HomeWatch;
 
 /// The death of a client is told by nobody, so it is looked for this often.
-const LONGEST: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// A home that is written to all the time is looked at no more often than this,
 const SHORTEST: Duration = Duration::from_millis(100);
 /// and for so many times as long as it takes to look, it is left alone.
@@ -180,9 +180,9 @@ fn watch(place: &Place, bell: &Bell, reports: &Sender<Report>) {
         if !look(&watch.inventory) {
             return;
         }
-        let shortest = (begun.elapsed() * REST).clamp(SHORTEST, LONGEST);
+        let shortest = (begun.elapsed() * REST).clamp(SHORTEST, LONGEST_PAUSE);
         // The list shows how long logs are, and when they were written.
-        watch.wait((shortest, LONGEST), |change| *change == Change::Announcements);
+        watch.wait((shortest, LONGEST_PAUSE), |change| *change == Change::Announcements);
     }
 }
 

@@ -18,7 +18,7 @@ use recto_store::follow::Change;
 use crate::watching::home_watch::HomeWatch;
 
 /// The death of a process is told by nobody, so it is looked for this often.
-const LONGEST: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// A log that is written all the time is looked at no more often than this.
 const SHORTEST: Duration = Duration::from_millis(50);
 
@@ -107,7 +107,7 @@ impl Source {
         }
         let until = self.found.iter().filter_map(|one| one.status.changes_at).min();
         let until = until.and_then(|time| Duration::try_from(time.duration_since(now)).ok());
-        let wait = until.map_or(LONGEST, |until| until.clamp(SHORTEST, LONGEST));
+        let wait = until.map_or(LONGEST_WAIT, |until| until.clamp(SHORTEST, LONGEST_WAIT));
         let wait = most.map_or(wait, |most| wait.min(most));
         let (found, only) = (&self.found, self.only);
         // The files are listed anew if others are to be looked at than before.

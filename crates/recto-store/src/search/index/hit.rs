@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use memchr::memchr;
 use recto_log::AgentId;
+use recto_log::DEFAULT_LINE_CAP;
 use recto_log::RawLine;
 use recto_log::SessionId;
 use recto_log::decode;
@@ -16,7 +17,6 @@ use recto_session::QueuedPrompt;
 use recto_session::search::Extractor;
 use recto_session::search::Role;
 
-use super::ingest::LONGEST;
 use crate::open_file;
 use crate::place::platform::read_at;
 use crate::search::overflow_matches::MOST;
@@ -122,7 +122,7 @@ fn line_at(file: &File, offset: u64) -> Option<Vec<u8>> {
             bytes.truncate(filled);
             return Some(bytes);
         }
-        if filled > LONGEST {
+        if filled > DEFAULT_LINE_CAP {
             return None;
         }
         step = filled;

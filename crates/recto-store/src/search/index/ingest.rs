@@ -5,6 +5,7 @@ use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
 
+use recto_log::DEFAULT_LINE_CAP;
 use recto_log::Entry;
 use recto_log::LineReader;
 use recto_log::decode;
@@ -26,10 +27,7 @@ use crate::Digest;
 use crate::StoreError;
 use crate::log::inventory::FileState;
 use crate::place::open::open_known;
-use crate::place::platform::read_at;
-
-/// The longest line that is held. Longer ones hold pictures, and cannot be found.
-pub(super) const LONGEST: usize = 32 * 1024 * 1024;
+use crate::place::platform::read_span;
 
 /// A batch goes to the writer when it has this many bytes of tokens.
 const BATCH: usize = if cfg!(test) { 64 * 1024 } else { 2 * 1024 * 1024 };
@@ -160,8 +158,7 @@ pub(super) fn ingest(
     file.seek(SeekFrom::Start(from.offset))?;
     let reader = file.try_clone()?.take(state.size - from.offset);
     let lines = LineReader::with_buffer(reader, std::mem::take(&mut buffers.line))
-        .starting_at(from.offset, from.line)
-        .with_cap(LONGEST);
+        .starting_at(from.offset, from.line);
     let usage = (buffers.with_usage && from.offset == 0).then(|| UsageOnTheWay::new(log));
     let batch = Batch { from: from.offset, is_anew, end: from, file: state, ..Batch::default() };
     let is_agent = log.agent.is_some();
@@ -229,7 +226,7 @@ impl Reading<'_> {
         self.batch.end = end;
         self.finish()?;
         self.batch.is_last = true;
-        self.batch.usage = self.usage.take().and_then(UsageOnTheWay::finish);
+        self.batch.usage = self.usage.take().map(UsageOnTheWay::finish);
         let digest = Digest::of_file(&self.file, self.batch.file.size, self.is_agent)?;
         self.batch.digest = Some(digest.encode());
         give(std::mem::take(&mut self.batch));
@@ -293,16 +290,8 @@ impl Adding<'_> {
 }
 
 fn read_line(file: &File, span: Span) -> Option<Vec<u8>> {
-    if span.length > LONGEST as u64 {
+    if span.length > DEFAULT_LINE_CAP as u64 {
         return None;
     }
-    let mut bytes = vec![0; span.length as usize];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match read_at(file, &mut bytes[filled..], span.offset + filled as u64) {
-            Ok(0) | Err(_) => return None,
-            Ok(read) => filled += read,
-        }
-    }
-    Some(bytes)
+    read_span(file, span.offset, span.length).ok()
 }

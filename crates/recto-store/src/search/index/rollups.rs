@@ -31,7 +31,6 @@ use crate::StoreError;
 use crate::log::inventory::FileState;
 use crate::log::inventory::Stamp;
 use crate::place::locking::lock_file;
-use crate::read::usage::LONGEST;
 use crate::read::usage::session_of_agent;
 
 /// Roll-ups are written when they take this many bytes together.
@@ -297,7 +296,6 @@ pub(super) struct UsageOnTheWay {
     usage: LogUsage,
     session: Option<String>,
     finder: Finder<'static>,
-    is_exact: bool,
 }
 
 impl UsageOnTheWay {
@@ -307,22 +305,18 @@ impl UsageOnTheWay {
             None => log.session().map(|session| session.to_string()),
         };
         let usage = LogUsage::new(Wanted { tools: true });
-        UsageOnTheWay { usage, session, finder: may_matter(), is_exact: true }
+        UsageOnTheWay { usage, session, finder: may_matter() }
     }
 
     pub(super) fn push(&mut self, entry: &Entry<'_>) {
         let line = entry.line();
-        // Who counts only does not look at lines that are as long.
-        if line.is_cut() || line.bytes.len() + 2 > LONGEST {
-            self.is_exact = false;
-        } else if self.finder.find(line.bytes).is_some() {
+        if line.is_cut() || self.finder.find(line.bytes).is_some() {
             self.usage.push(entry, self.session.as_deref());
         }
     }
 
-    /// None if it may not be what who counts only would say.
-    pub(super) fn finish(mut self) -> Option<Vec<u8>> {
-        self.is_exact.then(|| self.usage.encode())
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.usage.encode()
     }
 }
 

@@ -49,6 +49,27 @@ fn the_deepest_query_that_is_allowed_is_asked_of_the_index() {
     }
 }
 
+/// Readers that held lines of other lengths would differ about a log.
+#[test]
+fn a_line_below_the_cap_is_found_read_and_counted_by_all() {
+    let world = World::new();
+    let picture = "A".repeat(recto_log::DEFAULT_LINE_CAP * 2 / 3);
+    let line = format!(
+        r#"{{"type":"assistant","uuid":"u","picture":"{picture}","message":{{"id":"m","model":"x","stop_reason":"end_turn","content":[{{"type":"text","text":"a needle"}}],"usage":{{"input_tokens":5,"output_tokens":7}}}}}}"#
+    );
+    world.write(&format!("{ID}.jsonl"), &line);
+    let hits = world.hits("needle");
+    let texts: Vec<_> = hits.iter().filter_map(Hit::read).map(|hit| hit.text).collect();
+    assert_eq!(texts, ["a needle"]);
+    for cache in [None, Some(&world.cache)] {
+        let scan = crate::UsageScan::default();
+        let usage = world.home.usage(&world.home.inventory(), &scan, cache, &|_, _| {});
+        assert_eq!(usage.ledger.records().len(), 1);
+    }
+    let loaded = crate::Loaded::read(&world.log(&format!("{ID}.jsonl"))).unwrap();
+    assert!(loaded.line(&loaded.session.nodes()[0]).is_some());
+}
+
 #[test]
 fn an_expression_that_fts5_does_not_take_is_no_damage() {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
