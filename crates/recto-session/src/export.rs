@@ -9,12 +9,11 @@ mod markdown;
 mod plain;
 mod xml;
 
-use std::borrow::Cow;
-
 use recto_log::UserText;
 
 use crate::Item;
 use crate::Origin;
+use crate::hostile::clean;
 
 pub use json::item_json;
 pub use json::overflow_json;
@@ -157,27 +156,6 @@ fn who(kind: UserText, is_queued: bool) -> &'static str {
         (_, true) => "You (queued)",
         (_, false) => "You",
     }
-}
-
-/// Text without characters that no document should carry: control characters
-/// but for line ends and tabs, and marks that turn or hide text. What joins the
-/// parts of a picture character stays. A return of the carriage would let a line
-/// overwrite itself; it ends the line instead.
-pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| c == '\r' || is_unwanted(c)) {
-        return Cow::Borrowed(text);
-    }
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    Cow::Owned(text.chars().filter(|c| !is_unwanted(*c)).collect())
-}
-
-fn is_unwanted(c: char) -> bool {
-    matches!(c,
-        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Appends text with the five characters of markup escaped.

@@ -14,6 +14,7 @@ pub mod edit;
 pub mod export;
 mod fold;
 pub mod health;
+pub mod hostile;
 mod number;
 pub mod redact;
 pub mod request;

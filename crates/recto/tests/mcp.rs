@@ -277,6 +277,23 @@ fn secrets_are_replaced_unless_that_is_turned_off() {
 }
 
 #[test]
+fn an_agent_reads_no_character_that_people_do_not_see() {
+    let test = TestHome::empty();
+    let log = SessionBuilder::new(FIX, Client::V2_1_325)
+        .prompt("pro\u{e0100}mpt")
+        .answer("ans\u{e0041}wer")
+        .custom_title("tit\u{202e}le");
+    test.home.add(&log, hours_ago(1));
+    for options in [&["mcp"][..], &["mcp", "--no-redact"]] {
+        let mut talk = Talk::start(&test, options);
+        let text = talk.text("read_session", json!({"session": FIX}));
+        for word in ["prompt", "answer", "title"] {
+            assert!(text.contains(word), "{word}: {text:?}");
+        }
+    }
+}
+
+#[test]
 fn a_large_session_is_read_in_parts_and_nothing_is_left_out() {
     let test = TestHome::empty();
     let mut log = SessionBuilder::new(FIX, Client::V2_1_325);

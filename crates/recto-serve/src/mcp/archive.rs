@@ -7,6 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use recto_log::LineReader;
 use recto_log::SessionId;
+use recto_session::hostile::clean;
 use recto_session::redact::Options;
 use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
@@ -49,11 +50,13 @@ impl From<std::io::Error> for Refusal {
     }
 }
 
-/// A text without its secrets, if they are to be replaced.
+/// A text without its secrets, if they are to be replaced, and without characters that
+/// only an agent would read: people who look over its shoulder must see what it sees.
 pub(super) fn say_with(redactor: Option<&Redactor>, text: &str) -> String {
+    let text = clean(text);
     match redactor {
-        Some(redactor) => redactor.text(&without_cut_word(text)).text.into_owned(),
-        None => text.to_owned(),
+        Some(redactor) => redactor.text(&without_cut_word(&text)).text.into_owned(),
+        None => text.into_owned(),
     }
 }
 

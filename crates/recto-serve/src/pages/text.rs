@@ -3,8 +3,8 @@
 
 use maud::Markup;
 use maud::PreEscaped;
-use recto_session::export::clean;
 use recto_session::export::markdown_html;
+use recto_session::hostile::clean;
 
 use crate::pages::ansi;
 
@@ -58,6 +58,14 @@ mod tests {
         let html = markdown("# One\n\n### Three\n\n<h1>raw</h1>").into_string();
         assert!(html.contains("<h3>One</h3>") && html.contains("<h5>Three</h5>"), "{html}");
         assert!(!html.contains("<h1>") && html.contains("&lt;h1&gt;raw"), "{html}");
+    }
+
+    #[test]
+    fn characters_that_hide_reach_no_page() {
+        assert_eq!(shown("a\u{e0100}b\u{e01ef}c\u{e0041}"), "abc");
+        assert_eq!(one_line("pass\u{200d}word\u{e0100}", 40), "password");
+        let html = markdown("a\u{e0100}b `c\u{e01ef}d`").into_string();
+        assert_eq!(html, "<p>ab <code>cd</code></p>\n");
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use super::Head;
 use super::Placed;
-use super::clean;
 use super::fence;
 use super::who;
 use crate::Item;
 use crate::NoteKind;
+use crate::hostile::clean;
 
 pub(super) struct Markdown;
 

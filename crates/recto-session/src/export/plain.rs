@@ -2,10 +2,10 @@
 
 use super::Head;
 use super::Placed;
-use super::clean;
 use super::who;
 use crate::Item;
 use crate::NoteKind;
+use crate::hostile::clean;
 
 pub(super) struct Text;
 

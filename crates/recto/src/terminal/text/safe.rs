@@ -5,6 +5,10 @@
 //! hide text; bidirectional marks can make a command read as another. Nothing
 //! of the kind is printed: colour codes are dropped, all else is made visible.
 
+use recto_session::hostile::is_hidden;
+use recto_session::hostile::is_joiner;
+use recto_session::hostile::joins;
+
 /// Text that may span lines: line ends and tabs stay.
 pub(crate) fn safe(text: &str) -> String {
     if is_harmless(text) {
@@ -30,18 +34,6 @@ pub(crate) fn safe(text: &str) -> String {
         before = Some(c);
     }
     shown
-}
-
-/// Whether a character says if its neighbours are written as one: Persian and the scripts
-/// of India need it, and pictures that are made of several.
-pub(crate) fn is_joiner(c: char) -> bool {
-    matches!(c, '\u{200c}' | '\u{200d}')
-}
-
-/// Whether a joiner has something to join. Between letters of ASCII it would only hide.
-fn joins(before: Option<char>, after: Option<char>) -> bool {
-    let is_visible = |c: char| !c.is_ascii() && !c.is_whitespace() && !is_hidden(c);
-    before.is_some_and(is_visible) && after.is_some_and(is_visible)
 }
 
 /// Text for one line: all white space becomes single spaces.
@@ -109,16 +101,6 @@ fn push_visible(shown: &mut String, c: char) {
         _ if is_hidden(c) => shown.push('\u{fffd}'),
         _ => shown.push(c),
     }
-}
-
-/// Whether a character acts on a terminal, or is not seen.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

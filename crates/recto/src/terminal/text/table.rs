@@ -1,10 +1,9 @@
 //! Columns that line up, and text that fits.
 
 use rayon::prelude::*;
+use recto_session::hostile::is_joiner;
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
-
-use super::safe::is_joiner;
 
 /// Cuts a text to a width, with `…` where something is missing.
 pub(crate) fn fit(text: &str, width: usize) -> String {
