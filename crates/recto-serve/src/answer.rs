@@ -16,6 +16,7 @@ use maud::Markup;
 use recto_log::json::ObjectWriter;
 use recto_store::StoreError;
 use recto_store::publish::PublishError;
+use recto_view::ViewError;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -101,6 +102,19 @@ impl From<StoreError> for Failure {
         };
         let hint = error.hint().map(str::to_owned);
         Failure { status, kind: error.kind(), message: error.to_string(), hint }
+    }
+}
+
+impl From<ViewError> for Failure {
+    fn from(error: ViewError) -> Failure {
+        match error {
+            ViewError::NotFound(message) => Failure::not_found(message),
+            ViewError::Refused { kind, message, hint } => {
+                Failure { hint, ..Failure::bad_request(kind, message) }
+            }
+            ViewError::Store(error) => error.into(),
+            ViewError::Internal(message) => Failure::internal(message),
+        }
     }
 }
 

@@ -1,41 +1,25 @@
 //! Long work that ends when nobody waits for it any more.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-
+use recto_view::Asker;
 use tokio::task::JoinError;
 
-/// Whether somebody waits for what is being done. What is nobody's is always wanted.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Asking {
-    is_over: Arc<AtomicBool>,
-}
-
-impl Asking {
-    /// Long work asks now and then.
-    pub(crate) fn goes_on(&self) -> bool {
-        !self.is_over.load(Ordering::Relaxed)
-    }
-}
-
-/// Ends an asking when it is dropped.
-struct Ending(Asking);
+/// Says that the asker has left when it is dropped.
+struct Ending(Asker);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.is_over.store(true, Ordering::Relaxed);
+        self.0.leave();
     }
 }
 
 /// Does what reads files or computes where it keeps nobody waiting. Whoever drops the
 /// future asks no more; the server does when its client has gone.
 pub(crate) async fn ask<T: Send + 'static>(
-    work: impl FnOnce(Asking) -> T + Send + 'static,
+    work: impl FnOnce(Asker) -> T + Send + 'static,
 ) -> Result<T, JoinError> {
-    let asking = Asking::default();
-    let _ending = Ending(asking.clone());
-    tokio::task::spawn_blocking(move || work(asking)).await
+    let asker = Asker::default();
+    let _ending = Ending(asker.clone());
+    tokio::task::spawn_blocking(move || work(asker)).await
 }
 
 #[cfg(test)]
@@ -54,9 +38,9 @@ mod tests {
         let runtime = runtime();
         let (begin, has_begun) = channel();
         let (end, has_ended) = channel();
-        let task = runtime.spawn(ask(move |asking| {
-            begin.send(asking.goes_on()).unwrap();
-            while asking.goes_on() {
+        let task = runtime.spawn(ask(move |asker| {
+            begin.send(asker.is_waiting()).unwrap();
+            while asker.is_waiting() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             end.send(()).unwrap();
@@ -68,7 +52,7 @@ mod tests {
 
     #[test]
     fn work_that_is_waited_for_is_wanted_to_its_end() {
-        assert!(runtime().block_on(ask(|asking| asking.goes_on())).unwrap());
-        assert!(Asking::default().goes_on());
+        assert!(runtime().block_on(ask(|asker| asker.is_waiting())).unwrap());
+        assert!(Asker::default().is_waiting());
     }
 }

@@ -11,12 +11,17 @@
 //! use recto_serve::{Listen, ServeOptions, Server};
 //! use recto_session::usage::PriceTable;
 //! use recto_store::{CacheDirectory, DataDirectory, Home};
+//! use recto_view::{Library, LibraryOptions};
 //!
-//! let home = Home::open("/home/dev/.claude")?;
-//! let cache = CacheDirectory::new("/home/dev/.cache/recto");
-//! let prices = PriceTable::built_in()?;
-//! let data = DataDirectory::new("/home/dev/.local/share/recto");
-//! let options = ServeOptions::new(home, cache, data, prices, Listen::Loopback { port: None });
+//! let library = Library::new(LibraryOptions {
+//!     home: Home::open("/home/dev/.claude")?,
+//!     cache: Some(CacheDirectory::new("/home/dev/.cache/recto")),
+//!     data: Some(DataDirectory::new("/home/dev/.local/share/recto")),
+//!     prices: PriceTable::built_in()?,
+//!     zone: jiff::tz::TimeZone::system(),
+//!     now: None,
+//! });
+//! let options = ServeOptions::new(library, Listen::Loopback { port: None });
 //! let server = Server::start(options)?;
 //! println!("{}", server.login_url());
 //! server.wait();
@@ -32,7 +37,6 @@ mod asking;
 mod assets;
 mod connection;
 mod context;
-mod data;
 mod error;
 mod events;
 mod guard;

@@ -6,6 +6,9 @@ use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use recto_view::Library;
+use recto_view::figures::Choice;
+use recto_view::figures::Period;
 
 use crate::answer::Failure;
 
@@ -45,6 +48,14 @@ impl Parameters {
         text.parse().map(Some).map_err(|_| {
             Failure::bad_request("bad-parameter", format!("`{name}` has a value that is not one"))
         })
+    }
+
+    /// The period that `period`, `from` and `to` name.
+    pub(crate) fn period(&mut self, usual: Choice, library: &Library) -> Result<Period, Failure> {
+        let [named, from, to] = ["period", "from", "to"].map(|name| self.text(name));
+        let today = library.now().to_zoned(library.zone().clone()).date();
+        let period = Period::named(named.as_deref(), from.as_deref(), to.as_deref(), usual, today)?;
+        Ok(period)
     }
 
     /// Ends reading: there must be nothing left.

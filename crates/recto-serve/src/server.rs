@@ -11,12 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use recto_session::usage::PriceTable;
-use recto_store::CacheDirectory;
-use recto_store::DataDirectory;
-use recto_store::Home;
+use recto_view::Library;
 use tokio::runtime::Builder;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -30,10 +25,6 @@ use crate::connection;
 use crate::connection::Listener;
 use crate::context::Context;
 use crate::context::Shared;
-use crate::data::Digests;
-use crate::data::KnownStatuses;
-use crate::data::Readings;
-use crate::data::figures::Kept;
 use crate::events;
 use crate::events::FollowThread;
 use crate::events::Hub;
@@ -73,15 +64,11 @@ pub enum Listen {
 /// What to serve, where, and to whom.
 #[derive(Debug)]
 pub struct ServeOptions {
-    /// The client's home.
-    pub home: Home,
+    /// Answers questions about the home.
+    pub library: Library,
     /// The home, if a client that is started like any other would use another one:
     /// commands that are copied from pages name it then.
     pub home_to_name: Option<PathBuf>,
-    /// Where the index is.
-    pub cache: CacheDirectory,
-    /// Where recto records what it changed.
-    pub data: DataDirectory,
     /// Whether who has the token may give sessions other titles, and undo. Without it
     /// the server changes nothing.
     pub allow_edits: bool,
@@ -89,38 +76,20 @@ pub struct ServeOptions {
     pub listen: Listen,
     /// The token; a random one if there is none.
     pub token: Option<Token>,
-    /// What tokens cost.
-    pub prices: PriceTable,
-    /// The zone that days are counted in.
-    pub zone: TimeZone,
-    /// The time to take for now, so that answers can be compared.
-    pub now: Option<Timestamp>,
     /// How long a client may read nothing while something is sent to it. Then it is
     /// dropped.
     pub stall_time: Duration,
 }
 
 impl ServeOptions {
-    /// Read-only, with a random token, in the system's time zone.
-    pub fn new(
-        home: Home,
-        cache: CacheDirectory,
-        data: DataDirectory,
-        prices: PriceTable,
-        listen: Listen,
-    ) -> ServeOptions {
-        let zone = TimeZone::system();
+    /// Read-only, with a random token.
+    pub fn new(library: Library, listen: Listen) -> ServeOptions {
         ServeOptions {
-            home,
+            library,
             home_to_name: None,
-            cache,
-            data,
             allow_edits: false,
             listen,
             token: None,
-            prices,
-            zone,
-            now: None,
             stall_time: STALL_TIME,
         }
     }
@@ -171,21 +140,12 @@ impl Server {
             cookie,
         };
         let context = Context::new(Shared {
-            home: options.home,
+            library: options.library,
             home_to_name: options.home_to_name,
-            cache: options.cache,
-            data: options.data,
             allows_edits: options.allow_edits,
-            zone: options.zone,
-            fixed_now: options.now,
-            readings: Readings::default(),
-            digests: Digests::default(),
-            statuses: KnownStatuses::default(),
             hub: Hub::new(),
-            figures: Kept::default(),
             has_worked: AtomicBool::new(false),
             exports: Arc::new(Semaphore::new(EXPORTS)),
-            prices: options.prices,
         });
         runtime.spawn(give_memory_back(context.clone()));
         let (stop, stopped) = watch::channel(false);

@@ -20,6 +20,7 @@ use crate::support::SESSION;
 use crate::support::Test;
 use crate::support::full_home;
 use crate::support::hours_ago;
+use crate::support::library;
 
 const PAGES: [&str; 8] = [
     "/usage",
@@ -74,7 +75,8 @@ fn generated() -> (tempfile::TempDir, Truth, Test) {
     let options = Options { megabytes: 3, seed: 11, shape: Shape::Mixed };
     let truth = generate(&options, directory.path(), &mut |_| {}).unwrap();
     let home = Home::open(directory.path().join(".claude")).unwrap();
-    let test = Test::with(FakeHome::new(), |options| options.home = home);
+    let library = library(home, &directory);
+    let test = Test::with(FakeHome::new(), |options| options.library = library);
     (directory, truth, test)
 }
 

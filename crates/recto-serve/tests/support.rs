@@ -22,6 +22,8 @@ use recto_store::Home;
 use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
+use recto_view::Library;
+use recto_view::LibraryOptions;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
@@ -229,15 +231,22 @@ pub(crate) fn full_home() -> FakeHome {
 
 /// What a server of a test is started with.
 pub(crate) fn options(home: &FakeHome, cache: &tempfile::TempDir) -> ServeOptions {
-    let mut options = ServeOptions::new(
-        Home::open(home.path()).unwrap(),
-        CacheDirectory::new(cache.path().join("cache")),
-        DataDirectory::new(cache.path().join("data")),
-        PriceTable::built_in().unwrap(),
-        Listen::Loopback { port: Some(0) },
-    );
+    let library = library(Home::open(home.path()).unwrap(), cache);
+    let mut options = ServeOptions::new(library, Listen::Loopback { port: Some(0) });
     options.token = Some(Token::given(TOKEN).unwrap());
     options
+}
+
+/// Answers questions about a home.
+pub(crate) fn library(home: Home, cache: &tempfile::TempDir) -> Library {
+    Library::new(LibraryOptions {
+        home,
+        cache: Some(CacheDirectory::new(cache.path().join("cache"))),
+        data: Some(DataDirectory::new(cache.path().join("data"))),
+        prices: PriceTable::built_in().unwrap(),
+        zone: jiff::tz::TimeZone::system(),
+        now: None,
+    })
 }
 
 /// A server that listens somewhere else.

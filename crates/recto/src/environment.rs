@@ -3,11 +3,16 @@
 use std::env;
 use std::path::PathBuf;
 
+use jiff::tz::TimeZone;
+use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
 use recto_store::CacheSource;
 use recto_store::DataDirectory;
 use recto_store::DataSource;
+use recto_store::Home;
 use recto_store::StoreError;
+use recto_view::Library;
+use recto_view::LibraryOptions;
 
 /// What the environment says.
 #[derive(Debug, Clone, Default)]
@@ -92,6 +97,18 @@ impl Environment {
             in_test: self.in_test,
         };
         source.directory()
+    }
+
+    /// Answers questions about a home. Without a directory of its own recto answers what it can.
+    pub(crate) fn library(&self, home: &Home, prices: PriceTable) -> Library {
+        Library::new(LibraryOptions {
+            home: home.clone(),
+            cache: self.cache_directory().ok(),
+            data: self.data_directory().ok(),
+            prices,
+            zone: TimeZone::system(),
+            now: self.fixed_now(),
+        })
     }
 
     pub(crate) fn now(&self) -> jiff::Timestamp {

@@ -21,12 +21,13 @@ use crate::support::repository;
 
 /// Which crates of the workspace a crate may use. The order is that of the
 /// layers: nothing may use what stands below it.
-const MAY_USE: [(&str, &[&str]); 7] = [
+const MAY_USE: [(&str, &[&str]); 8] = [
     ("recto-log", &[]),
     ("recto-session", &["recto-log"]),
     ("recto-store", &["recto-log", "recto-session"]),
-    ("recto-serve", &["recto-log", "recto-session", "recto-store"]),
-    ("recto", &["recto-log", "recto-session", "recto-store", "recto-serve"]),
+    ("recto-view", &["recto-log", "recto-session", "recto-store"]),
+    ("recto-serve", &["recto-log", "recto-session", "recto-store", "recto-view"]),
+    ("recto", &["recto-log", "recto-session", "recto-store", "recto-view", "recto-serve"]),
     ("recto-testkit", &["recto-log"]),
     ("xtask", &["recto-log", "recto-session", "recto-store", "recto-testkit"]),
 ];
@@ -199,6 +200,7 @@ fn the_environment_is_read_in_one_place() {
     let words = ["env::var", "std::env", "env::current_dir", "env::home_dir"];
     assert_absent("crates/recto/src", &words, &["src/environment.rs"]);
     assert_absent("crates/recto-store/src", &words, &[]);
+    assert_absent("crates/recto-view/src", &words, &[]);
     assert_absent("crates/recto-serve/src", &words, &[]);
 }
 
@@ -233,6 +235,7 @@ fn files_are_opened_through_the_store() {
         "src/select/file_path.rs",
     ];
     assert_absent("crates/recto/src", &words, &others);
+    assert_absent("crates/recto-view/src", &words, &[]);
     assert_absent("crates/recto-serve/src", &words, &[]);
 }
 

@@ -18,11 +18,10 @@ use super::session_id;
 use crate::answer::Failure;
 use crate::answer::Json;
 use crate::context::Context;
-use crate::data;
-use crate::data::OperationView;
-use crate::data::RenamedView;
-use crate::data::UndoneView;
 use crate::parameters::Parameters;
+use recto_view::OperationView;
+use recto_view::RenamedView;
+use recto_view::UndoneView;
 
 /// How long a body may be.
 const LONGEST_BODY: usize = 64 * 1024;
@@ -56,7 +55,7 @@ pub(super) async fn operations(
 ) -> Result<Json<Vec<OperationView>>, Failure> {
     let count = parameters.value("count")?.unwrap_or(50).min(500);
     parameters.finish()?;
-    context.work(move |context| data::operations(context, count)).await.map(Json)
+    context.answer(move |library| library.operations(count)).await.map(Json)
 }
 
 pub(super) async fn rename(
@@ -69,7 +68,7 @@ pub(super) async fn rename(
     parameters.finish()?;
     let id = session_id(&session)?;
     let NewTitle { title } = parse(&read(body).await?)?;
-    context.work(move |context| data::rename(context, id, &title)).await.map(Json)
+    context.answer(move |library| library.rename(id, &title)).await.map(Json)
 }
 
 pub(super) async fn undo(
@@ -81,7 +80,7 @@ pub(super) async fn undo(
     parameters.finish()?;
     let Undo { operation } = parse(&read(body).await?)?;
     let which = operation.map(OperationId::from);
-    context.work(move |context| data::undo(context, which)).await.map(Json)
+    context.answer(move |library| library.undo(which)).await.map(Json)
 }
 
 /// The body of a request, all of it or nothing.

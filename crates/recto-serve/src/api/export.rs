@@ -58,7 +58,7 @@ pub(super) async fn export(
         Failure::bad_request("bad-format", "there is no such format")
             .with_hint("md, html, json, xml or txt")
     })?;
-    let found = context.work(move |context| context.find(id)).await?;
+    let found = context.answer(move |library| library.find(id)).await?;
     // Who does not read keeps a thread, of which the others need some.
     let turn = context.exports.clone().acquire_owned().await;
     let turn = turn.map_err(|_| Failure::internal("the server ends"))?;
@@ -68,7 +68,7 @@ pub(super) async fn export(
         let name = id.to_string();
         let path = &found.file.path;
         let source = ExportSource { path, name: &name, is_agent: false, redactor: None };
-        let done = context.home.export_log(source, format, &mut |text: &str| {
+        let done = context.library.home().export_log(source, format, &mut |text: &str| {
             let piece = Bytes::copy_from_slice(text.as_bytes());
             sender.blocking_send(Ok(piece)).map_err(|_| Ended::Gone)
         });

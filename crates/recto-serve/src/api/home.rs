@@ -7,23 +7,22 @@ use super::session_id;
 use crate::answer::Failure;
 use crate::answer::Json;
 use crate::context::Context;
-use crate::data;
-use crate::data::Overview;
-use crate::data::PlanView;
-use crate::data::SearchAnswer;
-use crate::data::SearchQuery;
-use crate::data::SessionList;
-use crate::data::SessionQuery;
-use crate::data::StatusView;
-use crate::data::UsageReport;
 use crate::parameters::Parameters;
+use recto_view::Overview;
+use recto_view::PlanView;
+use recto_view::SearchAnswer;
+use recto_view::SearchQuery;
+use recto_view::SessionList;
+use recto_view::SessionQuery;
+use recto_view::StatusView;
+use recto_view::UsageReport;
 
 pub(super) async fn overview(
     State(context): State<Context>,
     parameters: Parameters,
 ) -> Result<Json<Overview>, Failure> {
     parameters.finish()?;
-    context.work(|context| Ok(data::overview(context))).await.map(Json)
+    context.answer(|library| Ok(library.overview())).await.map(Json)
 }
 
 pub(super) async fn sessions(
@@ -39,7 +38,7 @@ pub(super) async fn sessions(
         count: parameters.value("count")?.unwrap_or(50).min(500),
     };
     parameters.finish()?;
-    context.work(move |context| Ok(data::sessions(context, &query))).await.map(Json)
+    context.answer(move |library| Ok(library.sessions(&query))).await.map(Json)
 }
 
 pub(super) async fn search(
@@ -62,7 +61,7 @@ pub(super) async fn search(
         limit: parameters.value("count")?.unwrap_or(50).clamp(1, 200),
     };
     parameters.finish()?;
-    context.work(move |context| data::search(context, &query)).await.map(Json)
+    context.work(move |context| Ok(context.library.search(&query, &context.asker)?)).await.map(Json)
 }
 
 pub(super) async fn usage(
@@ -70,13 +69,13 @@ pub(super) async fn usage(
     mut parameters: Parameters,
 ) -> Result<Json<UsageReport>, Failure> {
     let by = parameters.text("by").unwrap_or_else(|| "day".to_owned());
-    let dimensions = data::dimensions(&by)?;
+    let dimensions = recto_view::dimensions(&by)?;
     let mut selection = filter(&context, &mut parameters)?.selection();
     if let Some(session) = parameters.text("session") {
         selection.session = Some(session_id(&session)?.to_string());
     }
     parameters.finish()?;
-    context.work(move |context| Ok(data::usage(context, dimensions, &selection))).await.map(Json)
+    context.answer(move |library| Ok(library.usage(dimensions, &selection))).await.map(Json)
 }
 
 pub(super) async fn plans(
@@ -84,7 +83,7 @@ pub(super) async fn plans(
     parameters: Parameters,
 ) -> Result<Json<Vec<PlanView>>, Failure> {
     parameters.finish()?;
-    context.work(|context| data::plans(context, None)).await.map(Json)
+    context.answer(|library| library.plans(None)).await.map(Json)
 }
 
 pub(super) async fn status(
@@ -93,5 +92,5 @@ pub(super) async fn status(
 ) -> Result<Json<Vec<StatusView>>, Failure> {
     let session = parameters.text("session").map(|id| session_id(&id)).transpose()?;
     parameters.finish()?;
-    context.work(move |context| Ok(data::statuses(context, session))).await.map(Json)
+    context.answer(move |library| Ok(library.statuses(session))).await.map(Json)
 }

@@ -20,7 +20,6 @@ use recto_store::Filter;
 use crate::answer::Failure;
 use crate::answer::content;
 use crate::context::Context;
-use crate::data::typed_time;
 use crate::events;
 use crate::parameters::Parameters;
 
@@ -79,7 +78,11 @@ fn agent_id(text: &str) -> Result<AgentId, Failure> {
 /// The filters that lists share. A project is compared, and never looked up.
 fn filter(context: &Context, parameters: &mut Parameters) -> Result<Filter, Failure> {
     let mut time = |name: &str| -> Result<Option<Timestamp>, Failure> {
-        parameters.text(name).map(|text| typed_time(context, &text)).transpose()
+        parameters
+            .text(name)
+            .map(|text| context.library.typed_time(&text))
+            .transpose()
+            .map_err(Failure::from)
     };
     let (since, until) = (time("since")?, time("until")?);
     Ok(Filter {

@@ -17,15 +17,15 @@ use crate::answer::Failure;
 use crate::answer::Json;
 use crate::answer::content;
 use crate::context::Context;
-use crate::data;
-use crate::data::AgentView;
-use crate::data::FileView;
-use crate::data::HealthView;
-use crate::data::PlanView;
-use crate::data::SessionHead;
-use crate::data::TurnPage;
-use crate::data::TurnQuery;
 use crate::parameters::Parameters;
+use recto_view::AgentView;
+use recto_view::FileView;
+use recto_view::HealthView;
+use recto_view::Library;
+use recto_view::PlanView;
+use recto_view::SessionHead;
+use recto_view::TurnPage;
+use recto_view::TurnQuery;
 
 /// Which log an address names.
 struct Log {
@@ -57,7 +57,7 @@ pub(super) async fn session(
 ) -> Result<Json<SessionHead>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
-    context.work(move |context| data::session(context, id)).await.map(Json)
+    context.answer(move |library| library.session(id)).await.map(Json)
 }
 
 pub(super) async fn turns(
@@ -72,11 +72,11 @@ pub(super) async fn turns(
         count: parameters.value("count")?.unwrap_or(10),
     };
     parameters.finish()?;
-    let work = move |context: &Context| {
-        let reading = context.read_any(log.session, log.agent.as_ref())?;
-        data::turns(context, &reading, &log.base(), query)
+    let work = move |library: &Library| {
+        let reading = library.read_any(log.session, log.agent.as_ref())?;
+        library.turns(&reading, &log.base(), query)
     };
-    context.work(work).await.map(Json)
+    context.answer(work).await.map(Json)
 }
 
 pub(super) async fn line(
@@ -88,11 +88,11 @@ pub(super) async fn line(
     parameters.finish()?;
     let number = parts.get("line").and_then(|line| line.parse().ok());
     let number = number.ok_or_else(|| Failure::not_found("the log has no such line"))?;
-    let work = move |context: &Context| {
-        let reading = context.read_any(log.session, log.agent.as_ref())?;
-        data::line_body(&reading, number)
+    let work = move |library: &Library| {
+        let reading = library.read_any(log.session, log.agent.as_ref())?;
+        recto_view::line_body(&reading, number)
     };
-    context.work(work).await.map(text)
+    context.answer(work).await.map(text)
 }
 
 pub(super) async fn result(
@@ -103,11 +103,11 @@ pub(super) async fn result(
     let log = Log::of(&parts)?;
     parameters.finish()?;
     let call = parts.get("call").cloned().unwrap_or_default();
-    let work = move |context: &Context| {
-        let reading = context.read_any(log.session, log.agent.as_ref())?;
-        data::result_body(context, &reading, &call)
+    let work = move |library: &Library| {
+        let reading = library.read_any(log.session, log.agent.as_ref())?;
+        library.result_body(&reading, &call)
     };
-    context.work(work).await.map(text)
+    context.answer(work).await.map(text)
 }
 
 pub(super) async fn agents(
@@ -117,7 +117,7 @@ pub(super) async fn agents(
 ) -> Result<Json<Vec<AgentView>>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
-    context.work(move |context| data::agents(context, id)).await.map(Json)
+    context.answer(move |library| library.agents(id)).await.map(Json)
 }
 
 pub(super) async fn plans(
@@ -127,7 +127,7 @@ pub(super) async fn plans(
 ) -> Result<Json<Vec<PlanView>>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
-    context.work(move |context| data::plans(context, Some(id))).await.map(Json)
+    context.answer(move |library| library.plans(Some(id))).await.map(Json)
 }
 
 pub(super) async fn files(
@@ -137,8 +137,8 @@ pub(super) async fn files(
 ) -> Result<Json<Vec<FileView>>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
-    let work = move |context: &Context| Ok(data::files(&*context.read_any(id, None)?));
-    context.work(work).await.map(Json)
+    let work = move |library: &Library| Ok(recto_view::files(&*library.read_any(id, None)?));
+    context.answer(work).await.map(Json)
 }
 
 pub(super) async fn health(
@@ -148,7 +148,7 @@ pub(super) async fn health(
 ) -> Result<Json<HealthView>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
-    context.work(move |context| data::health(context, id)).await.map(Json)
+    context.answer(move |library| library.health(id)).await.map(Json)
 }
 
 /// A text of a log: never anything but text to a browser.

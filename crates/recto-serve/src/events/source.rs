@@ -30,8 +30,7 @@ use recto_store::open_file;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::data::StatusView;
-use crate::data::recent_statuses;
+use recto_view::StatusView;
 
 /// How long the thread waits at once: statuses change with time too.
 const WAIT: Duration = Duration::from_secs(2);
@@ -64,7 +63,7 @@ impl FollowThread {
 
 /// Begins to follow the logs of the home.
 pub(crate) fn follow(context: &Context) -> Result<FollowThread, StoreError> {
-    let mut follower = Follower::new(&context.home, FollowOptions::default())?;
+    let mut follower = Follower::new(context.library.home(), FollowOptions::default())?;
     let waker = follower.waker();
     let stop = Arc::new(AtomicBool::new(false));
     let (context, is_over) = (context.clone(), Arc::clone(&stop));
@@ -74,7 +73,7 @@ pub(crate) fn follow(context: &Context) -> Result<FollowThread, StoreError> {
             let changes = follower.next(teller.wait());
             if !changes.is_empty() {
                 // Who is told asks at once, and must find what is new.
-                teller.context.readings.forget_list();
+                teller.context.library.forget_list();
             }
             for change in &changes {
                 teller.tell(change);
@@ -182,7 +181,7 @@ impl Teller {
         }
         self.is_stale = false;
         self.looked = Some(Instant::now());
-        let found = recent_statuses(&self.context);
+        let found = self.context.library.recent_statuses();
         let mut told = HashMap::with_capacity(found.len());
         for one in &found {
             let status = &one.status;

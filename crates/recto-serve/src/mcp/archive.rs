@@ -82,7 +82,7 @@ pub(super) struct Archive(pub(super) McpOptions);
 
 impl Archive {
     pub(super) fn now(&self) -> Timestamp {
-        self.0.now.unwrap_or_else(Timestamp::now)
+        self.0.library.now()
     }
 
     /// A text of a log without its secrets.
@@ -128,7 +128,7 @@ impl Archive {
     }
 
     pub(super) fn read_time(&self, name: &str, text: &str) -> Result<Timestamp, Refusal> {
-        parse_time(text, self.now(), &self.0.zone).ok_or_else(|| {
+        parse_time(text, self.now(), self.0.library.zone()).ok_or_else(|| {
             Refusal::new(format!(
                 "`{name}` takes a date (2026-11-16), a time (2026-11-16T09:30) or a span before \
                  now (7d, 12h, 30m)"
@@ -150,7 +150,7 @@ impl Archive {
             };
             several.into_iter().map(one).collect()
         };
-        match self.0.home.choose(inventory, &selector) {
+        match self.0.library.home().choose(inventory, &selector) {
             Choice::Session(session) => Ok(Meant::Session(session)),
             Choice::Agent(agent) => Ok(Meant::Agent(agent)),
             Choice::Ambiguous(several) => {

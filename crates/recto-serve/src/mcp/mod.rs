@@ -24,27 +24,15 @@ mod tools;
 mod transcript;
 mod usage;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use recto_session::redact::Redactor;
-use recto_session::usage::PriceTable;
-use recto_store::CacheDirectory;
-use recto_store::Home;
+use recto_view::Library;
 
 pub use server::run_mcp;
 
 /// What the tools work on.
 pub struct McpOptions {
-    /// The client's home.
-    pub home: Home,
-    /// Where the index is.
-    pub cache: CacheDirectory,
-    /// What tokens cost.
-    pub prices: PriceTable,
+    /// Answers questions about the home.
+    pub library: Library,
     /// Replaces secrets in everything that is said; `None` to say them.
     pub redactor: Option<Redactor>,
-    /// The zone that days are counted in.
-    pub zone: TimeZone,
-    /// The time to take for now, so that answers can be compared.
-    pub now: Option<Timestamp>,
 }

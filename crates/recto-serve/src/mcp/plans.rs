@@ -36,18 +36,18 @@ impl Archive {
         let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(10) as usize;
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
-        let inventory = self.0.home.inventory();
+        let inventory = self.0.library.home().inventory();
         let logs = match session {
             Some(text) => {
                 let session = self.choose_session(&inventory, &text)?;
-                self.0.home.logs_of(&inventory, &session)
+                self.0.library.home().logs_of(&inventory, &session)
             }
-            None => self.0.home.logs_with(&inventory, PLAN_TOOL),
+            None => self.0.library.home().logs_with(&inventory, PLAN_TOOL),
         };
         let mut plans: Vec<Placed> = logs.par_iter().flat_map_iter(plans_of).collect();
         plans.reverse();
         plans.sort_by_key(|plan| std::cmp::Reverse(plan.time));
-        let files = self.0.home.plan_files();
+        let files = self.0.library.home().plan_files();
         for placed in &mut plans {
             // Some clients leave the text to a file of the home's own directory.
             let named = placed.plan.file.as_deref();

@@ -46,9 +46,14 @@ impl Archive {
             until,
             keep: &|facts| filter.fits(facts),
         };
-        let inventory = self.0.home.inventory();
+        let inventory = self.0.library.home().inventory();
         let go_on = |_, _| ControlFlow::Continue(());
-        let answer = self.0.home.find(&inventory, &self.0.cache, &request, &go_on);
+        let answer = self.0.library.home().find(
+            &inventory,
+            self.0.library.cache().ok_or_else(|| Refusal::new("there is no index"))?,
+            &request,
+            &go_on,
+        );
         let skipped = answer.skipped.iter().map(ToString::to_string);
         let page = Page {
             offset,

@@ -24,10 +24,10 @@ impl Archive {
         let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(50) as usize;
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
-        let inventory = self.0.home.inventory();
+        let inventory = self.0.library.home().inventory();
         let sessions: Vec<&SessionFile> =
             inventory.sessions.iter().filter(|file| filter.fits_time(file.modified)).collect();
-        let mut digests = Digests::new(&self.0.home, Some(&self.0.cache));
+        let mut digests = Digests::new(self.0.library.home(), self.0.library.cache());
         let read = digests.read(sessions.iter().copied());
         digests.finish();
         let found: Vec<(&SessionFile, Digest)> = sessions

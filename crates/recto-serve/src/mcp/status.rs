@@ -21,12 +21,12 @@ impl Archive {
     pub(super) fn status(&self, mut arguments: Arguments) -> Result<String, Refusal> {
         let session = arguments.text("session")?;
         arguments.finish()?;
-        let inventory = self.0.home.inventory();
+        let inventory = self.0.library.home().inventory();
         let scope = match session {
             Some(text) => StatusScope::Only(vec![self.choose_session(&inventory, &text)?.id]),
             None => StatusScope::Recent(RECENT),
         };
-        let found = Statuses::default().look(&self.0.home, &inventory, &scope, self.now());
+        let found = Statuses::default().look(self.0.library.home(), &inventory, &scope, self.now());
         let page = Page { offset: 0, total: found.len(), notes: Vec::new(), sum: None };
         Ok(page.finish(found.iter().map(|one| self.told_status(one))))
     }

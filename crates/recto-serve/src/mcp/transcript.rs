@@ -62,10 +62,11 @@ impl Archive {
         if wanted.from_item > 0 && turn.is_none() && from_turn.is_none() {
             return Err(Refusal::new("`from_item` needs `turn` or `from_turn`"));
         }
-        let (name, path, is_agent) = match self.choose(&self.0.home.inventory(), &session)? {
-            Meant::Session(session) => (session.id.to_string(), session.path, false),
-            Meant::Agent(agent) => (format!("agent-{}", agent.id), agent.path, true),
-        };
+        let (name, path, is_agent) =
+            match self.choose(&self.0.library.home().inventory(), &session)? {
+                Meant::Session(session) => (session.id.to_string(), session.path, false),
+                Meant::Agent(agent) => (format!("agent-{}", agent.id), agent.path, true),
+            };
         wanted.redactor = self.redactor_of(&path)?;
         let head = head(&name, &Digest::read(&path, is_agent)?, &wanted);
         let mut part = Part { text: head, turn: 0, item: 0, last_turn: 0, stopped: None };

@@ -30,7 +30,7 @@ impl Archive {
             let all = Dimension::ALL.map(Dimension::name).join(", ");
             return Err(Refusal(format!("`by` takes one of {all}")));
         };
-        let inventory = self.0.home.inventory();
+        let inventory = self.0.library.home().inventory();
         if let Some(session) = session {
             let session = self.choose_session(&inventory, &session)?;
             selection.session = Some(session.id.to_string());
@@ -39,9 +39,12 @@ impl Archive {
         let day = SignedDuration::from_hours(24);
         let since = selection.since.and_then(|since| since.checked_sub(day).ok());
         let scan = UsageScan { wanted: Wanted { tools: dimension == Dimension::Tool }, since };
-        let usage = self.0.home.usage(&inventory, &scan, Some(&self.0.cache), &|_, _| {});
-        let grouping = Grouping { dimensions: vec![dimension], zone: self.0.zone.clone() };
-        let report = report(&usage.ledger, &self.0.prices, &grouping, &selection, self.now());
+        let usage =
+            self.0.library.home().usage(&inventory, &scan, self.0.library.cache(), &|_, _| {});
+        let grouping =
+            Grouping { dimensions: vec![dimension], zone: self.0.library.zone().clone() };
+        let report =
+            report(&usage.ledger, self.0.library.prices(), &grouping, &selection, self.now());
         let mut notes = Vec::new();
         let doubts = &report.doubts;
         if !doubts.unknown_models.is_empty() {

@@ -6,12 +6,12 @@ use jiff::civil::Date;
 use maud::Markup;
 use maud::html;
 
-use crate::data::Activity;
-use crate::data::Amounts;
-use crate::data::Measure;
-use crate::data::WEEKS;
 use crate::pages::format::plural;
 use crate::pages::format::short;
+use recto_view::Activity;
+use recto_view::Amounts;
+use recto_view::Measure;
+use recto_view::WEEKS;
 
 /// A square and the room around it.
 const SQUARE: usize = 15;

@@ -13,11 +13,6 @@ use maud::html;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data;
-use crate::data::SessionQuery;
-use crate::data::SessionRow;
-use crate::data::StatusView;
-use crate::data::overview;
 use crate::pages::format::age_tag;
 use crate::pages::format::count;
 use crate::pages::format::short;
@@ -35,6 +30,9 @@ use crate::pages::sessions::title;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_view::SessionQuery;
+use recto_view::SessionRow;
+use recto_view::StatusView;
 
 /// How many sessions are listed as running.
 const MOST_RUNNING: usize = 40;
@@ -54,15 +52,15 @@ pub(crate) async fn home(
 ) -> Result<Page, Failure> {
     let asked = Asked::take(&mut parameters, &context)?;
     parameters.finish()?;
-    let (now, zone) = (context.now(), context.zone.clone());
+    let (now, zone) = (context.library.now(), context.library.zone().clone());
     let question = asked.question();
     let (overview, live, recent, activity, top) = context
         .work(move |context| {
             let query = SessionQuery { count: RECENT, ..SessionQuery::default() };
-            let recent = data::sessions(context, &query);
-            let activity = data::activity(context, &question);
+            let recent = context.library.sessions(&query);
+            let activity = context.library.activity(&question);
             let top = top_rows(context, &activity);
-            Ok((overview(context), running(context), recent, activity, top))
+            Ok((context.library.overview(), running(context), recent, activity, top))
         })
         .await?;
     let body = html! {
@@ -93,7 +91,7 @@ fn nothing(context: &Context) -> Markup {
         div.panel {
             div.empty {
                 strong { "No sessions yet" }
-                p { "recto looked in " code { (shown(&context.home.projects().display().to_string())) } " and found no logs of Claude Code." }
+                p { "recto looked in " code { (shown(&context.library.home().projects().display().to_string())) } " and found no logs of Claude Code." }
                 p { "Start " code { "claude" } " in a project: its session appears here while it runs." }
                 p { "If your logs are somewhere else, name the folder: " code { "recto serve --home DIR" } ", or set " code { "CLAUDE_CONFIG_DIR" } "." }
             }
@@ -109,7 +107,7 @@ pub(crate) async fn live(
     parameters: Parameters,
 ) -> Result<Page, Failure> {
     parameters.finish()?;
-    let (now, zone) = (context.now(), context.zone.clone());
+    let (now, zone) = (context.library.now(), context.library.zone().clone());
     let live = context.work(|context| Ok(running(context))).await?;
     Ok(Page(live_panel(&live, now, &zone)))
 }
@@ -205,13 +203,15 @@ struct Running {
 }
 
 fn running(context: &Context) -> Vec<Running> {
-    let now = context.now();
-    let statuses: Vec<StatusView> = data::statuses(context, None)
+    let now = context.library.now();
+    let statuses: Vec<StatusView> = context
+        .library
+        .statuses(None)
         .into_iter()
         .filter(|one| is_told(one, now))
         .take(MOST_RUNNING)
         .collect();
-    let rows = data::session_rows(context, statuses.iter().filter_map(|one| one.id.parse().ok()));
+    let rows = context.library.session_rows(statuses.iter().filter_map(|one| one.id.parse().ok()));
     let mut rows: HashMap<String, SessionRow> =
         rows.into_iter().map(|row| (row.id.clone(), row)).collect();
     let running = statuses.into_iter().filter_map(|status| {

@@ -9,15 +9,6 @@ use recto_session::usage::Total;
 
 use crate::answer::Failure;
 use crate::context::Context;
-use crate::data;
-use crate::data::Activity;
-use crate::data::ActivityQuestion;
-use crate::data::Amounts;
-use crate::data::Measure;
-use crate::data::Overview;
-use crate::data::SessionRow;
-use crate::data::figures::Choice;
-use crate::data::figures::Period;
 use crate::pages::card::Card;
 use crate::pages::card::Sense;
 use crate::pages::figures::Link;
@@ -38,6 +29,14 @@ use crate::pages::sessions::project;
 use crate::pages::sessions::short_model;
 use crate::pages::sessions::title;
 use crate::parameters::Parameters;
+use recto_view::Activity;
+use recto_view::ActivityQuestion;
+use recto_view::Amounts;
+use recto_view::Measure;
+use recto_view::Overview;
+use recto_view::SessionRow;
+use recto_view::figures::Choice;
+use recto_view::figures::Period;
 
 /// What a reader can compare days and sessions by, as addresses and texts have it.
 const HEAT: [(Measure, &str, &str); 3] = [
@@ -64,7 +63,7 @@ impl Asked {
     pub(super) fn take(parameters: &mut Parameters, context: &Context) -> Result<Asked, Failure> {
         let usual = Choice::Days(30);
         Ok(Asked {
-            period: Period::take(parameters, usual, context.now(), &context.zone)?,
+            period: parameters.period(usual, &context.library)?,
             model: parameters.text("model"),
             heat: measure(parameters, "heat", &HEAT)?,
             top: measure(parameters, "top", &TOP)?,
@@ -224,7 +223,7 @@ pub(super) struct TopRow {
 
 pub(super) fn top_rows(context: &Context, activity: &Activity) -> Vec<TopRow> {
     let rows =
-        data::session_rows(context, activity.top.iter().filter_map(|top| top.id.parse().ok()));
+        context.library.session_rows(activity.top.iter().filter_map(|top| top.id.parse().ok()));
     let rows = rows.into_iter().filter_map(|row| {
         let top = activity.top.iter().find(|top| top.id == row.id)?;
         Some(TopRow { amounts: top.amounts, row })

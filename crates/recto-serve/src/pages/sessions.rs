@@ -10,10 +10,6 @@ use maud::html;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data;
-use crate::data::Order;
-use crate::data::SessionQuery;
-use crate::data::SessionRow;
 use crate::pages::figures::Link;
 use crate::pages::figures::day_text;
 use crate::pages::format::age_tag;
@@ -26,6 +22,9 @@ use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
 use recto_store::Filter;
+use recto_view::Order;
+use recto_view::SessionQuery;
+use recto_view::SessionRow;
 
 /// How many sessions the page has at a time, and the list at the side.
 const ON_PAGE: usize = 100;
@@ -126,9 +125,9 @@ pub(crate) async fn list(
         ..Asked::default()
     };
     parameters.finish()?;
-    let (now, zone) = (context.now(), context.zone.clone());
+    let (now, zone) = (context.library.now(), context.library.zone().clone());
     let query = asked.query();
-    let list = context.work(move |context| Ok(data::sessions(context, &query))).await?;
+    let list = context.answer(move |library| Ok(library.sessions(&query))).await?;
     let end = list.from + list.sessions.len();
     Ok(Page(html! {
         ol data-total=(list.total) {
@@ -169,9 +168,9 @@ pub(crate) async fn sessions(
 ) -> Result<Page, Failure> {
     let asked = Asked::take(&mut parameters)?;
     parameters.finish()?;
-    let (now, zone) = (context.now(), context.zone.clone());
+    let (now, zone) = (context.library.now(), context.library.zone().clone());
     let (query, day, order) = (asked.query(), asked.day, asked.order);
-    let work = move |context: &Context| Ok(data::ordered_sessions(context, &query, day, order));
+    let work = move |context: &Context| Ok(context.library.ordered_sessions(&query, day, order));
     let list = context.work(work).await?;
     let end = list.from + list.sessions.len();
     let body = html! {

@@ -1,7 +1,6 @@
 //! `recto mcp`: past sessions for agents.
 
 use clap::Args;
-use jiff::tz::TimeZone;
 use recto_serve::McpOptions;
 use recto_serve::run_mcp;
 use recto_session::redact::Options;
@@ -44,12 +43,8 @@ pub(crate) fn cmd_mcp(
         false => Some(Redactor::new(Options::default()).map_err(refused)?),
     };
     run_mcp(McpOptions {
-        home: home.clone(),
-        cache: environment.cache_directory()?,
-        prices: args.prices.read(environment)?,
+        library: environment.library(home, args.prices.read(environment)?),
         redactor,
-        zone: TimeZone::system(),
-        now: environment.fixed_now(),
     })?;
     Ok(Outcome::Done)
 }

@@ -74,14 +74,10 @@ pub(crate) fn cmd_serve(
     output: &mut Output,
     args: &ServeArgs,
 ) -> Result<Outcome, CommandError> {
-    let mut options = ServeOptions::new(
-        home.clone(),
-        environment.cache_directory()?,
-        environment.data_directory()?,
-        PricesOption::default().read(environment)?,
-        read_listen(args)?,
-    );
-    options.now = environment.fixed_now();
+    // A page without an index or a record of operations would fail only when it is asked for.
+    (environment.cache_directory()?, environment.data_directory()?);
+    let library = environment.library(home, PricesOption::default().read(environment)?);
+    let mut options = ServeOptions::new(library, read_listen(args)?);
     options.home_to_name = target::home_to_name(home, environment);
     options.allow_edits = args.allow_edits;
     if let Some(path) = &args.token_file {

@@ -16,13 +16,12 @@ use super::usage;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data::figures::Explained;
-use crate::data::figures::Explanation;
-use crate::data::figures::UsageQuestion;
-use crate::data::figures::explain as read;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::figures::Explained;
+use recto_view::figures::Explanation;
+use recto_view::figures::UsageQuestion;
 
 pub(crate) async fn explain(
     State(context): State<Context>,
@@ -33,8 +32,8 @@ pub(crate) async fn explain(
     parameters.finish()?;
     let asked = question.clone();
     let from = (number - 1) * ROWS;
-    let found = context.work(move |context| Ok(read(context, &asked, from, ROWS))).await?;
-    Ok(page("Cost explained", Nav::Usage, &body(&question, &found, number, &context.zone)))
+    let found = context.answer(move |library| Ok(library.explain(&asked, from, ROWS))).await?;
+    Ok(page("Cost explained", Nav::Usage, &body(&question, &found, number, context.library.zone())))
 }
 
 /// Takes the number of a page of a list, from 1.

@@ -23,13 +23,12 @@ use super::text::plural;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data::figures::FileHistory;
-use crate::data::figures::FileUseRow;
-use crate::data::figures::file_history;
 use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::figures::FileHistory;
+use recto_view::figures::FileUseRow;
 
 /// How many sessions the chart shows: the last ones.
 const MOST_BARS: usize = 60;
@@ -58,10 +57,10 @@ pub(crate) async fn file(
     let asked = Asked { path, with_reads, page: page_number(&mut parameters)? };
     parameters.finish()?;
     let wanted = asked.path.clone();
-    let found = context.work(move |context| Ok(file_history(context, &wanted))).await?;
+    let found = context.answer(move |library| Ok(library.file_history(&wanted))).await?;
     let found = found.ok_or_else(missing)?;
     let title = one_line(asked.path.rsplit(['/', '\\']).next().unwrap_or_default());
-    Ok(page(&title, Nav::Files, &body(&asked, &found, &context.zone)))
+    Ok(page(&title, Nav::Files, &body(&asked, &found, context.library.zone())))
 }
 
 fn body(asked: &Asked, found: &FileHistory, zone: &TimeZone) -> Markup {

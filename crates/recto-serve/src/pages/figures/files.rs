@@ -22,17 +22,15 @@ use super::tools::period_link;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data::figures::Choice;
-use crate::data::figures::Period;
-use crate::data::figures::Progress;
-use crate::data::figures::Totals;
-use crate::data::figures::survey;
-use crate::data::figures::totals;
 use crate::pages::card::card;
 use crate::pages::format::age_tag;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::figures::Choice;
+use recto_view::figures::Period;
+use recto_view::figures::Progress;
+use recto_view::figures::Totals;
 
 /// What is asked.
 struct Asked {
@@ -46,18 +44,18 @@ pub(crate) async fn files(
     State(context): State<Context>,
     mut parameters: Parameters,
 ) -> Result<Page, Failure> {
-    let period = Period::take(&mut parameters, Choice::All, context.now(), &context.zone)?;
+    let period = parameters.period(Choice::All, &context.library)?;
     let (part, page_at) = (parameters.text("q"), page_number(&mut parameters)?);
     parameters.finish()?;
-    let span = (period.since(&context.zone), period.until(&context.zone));
+    let span = (period.since(context.library.zone()), period.until(context.library.zone()));
     let (files, progress) = context
         .work(move |context| {
-            let surveyed = survey(context);
-            Ok((changed_files(totals(context, &surveyed, span, None)), surveyed.progress))
+            let surveyed = context.library.survey();
+            Ok((changed_files(context.library.totals(&surveyed, span, None)), surveyed.progress))
         })
         .await?;
     let asked = Asked { period, part, page: page_at };
-    let (now, zone) = (context.now(), &context.zone);
+    let (now, zone) = (context.library.now(), context.library.zone());
     Ok(page("Files", Nav::Files, &body(&asked, &files, progress, (now, zone))))
 }
 

@@ -26,14 +26,12 @@ use super::text::plural;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data::figures::Looked;
-use crate::data::figures::Progress;
-use crate::data::figures::survey;
-use crate::data::figures::title_of;
 use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::figures::Looked;
+use recto_view::figures::Progress;
 
 /// How many problems of one session are listed.
 const MOST_LISTED: usize = 20;
@@ -85,7 +83,7 @@ pub(crate) async fn health(
 }
 
 fn ward(context: &Context, shown: Shown, number: usize) -> Ward {
-    let surveyed = survey(context);
+    let surveyed = context.library.survey();
     let logs = &surveyed.logs;
     let is_session = |looked: &&std::sync::Arc<Looked>| {
         looked.log.agent.is_none() && (looked.health.is_some() || is_sick(looked))
@@ -100,7 +98,7 @@ fn ward(context: &Context, shown: Shown, number: usize) -> Ward {
     let sick = logs.iter().filter(|looked| is_sick(looked)).count();
     let patient = |looked: &&std::sync::Arc<Looked>| Patient {
         looked: std::sync::Arc::clone(looked),
-        title: looked.log.session.and_then(|id| title_of(context, &surveyed.inventory, id)),
+        title: looked.log.session.and_then(|id| context.library.title_of(&surveyed.inventory, id)),
     };
     Ward {
         fitting: fitting.len(),

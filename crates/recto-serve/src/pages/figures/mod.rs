@@ -28,10 +28,10 @@ use maud::Markup;
 use maud::html;
 
 use crate::context::Context;
-use crate::data::figures::Choice;
-use crate::data::figures::Period;
-use crate::data::figures::Progress;
 pub(crate) use link::Link;
+use recto_view::figures::Choice;
+use recto_view::figures::Period;
+use recto_view::figures::Progress;
 pub(crate) use text::cache_hit;
 pub(crate) use text::change;
 pub(crate) use text::cost;

@@ -21,13 +21,11 @@ use super::text::plural;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data;
-use crate::data::PlanView;
-use crate::data::figures::title_of;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::markdown;
 use crate::parameters::Parameters;
+use recto_view::PlanView;
 
 pub(crate) async fn plans(
     State(context): State<Context>,
@@ -40,14 +38,14 @@ pub(crate) async fn plans(
     let is_list = wanted.is_none();
     let (plans, titles) = context
         .work(move |context| {
-            let plans = data::plans(context, None)?;
+            let plans = context.library.plans(None)?;
             let shown: &[PlanView] =
                 if is_list { plans.get(from..).unwrap_or_default() } else { &plans };
             let titles = titles(context, shown.iter().take(ROWS));
             Ok((plans, titles))
         })
         .await?;
-    let zone = &context.zone;
+    let zone = context.library.zone();
     let Some(wanted) = wanted else {
         return Ok(page("Plans", Nav::Plans, &list(&plans, &titles, number, zone)));
     };
@@ -60,10 +58,10 @@ pub(crate) async fn plans(
 type Titles = HashMap<String, String>;
 
 fn titles<'a>(context: &Context, plans: impl Iterator<Item = &'a PlanView>) -> Titles {
-    let inventory = context.inventory();
+    let inventory = context.library.inventory();
     let ids = plans.filter_map(|plan| plan.session.clone());
     let title = |id: String| {
-        let title = title_of(context, &inventory, id.parse().ok()?)?;
+        let title = context.library.title_of(&inventory, id.parse().ok()?)?;
         Some((id, title))
     };
     ids.filter_map(title).collect()

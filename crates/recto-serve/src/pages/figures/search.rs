@@ -27,17 +27,15 @@ use super::text::plural;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data;
-use crate::data::Choices;
-use crate::data::HitView;
-use crate::data::SearchAnswer;
-use crate::data::SearchQuery;
-use crate::data::figures::IndexState;
-use crate::data::figures::index_state;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_view::Choices;
+use recto_view::HitView;
+use recto_view::SearchAnswer;
+use recto_view::SearchQuery;
+use recto_view::figures::IndexState;
 
 /// How many hits of a session are seen at once.
 const FIRST: usize = 4;
@@ -58,14 +56,15 @@ pub(crate) async fn search(
     let typed = Typed::take(&mut parameters)?;
     parameters.finish()?;
     let asked = typed.clone();
-    let work = move |context: &Context| Ok((find(context, &asked), data::choices(context)));
+    let work = move |context: &Context| Ok((find(context, &asked), context.library.choices()));
     let (found, choices) = context.work(work).await?;
     let status = match &found {
         Found::Refused(failure) => failure.status,
         _ => StatusCode::OK,
     };
     let title = typed.text.as_deref().map_or_else(|| "Search".to_owned(), one_line);
-    let Page(markup) = page(&title, Nav::Search, &body(&typed, &choices, &found, &context.zone));
+    let Page(markup) =
+        page(&title, Nav::Search, &body(&typed, &choices, &found, context.library.zone()));
     let mut response = Page(markup).into_response();
     *response.status_mut() = status;
     Ok(response)
@@ -75,10 +74,10 @@ fn find(context: &Context, typed: &Typed) -> Found {
     let Some(text) = typed.query() else { return Found::Nothing };
     let answer = || -> Result<Found, Failure> {
         let filter = typed.filter(context)?;
-        let state = index_state(context);
+        let state = context.library.index_state();
         let limit = typed.page * ROWS;
         let wanted = SearchQuery { text, filter, by_rank: typed.by_rank, from: 0, limit };
-        let mut answer = data::search(context, &wanted)?;
+        let mut answer = context.library.search(&wanted, &context.asker)?;
         let before = ((typed.page - 1) * ROWS).min(answer.hits.len());
         answer.hits.drain(..before);
         Ok(Found::Answer(answer, state))
@@ -244,7 +243,7 @@ fn help(is_open: bool) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Part;
+    use recto_view::Part;
 
     fn hit(session: &str, text: &str) -> HitView {
         HitView {

@@ -11,10 +11,9 @@ use super::text::one_line;
 use super::text::path_end;
 use crate::answer::Failure;
 use crate::context::Context;
-use crate::data::Choices;
-use crate::data::typed_time;
 use crate::pages::sessions::short_model;
 use crate::parameters::Parameters;
+use recto_view::Choices;
 
 /// How many pages of hits there are at most.
 pub(super) const MOST_PAGES: usize = 40;
@@ -117,7 +116,7 @@ impl Typed {
 
     pub(super) fn filter(&self, context: &Context) -> Result<Filter, Failure> {
         let when = |text: &Option<String>| {
-            text.as_deref().map(|text| typed_time(context, text)).transpose()
+            text.as_deref().map(|text| context.library.typed_time(text)).transpose()
         };
         Ok(Filter {
             project: self.project.clone(),

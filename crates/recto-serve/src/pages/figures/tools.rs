@@ -24,19 +24,17 @@ use super::text::plural;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data::figures::Choice;
-use crate::data::figures::FailedCall;
-use crate::data::figures::Looked;
-use crate::data::figures::Period;
-use crate::data::figures::Progress;
-use crate::data::figures::Totals;
-use crate::data::figures::survey;
-use crate::data::figures::totals;
 use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_view::figures::Choice;
+use recto_view::figures::FailedCall;
+use recto_view::figures::Looked;
+use recto_view::figures::Period;
+use recto_view::figures::Progress;
+use recto_view::figures::Totals;
 
 /// What is asked.
 struct Asked {
@@ -66,18 +64,18 @@ pub(crate) async fn tools(
     State(context): State<Context>,
     mut parameters: Parameters,
 ) -> Result<Page, Failure> {
-    let period = Period::take(&mut parameters, Choice::All, context.now(), &context.zone)?;
+    let period = parameters.period(Choice::All, &context.library)?;
     let (tool, page_at) = (parameters.text("tool"), page_number(&mut parameters)?);
     parameters.finish()?;
-    let span = (period.since(&context.zone), period.until(&context.zone));
+    let span = (period.since(context.library.zone()), period.until(context.library.zone()));
     let (totals, progress) = context
         .work(move |context| {
-            let surveyed = survey(context);
-            Ok((totals(context, &surveyed, span, None), surveyed.progress))
+            let surveyed = context.library.survey();
+            Ok((context.library.totals(&surveyed, span, None), surveyed.progress))
         })
         .await?;
     let asked = Asked { period, tool, page: page_at };
-    Ok(page("Tools", Nav::Tools, &body(&asked, &totals, progress, &context.zone)))
+    Ok(page("Tools", Nav::Tools, &body(&asked, &totals, progress, context.library.zone())))
 }
 
 fn body(asked: &Asked, totals: &Totals, at: Progress, zone: &TimeZone) -> Markup {

@@ -26,24 +26,22 @@ use super::usage_parts;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data::figures::Bucket;
-use crate::data::figures::Choice;
-use crate::data::figures::Metric;
-use crate::data::figures::Period;
-use crate::data::figures::Slice;
-use crate::data::figures::UsageFigures;
-use crate::data::figures::UsageQuestion;
-use crate::data::figures::usage_figures;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::figures::Bucket;
+use recto_view::figures::Choice;
+use recto_view::figures::Metric;
+use recto_view::figures::Slice;
+use recto_view::figures::UsageFigures;
+use recto_view::figures::UsageQuestion;
 
 /// Reads what is asked, for all pages about usage.
 pub(crate) fn question(
     context: &Context,
     parameters: &mut Parameters,
 ) -> Result<UsageQuestion, Failure> {
-    let period = Period::take(parameters, Choice::Days(30), context.now(), &context.zone)?;
+    let period = parameters.period(Choice::Days(30), &context.library)?;
     let metric = match parameters.text("show").as_deref() {
         None | Some("cost") => Metric::Cost,
         Some("tokens") => Metric::Tokens,
@@ -95,7 +93,7 @@ pub(crate) async fn usage(
     let sides = Sides::take(&mut parameters)?;
     parameters.finish()?;
     let asked = question.clone();
-    let figures = context.work(move |context| Ok(usage_figures(context, &asked))).await?;
+    let figures = context.answer(move |library| Ok(library.usage_figures(&asked))).await?;
     Ok(page("Usage", Nav::Usage, &body(&question, &figures, &sides)))
 }
 

@@ -15,12 +15,12 @@ use super::text::percent;
 use super::text::plural;
 use super::text::short;
 use super::usage::day_link;
-use crate::data::figures::Before;
-use crate::data::figures::Slice;
-use crate::data::figures::UsageFigures;
-use crate::data::figures::UsageQuestion;
 use crate::pages::card::Card;
 use crate::pages::card::Sense;
+use recto_view::figures::Before;
+use recto_view::figures::Slice;
+use recto_view::figures::UsageFigures;
+use recto_view::figures::UsageQuestion;
 
 pub(super) fn cards(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> Markup {
     let before = compared(figures);

@@ -16,10 +16,10 @@ use super::text::dollars;
 use super::text::percent;
 use super::text::short;
 use crate::answer::Failure;
-use crate::data::figures::Slice;
-use crate::data::figures::UsageFigures;
-use crate::data::figures::UsageQuestion;
 use crate::parameters::Parameters;
+use recto_view::figures::Slice;
+use recto_view::figures::UsageFigures;
+use recto_view::figures::UsageQuestion;
 
 /// What is compared: a dimension and a key each.
 #[derive(Debug, Clone, Default)]

@@ -15,9 +15,8 @@ use super::usage::question;
 use crate::answer::Failure;
 use crate::answer::content;
 use crate::context::Context;
-use crate::data::dimensions;
-use crate::data::figures::usage_rows;
 use crate::parameters::Parameters;
+use recto_view::dimensions;
 
 pub(crate) async fn csv(
     State(context): State<Context>,
@@ -29,7 +28,7 @@ pub(crate) async fn csv(
     let question = question(&context, &mut parameters)?;
     parameters.finish()?;
     let asked = by.clone();
-    let rows = context.work(move |context| Ok(usage_rows(context, &question, &asked))).await?;
+    let rows = context.answer(move |library| Ok(library.usage_rows(&question, &asked))).await?;
     let mut response = content(StatusCode::OK, "text/csv; charset=utf-8", csv_text(&by, &rows));
     let name = HeaderValue::from_static("attachment; filename=\"usage.csv\"");
     response.headers_mut().insert(header::CONTENT_DISPOSITION, name);

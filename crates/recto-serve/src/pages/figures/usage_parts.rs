@@ -19,8 +19,8 @@ use super::text::percent;
 use super::text::plural;
 use super::text::short;
 use super::usage::day_link;
-use crate::data::figures::Slice;
-use crate::data::figures::UsageFigures;
+use recto_view::figures::Slice;
+use recto_view::figures::UsageFigures;
 
 /// How many days are shown at once; the rest is folded.
 const DAYS: usize = 14;

@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::items::rest;
 use super::turn::Look;
-use crate::data::DiffView;
-use crate::data::ItemKind;
-use crate::data::ItemView;
-use crate::data::ResultView;
-use crate::data::Text;
-use crate::data::encoded;
 use crate::pages::ansi;
 use crate::pages::format::duration;
 use crate::pages::format::size;
 use crate::pages::text::markdown;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
+use recto_view::DiffView;
+use recto_view::ItemKind;
+use recto_view::ItemView;
+use recto_view::ResultView;
+use recto_view::Text;
+use recto_view::encoded;
 
 pub(super) fn call(look: &Look<'_>, item: &ItemView) -> Markup {
     let ItemKind::Call { name, about, input, duration_ms, agent, result: came, .. } = &item.what

@@ -19,11 +19,6 @@ use recto_store::UsageScan;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data;
-use crate::data::HealthView;
-use crate::data::Reading;
-use crate::data::UsageReport;
-use crate::data::figures::title_of;
 use crate::pages::format::count;
 use crate::pages::format::money;
 use crate::pages::format::plural;
@@ -31,6 +26,9 @@ use crate::pages::format::short;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_view::HealthView;
+use recto_view::Reading;
+use recto_view::UsageReport;
 
 /// `/session/ID/facts`
 pub(super) async fn facts(
@@ -43,11 +41,11 @@ pub(super) async fn facts(
     parameters.finish()?;
     context
         .work(move |context| {
-            let reading = context.read_any(id, None)?;
-            let health = data::health(context, id)?;
+            let reading = context.library.read_any(id, None)?;
+            let health = context.library.health(id)?;
             let fill = fill(&reading);
             let selection = Selection { session: Some(id.to_string()), ..Selection::default() };
-            let usage = data::usage(context, vec![Dimension::Model], &selection);
+            let usage = context.library.usage(vec![Dimension::Model], &selection);
             Ok(Page(html! {
                 div.facts-row {
                     (cost(id, &usage, &counted_elsewhere(context, &reading, id, &usage)))
@@ -90,11 +88,11 @@ fn counted_elsewhere(
     if messages == 0 {
         return Elsewhere { messages, sessions: Vec::new() };
     }
-    let inventory = context.inventory();
+    let inventory = context.library.inventory();
     let scan = UsageScan::default();
-    let all = context.home.usage(&inventory, &scan, Some(&context.cache), &|_, _| {});
+    let all = context.library.home().usage(&inventory, &scan, context.library.cache(), &|_, _| {});
     let others = all.ledger.sessions_sharing(&id.to_string()).into_iter().map(|other| {
-        let title = other.parse().ok().and_then(|id| title_of(context, &inventory, id));
+        let title = other.parse().ok().and_then(|id| context.library.title_of(&inventory, id));
         (other.to_owned(), title)
     });
     Elsewhere { messages, sessions: others.take(MOST_OTHERS).collect() }

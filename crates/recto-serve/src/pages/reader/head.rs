@@ -9,9 +9,6 @@ use super::Log;
 use super::Wanted;
 use super::rename;
 use crate::context::Context;
-use crate::data::BranchView;
-use crate::data::SessionHead;
-use crate::data::StatusView;
 use crate::pages::format::age_tag;
 use crate::pages::format::count;
 use crate::pages::format::plural;
@@ -23,6 +20,9 @@ use crate::pages::sessions::short_model;
 use crate::pages::sessions::status_dot;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
+use recto_view::BranchView;
+use recto_view::SessionHead;
+use recto_view::StatusView;
 
 /// What the session does now, and how that is known. The script keeps it new.
 fn status(context: &Context, status: &StatusView) -> Markup {
@@ -30,7 +30,7 @@ fn status(context: &Context, status: &StatusView) -> Markup {
         p #session-status .session-status data-status=(status.status) {
             (status_dot(status.status))
             strong { (status.status.replace('_', " ")) }
-            @if let Some(since) = status.since { span.faint { "since " (age_tag(context.now(), &context.zone, since.0)) } }
+            @if let Some(since) = status.since { span.faint { "since " (age_tag(context.library.now(), context.library.zone(), since.0)) } }
             span.why { bdi { (one_line(&status.why.join("; "), 400)) } }
             span.faint { (status.confidence) " confidence" }
         }
@@ -48,7 +48,7 @@ pub(super) fn head(
         header.session-head {
             p.crumbs {
                 a href="/sessions" { "Sessions" } " / "
-                a href=(format!("/sessions?project={}", crate::data::encoded(row.cwd.as_deref().unwrap_or(&row.project)))) { bdi { (project(row)) } }
+                a href=(format!("/sessions?project={}", recto_view::encoded(row.cwd.as_deref().unwrap_or(&row.project)))) { bdi { (project(row)) } }
             }
             div.session-title {
                 (rename::editable(context, log.session, row))
@@ -73,13 +73,13 @@ pub(super) fn head(
 
 /// How far the session is. The script keeps it new.
 pub(super) fn numbers(context: &Context, head: &SessionHead) -> Markup {
-    let (row, counts, now) = (&head.session, &head.counts, context.now());
+    let (row, counts, now) = (&head.session, &head.counts, context.library.now());
     html! {
         dl #session-numbers .session-numbers {
             @if let Some(started) = row.started {
-                div { dt { "Started" } dd { (time_tag(now, &context.zone, started.0)) } }
+                div { dt { "Started" } dd { (time_tag(now, context.library.zone(), started.0)) } }
             }
-            div { dt { "Updated" } dd { (age_tag(now, &context.zone, row.updated.0)) } }
+            div { dt { "Updated" } dd { (age_tag(now, context.library.zone(), row.updated.0)) } }
             div { dt { "Turns" } dd { (count(counts.turns as u64)) } }
             div { dt { "Messages" } dd { (count(counts.messages as u64)) } }
             div { dt { "Tool calls" } dd { (count(counts.tool_calls as u64)) @if counts.failed_tool_calls > 0 { span.bad { " " (count(counts.failed_tool_calls as u64)) " failed" } } } }
@@ -101,7 +101,7 @@ pub(super) fn agent_head(log: &Log, agent: &str, name: &str) -> Markup {
     }
 }
 
-fn resume(context: &Context, row: &crate::data::SessionRow) -> Markup {
+fn resume(context: &Context, row: &recto_view::SessionRow) -> Markup {
     let home = context.home_to_name.as_deref();
     let plain = resume_command(home, "claude", &row.id, None);
     let there = resume_command(home, "claude", &row.id, row.cwd.as_deref().map(Path::new));

@@ -5,14 +5,14 @@ use maud::html;
 
 use super::call;
 use super::turn::Look;
-use crate::data::ItemKind;
-use crate::data::ItemView;
-use crate::data::Text;
 use crate::pages::ansi;
 use crate::pages::format::size;
 use crate::pages::text::markdown;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
+use recto_view::ItemKind;
+use recto_view::ItemView;
+use recto_view::Text;
 
 /// Each has the number of its line, so that a link to a line finds it.
 pub(super) fn item(look: &Look<'_>, item: &ItemView) -> Markup {

@@ -33,19 +33,18 @@ use outline::Outline;
 use crate::answer::Failure;
 use crate::answer::Page;
 use crate::context::Context;
-use crate::data;
-use crate::data::Next;
-use crate::data::OutlineTurn;
-use crate::data::Reading;
-use crate::data::SessionHead;
-use crate::data::TurnQuery;
-use crate::data::TurnView;
 use crate::pages::format::plural;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::sessions::title;
 use crate::pages::text::one_line;
 use crate::parameters::Parameters;
+use recto_view::Next;
+use recto_view::OutlineTurn;
+use recto_view::Reading;
+use recto_view::SessionHead;
+use recto_view::TurnQuery;
+use recto_view::TurnView;
 
 /// How many turns a page and a fragment have at most, and how many things in them.
 const MOST_TURNS: usize = 12;
@@ -175,7 +174,7 @@ async fn turns(
     let (log, wanted) = asked(&parts, parameters)?;
     context
         .work(move |context| {
-            let reading = context.read_any(log.session, log.agent.as_ref())?;
+            let reading = context.library.read_any(log.session, log.agent.as_ref())?;
             Ok(Page(fragment(context, &log, &reading, &wanted)?))
         })
         .await
@@ -191,8 +190,8 @@ async fn news(
     let (log, wanted) = asked(&parts, parameters)?;
     context
         .work(move |context| {
-            let reading = context.read_any(log.session, log.agent.as_ref())?;
-            let head = data::session(context, log.session)?;
+            let reading = context.library.read_any(log.session, log.agent.as_ref())?;
+            let head = context.library.session(log.session)?;
             let turns = outline_turns(&log, &reading, &head, &wanted)?;
             let outline = Outline { log: &log, turns: &turns, head: &head, wanted: &wanted };
             Ok(Page(html! {
@@ -214,7 +213,7 @@ fn outline_turns(
     wanted: &Wanted,
 ) -> Result<Vec<OutlineTurn>, Failure> {
     let mut turns = match &log.agent {
-        Some(_) => data::outline(reading),
+        Some(_) => recto_view::outline(reading),
         None => head.outline.clone(),
     };
     if let Some(tip) = &wanted.branch {
@@ -237,14 +236,14 @@ fn shown_at(reading: &Reading, line: u64) -> Option<(u32, u64)> {
 }
 
 fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure> {
-    let reading: Arc<Reading> = context.read_any(log.session, log.agent.as_ref())?;
-    let head = data::session(context, log.session)?;
+    let reading: Arc<Reading> = context.library.read_any(log.session, log.agent.as_ref())?;
+    let head = context.library.session(log.session)?;
     let outline = outline_turns(log, &reading, &head, wanted)?;
     let target = wanted.line.and_then(|line| shown_at(&reading, line));
     let name = title(&head.session);
     // What ended long ago does nothing.
     let now_doing = match head.session.status {
-        Some(_) => data::statuses(context, Some(log.session)),
+        Some(_) => context.library.statuses(Some(log.session)),
         None => Vec::new(),
     };
     let body = html! {
@@ -341,7 +340,7 @@ fn part(context: &Context, log: &Log, reading: &Reading, wanted: &Wanted) -> Res
             break;
         }
         let query = TurnQuery { from: turn.number, skip, count: 1 };
-        let page = data::turns(context, reading, &log.api(), query)?;
+        let page = context.library.turns(reading, &log.api(), query)?;
         skip = 0;
         items += page.turns.iter().map(|turn| turn.items.len()).sum::<usize>();
         part.turns.extend(page.turns);

@@ -6,12 +6,12 @@ use maud::html;
 
 use super::Log;
 use super::Wanted;
-use crate::data::Next;
-use crate::data::OutlineTurn;
-use crate::data::SessionHead;
 use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::text::one_line;
+use recto_view::Next;
+use recto_view::OutlineTurn;
+use recto_view::SessionHead;
 
 /// How wide the bar of the longest turn is, in units of the drawing.
 const WIDEST: u64 = 100;

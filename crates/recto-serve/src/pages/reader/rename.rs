@@ -13,12 +13,11 @@ use crate::answer::Failure;
 use crate::answer::Page;
 use crate::assets;
 use crate::context::Context;
-use crate::data;
-use crate::data::SessionRow;
 use crate::pages::sessions::title;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_view::SessionRow;
 
 /// `/session/ID/name`: the name only.
 pub(super) async fn name(
@@ -31,8 +30,8 @@ pub(super) async fn name(
     let id: SessionId = session.parse().map_err(missing)?;
     context
         .work(move |context| {
-            let found = context.find(id)?;
-            let row = data::session_row(context, &found.inventory, &found.file);
+            let found = context.library.find(id)?;
+            let row = context.library.session_row(&found.inventory, &found.file);
             Ok(Page(session_name(context, id, &row)))
         })
         .await
@@ -53,7 +52,7 @@ fn session_name(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
     if !context.allows_edits {
         return html! { h1 { bdi { (name) } } };
     }
-    let undo = data::last_rename(context, id);
+    let undo = context.library.last_rename(id);
     html! {
         div #session-name .session-name data-title=(one_line(&name, 80)) data-session-name=(format!("/session/{id}/name")) {
             h1 { bdi { (name) } }

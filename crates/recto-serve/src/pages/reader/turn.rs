@@ -7,15 +7,15 @@ use maud::html;
 use super::Log;
 use super::items;
 use crate::context::Context;
-use crate::data::ItemKind;
-use crate::data::ItemView;
-use crate::data::Reading;
-use crate::data::TurnView;
 use crate::pages::format::count;
 use crate::pages::format::duration;
 use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::format::time_tag;
+use recto_view::ItemKind;
+use recto_view::ItemView;
+use recto_view::Reading;
+use recto_view::TurnView;
 
 /// What a turn is drawn with.
 pub(super) struct Look<'a> {
@@ -26,7 +26,7 @@ pub(super) struct Look<'a> {
 
 impl Look<'_> {
     pub(super) fn now(&self) -> Timestamp {
-        self.context.now()
+        self.context.library.now()
     }
 
     /// What a model had before it, and what it wrote.
@@ -96,7 +96,7 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
                     span { (duration(milliseconds)) }
                 }
                 @if let Some(started) = turn.started {
-                    (time_tag(look.now(), &look.context.zone, started.0))
+                    (time_tag(look.now(), look.context.library.zone(), started.0))
                 }
             }
         }

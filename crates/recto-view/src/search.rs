@@ -13,9 +13,10 @@ use recto_store::index::Sorting;
 use recto_store::parse_time;
 use serde::Serialize;
 
-use crate::answer::Failure;
-use crate::context::Context;
-use crate::data::Moment;
+use crate::Moment;
+use crate::error::ViewError;
+use crate::library::Asker;
+use crate::library::Library;
 
 /// How much of a text is shown before and after the first place that fits, in bytes.
 const BEFORE: usize = 80;
@@ -23,115 +24,121 @@ const AFTER: usize = 320;
 
 /// What was found.
 #[derive(Debug, Serialize)]
-pub(crate) struct SearchAnswer {
+pub struct SearchAnswer {
     /// How many places fit in all.
-    pub(crate) total: usize,
+    pub total: usize,
     /// In how many logs they are.
-    pub(crate) logs: usize,
-    pub(crate) hits: Vec<HitView>,
+    pub logs: usize,
+    pub hits: Vec<HitView>,
     /// Where the next ones begin, if there are more.
-    pub(crate) next: Option<usize>,
+    pub next: Option<usize>,
     /// What a reader should know: what is missing, or what was wrong.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 /// A place that fits.
 #[derive(Debug, Serialize)]
-pub(crate) struct HitView {
-    pub(crate) session: Option<String>,
-    pub(crate) agent: Option<String>,
-    pub(crate) project: String,
-    pub(crate) cwd: Option<String>,
-    pub(crate) title: Option<String>,
-    pub(crate) turn: u32,
-    pub(crate) line: u64,
-    pub(crate) uuid: Option<String>,
-    pub(crate) role: &'static str,
-    pub(crate) tool: Option<String>,
-    pub(crate) error: bool,
-    pub(crate) time: Option<Moment>,
+pub struct HitView {
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    pub project: String,
+    pub cwd: Option<String>,
+    pub title: Option<String>,
+    pub turn: u32,
+    pub line: u64,
+    pub uuid: Option<String>,
+    pub role: &'static str,
+    pub tool: Option<String>,
+    pub error: bool,
+    pub time: Option<Moment>,
     /// The text around the first place that fits, in parts.
-    pub(crate) parts: Vec<Part>,
+    pub parts: Vec<Part>,
 }
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Part {
-    pub(crate) text: String,
+pub struct Part {
+    pub text: String,
     /// Whether it is what was looked for.
-    pub(crate) mark: bool,
+    pub mark: bool,
 }
 
 /// What is looked for.
 #[derive(Debug)]
-pub(crate) struct SearchQuery {
-    pub(crate) text: String,
-    pub(crate) filter: Filter,
-    pub(crate) by_rank: bool,
+pub struct SearchQuery {
+    pub text: String,
+    pub filter: Filter,
+    pub by_rank: bool,
     /// How many hits to leave out before the first one.
-    pub(crate) from: usize,
-    pub(crate) limit: usize,
+    pub from: usize,
+    pub limit: usize,
 }
 
-/// Searches all logs, as they are now.
-pub(crate) fn search(context: &Context, wanted: &SearchQuery) -> Result<SearchAnswer, Failure> {
-    let query = Query::parse(&wanted.text).map_err(|error| {
-        Failure::bad_request("bad-query", error.message.clone()).with_hint(error.hint)
-    })?;
-    // The name of a project is compared, and never looked up: it is the client's.
-    let filter =
-        SearchFilter::new(wanted.filter.clone(), Some(&query), Filter::of_project, |_, text| {
-            typed_time(context, text)
+impl Library {
+    /// Searches all logs, as they are now.
+    pub fn search(&self, wanted: &SearchQuery, asker: &Asker) -> Result<SearchAnswer, ViewError> {
+        let query = Query::parse(&wanted.text).map_err(|error| {
+            ViewError::refused("bad-query", error.message.clone()).with_hint(error.hint)
         })?;
-    let (since, until) = filter.span();
-    let request = Request {
-        query: &query,
-        sorting: if wanted.by_rank { Sorting::Rank } else { Sorting::Newest },
-        limit: wanted.from.saturating_add(wanted.limit),
-        since,
-        until,
-        keep: &|facts| filter.fits(facts),
-    };
-    // A search must not miss what was written a moment ago.
-    let inventory = context.home.inventory();
-    // An index that is half built stays so; the next search goes on with it.
-    let go_on = |_, _| match context.asking.goes_on() {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
-    };
-    let answer = context.home.find(&inventory, &context.cache, &request, &go_on);
-    let given = answer.hits.len();
-    let hits = answer.hits.into_iter().skip(wanted.from);
-    let hits = hits.filter_map(|hit| view(context, &query, hit));
-    let mut remarks = answer.remarks;
-    remarks.extend(answer.skipped.iter().map(ToString::to_string));
-    // Of those that are ranked there are fewer than fit.
-    let is_cut = given < answer.total && given == request.limit;
-    Ok(SearchAnswer {
-        total: answer.total,
-        logs: answer.logs,
-        hits: hits.collect(),
-        next: is_cut.then_some(given),
-        remarks,
-    })
+        // The name of a project is compared, and never looked up: it is the client's.
+        let filter = SearchFilter::new(
+            wanted.filter.clone(),
+            Some(&query),
+            Filter::of_project,
+            |_, text| self.typed_time(text),
+        )?;
+        let (since, until) = filter.span();
+        let request = Request {
+            query: &query,
+            sorting: if wanted.by_rank { Sorting::Rank } else { Sorting::Newest },
+            limit: wanted.from.saturating_add(wanted.limit),
+            since,
+            until,
+            keep: &|facts| filter.fits(facts),
+        };
+        // A search must not miss what was written a moment ago.
+        let inventory = self.home().inventory();
+        // An index that is half built stays so; the next search goes on with it.
+        let go_on = |_, _| match asker.is_waiting() {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let answer = self.home().find(&inventory, self.index_directory()?, &request, &go_on);
+        let given = answer.hits.len();
+        let hits = answer.hits.into_iter().skip(wanted.from);
+        let hits = hits.filter_map(|hit| view(self, &query, hit));
+        let mut remarks = answer.remarks;
+        remarks.extend(answer.skipped.iter().map(ToString::to_string));
+        // Of those that are ranked there are fewer than fit.
+        let is_cut = given < answer.total && given == request.limit;
+        Ok(SearchAnswer {
+            total: answer.total,
+            logs: answer.logs,
+            hits: hits.collect(),
+            next: is_cut.then_some(given),
+            remarks,
+        })
+    }
 }
 
-/// A time as a user types it.
-pub(crate) fn typed_time(context: &Context, text: &str) -> Result<jiff::Timestamp, Failure> {
-    parse_time(text, context.now(), &context.zone).ok_or_else(|| {
-        Failure::bad_request("bad-time", "a time cannot be understood").with_hint(
-            "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
-        )
-    })
+impl Library {
+    /// A time as a user types it.
+    pub fn typed_time(&self, text: &str) -> Result<jiff::Timestamp, ViewError> {
+        parse_time(text, self.now(), self.zone()).ok_or_else(|| {
+            ViewError::refused("bad-time", "a time cannot be understood").with_hint(
+                "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
+            )
+        })
+    }
 }
 
 /// A hit whose log has changed meanwhile is left out.
-fn view(context: &Context, query: &Query, hit: Hit) -> Option<HitView> {
+fn view(library: &Library, query: &Query, hit: Hit) -> Option<HitView> {
     let text = hit.read()?;
     let title = hit.session.and_then(|id| {
-        let inventory = context.inventory();
+        let inventory = library.inventory();
         let file = inventory.sessions.iter().find(|file| file.id == id)?;
-        context.digests.of(file)?.title.as_ref().map(|(title, _)| title.clone())
+        library.digests().of(file)?.title.as_ref().map(|(title, _)| title.clone())
     });
     Some(HitView {
         session: hit.session.map(|session| session.to_string()),

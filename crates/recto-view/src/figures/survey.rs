@@ -35,7 +35,7 @@ use recto_store::Inventory;
 use recto_store::Loaded;
 use recto_store::session_health;
 
-use crate::context::Context;
+use crate::library::Library;
 
 /// How long a request waits for a survey before it shows what there is.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -49,59 +49,59 @@ const MOST_ERROR: usize = 400;
 
 /// What was seen in one log.
 #[derive(Debug)]
-pub(crate) struct Looked {
-    pub(crate) log: HomeLog,
+pub struct Looked {
+    pub log: HomeLog,
     /// The state of the session; none for subagents, and where nothing was said.
-    pub(crate) health: Option<Health>,
+    pub health: Option<Health>,
     /// Lines that are no JSON object.
-    pub(crate) damaged: Vec<u64>,
-    pub(crate) lines: u64,
+    pub damaged: Vec<u64>,
+    pub lines: u64,
     /// When its first line was written.
-    pub(crate) started: Option<Timestamp>,
-    pub(crate) statistics: Option<LogStatistics>,
+    pub started: Option<Timestamp>,
+    pub statistics: Option<LogStatistics>,
     /// When each file was changed last.
-    pub(crate) changed: HashMap<String, Timestamp>,
+    pub changed: HashMap<String, Timestamp>,
     /// Calls that failed, the last ones.
-    pub(crate) failed: Vec<FailedCall>,
+    pub failed: Vec<FailedCall>,
     /// Why it could not be read.
-    pub(crate) trouble: Option<String>,
+    pub trouble: Option<String>,
 }
 
 /// A call of a tool that failed.
 #[derive(Debug, Clone)]
-pub(crate) struct FailedCall {
-    pub(crate) id: String,
-    pub(crate) tool: String,
-    pub(crate) time: Option<Timestamp>,
-    pub(crate) turn: u32,
-    pub(crate) about: String,
-    pub(crate) error: String,
+pub struct FailedCall {
+    pub id: String,
+    pub tool: String,
+    pub time: Option<Timestamp>,
+    pub turn: u32,
+    pub about: String,
+    pub error: String,
 }
 
 /// How far a survey is: logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Progress {
-    pub(crate) done: usize,
-    pub(crate) all: usize,
+pub struct Progress {
+    pub done: usize,
+    pub all: usize,
 }
 
 impl Progress {
-    pub(crate) fn is_over(self) -> bool {
+    pub fn is_over(self) -> bool {
         self.done >= self.all
     }
 }
 
 /// What was seen so far, in the order of the logs: newest first.
 #[derive(Debug)]
-pub(crate) struct Surveyed {
-    pub(crate) logs: Vec<Arc<Looked>>,
-    pub(crate) progress: Progress,
-    pub(crate) inventory: Arc<Inventory>,
+pub struct Surveyed {
+    pub logs: Vec<Arc<Looked>>,
+    pub progress: Progress,
+    pub inventory: Arc<Inventory>,
 }
 
 /// What was seen, and whether somebody is looking.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
+pub struct Survey {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -122,67 +122,70 @@ impl Survey {
     }
 }
 
-/// Looks at what has changed since the last time, and waits for it a little.
-pub(crate) fn survey(context: &Context) -> Surveyed {
-    let inventory = context.inventory();
-    let logs = context.home.all_logs(&inventory);
-    let survey = &context.figures.survey;
-    let mut state = survey.lock();
-    if state.known.len() > logs.len() {
-        let there: std::collections::HashSet<&PathBuf> = logs.iter().map(|log| &log.path).collect();
-        state.known.retain(|path, _| there.contains(path));
-    }
-    let missing: Vec<HomeLog> =
-        logs.iter().filter(|log| !Survey::is_known(&state, log)).cloned().collect();
-    if !missing.is_empty() && !state.is_running {
-        state.is_running = true;
-        let (worker, inventory) = (context.clone(), Arc::clone(&inventory));
-        let begun = std::thread::Builder::new()
-            .name("survey".into())
-            .spawn(move || look_at_all(&worker, &inventory, missing));
-        state.is_running = begun.is_ok();
-    }
-    let until = Instant::now() + PATIENCE;
-    while state.is_running {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
+impl Library {
+    /// Looks at what has changed since the last time, and waits for it a little.
+    pub fn survey(&self) -> Surveyed {
+        let inventory = self.inventory();
+        let logs = self.home().all_logs(&inventory);
+        let survey = &self.figures().survey;
+        let mut state = survey.lock();
+        if state.known.len() > logs.len() {
+            let there: std::collections::HashSet<&PathBuf> =
+                logs.iter().map(|log| &log.path).collect();
+            state.known.retain(|path, _| there.contains(path));
         }
-        let waited = survey.changed.wait_timeout(state, left);
-        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let missing: Vec<HomeLog> =
+            logs.iter().filter(|log| !Survey::is_known(&state, log)).cloned().collect();
+        if !missing.is_empty() && !state.is_running {
+            state.is_running = true;
+            let (worker, inventory) = (self.clone(), Arc::clone(&inventory));
+            let begun = std::thread::Builder::new()
+                .name("survey".into())
+                .spawn(move || look_at_all(&worker, &inventory, missing));
+            state.is_running = begun.is_ok();
+        }
+        let until = Instant::now() + PATIENCE;
+        while state.is_running {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = survey.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        // What was written since is shown as it was: a log that grows all the time
+        // must not be missing all the time.
+        let seen: Vec<Arc<Looked>> =
+            logs.iter().filter_map(|log| state.known.get(&log.path).cloned()).collect();
+        let progress = Progress { done: seen.len(), all: logs.len() };
+        drop(state);
+        Surveyed { logs: seen, progress, inventory }
     }
-    // What was written since is shown as it was: a log that grows all the time
-    // must not be missing all the time.
-    let seen: Vec<Arc<Looked>> =
-        logs.iter().filter_map(|log| state.known.get(&log.path).cloned()).collect();
-    let progress = Progress { done: seen.len(), all: logs.len() };
-    drop(state);
-    Surveyed { logs: seen, progress, inventory }
 }
 
 /// Says that the survey is over, however it ends.
-struct Ended<'a>(&'a Context);
+struct Ended<'a>(&'a Library);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        let survey = &self.0.figures.survey;
+        let survey = &self.0.figures().survey;
         survey.lock().is_running = false;
         survey.changed.notify_all();
     }
 }
 
-fn look_at_all(context: &Context, inventory: &Inventory, mut logs: Vec<HomeLog>) {
-    let _ended = Ended(context);
+fn look_at_all(library: &Library, inventory: &Inventory, mut logs: Vec<HomeLog>) {
+    let _ended = Ended(library);
     // The largest first, so that no thread is left alone with it at the end.
     logs.sort_by_key(|log| std::cmp::Reverse(log.bytes()));
     logs.into_par_iter().with_max_len(1).for_each(|log| {
-        let looked = Arc::new(look_at(context, inventory, log));
+        let looked = Arc::new(look_at(library, inventory, log));
         let path = looked.log.path.clone();
-        context.figures.survey.lock().known.insert(path, looked);
+        library.figures().survey.lock().known.insert(path, looked);
     });
 }
 
-fn look_at(context: &Context, inventory: &Inventory, log: HomeLog) -> Looked {
+fn look_at(library: &Library, inventory: &Inventory, log: HomeLog) -> Looked {
     let mut looked = Looked {
         health: None,
         damaged: Vec::new(),
@@ -208,7 +211,7 @@ fn look_at(context: &Context, inventory: &Inventory, log: HomeLog) -> Looked {
         let agents = || {
             let path = &looked.log.path;
             let file = inventory.sessions.iter().find(|file| file.path == *path);
-            file.map_or(Vec::new(), |file| context.home.agents_of(inventory, file))
+            file.map_or(Vec::new(), |file| library.home().agents_of(inventory, file))
         };
         looked.health = session_health(session, agents);
     }
@@ -261,7 +264,7 @@ fn failed_call(loaded: &Loaded, call: &ToolCall, turn: u32) -> FailedCall {
 }
 
 fn cut(text: String, most: usize) -> String {
-    let (text, was_cut) = crate::data::cut(&text, most);
+    let (text, was_cut) = crate::cut(&text, most);
     if was_cut { text + "…" } else { text }
 }
 

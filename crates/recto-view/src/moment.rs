@@ -7,7 +7,7 @@ use serde::Serializer;
 
 /// A time: RFC 3339 with milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(pub(crate) Timestamp);
+pub struct Moment(pub Timestamp);
 
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -16,12 +16,12 @@ impl Serialize for Moment {
 }
 
 /// Dollars as a number.
-pub(crate) fn dollars(amount: Money) -> f64 {
+pub fn dollars(amount: Money) -> f64 {
     amount.to_string().parse().unwrap_or(f64::NAN)
 }
 
 /// A text, cut at a length in bytes, and whether it was.
-pub(crate) fn cut(text: &str, most: usize) -> (String, bool) {
+pub fn cut(text: &str, most: usize) -> (String, bool) {
     if text.len() <= most {
         return (text.to_owned(), false);
     }

@@ -15,96 +15,98 @@ use recto_store::OverflowFiles;
 use recto_store::OverflowWanted;
 use serde::Serialize;
 
-use crate::answer::Failure;
-use crate::context::Context;
-use crate::data::ItemView;
-use crate::data::Moment;
-use crate::data::Reading;
-use crate::data::TokenCounts;
-use crate::data::items::Place;
+use crate::ItemView;
+use crate::Moment;
+use crate::Reading;
+use crate::TokenCounts;
+use crate::error::ViewError;
+use crate::items::Place;
+use crate::library::Library;
 
 /// How many turns, lines and bytes a part has at most.
-pub(crate) const MOST_TURNS: usize = 50;
+pub const MOST_TURNS: usize = 50;
 const MOST_LINES: usize = 600;
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
 /// A part of the turns of a log.
 #[derive(Debug, Serialize)]
-pub(crate) struct TurnPage {
+pub struct TurnPage {
     /// How many turns there are in all.
-    pub(crate) total: usize,
-    pub(crate) turns: Vec<TurnView>,
+    pub total: usize,
+    pub turns: Vec<TurnView>,
     /// Where to go on; none at the end.
-    pub(crate) next: Option<Next>,
+    pub next: Option<Next>,
 }
 
 /// Where to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Next {
+pub struct Next {
     /// The number of the turn.
-    pub(crate) from: u32,
+    pub from: u32,
     /// The line in it, counted from 0.
-    pub(crate) skip: usize,
+    pub skip: usize,
 }
 
 /// A turn, or a part of one.
 #[derive(Debug, Serialize)]
-pub(crate) struct TurnView {
-    pub(crate) turn: u32,
-    pub(crate) kind: &'static str,
-    pub(crate) uuid: Option<String>,
-    pub(crate) line: u64,
-    pub(crate) started: Option<Moment>,
-    pub(crate) ended: Option<Moment>,
-    pub(crate) duration_ms: Option<u64>,
-    pub(crate) messages: u32,
-    pub(crate) tool_calls: u32,
-    pub(crate) failed_tool_calls: u32,
-    pub(crate) api_errors: u32,
-    pub(crate) interrupted: bool,
-    pub(crate) current: bool,
-    pub(crate) tokens: TokenCounts,
+pub struct TurnView {
+    pub turn: u32,
+    pub kind: &'static str,
+    pub uuid: Option<String>,
+    pub line: u64,
+    pub started: Option<Moment>,
+    pub ended: Option<Moment>,
+    pub duration_ms: Option<u64>,
+    pub messages: u32,
+    pub tool_calls: u32,
+    pub failed_tool_calls: u32,
+    pub api_errors: u32,
+    pub interrupted: bool,
+    pub current: bool,
+    pub tokens: TokenCounts,
     /// Whether lines of the turn come before these items.
-    pub(crate) continued: bool,
-    pub(crate) items: Vec<ItemView>,
+    pub continued: bool,
+    pub items: Vec<ItemView>,
 }
 
 /// Which part is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TurnQuery {
-    pub(crate) from: u32,
-    pub(crate) skip: usize,
-    pub(crate) count: usize,
+pub struct TurnQuery {
+    pub from: u32,
+    pub skip: usize,
+    pub count: usize,
 }
 
-/// A part of the turns of a log.
-pub(crate) fn turns(
-    context: &Context,
-    reading: &Reading,
-    base: &str,
-    query: TurnQuery,
-) -> Result<TurnPage, Failure> {
-    let first = (query.from.max(1) - 1) as usize;
-    let mut page = TurnPage { total: reading.turns.len(), turns: Vec::new(), next: None };
-    let mut budget = Budget { lines: MOST_LINES, bytes: MOST_BYTES };
-    let files = OverflowFiles::new(&context.home, reading.path());
-    let looker = Looker { reading, base, files };
-    let mut skip = query.skip;
-    for at in first..reading.turns.len() {
-        let turn = &reading.turns[at];
-        if page.turns.len() == query.count.min(MOST_TURNS) || budget.is_spent() {
-            page.next = Some(Next { from: turn.number, skip: 0 });
-            break;
+impl Library {
+    /// A part of the turns of a log.
+    pub fn turns(
+        &self,
+        reading: &Reading,
+        base: &str,
+        query: TurnQuery,
+    ) -> Result<TurnPage, ViewError> {
+        let first = (query.from.max(1) - 1) as usize;
+        let mut page = TurnPage { total: reading.turns.len(), turns: Vec::new(), next: None };
+        let mut budget = Budget { lines: MOST_LINES, bytes: MOST_BYTES };
+        let files = OverflowFiles::new(self.home(), reading.path());
+        let looker = Looker { reading, base, files };
+        let mut skip = query.skip;
+        for at in first..reading.turns.len() {
+            let turn = &reading.turns[at];
+            if page.turns.len() == query.count.min(MOST_TURNS) || budget.is_spent() {
+                page.next = Some(Next { from: turn.number, skip: 0 });
+                break;
+            }
+            let (items, end) = looker.items(turn, skip, &mut budget);
+            page.turns.push(view(reading, at, skip > 0, items));
+            if let Some(skip) = end {
+                page.next = Some(Next { from: turn.number, skip });
+                break;
+            }
+            skip = 0;
         }
-        let (items, end) = looker.items(turn, skip, &mut budget);
-        page.turns.push(view(reading, at, skip > 0, items));
-        if let Some(skip) = end {
-            page.next = Some(Next { from: turn.number, skip });
-            break;
-        }
-        skip = 0;
+        Ok(page)
     }
-    Ok(page)
 }
 
 struct Budget {

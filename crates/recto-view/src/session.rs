@@ -7,13 +7,12 @@ use recto_session::branches;
 use recto_session::request::Generation;
 use serde::Serialize;
 
-use crate::answer::Failure;
-use crate::context::Context;
-use crate::data::Moment;
-use crate::data::Reading;
-use crate::data::SessionRow;
-use crate::data::cut;
-use crate::data::session_row;
+use crate::Moment;
+use crate::Reading;
+use crate::SessionRow;
+use crate::cut;
+use crate::error::ViewError;
+use crate::library::Library;
 
 /// How long a prompt in an outline is at most, in bytes.
 const OUTLINE_TEXT: usize = 240;
@@ -22,38 +21,38 @@ const OUTPUT_TEXT: usize = 500;
 
 /// One session: what it is, and where its turns are.
 #[derive(Debug, Serialize)]
-pub(crate) struct SessionHead {
-    pub(crate) session: SessionRow,
+pub struct SessionHead {
+    pub session: SessionRow,
     /// The versions of the client that wrote it, in order.
-    pub(crate) versions: Vec<String>,
-    pub(crate) permission_mode: Option<String>,
+    pub versions: Vec<String>,
+    pub permission_mode: Option<String>,
     /// What the model said last.
-    pub(crate) last_output: Option<String>,
-    pub(crate) counts: Counts,
-    pub(crate) tokens: TokenCounts,
-    pub(crate) compactions: Vec<CompactionView>,
-    pub(crate) branches: Vec<BranchView>,
-    pub(crate) agents: Vec<AgentRunView>,
-    pub(crate) outline: Vec<OutlineTurn>,
+    pub last_output: Option<String>,
+    pub counts: Counts,
+    pub tokens: TokenCounts,
+    pub compactions: Vec<CompactionView>,
+    pub branches: Vec<BranchView>,
+    pub agents: Vec<AgentRunView>,
+    pub outline: Vec<OutlineTurn>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Counts {
-    pub(crate) lines: u64,
-    pub(crate) turns: usize,
-    pub(crate) messages: usize,
-    pub(crate) tool_calls: usize,
-    pub(crate) failed_tool_calls: usize,
-    pub(crate) api_errors: u32,
-    pub(crate) damaged_lines: usize,
+pub struct Counts {
+    pub lines: u64,
+    pub turns: usize,
+    pub messages: usize,
+    pub tool_calls: usize,
+    pub failed_tool_calls: usize,
+    pub api_errors: u32,
+    pub damaged_lines: usize,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct TokenCounts {
-    pub(crate) input: u64,
-    pub(crate) output: u64,
-    pub(crate) cache_creation: u64,
-    pub(crate) cache_read: u64,
+pub struct TokenCounts {
+    pub input: u64,
+    pub output: u64,
+    pub cache_creation: u64,
+    pub cache_read: u64,
 }
 
 impl From<Tokens> for TokenCounts {
@@ -65,94 +64,96 @@ impl From<Tokens> for TokenCounts {
 
 /// A place where the conversation was compacted.
 #[derive(Debug, Serialize)]
-pub(crate) struct CompactionView {
-    pub(crate) turn: u32,
-    pub(crate) line: u64,
-    pub(crate) time: Option<Moment>,
-    pub(crate) trigger: Option<String>,
-    pub(crate) tokens_before: Option<u64>,
-    pub(crate) tokens_after: Option<u64>,
+pub struct CompactionView {
+    pub turn: u32,
+    pub line: u64,
+    pub time: Option<Moment>,
+    pub trigger: Option<String>,
+    pub tokens_before: Option<u64>,
+    pub tokens_after: Option<u64>,
 }
 
 /// One way that the session went.
 #[derive(Debug, Serialize)]
-pub(crate) struct BranchView {
-    pub(crate) tip: String,
-    pub(crate) line: u64,
-    pub(crate) time: Option<Moment>,
-    pub(crate) fork_turn: Option<u32>,
-    pub(crate) turns: u32,
-    pub(crate) messages: u32,
-    pub(crate) last_prompt: Option<String>,
+pub struct BranchView {
+    pub tip: String,
+    pub line: u64,
+    pub time: Option<Moment>,
+    pub fork_turn: Option<u32>,
+    pub turns: u32,
+    pub messages: u32,
+    pub last_prompt: Option<String>,
     /// Whether the newest clients go on from it.
-    pub(crate) current: bool,
+    pub current: bool,
 }
 
 /// A subagent that the session started.
 #[derive(Debug, Serialize)]
-pub(crate) struct AgentRunView {
-    pub(crate) id: Option<String>,
-    pub(crate) call: Option<String>,
-    pub(crate) turn: u32,
-    pub(crate) background: bool,
-    pub(crate) tokens: Option<u64>,
-    pub(crate) tool_calls: Option<u64>,
-    pub(crate) duration_ms: Option<u64>,
+pub struct AgentRunView {
+    pub id: Option<String>,
+    pub call: Option<String>,
+    pub turn: u32,
+    pub background: bool,
+    pub tokens: Option<u64>,
+    pub tool_calls: Option<u64>,
+    pub duration_ms: Option<u64>,
 }
 
 /// A turn in a few words.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct OutlineTurn {
-    pub(crate) turn: u32,
-    pub(crate) kind: &'static str,
-    pub(crate) prompt: String,
-    pub(crate) line: u64,
-    pub(crate) started: Option<Moment>,
-    pub(crate) duration_ms: Option<u64>,
-    pub(crate) messages: u32,
-    pub(crate) tool_calls: u32,
-    pub(crate) failed_tool_calls: u32,
-    pub(crate) api_errors: u32,
-    pub(crate) interrupted: bool,
+pub struct OutlineTurn {
+    pub turn: u32,
+    pub kind: &'static str,
+    pub prompt: String,
+    pub line: u64,
+    pub started: Option<Moment>,
+    pub duration_ms: Option<u64>,
+    pub messages: u32,
+    pub tool_calls: u32,
+    pub failed_tool_calls: u32,
+    pub api_errors: u32,
+    pub interrupted: bool,
     /// Whether the newest clients would go on from it.
-    pub(crate) current: bool,
-    pub(crate) tokens: TokenCounts,
+    pub current: bool,
+    pub tokens: TokenCounts,
 }
 
-/// One session.
-pub(crate) fn session(context: &Context, id: SessionId) -> Result<SessionHead, Failure> {
-    let found = context.find(id)?;
-    let reading = context.read(&found.file)?;
-    let session = reading.session();
-    let facts = session.facts();
-    let mut tokens = Tokens::default();
-    for message in &facts.messages {
-        tokens.add(message.tokens);
+impl Library {
+    /// One session.
+    pub fn session(&self, id: SessionId) -> Result<SessionHead, ViewError> {
+        let found = self.find(id)?;
+        let reading = self.read(&found.file)?;
+        let session = reading.session();
+        let facts = session.facts();
+        let mut tokens = Tokens::default();
+        for message in &facts.messages {
+            tokens.add(message.tokens);
+        }
+        Ok(SessionHead {
+            session: self.session_row(&found.inventory, &found.file),
+            versions: session.versions.clone(),
+            permission_mode: session.meta.permission_mode.clone(),
+            last_output: last_output(&reading),
+            counts: Counts {
+                lines: session.lines,
+                turns: reading.turns.len(),
+                messages: facts.messages.len(),
+                tool_calls: facts.calls.len(),
+                failed_tool_calls: facts.calls.iter().filter(|call| call.is_error).count(),
+                api_errors: reading.turns.iter().map(|turn| turn.api_errors).sum(),
+                damaged_lines: session.damaged.len(),
+            },
+            tokens: tokens.into(),
+            compactions: compactions(&reading),
+            branches: branch_views(&reading),
+            agents: agent_runs(&reading),
+            outline: outline(&reading),
+        })
     }
-    Ok(SessionHead {
-        session: session_row(context, &found.inventory, &found.file),
-        versions: session.versions.clone(),
-        permission_mode: session.meta.permission_mode.clone(),
-        last_output: last_output(&reading),
-        counts: Counts {
-            lines: session.lines,
-            turns: reading.turns.len(),
-            messages: facts.messages.len(),
-            tool_calls: facts.calls.len(),
-            failed_tool_calls: facts.calls.iter().filter(|call| call.is_error).count(),
-            api_errors: reading.turns.iter().map(|turn| turn.api_errors).sum(),
-            damaged_lines: session.damaged.len(),
-        },
-        tokens: tokens.into(),
-        compactions: compactions(&reading),
-        branches: branch_views(&reading),
-        agents: agent_runs(&reading),
-        outline: outline(&reading),
-    })
 }
 
 /// The turns in a few words each.
-pub(crate) fn outline(reading: &Reading) -> Vec<OutlineTurn> {
+pub fn outline(reading: &Reading) -> Vec<OutlineTurn> {
     let turns = reading.turns.iter().zip(&reading.is_current);
     turns
         .map(|(turn, is_current)| OutlineTurn {

@@ -21,60 +21,58 @@ use recto_store::SessionFile;
 use recto_store::SessionStatus;
 use serde::Serialize;
 
-use crate::context::Context;
-use crate::data::Moment;
-use crate::data::recent_statuses;
-use crate::data::sessions_of_day;
+use crate::Moment;
+use crate::library::Library;
 
 /// One session in a list.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct SessionRow {
-    pub(crate) id: String,
-    pub(crate) kind: &'static str,
-    pub(crate) project: String,
-    pub(crate) cwd: Option<String>,
-    pub(crate) title: Option<String>,
-    pub(crate) title_source: Option<&'static str>,
-    pub(crate) first_prompt: Option<String>,
-    pub(crate) last_prompt: Option<String>,
-    pub(crate) started: Option<Moment>,
-    pub(crate) updated: Moment,
-    pub(crate) ended: Option<Moment>,
-    pub(crate) bytes: u64,
-    pub(crate) version: Option<String>,
-    pub(crate) branch: Option<String>,
-    pub(crate) model: Option<String>,
+pub struct SessionRow {
+    pub id: String,
+    pub kind: &'static str,
+    pub project: String,
+    pub cwd: Option<String>,
+    pub title: Option<String>,
+    pub title_source: Option<&'static str>,
+    pub first_prompt: Option<String>,
+    pub last_prompt: Option<String>,
+    pub started: Option<Moment>,
+    pub updated: Moment,
+    pub ended: Option<Moment>,
+    pub bytes: u64,
+    pub version: Option<String>,
+    pub branch: Option<String>,
+    pub model: Option<String>,
     /// What it does; none if no client runs and it was not written within the last hour.
-    pub(crate) status: Option<&'static str>,
+    pub status: Option<&'static str>,
     /// What a running client says of itself; none if no client runs.
-    pub(crate) live: Option<String>,
+    pub live: Option<String>,
 }
 
 /// A part of the list.
 #[derive(Debug, Serialize)]
-pub(crate) struct SessionList {
+pub struct SessionList {
     /// How many sessions fit in all.
-    pub(crate) total: usize,
+    pub total: usize,
     /// The place of the first one.
-    pub(crate) from: usize,
-    pub(crate) sessions: Vec<SessionRow>,
+    pub from: usize,
+    pub sessions: Vec<SessionRow>,
     /// Where the next part begins, if there is one.
-    pub(crate) next: Option<usize>,
+    pub next: Option<usize>,
     /// Files that could not be looked at: the list may not be complete.
-    pub(crate) skipped: usize,
+    pub skipped: usize,
 }
 
 /// Which sessions are wanted.
 #[derive(Debug, Default)]
-pub(crate) struct SessionQuery {
-    pub(crate) filter: Filter,
+pub struct SessionQuery {
+    pub filter: Filter,
     /// Words that must be in the title, a prompt, the directory, the branch or the id.
-    pub(crate) words: Option<String>,
-    pub(crate) only_live: bool,
+    pub words: Option<String>,
+    pub only_live: bool,
     /// Files without a conversation too.
-    pub(crate) all: bool,
-    pub(crate) from: usize,
-    pub(crate) count: usize,
+    pub all: bool,
+    pub from: usize,
+    pub count: usize,
 }
 
 /// Heads and tails that were read, as long as the files are what they were.
@@ -108,14 +106,14 @@ impl Digests {
 
     /// Learns of all logs that are new or have changed, those first that the index
     /// has.
-    fn learn(&self, context: &Context, inventory: &Inventory) {
+    fn learn(&self, library: &Library, inventory: &Inventory) {
         let new: Vec<&SessionFile> = {
             let known = self.lock();
             let is_new =
                 |file: &&SessionFile| !known.get(&file.path).is_some_and(|known| known.fits(file));
             inventory.sessions.iter().filter(is_new).collect()
         };
-        let mut digests = recto_store::Digests::new(&context.home, Some(&context.cache));
+        let mut digests = recto_store::Digests::new(library.home(), library.cache());
         let read = digests.read(new.iter().copied());
         digests.finish();
         for (file, digest) in new.into_iter().zip(read) {
@@ -147,7 +145,7 @@ impl Digests {
 
 /// By what a list is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Order {
+pub enum Order {
     /// The newest first.
     #[default]
     Age,
@@ -159,52 +157,56 @@ pub(crate) enum Order {
     Size,
 }
 
-/// The sessions, newest first.
-pub(crate) fn sessions(context: &Context, query: &SessionQuery) -> SessionList {
-    ordered_sessions(context, query, None, Order::Age)
+impl Library {
+    /// The sessions, newest first.
+    pub fn sessions(&self, query: &SessionQuery) -> SessionList {
+        self.ordered_sessions(query, None, Order::Age)
+    }
 }
 
-/// The sessions in an order; those that were at work on a day, if one is named.
-pub(crate) fn ordered_sessions(
-    context: &Context,
-    query: &SessionQuery,
-    day: Option<Date>,
-    order: Order,
-) -> SessionList {
-    let inventory = context.inventory();
-    let of_day = day.map(|day| sessions_of_day(context, day));
-    let mut rows = fitting(context, &inventory, query);
-    rows.retain(|row| of_day.as_ref().is_none_or(|of_day| of_day.contains(&row.id)));
-    let text = |text: &Option<String>| text.clone().unwrap_or_default().to_lowercase();
-    match order {
-        Order::Age => {}
-        Order::Title => rows.sort_by_cached_key(|row| {
-            text(&row.title.clone().or_else(|| row.first_prompt.clone()))
-        }),
-        Order::Project => rows.sort_by_cached_key(|row| {
-            let path = row.cwd.as_deref().unwrap_or(&row.project);
-            path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase()
-        }),
-        Order::Branch => rows.sort_by_cached_key(|row| text(&row.branch)),
-        Order::Model => rows.sort_by_cached_key(|row| text(&row.model)),
-        Order::Size => rows.sort_by_key(|row| std::cmp::Reverse(row.bytes)),
-    }
-    let total = rows.len();
-    let next = query.from.saturating_add(query.count);
-    SessionList {
-        total,
-        from: query.from,
-        next: (next < total).then_some(next),
-        sessions: rows.into_iter().skip(query.from).take(query.count).collect(),
-        skipped: inventory.skipped.len(),
+impl Library {
+    /// The sessions in an order; those that were at work on a day, if one is named.
+    pub fn ordered_sessions(
+        &self,
+        query: &SessionQuery,
+        day: Option<Date>,
+        order: Order,
+    ) -> SessionList {
+        let inventory = self.inventory();
+        let of_day = day.map(|day| self.sessions_of_day(day));
+        let mut rows = fitting(self, &inventory, query);
+        rows.retain(|row| of_day.as_ref().is_none_or(|of_day| of_day.contains(&row.id)));
+        let text = |text: &Option<String>| text.clone().unwrap_or_default().to_lowercase();
+        match order {
+            Order::Age => {}
+            Order::Title => rows.sort_by_cached_key(|row| {
+                text(&row.title.clone().or_else(|| row.first_prompt.clone()))
+            }),
+            Order::Project => rows.sort_by_cached_key(|row| {
+                let path = row.cwd.as_deref().unwrap_or(&row.project);
+                path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase()
+            }),
+            Order::Branch => rows.sort_by_cached_key(|row| text(&row.branch)),
+            Order::Model => rows.sort_by_cached_key(|row| text(&row.model)),
+            Order::Size => rows.sort_by_key(|row| std::cmp::Reverse(row.bytes)),
+        }
+        let total = rows.len();
+        let next = query.from.saturating_add(query.count);
+        SessionList {
+            total,
+            from: query.from,
+            next: (next < total).then_some(next),
+            sessions: rows.into_iter().skip(query.from).take(query.count).collect(),
+            skipped: inventory.skipped.len(),
+        }
     }
 }
 
 /// All sessions that fit, newest first.
-fn fitting(context: &Context, inventory: &Inventory, query: &SessionQuery) -> Vec<SessionRow> {
-    context.digests.keep(inventory);
-    context.digests.learn(context, inventory);
-    let statuses = status_by_session(context);
+fn fitting(library: &Library, inventory: &Inventory, query: &SessionQuery) -> Vec<SessionRow> {
+    library.digests().keep(inventory);
+    library.digests().learn(library, inventory);
+    let statuses = status_by_session(library);
     let words: Vec<String> = query
         .words
         .as_deref()
@@ -218,7 +220,7 @@ fn fitting(context: &Context, inventory: &Inventory, query: &SessionQuery) -> Ve
         .filter(|file| !query.only_live || is_live(&statuses, file.id))
         .filter_map(|file| {
             // A log that may not be read is still a session that is there.
-            let digest = context.digests.of(file).unwrap_or_default();
+            let digest = library.digests().of(file).unwrap_or_default();
             let project = inventory.project_of(file).map_or("", |project| &project.key);
             let is_wanted = (query.all || digest.kind == FileKind::Session)
                 && query.filter.fits(project, &digest);
@@ -230,60 +232,59 @@ fn fitting(context: &Context, inventory: &Inventory, query: &SessionQuery) -> Ve
 
 /// What sessions can be chosen by: each name once, in order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Choices {
-    pub(crate) projects: Vec<String>,
-    pub(crate) models: Vec<String>,
-    pub(crate) branches: Vec<String>,
+pub struct Choices {
+    pub projects: Vec<String>,
+    pub models: Vec<String>,
+    pub branches: Vec<String>,
 }
 
 /// How many names of a kind are given to choose from.
 const MOST_CHOICES: usize = 500;
 
-/// The projects, models and branches that sessions name.
-pub(crate) fn choices(context: &Context) -> Choices {
-    let inventory = context.inventory();
-    context.digests.learn(context, &inventory);
-    let (mut projects, mut models, mut branches) =
-        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for file in &inventory.sessions {
-        let Some(digest) = context.digests.of(file) else { continue };
-        projects.extend(digest.cwd.clone());
-        models.extend(digest.model.clone());
-        branches.extend(digest.branch.clone());
+impl Library {
+    /// The projects, models and branches that sessions name.
+    pub fn choices(&self) -> Choices {
+        let inventory = self.inventory();
+        self.digests().learn(self, &inventory);
+        let (mut projects, mut models, mut branches) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for file in &inventory.sessions {
+            let Some(digest) = self.digests().of(file) else { continue };
+            projects.extend(digest.cwd.clone());
+            models.extend(digest.model.clone());
+            branches.extend(digest.branch.clone());
+        }
+        let list = |names: BTreeSet<String>| {
+            names.into_iter().filter(|name| !name.is_empty()).take(MOST_CHOICES).collect()
+        };
+        Choices { projects: list(projects), models: list(models), branches: list(branches) }
     }
-    let list = |names: BTreeSet<String>| {
-        names.into_iter().filter(|name| !name.is_empty()).take(MOST_CHOICES).collect()
-    };
-    Choices { projects: list(projects), models: list(models), branches: list(branches) }
 }
 
-/// Some sessions as they are in a list, in this order; those that are gone are not.
-pub(crate) fn session_rows(
-    context: &Context,
-    ids: impl Iterator<Item = SessionId>,
-) -> Vec<SessionRow> {
-    let inventory = context.inventory();
-    let files: HashMap<SessionId, &SessionFile> =
-        inventory.sessions.iter().rev().map(|file| (file.id, file)).collect();
-    let statuses = status_by_session(context);
-    let rows = ids.filter_map(|id| {
-        let file = files.get(&id)?;
-        let digest = context.digests.of(file).unwrap_or_default();
+impl Library {
+    /// Some sessions as they are in a list, in this order; those that are gone are not.
+    pub fn session_rows(&self, ids: impl Iterator<Item = SessionId>) -> Vec<SessionRow> {
+        let inventory = self.inventory();
+        let files: HashMap<SessionId, &SessionFile> =
+            inventory.sessions.iter().rev().map(|file| (file.id, file)).collect();
+        let statuses = status_by_session(self);
+        let rows = ids.filter_map(|id| {
+            let file = files.get(&id)?;
+            let digest = self.digests().of(file).unwrap_or_default();
+            let project = inventory.project_of(file).map_or("", |project| &project.key);
+            Some(row(file, project, &digest, statuses.get(&id)))
+        });
+        rows.collect()
+    }
+}
+
+impl Library {
+    /// One session as it is in a list.
+    pub fn session_row(&self, inventory: &Inventory, file: &SessionFile) -> SessionRow {
+        let digest = self.digests().of(file).unwrap_or_default();
         let project = inventory.project_of(file).map_or("", |project| &project.key);
-        Some(row(file, project, &digest, statuses.get(&id)))
-    });
-    rows.collect()
-}
-
-/// One session as it is in a list.
-pub(crate) fn session_row(
-    context: &Context,
-    inventory: &Inventory,
-    file: &SessionFile,
-) -> SessionRow {
-    let digest = context.digests.of(file).unwrap_or_default();
-    let project = inventory.project_of(file).map_or("", |project| &project.key);
-    row(file, project, &digest, status_by_session(context).get(&file.id))
+        row(file, project, &digest, status_by_session(self).get(&file.id))
+    }
 }
 
 fn row(
@@ -323,8 +324,8 @@ fn has_word(row: &SessionRow, word: &str) -> bool {
 }
 
 /// What sessions do that run, or did a short time ago.
-fn status_by_session(context: &Context) -> HashMap<SessionId, SessionStatus> {
-    recent_statuses(context).into_iter().map(|status| (status.id, status)).collect()
+fn status_by_session(library: &Library) -> HashMap<SessionId, SessionStatus> {
+    library.recent_statuses().into_iter().map(|status| (status.id, status)).collect()
 }
 
 fn is_live(statuses: &HashMap<SessionId, SessionStatus>, id: SessionId) -> bool {

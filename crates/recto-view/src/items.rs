@@ -8,8 +8,8 @@ use recto_session::Origin;
 use recto_session::QueuedPrompt;
 use serde::Serialize;
 
-use crate::data::Moment;
-use crate::data::cut;
+use crate::Moment;
+use crate::cut;
 
 /// How long texts are at most, in bytes.
 const MOST_TEXT: usize = 64 * 1024;
@@ -19,21 +19,21 @@ const MOST_DIFF_LINES: usize = 400;
 
 /// One thing in a turn.
 #[derive(Debug, Serialize)]
-pub(crate) struct ItemView {
+pub struct ItemView {
     /// The number of its line.
-    pub(crate) line: u64,
-    pub(crate) uuid: Option<String>,
-    pub(crate) time: Option<Moment>,
+    pub line: u64,
+    pub uuid: Option<String>,
+    pub time: Option<Moment>,
     /// The API message that it is a part of; calls of one message ran side by side.
-    pub(crate) message: Option<String>,
-    pub(crate) sidechain: bool,
+    pub message: Option<String>,
+    pub sidechain: bool,
     #[serde(flatten)]
-    pub(crate) what: ItemKind,
+    pub what: ItemKind,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub(crate) enum ItemKind {
+pub enum ItemKind {
     Prompt {
         text: Text,
         pictures: usize,
@@ -71,12 +71,12 @@ pub(crate) enum ItemKind {
 
 /// A text, and where the rest is if it is cut.
 #[derive(Debug, Serialize)]
-pub(crate) struct Text {
-    pub(crate) text: String,
+pub struct Text {
+    pub text: String,
     /// The whole length in bytes.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// The address of the whole text, if it is cut.
-    pub(crate) rest: Option<String>,
+    pub rest: Option<String>,
 }
 
 impl Text {
@@ -88,32 +88,32 @@ impl Text {
 
 /// What came of a call.
 #[derive(Debug, Serialize)]
-pub(crate) struct ResultView {
-    pub(crate) text: Text,
-    pub(crate) error: bool,
-    pub(crate) pictures: usize,
-    pub(crate) diff: Option<DiffView>,
-    pub(crate) overflow: Option<OverflowView>,
+pub struct ResultView {
+    pub text: Text,
+    pub error: bool,
+    pub pictures: usize,
+    pub diff: Option<DiffView>,
+    pub overflow: Option<OverflowView>,
 }
 
 /// The file with the whole text, where it was too long for the log.
 #[derive(Debug, Serialize)]
-pub(crate) struct OverflowView {
-    pub(crate) name: String,
-    pub(crate) bytes: Option<u64>,
+pub struct OverflowView {
+    pub name: String,
+    pub bytes: Option<u64>,
     /// Whether it is there and can be read.
-    pub(crate) there: bool,
+    pub there: bool,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct DiffView {
-    pub(crate) path: String,
-    pub(crate) added: u64,
-    pub(crate) removed: u64,
+pub struct DiffView {
+    pub path: String,
+    pub added: u64,
+    pub removed: u64,
     /// Each with its sign.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// Lines that are not listed.
-    pub(crate) more: usize,
+    pub more: usize,
 }
 
 impl From<&Diff> for DiffView {
@@ -130,11 +130,11 @@ impl From<&Diff> for DiffView {
 }
 
 /// Where an item stands.
-pub(crate) struct Place<'a> {
-    pub(crate) origin: &'a Origin,
-    pub(crate) message: Option<&'a str>,
+pub struct Place<'a> {
+    pub origin: &'a Origin,
+    pub message: Option<&'a str>,
     /// The address of the log in the API.
-    pub(crate) base: &'a str,
+    pub base: &'a str,
 }
 
 impl Place<'_> {
@@ -180,7 +180,7 @@ impl Place<'_> {
 
 impl ItemView {
     /// The view of anything but a call.
-    pub(crate) fn of(item: &Item, place: &Place<'_>) -> Option<ItemView> {
+    pub fn of(item: &Item, place: &Place<'_>) -> Option<ItemView> {
         let what = match item {
             Item::Prompt { text, pictures, kind, is_queued } => ItemKind::Prompt {
                 text: place.text(text),
@@ -203,7 +203,7 @@ impl ItemView {
     }
 
     /// The view of a call with what came of it.
-    pub(crate) fn call(
+    pub fn call(
         item: &Item,
         place: &Place<'_>,
         result: Option<&Item>,
@@ -227,7 +227,7 @@ impl ItemView {
     }
 
     /// A prompt that only the queue tells.
-    pub(crate) fn queued(prompt: &QueuedPrompt) -> ItemView {
+    pub fn queued(prompt: &QueuedPrompt) -> ItemView {
         ItemView {
             line: prompt.line,
             uuid: None,
@@ -244,7 +244,7 @@ impl ItemView {
     }
 
     /// About how many bytes it takes.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let result = |result: &ResultView| {
             let diff = result.diff.as_ref();
             let lines = diff.map_or(0, |diff| diff.lines.iter().map(String::len).sum());
@@ -273,7 +273,7 @@ fn prompt_kind(kind: UserText) -> &'static str {
 }
 
 /// A text as a part of an address.
-pub(crate) fn encoded(text: &str) -> String {
+pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {

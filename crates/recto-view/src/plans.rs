@@ -19,28 +19,28 @@ use recto_store::logged_plans;
 use recto_store::plan_file_named;
 use serde::Serialize;
 
-use crate::answer::Failure;
-use crate::context::Context;
-use crate::data::Moment;
-use crate::data::cut;
+use crate::Moment;
+use crate::cut;
+use crate::error::ViewError;
+use crate::library::Library;
 
 /// How long a plan is at most, in bytes.
 const MOST_TEXT: usize = 64 * 1024;
 
 /// A plan.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct PlanView {
+pub struct PlanView {
     /// None for a file that no session names.
-    pub(crate) session: Option<String>,
-    pub(crate) agent: Option<String>,
+    pub session: Option<String>,
+    pub agent: Option<String>,
     /// The turn in its log.
-    pub(crate) turn: u32,
-    pub(crate) time: Option<Moment>,
+    pub turn: u32,
+    pub time: Option<Moment>,
     /// Whether the user agreed; none without an answer.
-    pub(crate) agreed: Option<bool>,
+    pub agreed: Option<bool>,
     /// The name of the file that keeps it.
-    pub(crate) file: Option<String>,
-    pub(crate) text: String,
+    pub file: Option<String>,
+    pub text: String,
 }
 
 /// A log as it was, and the plans in it.
@@ -49,7 +49,7 @@ type ReadPlans = (HomeLog, Arc<Vec<PlanView>>);
 /// Plans that were read, as long as the logs are what they were. To look for them in all
 /// logs takes seconds where there is a gigabyte of these.
 #[derive(Debug, Default)]
-pub(crate) struct KnownPlans(Mutex<HashMap<PathBuf, ReadPlans>>);
+pub struct KnownPlans(Mutex<HashMap<PathBuf, ReadPlans>>);
 
 impl KnownPlans {
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, ReadPlans>> {
@@ -81,32 +81,34 @@ impl KnownPlans {
     }
 }
 
-/// The plans of a session or of all, newest first.
-pub(crate) fn plans(context: &Context, id: Option<SessionId>) -> Result<Vec<PlanView>, Failure> {
-    let mut plans: Vec<PlanView> = match id {
-        Some(id) => {
-            let found = context.find(id)?;
-            let logs = context.home.logs_of(&found.inventory, &found.file);
-            logs.par_iter().flat_map_iter(plans_in).collect()
+impl Library {
+    /// The plans of a session or of all, newest first.
+    pub fn plans(&self, id: Option<SessionId>) -> Result<Vec<PlanView>, ViewError> {
+        let mut plans: Vec<PlanView> = match id {
+            Some(id) => {
+                let found = self.find(id)?;
+                let logs = self.home().logs_of(&found.inventory, &found.file);
+                logs.par_iter().flat_map_iter(plans_in).collect()
+            }
+            None => {
+                let logs = self.home().all_logs(&self.inventory());
+                let plans = self.figures().plans.of(logs);
+                plans.iter().flat_map(|plans| plans.iter().cloned()).collect()
+            }
+        };
+        let files = self.home().plan_files();
+        for plan in plans.iter_mut().filter(|plan| plan.text.is_empty()) {
+            // Some clients leave the text to the file. Only a file of the home's own
+            // directory is opened, whatever path the log names.
+            let kept = plan.file.as_deref().and_then(|named| plan_file_named(&files, named));
+            plan.text = kept.map_or_else(String::new, |file| cut(&file.text(), MOST_TEXT).0);
         }
-        None => {
-            let logs = context.home.all_logs(&context.inventory());
-            let plans = context.figures.plans.of(logs);
-            plans.iter().flat_map(|plans| plans.iter().cloned()).collect()
+        if id.is_none() {
+            add_files(&mut plans, &files);
         }
-    };
-    let files = context.home.plan_files();
-    for plan in plans.iter_mut().filter(|plan| plan.text.is_empty()) {
-        // Some clients leave the text to the file. Only a file of the home's own
-        // directory is opened, whatever path the log names.
-        let kept = plan.file.as_deref().and_then(|named| plan_file_named(&files, named));
-        plan.text = kept.map_or_else(String::new, |file| cut(&file.text(), MOST_TEXT).0);
+        plans.sort_by_key(|plan| std::cmp::Reverse(plan.time));
+        Ok(plans)
     }
-    if id.is_none() {
-        add_files(&mut plans, &files);
-    }
-    plans.sort_by_key(|plan| std::cmp::Reverse(plan.time));
-    Ok(plans)
 }
 
 fn plans_in(log: &HomeLog) -> Vec<PlanView> {

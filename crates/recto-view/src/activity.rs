@@ -18,27 +18,27 @@ use recto_session::usage::Total;
 use recto_session::usage::report;
 use recto_store::UsageScan;
 
-use crate::context::Context;
-use crate::data::figures::Period;
+use crate::figures::Period;
+use crate::library::Library;
 
 /// How many weeks the map of days has.
-pub(crate) const WEEKS: usize = 53;
+pub const WEEKS: usize = 53;
 
 /// How many of the largest sessions are listed.
 const MOST_SESSIONS: usize = 10;
 
 /// What is asked. The map of days is always that of a year.
 #[derive(Debug, Clone)]
-pub(crate) struct ActivityQuestion {
-    pub(crate) period: Period,
+pub struct ActivityQuestion {
+    pub period: Period,
     /// The name of a model.
-    pub(crate) model: Option<String>,
-    pub(crate) top_by: Measure,
+    pub model: Option<String>,
+    pub top_by: Measure,
 }
 
 /// By what days and sessions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Measure {
+pub enum Measure {
     Messages,
     Sessions,
     Output,
@@ -47,39 +47,39 @@ pub(crate) enum Measure {
 
 /// When people and models worked. Messages are those of models.
 #[derive(Debug)]
-pub(crate) struct Activity {
-    pub(crate) today: Date,
+pub struct Activity {
+    pub today: Date,
     /// Days of the last year that have any.
-    pub(crate) days: BTreeMap<Date, Amounts>,
+    pub days: BTreeMap<Date, Amounts>,
     /// Messages of the period by weekday, from Monday, and hour.
-    pub(crate) hours: [[u64; 24]; 7],
-    pub(crate) usage_today: Total,
-    pub(crate) usage: Total,
+    pub hours: [[u64; 24]; 7],
+    pub usage_today: Total,
+    pub usage: Total,
     /// The period of the same length before; none if it has no beginning, or had nothing.
-    pub(crate) usage_before: Option<Total>,
+    pub usage_before: Option<Total>,
     /// How many days the period has.
-    pub(crate) day_count: u64,
-    pub(crate) session_count: usize,
+    pub day_count: u64,
+    pub session_count: usize,
     /// Messages of a session: half of them have fewer, and nine of ten.
-    pub(crate) messages_of_session: Option<(u64, u64)>,
+    pub messages_of_session: Option<(u64, u64)>,
     /// The sessions of the period with the most of what was asked for.
-    pub(crate) top: Vec<TopSession>,
+    pub top: Vec<TopSession>,
     /// The models of the last year and the period, to choose from.
-    pub(crate) models: BTreeSet<String>,
+    pub models: BTreeSet<String>,
 }
 
 /// What happened on a day, or in a session.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Amounts {
-    pub(crate) messages: u64,
-    pub(crate) output: u64,
-    pub(crate) sessions: u64,
+pub struct Amounts {
+    pub messages: u64,
+    pub output: u64,
+    pub sessions: u64,
     /// From the first message to the last one.
-    pub(crate) milliseconds: u64,
+    pub milliseconds: u64,
 }
 
 impl Amounts {
-    pub(crate) fn of(&self, measure: Measure) -> u64 {
+    pub fn of(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Messages => self.messages,
             Measure::Sessions => self.sessions,
@@ -91,63 +91,65 @@ impl Amounts {
 
 /// One of the largest sessions.
 #[derive(Debug)]
-pub(crate) struct TopSession {
-    pub(crate) id: String,
-    pub(crate) amounts: Amounts,
+pub struct TopSession {
+    pub id: String,
+    pub amounts: Amounts,
 }
 
-/// Looks at a year and at the period.
-pub(crate) fn activity(context: &Context, question: &ActivityQuestion) -> Activity {
-    let (now, zone) = (context.now(), &context.zone);
-    let today = now.to_zoned(zone.clone()).date();
-    let year = now.checked_sub(SignedDuration::from_hours(24 * 7 * WEEKS as i64)).ok();
-    let before = question.period.before();
-    let since = match before.as_ref().unwrap_or(&question.period).since(zone) {
-        Some(since) => year.map(|year| year.min(since)),
-        None => None,
-    };
-    let scan = UsageScan { since, ..UsageScan::default() };
-    let usage = context.home.usage(&context.inventory(), &scan, Some(&context.cache), &|_, _| {});
-    let ledger = &usage.ledger;
-    let model = question.model.clone();
-    let select = |since, until| Selection {
-        since,
-        until,
-        exact_model: model.clone(),
-        ..Selection::default()
-    };
-    let total = |selection: &Selection| -> Total {
-        let grouping = Grouping { dimensions: vec![Dimension::Model], zone: zone.clone() };
-        report(ledger, &context.prices, &grouping, selection, now).total
-    };
-    let of_period = |period: &Period| select(period.since(zone), period.until(zone));
-    let midnight = today.to_zoned(zone.clone()).ok().map(|start| start.timestamp());
-    let wanted = of_period(&question.period);
-    let in_period: Vec<&Record> =
-        ledger.records().iter().filter(|record| wanted.holds(ledger, record)).collect();
-    let sessions = by_session(ledger, &in_period);
-    let in_year = select(year, None);
-    let in_year = ledger.records().iter().filter(|record| in_year.holds(ledger, record));
-    let days = by_day(context, ledger, in_year);
-    let first_day = question.period.from.or_else(|| days.keys().next().copied());
-    let day_count = first_day.map_or(1, |first| {
-        let last = question.period.to.unwrap_or(today).min(today);
-        last.since(first).map_or(1, |span| u64::from(span.get_days().unsigned_abs()) + 1)
-    });
-    Activity {
-        today,
-        hours: by_hour(context, &in_period),
-        usage_today: total(&select(midnight, None)),
-        usage: total(&wanted),
-        usage_before: before
-            .map(|before| total(&of_period(&before)))
-            .filter(|total| total.messages > 0),
-        day_count,
-        session_count: sessions.len(),
-        messages_of_session: spread(sessions.values().map(|sum| sum.messages).collect()),
-        top: top(ledger, &sessions, question.top_by),
-        models: models(ledger),
-        days,
+impl Library {
+    /// Looks at a year and at the period.
+    pub fn activity(&self, question: &ActivityQuestion) -> Activity {
+        let (now, zone) = (self.now(), self.zone());
+        let today = now.to_zoned(zone.clone()).date();
+        let year = now.checked_sub(SignedDuration::from_hours(24 * 7 * WEEKS as i64)).ok();
+        let before = question.period.before();
+        let since = match before.as_ref().unwrap_or(&question.period).since(zone) {
+            Some(since) => year.map(|year| year.min(since)),
+            None => None,
+        };
+        let scan = UsageScan { since, ..UsageScan::default() };
+        let usage = self.home().usage(&self.inventory(), &scan, self.cache(), &|_, _| {});
+        let ledger = &usage.ledger;
+        let model = question.model.clone();
+        let select = |since, until| Selection {
+            since,
+            until,
+            exact_model: model.clone(),
+            ..Selection::default()
+        };
+        let total = |selection: &Selection| -> Total {
+            let grouping = Grouping { dimensions: vec![Dimension::Model], zone: zone.clone() };
+            report(ledger, self.prices(), &grouping, selection, now).total
+        };
+        let of_period = |period: &Period| select(period.since(zone), period.until(zone));
+        let midnight = today.to_zoned(zone.clone()).ok().map(|start| start.timestamp());
+        let wanted = of_period(&question.period);
+        let in_period: Vec<&Record> =
+            ledger.records().iter().filter(|record| wanted.holds(ledger, record)).collect();
+        let sessions = by_session(ledger, &in_period);
+        let in_year = select(year, None);
+        let in_year = ledger.records().iter().filter(|record| in_year.holds(ledger, record));
+        let days = by_day(self, ledger, in_year);
+        let first_day = question.period.from.or_else(|| days.keys().next().copied());
+        let day_count = first_day.map_or(1, |first| {
+            let last = question.period.to.unwrap_or(today).min(today);
+            last.since(first).map_or(1, |span| u64::from(span.get_days().unsigned_abs()) + 1)
+        });
+        Activity {
+            today,
+            hours: by_hour(self, &in_period),
+            usage_today: total(&select(midnight, None)),
+            usage: total(&wanted),
+            usage_before: before
+                .map(|before| total(&of_period(&before)))
+                .filter(|total| total.messages > 0),
+            day_count,
+            session_count: sessions.len(),
+            messages_of_session: spread(sessions.values().map(|sum| sum.messages).collect()),
+            top: top(ledger, &sessions, question.top_by),
+            models: models(ledger),
+            days,
+        }
     }
 }
 
@@ -157,7 +159,7 @@ fn models(ledger: &Ledger) -> BTreeSet<String> {
 }
 
 fn by_day<'a>(
-    context: &Context,
+    library: &Library,
     ledger: &Ledger,
     records: impl Iterator<Item = &'a Record>,
 ) -> BTreeMap<Date, Amounts> {
@@ -165,7 +167,7 @@ fn by_day<'a>(
     let mut seen = HashSet::new();
     for record in records {
         let Some(time) = record.time() else { continue };
-        let date = context.zone.to_datetime(time).date();
+        let date = library.zone().to_datetime(time).date();
         let day = days.entry(date).or_default();
         day.messages += 1;
         day.output += u64::from(record.counts.output);
@@ -178,10 +180,10 @@ fn by_day<'a>(
     days
 }
 
-fn by_hour(context: &Context, records: &[&Record]) -> [[u64; 24]; 7] {
+fn by_hour(library: &Library, records: &[&Record]) -> [[u64; 24]; 7] {
     let mut hours = [[0; 24]; 7];
     for time in records.iter().filter_map(|record| record.time()) {
-        let at = context.zone.to_datetime(time);
+        let at = library.zone().to_datetime(time);
         let weekday = at.weekday().to_monday_zero_offset() as usize;
         hours[weekday % 7][at.hour() as usize % 24] += 1;
     }
@@ -225,18 +227,20 @@ fn spread(mut values: Vec<u64>) -> Option<(u64, u64)> {
     Some((at(5)?, at(9)?))
 }
 
-/// The sessions that have a message on a day.
-pub(crate) fn sessions_of_day(context: &Context, day: Date) -> HashSet<String> {
-    let period = Period::one_day(day);
-    let (since, until) = (period.since(&context.zone), period.until(&context.zone));
-    let scan = UsageScan { since, ..UsageScan::default() };
-    let usage = context.home.usage(&context.inventory(), &scan, Some(&context.cache), &|_, _| {});
-    let ledger = &usage.ledger;
-    let selection = Selection { since, until, ..Selection::default() };
-    let records = ledger.records().iter().filter(|record| selection.holds(ledger, record));
-    let sessions: HashSet<NameId> =
-        records.filter_map(|record| ledger.session_of(record)).collect();
-    sessions.into_iter().map(|session| ledger.name(session).to_owned()).collect()
+impl Library {
+    /// The sessions that have a message on a day.
+    pub fn sessions_of_day(&self, day: Date) -> HashSet<String> {
+        let period = Period::one_day(day);
+        let (since, until) = (period.since(self.zone()), period.until(self.zone()));
+        let scan = UsageScan { since, ..UsageScan::default() };
+        let usage = self.home().usage(&self.inventory(), &scan, self.cache(), &|_, _| {});
+        let ledger = &usage.ledger;
+        let selection = Selection { since, until, ..Selection::default() };
+        let records = ledger.records().iter().filter(|record| selection.holds(ledger, record));
+        let sessions: HashSet<NameId> =
+            records.filter_map(|record| ledger.session_of(record)).collect();
+        sessions.into_iter().map(|session| ledger.name(session).to_owned()).collect()
+    }
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ use recto_store::Loaded;
 use recto_store::LogVersion;
 use recto_store::SessionFile;
 
-use crate::answer::Failure;
-use crate::context::Context;
+use crate::error::ViewError;
+use crate::library::Library;
 
 /// How many logs are kept, and how many bytes these may have in all.
 const MOST_LOGS: usize = 8;
@@ -40,12 +40,12 @@ const LIST_LIFE: Duration = Duration::from_millis(500);
 
 /// A log that was read.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub struct Reading {
     key: Key,
-    pub(crate) loaded: Loaded,
-    pub(crate) turns: Vec<Turn>,
+    pub loaded: Loaded,
+    pub turns: Vec<Turn>,
     /// For each turn, whether the newest clients would go on from it.
-    pub(crate) is_current: Vec<bool>,
+    pub is_current: Vec<bool>,
     /// The turn of each line, as a place in `turns`.
     turn_of: Vec<usize>,
 }
@@ -59,7 +59,7 @@ struct Key {
 }
 
 impl Reading {
-    fn of(key: Key) -> Result<Reading, Failure> {
+    fn of(key: Key) -> Result<Reading, ViewError> {
         let loaded = Loaded::read(&key.path)?;
         let turns = turns(&loaded.session);
         let is_current = on_current_branch(&loaded.session, &turns);
@@ -67,38 +67,38 @@ impl Reading {
         Ok(Reading { key, loaded, turns, is_current, turn_of })
     }
 
-    pub(crate) fn path(&self) -> &PathBuf {
+    pub fn path(&self) -> &PathBuf {
         &self.key.path
     }
 
-    pub(crate) fn session(&self) -> &Session {
+    pub fn session(&self) -> &Session {
         &self.loaded.session
     }
 
-    pub(crate) fn name(&self, id: Option<NameId>) -> Option<String> {
+    pub fn name(&self, id: Option<NameId>) -> Option<String> {
         id.map(|id| self.session().name(id).to_owned())
     }
 
     /// The number of the turn that a line belongs to; 0 if to none.
-    pub(crate) fn turn_number(&self, id: NodeId) -> u32 {
+    pub fn turn_number(&self, id: NodeId) -> u32 {
         self.turns.get(self.turn_of[id.index()]).map_or(0, |turn| turn.number)
     }
 
     /// The text of a line, as a person typed or read it.
-    pub(crate) fn text(&self, id: NodeId) -> String {
+    pub fn text(&self, id: NodeId) -> String {
         self.loaded.with_entry(id, spoken_text).unwrap_or_default()
     }
 
     /// What began a turn, in words.
-    pub(crate) fn prompt(&self, turn: &Turn) -> String {
+    pub fn prompt(&self, turn: &Turn) -> String {
         turn.prompt.map(|id| self.text(id)).unwrap_or_default()
     }
 }
 
 /// A session with its place in the list of files.
-pub(crate) struct Found {
-    pub(crate) inventory: Arc<Inventory>,
-    pub(crate) file: SessionFile,
+pub struct Found {
+    pub inventory: Arc<Inventory>,
+    pub file: SessionFile,
 }
 
 /// What was read, newest use last.
@@ -129,7 +129,7 @@ impl Readings {
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn log(&self, key: Key) -> Result<Arc<Reading>, Failure> {
+    fn log(&self, key: Key) -> Result<Arc<Reading>, ViewError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = logs.iter().position(|reading| reading.key == key)
             && let Some(reading) = logs.remove(at)
@@ -153,38 +153,43 @@ impl Readings {
     }
 }
 
-impl Context {
+impl Library {
     /// The files of the home.
-    pub(crate) fn inventory(&self) -> Arc<Inventory> {
-        self.readings.inventory(&self.home)
+    pub fn inventory(&self) -> Arc<Inventory> {
+        self.readings().inventory(self.home())
+    }
+
+    /// Says that files have changed, so the next question looks at them again.
+    pub fn forget_list(&self) {
+        self.readings().forget_list();
     }
 
     /// The session of an id.
-    pub(crate) fn find(&self, id: SessionId) -> Result<Found, Failure> {
+    pub fn find(&self, id: SessionId) -> Result<Found, ViewError> {
         let inventory = self.inventory();
         let file = inventory.sessions.iter().find(|file| file.id == id).cloned();
-        let file = file.ok_or_else(|| Failure::not_found("there is no session of this id"))?;
+        let file = file.ok_or_else(|| ViewError::NotFound("there is no session of this id"))?;
         Ok(Found { inventory, file })
     }
 
     /// The log of a session.
-    pub(crate) fn read(&self, file: &SessionFile) -> Result<Arc<Reading>, Failure> {
+    pub fn read(&self, file: &SessionFile) -> Result<Arc<Reading>, ViewError> {
         let (path, bytes, version) = (file.path.clone(), file.bytes, file.version());
-        self.readings.log(Key { path, bytes, version })
+        self.readings().log(Key { path, bytes, version })
     }
 
     /// The log of a session, or of a subagent of it.
-    pub(crate) fn read_any(
+    pub fn read_any(
         &self,
         id: SessionId,
         agent: Option<&AgentId>,
-    ) -> Result<Arc<Reading>, Failure> {
+    ) -> Result<Arc<Reading>, ViewError> {
         let found = self.find(id)?;
         let Some(agent) = agent else { return self.read(&found.file) };
-        let mut agents = self.home.agents_of(&found.inventory, &found.file).into_iter();
+        let mut agents = self.home().agents_of(&found.inventory, &found.file).into_iter();
         let file = agents.find(|file| file.id == *agent);
-        let file = file.ok_or_else(|| Failure::not_found("the session has no such subagent"))?;
+        let file = file.ok_or_else(|| ViewError::NotFound("the session has no such subagent"))?;
         let version = file.version();
-        self.readings.log(Key { path: file.path, bytes: file.bytes, version })
+        self.readings().log(Key { path: file.path, bytes: file.bytes, version })
     }
 }

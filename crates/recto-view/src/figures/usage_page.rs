@@ -22,9 +22,8 @@ use recto_session::usage::report;
 use recto_store::Usage;
 use recto_store::UsageScan;
 
-use crate::context::Context;
-use crate::data::figures::Period;
-use crate::data::figures::title_of;
+use crate::figures::Period;
+use crate::library::Library;
 
 /// How many bars a chart has at most.
 const MOST_BARS: usize = 120;
@@ -37,14 +36,14 @@ const TOP_SESSIONS: usize = 10;
 
 /// What a chart is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Metric {
+pub enum Metric {
     Cost,
     Tokens,
 }
 
 impl Metric {
     /// How much it is, to compare with others.
-    pub(crate) fn of(self, total: &Total) -> u128 {
+    pub fn of(self, total: &Total) -> u128 {
         match self {
             Metric::Cost => total.known_cost.pico(),
             Metric::Tokens => u128::from(total.tokens()),
@@ -54,24 +53,24 @@ impl Metric {
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub(crate) struct UsageQuestion {
-    pub(crate) period: Period,
+pub struct UsageQuestion {
+    pub period: Period,
     /// The name of a project's directory.
-    pub(crate) project: Option<String>,
+    pub project: Option<String>,
     /// The name of a model.
-    pub(crate) model: Option<String>,
-    pub(crate) session: Option<String>,
+    pub model: Option<String>,
+    pub session: Option<String>,
     /// What the parts of bars are: projects or models.
-    pub(crate) by: Dimension,
-    pub(crate) metric: Metric,
+    pub by: Dimension,
+    pub metric: Metric,
 }
 
 impl UsageQuestion {
     /// The messages of a period that are meant.
-    pub(crate) fn selection(&self, context: &Context, period: &Period) -> Selection {
+    pub fn selection(&self, library: &Library, period: &Period) -> Selection {
         Selection {
-            since: period.since(&context.zone),
-            until: period.until(&context.zone),
+            since: period.since(library.zone()),
+            until: period.until(library.zone()),
             project_key: self.project.clone(),
             exact_model: self.model.clone(),
             session: self.session.clone(),
@@ -82,100 +81,100 @@ impl UsageQuestion {
 
 /// A part of the whole: a project, a model, a day.
 #[derive(Debug, Clone)]
-pub(crate) struct Slice {
+pub struct Slice {
     /// By which it is asked for.
-    pub(crate) key: String,
+    pub key: String,
     /// What people call it.
-    pub(crate) label: String,
-    pub(crate) total: Total,
+    pub label: String,
+    pub total: Total,
 }
 
 /// A session and what it cost.
 #[derive(Debug, Clone)]
-pub(crate) struct SessionCost {
-    pub(crate) id: String,
-    pub(crate) title: Option<String>,
-    pub(crate) total: Total,
+pub struct SessionCost {
+    pub id: String,
+    pub title: Option<String>,
+    pub total: Total,
 }
 
 /// One bar of a chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bucket {
-    pub(crate) label: String,
+pub struct Bucket {
+    pub label: String,
     /// The days it stands for, to look closer.
-    pub(crate) from: Date,
-    pub(crate) to: Date,
+    pub from: Date,
+    pub to: Date,
     /// One for each series.
-    pub(crate) values: Vec<u128>,
+    pub values: Vec<u128>,
 }
 
 /// Bars over time, each in parts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stack {
+pub struct Stack {
     /// What the parts are, the largest first.
-    pub(crate) series: Vec<String>,
-    pub(crate) bars: Vec<Bucket>,
+    pub series: Vec<String>,
+    pub bars: Vec<Bucket>,
     /// What a bar stands for.
-    pub(crate) unit: &'static str,
+    pub unit: &'static str,
     /// Whether older bars are left out.
-    pub(crate) is_cut: bool,
+    pub is_cut: bool,
 }
 
 /// What the cache was good for, by the prices of each message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct CacheSaving {
+pub struct CacheSaving {
     /// What reading cost less than sending again.
-    pub(crate) saved: Money,
+    pub saved: Money,
     /// What writing cost more than sending.
-    pub(crate) spent: Money,
+    pub spent: Money,
 }
 
 /// Everything on the page.
 #[derive(Debug)]
-pub(crate) struct UsageFigures {
-    pub(crate) total: Total,
-    pub(crate) before: Option<Before>,
+pub struct UsageFigures {
+    pub total: Total,
+    pub before: Option<Before>,
     /// The first and the last day that is shown; none if nothing counts.
-    pub(crate) days: Option<(Date, Date)>,
-    pub(crate) by_day: Vec<Slice>,
-    pub(crate) by_project: Vec<Slice>,
-    pub(crate) by_model: Vec<Slice>,
-    pub(crate) sessions: Vec<SessionCost>,
-    pub(crate) session_count: usize,
-    pub(crate) stack: Stack,
-    pub(crate) cache: CacheSaving,
-    pub(crate) doubts: Doubts,
+    pub days: Option<(Date, Date)>,
+    pub by_day: Vec<Slice>,
+    pub by_project: Vec<Slice>,
+    pub by_model: Vec<Slice>,
+    pub sessions: Vec<SessionCost>,
+    pub session_count: usize,
+    pub stack: Stack,
+    pub cache: CacheSaving,
+    pub doubts: Doubts,
     /// Logs that could not be read.
-    pub(crate) skipped: Vec<String>,
+    pub skipped: Vec<String>,
     /// Projects and models of the period, to choose from: key and label.
-    pub(crate) projects: Vec<(String, String)>,
-    pub(crate) models: Vec<String>,
+    pub projects: Vec<(String, String)>,
+    pub models: Vec<String>,
     /// Sessions by project and by model, to compare.
-    pub(crate) sessions_of: HashMap<(Dimension, String), usize>,
+    pub sessions_of: HashMap<(Dimension, String), usize>,
 }
 
 /// The period before.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Before {
-    pub(crate) total: Total,
-    pub(crate) active_days: usize,
-    pub(crate) projects: usize,
-    pub(crate) models: usize,
-    pub(crate) peak: Money,
+pub struct Before {
+    pub total: Total,
+    pub active_days: usize,
+    pub projects: usize,
+    pub models: usize,
+    pub peak: Money,
 }
 
 impl UsageFigures {
-    pub(crate) fn active_days(&self) -> usize {
+    pub fn active_days(&self) -> usize {
         self.by_day.len()
     }
 
     /// The day that cost the most.
-    pub(crate) fn peak(&self) -> Option<&Slice> {
+    pub fn peak(&self) -> Option<&Slice> {
         self.by_day.iter().max_by_key(|day| (day.total.known_cost, day.total.tokens()))
     }
 
     /// How many days there are, with and without messages.
-    pub(crate) fn day_count(&self, period: &Period) -> u64 {
+    pub fn day_count(&self, period: &Period) -> u64 {
         let between = |(from, to): (Date, Date)| {
             to.since(from).map_or(1, |span| i64::from(span.get_days()) + 1)
         };
@@ -184,64 +183,71 @@ impl UsageFigures {
     }
 }
 
-/// Reads the logs that can hold messages of a period and the one before.
-pub(crate) fn read_usage(context: &Context, question: &UsageQuestion) -> Usage {
-    let earliest = question.period.before().unwrap_or_else(|| question.period.clone());
-    // A file can be a day older than its last message says: clocks are set back.
-    let day = SignedDuration::from_hours(24);
-    let since = earliest.since(&context.zone).and_then(|since| since.checked_sub(day).ok());
-    let scan = UsageScan { wanted: Wanted::default(), since };
-    context.home.usage(&context.inventory(), &scan, Some(&context.cache), &|_, _| {})
-}
-
-/// Adds up, in every way that the page shows.
-pub(crate) fn usage_figures(context: &Context, question: &UsageQuestion) -> UsageFigures {
-    let usage = read_usage(context, question);
-    let adding = Adding { context, ledger: &usage.ledger, labels: usage.ledger.project_labels() };
-    let selection = question.selection(context, &question.period);
-    let by_day = adding.report(&[Dimension::Day], &selection);
-    let projects = adding.slices(Dimension::Project, &selection);
-    let models = adding.slices(Dimension::Model, &selection);
-    let sessions = adding.report(&[Dimension::Session], &selection);
-    let days = days_of(&by_day, &question.period);
-    let unit = days.map_or(Dimension::Day, |(from, to)| unit(from, to));
-    let stacked = adding.report(&[unit, question.by], &selection);
-    let of_series = if question.by == Dimension::Model { &models } else { &projects };
-    // What could be chosen does not depend on what was.
-    let any = UsageQuestion { project: None, model: None, ..question.clone() };
-    let any = any.selection(context, &question.period);
-    UsageFigures {
-        before: question.period.before().map(|before| adding.before(question, &before)),
-        stack: stack(days, unit, question.metric, of_series, &stacked.rows),
-        cache: adding.cache(&selection),
-        session_count: sessions.rows.len(),
-        sessions: adding.top_sessions(&sessions.rows),
-        sessions_of: adding.sessions_of(&selection),
-        projects: adding
-            .slices(Dimension::Project, &any)
-            .into_iter()
-            .map(|slice| (slice.key, slice.label))
-            .collect(),
-        models: adding.slices(Dimension::Model, &any).into_iter().map(|slice| slice.key).collect(),
-        days,
-        by_day: by_day.rows.iter().map(|row| slice_of(row, None)).collect(),
-        by_project: projects,
-        by_model: models,
-        total: by_day.total,
-        doubts: by_day.doubts,
-        skipped: usage.skipped.iter().map(|one| one.path.display().to_string()).collect(),
+impl Library {
+    /// Reads the logs that can hold messages of a period and the one before.
+    pub fn read_usage(&self, question: &UsageQuestion) -> Usage {
+        let earliest = question.period.before().unwrap_or_else(|| question.period.clone());
+        // A file can be a day older than its last message says: clocks are set back.
+        let day = SignedDuration::from_hours(24);
+        let since = earliest.since(self.zone()).and_then(|since| since.checked_sub(day).ok());
+        let scan = UsageScan { wanted: Wanted::default(), since };
+        self.home().usage(&self.inventory(), &scan, self.cache(), &|_, _| {})
     }
 }
 
-/// The rows of one table, for those who take them elsewhere.
-pub(crate) fn usage_rows(
-    context: &Context,
-    question: &UsageQuestion,
-    dimensions: &[Dimension],
-) -> Vec<Row> {
-    let usage = read_usage(context, question);
-    let adding = Adding { context, ledger: &usage.ledger, labels: BTreeMap::new() };
-    adding.report(dimensions, &question.selection(context, &question.period)).rows
+impl Library {
+    /// Adds up, in every way that the page shows.
+    pub fn usage_figures(&self, question: &UsageQuestion) -> UsageFigures {
+        let usage = self.read_usage(question);
+        let adding =
+            Adding { library: self, ledger: &usage.ledger, labels: usage.ledger.project_labels() };
+        let selection = question.selection(self, &question.period);
+        let by_day = adding.report(&[Dimension::Day], &selection);
+        let projects = adding.slices(Dimension::Project, &selection);
+        let models = adding.slices(Dimension::Model, &selection);
+        let sessions = adding.report(&[Dimension::Session], &selection);
+        let days = days_of(&by_day, &question.period);
+        let unit = days.map_or(Dimension::Day, |(from, to)| unit(from, to));
+        let stacked = adding.report(&[unit, question.by], &selection);
+        let of_series = if question.by == Dimension::Model { &models } else { &projects };
+        // What could be chosen does not depend on what was.
+        let any = UsageQuestion { project: None, model: None, ..question.clone() };
+        let any = any.selection(self, &question.period);
+        UsageFigures {
+            before: question.period.before().map(|before| adding.before(question, &before)),
+            stack: stack(days, unit, question.metric, of_series, &stacked.rows),
+            cache: adding.cache(&selection),
+            session_count: sessions.rows.len(),
+            sessions: adding.top_sessions(&sessions.rows),
+            sessions_of: adding.sessions_of(&selection),
+            projects: adding
+                .slices(Dimension::Project, &any)
+                .into_iter()
+                .map(|slice| (slice.key, slice.label))
+                .collect(),
+            models: adding
+                .slices(Dimension::Model, &any)
+                .into_iter()
+                .map(|slice| slice.key)
+                .collect(),
+            days,
+            by_day: by_day.rows.iter().map(|row| slice_of(row, None)).collect(),
+            by_project: projects,
+            by_model: models,
+            total: by_day.total,
+            doubts: by_day.doubts,
+            skipped: usage.skipped.iter().map(|one| one.path.display().to_string()).collect(),
+        }
+    }
+}
+
+impl Library {
+    /// The rows of one table, for those who take them elsewhere.
+    pub fn usage_rows(&self, question: &UsageQuestion, dimensions: &[Dimension]) -> Vec<Row> {
+        let usage = self.read_usage(question);
+        let adding = Adding { library: self, ledger: &usage.ledger, labels: BTreeMap::new() };
+        adding.report(dimensions, &question.selection(self, &question.period)).rows
+    }
 }
 
 fn slice_of(row: &Row, key: Option<String>) -> Slice {
@@ -251,7 +257,7 @@ fn slice_of(row: &Row, key: Option<String>) -> Slice {
 
 /// Messages, and how they are added up.
 struct Adding<'a> {
-    context: &'a Context,
+    library: &'a Library,
     ledger: &'a Ledger,
     /// What projects are called, by the names of their directories.
     labels: BTreeMap<String, String>,
@@ -259,9 +265,9 @@ struct Adding<'a> {
 
 impl Adding<'_> {
     fn report(&self, dimensions: &[Dimension], selection: &Selection) -> Report {
-        let zone = self.context.zone.clone();
+        let zone = self.library.zone().clone();
         let grouping = Grouping { dimensions: dimensions.to_vec(), zone };
-        report(self.ledger, &self.context.prices, &grouping, selection, self.context.now())
+        report(self.ledger, self.library.prices(), &grouping, selection, self.library.now())
     }
 
     fn slices(&self, dimension: Dimension, selection: &Selection) -> Vec<Slice> {
@@ -277,7 +283,7 @@ impl Adding<'_> {
     }
 
     fn before(&self, question: &UsageQuestion, period: &Period) -> Before {
-        let selection = question.selection(self.context, period);
+        let selection = question.selection(self.library, period);
         let days = self.report(&[Dimension::Day], &selection);
         let count = |dimension| self.report(&[dimension], &selection).rows.len();
         Before {
@@ -290,10 +296,10 @@ impl Adding<'_> {
     }
 
     fn top_sessions(&self, rows: &[Row]) -> Vec<SessionCost> {
-        let inventory = self.context.inventory();
+        let inventory = self.library.inventory();
         let cost = |row: &Row| {
             let id = row.keys.first().cloned().unwrap_or_default();
-            let title = id.parse().ok().and_then(|id| title_of(self.context, &inventory, id));
+            let title = id.parse().ok().and_then(|id| self.library.title_of(&inventory, id));
             SessionCost { id, title, total: row.total }
         };
         rows.iter().take(TOP_SESSIONS).map(cost).collect()
@@ -324,7 +330,7 @@ impl Adding<'_> {
                 continue;
             }
             let model = record.model.map(|model| self.ledger.name(model));
-            let Ok(amount) = self.context.prices.amount(model, record) else { continue };
+            let Ok(amount) = self.library.prices().amount(model, record) else { continue };
             let [input, _, read, writes @ .., _] = &amount.parts;
             let factor = u128::from(amount.factor);
             let less = input.price.pico().saturating_sub(read.price.pico());

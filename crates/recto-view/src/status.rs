@@ -12,58 +12,58 @@ use recto_store::StatusScope;
 use recto_store::Statuses;
 use serde::Serialize;
 
-use crate::context::Context;
-use crate::data::Moment;
-use crate::data::TokenCounts;
+use crate::Moment;
+use crate::TokenCounts;
+use crate::library::Library;
 
 /// What a session does now, and how that is known.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct StatusView {
-    pub(crate) id: String,
-    pub(crate) status: &'static str,
-    pub(crate) since: Option<Moment>,
-    pub(crate) confidence: &'static str,
+pub struct StatusView {
+    pub id: String,
+    pub status: &'static str,
+    pub since: Option<Moment>,
+    pub confidence: &'static str,
     /// The evidence, in sentences.
-    pub(crate) why: Vec<String>,
+    pub why: Vec<String>,
     /// When the answer changes if nothing happens.
-    pub(crate) changes_at: Option<Moment>,
+    pub changes_at: Option<Moment>,
     /// Whether its client runs.
-    pub(crate) live: bool,
-    pub(crate) pid: Option<u32>,
+    pub live: bool,
+    pub pid: Option<u32>,
     /// The call that somebody has to allow or to answer.
-    pub(crate) pending: Option<CallView>,
+    pub pending: Option<CallView>,
     /// The call that runs.
-    pub(crate) current: Option<CallView>,
+    pub current: Option<CallView>,
     /// Subagents that run, and commands in the background.
-    pub(crate) running: Vec<TaskView>,
-    pub(crate) title: Option<String>,
-    pub(crate) goal: Option<String>,
-    pub(crate) last_output: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) branch: Option<String>,
-    pub(crate) cwd: Option<String>,
-    pub(crate) version: Option<String>,
-    pub(crate) permission_mode: Option<String>,
+    pub running: Vec<TaskView>,
+    pub title: Option<String>,
+    pub goal: Option<String>,
+    pub last_output: Option<String>,
+    pub model: Option<String>,
+    pub branch: Option<String>,
+    pub cwd: Option<String>,
+    pub version: Option<String>,
+    pub permission_mode: Option<String>,
     /// None if only the end of the log was read.
-    pub(crate) tokens: Option<TokenCounts>,
-    pub(crate) context_tokens: Option<u64>,
-    pub(crate) last_line: Option<Moment>,
+    pub tokens: Option<TokenCounts>,
+    pub context_tokens: Option<u64>,
+    pub last_line: Option<Moment>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct CallView {
-    pub(crate) id: String,
-    pub(crate) tool: String,
-    pub(crate) about: String,
-    pub(crate) since: Option<Moment>,
+pub struct CallView {
+    pub id: String,
+    pub tool: String,
+    pub about: String,
+    pub since: Option<Moment>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct TaskView {
-    pub(crate) id: String,
-    pub(crate) kind: &'static str,
-    pub(crate) about: String,
-    pub(crate) since: Option<Moment>,
+pub struct TaskView {
+    pub id: String,
+    pub kind: &'static str,
+    pub about: String,
+    pub since: Option<Moment>,
 }
 
 /// What was read of logs to tell what their sessions do.
@@ -73,30 +73,34 @@ pub(crate) struct KnownStatuses {
     recent: Mutex<Statuses>,
 }
 
-/// The sessions that run, or whose logs were written a short time ago: those that
-/// need somebody first.
-pub(crate) fn recent_statuses(context: &Context) -> Vec<SessionStatus> {
-    let inventory = context.inventory();
-    let mut known = context.statuses.recent.lock().unwrap_or_else(PoisonError::into_inner);
-    known.look(&context.home, &inventory, &StatusScope::Recent(RECENT), context.now())
+impl Library {
+    /// The sessions that run, or whose logs were written a short time ago: those that
+    /// need somebody first.
+    pub fn recent_statuses(&self) -> Vec<SessionStatus> {
+        let inventory = self.inventory();
+        let mut known = self.known_statuses().recent.lock().unwrap_or_else(PoisonError::into_inner);
+        known.look(self.home(), &inventory, &StatusScope::Recent(RECENT), self.now())
+    }
 }
 
-/// What sessions do now: those named, or those that run or did a short time ago.
-pub(crate) fn statuses(context: &Context, session: Option<SessionId>) -> Vec<StatusView> {
-    let found = match session {
-        None => recent_statuses(context),
-        // What is known of others stays known.
-        Some(id) => {
-            let scope = StatusScope::Only(vec![id]);
-            let inventory = context.inventory();
-            Statuses::default().look(&context.home, &inventory, &scope, context.now())
-        }
-    };
-    found.iter().map(StatusView::of).collect()
+impl Library {
+    /// What sessions do now: those named, or those that run or did a short time ago.
+    pub fn statuses(&self, session: Option<SessionId>) -> Vec<StatusView> {
+        let found = match session {
+            None => self.recent_statuses(),
+            // What is known of others stays known.
+            Some(id) => {
+                let scope = StatusScope::Only(vec![id]);
+                let inventory = self.inventory();
+                Statuses::default().look(self.home(), &inventory, &scope, self.now())
+            }
+        };
+        found.iter().map(StatusView::of).collect()
+    }
 }
 
 impl StatusView {
-    pub(crate) fn of(one: &SessionStatus) -> StatusView {
+    pub fn of(one: &SessionStatus) -> StatusView {
         let status = &one.status;
         StatusView {
             id: one.id.to_string(),

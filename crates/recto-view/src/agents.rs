@@ -4,52 +4,54 @@ use recto_log::SessionId;
 use recto_store::Agent;
 use serde::Serialize;
 
-use crate::answer::Failure;
-use crate::context::Context;
-use crate::data::Moment;
-use crate::data::TokenCounts;
-use crate::data::cut;
+use crate::Moment;
+use crate::TokenCounts;
+use crate::cut;
+use crate::error::ViewError;
+use crate::library::Library;
 
 /// How long a task or an answer is at most, in bytes.
 const MOST_TEXT: usize = 2000;
 
 /// A subagent. Children follow their parent.
 #[derive(Debug, Serialize)]
-pub(crate) struct AgentView {
-    pub(crate) id: String,
-    pub(crate) kind: &'static str,
+pub struct AgentView {
+    pub id: String,
+    pub kind: &'static str,
     #[serde(rename = "type")]
-    pub(crate) agent_type: Option<String>,
-    pub(crate) description: Option<String>,
+    pub agent_type: Option<String>,
+    pub description: Option<String>,
     /// The call that started it.
-    pub(crate) call: Option<String>,
+    pub call: Option<String>,
     /// How that is known.
-    pub(crate) link: &'static str,
+    pub link: &'static str,
     /// The turn of the session that started it; 0 if that is not known.
-    pub(crate) turn: u32,
-    pub(crate) depth: usize,
-    pub(crate) background: bool,
-    pub(crate) bytes: u64,
-    pub(crate) tool_calls: usize,
-    pub(crate) failed_tool_calls: usize,
-    pub(crate) tokens: TokenCounts,
-    pub(crate) started: Option<Moment>,
-    pub(crate) ended: Option<Moment>,
-    pub(crate) task: String,
-    pub(crate) answer: String,
+    pub turn: u32,
+    pub depth: usize,
+    pub background: bool,
+    pub bytes: u64,
+    pub tool_calls: usize,
+    pub failed_tool_calls: usize,
+    pub tokens: TokenCounts,
+    pub started: Option<Moment>,
+    pub ended: Option<Moment>,
+    pub task: String,
+    pub answer: String,
 }
 
-/// The subagents of a session, as a tree in a list.
-pub(crate) fn agents(context: &Context, id: SessionId) -> Result<Vec<AgentView>, Failure> {
-    let found = context.find(id)?;
-    let reading = context.read(&found.file)?;
-    let session = reading.session();
-    let turn_of = |call: &str| {
-        let call = session.names().find(call).and_then(|name| session.facts().call(name));
-        call.and_then(|call| call.call).map_or(0, |id| reading.turn_number(id))
-    };
-    let tree = context.home.agent_tree(&found.inventory, &found.file, session);
-    Ok(tree.iter().map(|agent| view(agent, agent.call.as_deref().map_or(0, turn_of))).collect())
+impl Library {
+    /// The subagents of a session, as a tree in a list.
+    pub fn agents(&self, id: SessionId) -> Result<Vec<AgentView>, ViewError> {
+        let found = self.find(id)?;
+        let reading = self.read(&found.file)?;
+        let session = reading.session();
+        let turn_of = |call: &str| {
+            let call = session.names().find(call).and_then(|name| session.facts().call(name));
+            call.and_then(|call| call.call).map_or(0, |id| reading.turn_number(id))
+        };
+        let tree = self.home().agent_tree(&found.inventory, &found.file, session);
+        Ok(tree.iter().map(|agent| view(agent, agent.call.as_deref().map_or(0, turn_of))).collect())
+    }
 }
 
 fn view(agent: &Agent, turn: u32) -> AgentView {

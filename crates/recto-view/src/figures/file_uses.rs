@@ -14,43 +14,42 @@ use recto_store::Loaded;
 
 use super::survey::call_of;
 use super::wanted_file::WantedFile;
-use crate::context::Context;
-use crate::data::cut;
-use crate::data::figures::title_of;
+use crate::cut;
+use crate::library::Library;
 
 /// How much of a prompt is told, in bytes.
 const MOST_PROMPT: usize = 240;
 
 /// One use of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct FileUseRow {
-    pub(crate) path: String,
-    pub(crate) session: Option<String>,
-    pub(crate) agent: Option<String>,
-    pub(crate) title: Option<String>,
-    pub(crate) turn: u32,
-    pub(crate) line: u64,
-    pub(crate) time: Option<Timestamp>,
-    pub(crate) tool: Option<String>,
-    pub(crate) action: FileAction,
-    pub(crate) added: u64,
-    pub(crate) removed: u64,
+pub struct FileUseRow {
+    pub path: String,
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    pub title: Option<String>,
+    pub turn: u32,
+    pub line: u64,
+    pub time: Option<Timestamp>,
+    pub tool: Option<String>,
+    pub action: FileAction,
+    pub added: u64,
+    pub removed: u64,
     /// What began the turn.
-    pub(crate) prompt: String,
+    pub prompt: String,
     call: Option<String>,
 }
 
 /// What happened to a file, newest first.
 #[derive(Debug, Default)]
-pub(crate) struct FileHistory {
-    pub(crate) uses: Vec<FileUseRow>,
+pub struct FileHistory {
+    pub uses: Vec<FileUseRow>,
     /// Logs that could not be read.
-    pub(crate) skipped: usize,
+    pub skipped: usize,
 }
 
 impl FileHistory {
     /// The paths that fit: several, if the end of a path was asked for.
-    pub(crate) fn paths(&self) -> Vec<(&str, usize)> {
+    pub fn paths(&self) -> Vec<(&str, usize)> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for one in &self.uses {
             *counts.entry(&one.path).or_default() += 1;
@@ -61,35 +60,37 @@ impl FileHistory {
     }
 }
 
-/// Looks for a file in all logs. Its name is compared with what logs say, and
-/// never opened. None if the text names no file.
-pub(crate) fn file_history(context: &Context, text: &str) -> Option<FileHistory> {
-    let wanted = WantedFile::of(text)?;
-    let inventory = context.inventory();
-    let logs = context.home.logs_with(&inventory, wanted.word());
-    let found: Vec<Option<Vec<FileUseRow>>> =
-        logs.par_iter().map(|log| uses_in(log, &wanted)).collect();
-    let skipped = found.iter().filter(|one| one.is_none()).count();
-    let mut uses: Vec<FileUseRow> = found.into_iter().flatten().flatten().collect();
-    // A session that goes on from another one begins with a copy of its lines.
-    uses.sort_by(|a, b| {
-        a.time.cmp(&b.time).then(a.session.cmp(&b.session)).then(a.line.cmp(&b.line))
-    });
-    let mut seen = HashSet::new();
-    uses.retain(|one| {
-        let Some(call) = &one.call else { return true };
-        seen.insert((call.clone(), one.time, one.path.clone()))
-    });
-    uses.reverse();
-    let mut titles: HashMap<String, Option<String>> = HashMap::new();
-    for one in &mut uses {
-        let Some(session) = &one.session else { continue };
-        let title = titles.entry(session.clone()).or_insert_with(|| {
-            session.parse().ok().and_then(|id| title_of(context, &inventory, id))
+impl Library {
+    /// Looks for a file in all logs. Its name is compared with what logs say, and
+    /// never opened. None if the text names no file.
+    pub fn file_history(&self, text: &str) -> Option<FileHistory> {
+        let wanted = WantedFile::of(text)?;
+        let inventory = self.inventory();
+        let logs = self.home().logs_with(&inventory, wanted.word());
+        let found: Vec<Option<Vec<FileUseRow>>> =
+            logs.par_iter().map(|log| uses_in(log, &wanted)).collect();
+        let skipped = found.iter().filter(|one| one.is_none()).count();
+        let mut uses: Vec<FileUseRow> = found.into_iter().flatten().flatten().collect();
+        // A session that goes on from another one begins with a copy of its lines.
+        uses.sort_by(|a, b| {
+            a.time.cmp(&b.time).then(a.session.cmp(&b.session)).then(a.line.cmp(&b.line))
         });
-        one.title.clone_from(title);
+        let mut seen = HashSet::new();
+        uses.retain(|one| {
+            let Some(call) = &one.call else { return true };
+            seen.insert((call.clone(), one.time, one.path.clone()))
+        });
+        uses.reverse();
+        let mut titles: HashMap<String, Option<String>> = HashMap::new();
+        for one in &mut uses {
+            let Some(session) = &one.session else { continue };
+            let title = titles.entry(session.clone()).or_insert_with(|| {
+                session.parse().ok().and_then(|id| self.title_of(&inventory, id))
+            });
+            one.title.clone_from(title);
+        }
+        Some(FileHistory { uses, skipped })
     }
-    Some(FileHistory { uses, skipped })
 }
 
 /// None if the log cannot be read.

@@ -4,23 +4,23 @@ use recto_session::FileUse;
 use recto_session::file_uses;
 use serde::Serialize;
 
-use crate::data::Reading;
+use crate::Reading;
 
 /// A file that a session read or changed.
 #[derive(Debug, Serialize)]
-pub(crate) struct FileView {
-    pub(crate) path: String,
+pub struct FileView {
+    pub path: String,
     /// What became of it: `read`, `created`, …
-    pub(crate) action: &'static str,
-    pub(crate) reads: u64,
-    pub(crate) edits: u64,
-    pub(crate) lines_added: u64,
-    pub(crate) lines_removed: u64,
-    pub(crate) turns: Vec<u32>,
+    pub action: &'static str,
+    pub reads: u64,
+    pub edits: u64,
+    pub lines_added: u64,
+    pub lines_removed: u64,
+    pub turns: Vec<u32>,
 }
 
 /// The files of a session: those that were changed first, the most changed first.
-pub(crate) fn files(reading: &Reading) -> Vec<FileView> {
+pub fn files(reading: &Reading) -> Vec<FileView> {
     let mut rows: Vec<(&str, FileUse)> = file_uses(reading.session()).into_iter().collect();
     rows.sort_by(|a, b| {
         let changed = |file: &FileUse| (file.edits.min(1), file.added + file.removed);

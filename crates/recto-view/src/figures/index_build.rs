@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
-use crate::context::Context;
+use crate::library::Library;
 
 /// So many bytes are folded into the index before the answer; more are read beside.
 const AT_ONCE: u64 = 64 * 1024 * 1024;
@@ -16,7 +16,7 @@ const GIVEN_UP_FOR: Duration = Duration::from_secs(600);
 
 /// An index that is being made, or could not be.
 #[derive(Debug, Default)]
-pub(crate) struct IndexBuild(Mutex<Build>);
+pub struct IndexBuild(Mutex<Build>);
 
 #[derive(Debug, Default)]
 enum Build {
@@ -60,7 +60,7 @@ impl IndexBuild {
 
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum IndexState {
+pub enum IndexState {
     /// A search finds everything.
     Ready,
     /// It is being made here: bytes that were read, and those of all.
@@ -69,47 +69,49 @@ pub(crate) enum IndexState {
     Failed(String),
 }
 
-/// Looks how far the index is. Where much of it is missing, it is made beside, so
-/// that a search can answer from what there is.
-pub(crate) fn index_state(context: &Context) -> IndexState {
-    let build = &context.figures.index;
-    if let Some(state) = build.state() {
-        return state;
-    }
-    let inventory = context.inventory();
-    let all: u64 = inventory.sessions.iter().map(|session| session.bytes).sum();
-    // An index that cannot be read is the search's to deal with.
-    let status = context.home.index_status(&inventory, &context.cache);
-    let missing = status.map_or(0, |status| all.saturating_sub(status.log_bytes));
-    if missing <= AT_ONCE || !build.begin() {
-        return IndexState::Ready;
-    }
-    let worker = context.clone();
-    let started = std::thread::Builder::new().name("index".into()).spawn(move || {
-        let mut ended = Ended { context: &worker, as_what: Build::None };
-        let tell = |done, all| worker.figures.index.set(Build::Running(done, all));
-        let built =
-            worker.home.build_index(&inventory, &worker.cache, /* anew */ false, &tell);
-        if let Err(error) = built {
-            ended.as_what = Build::Failed(Instant::now(), error.to_string());
+impl Library {
+    /// Looks how far the index is. Where much of it is missing, it is made beside, so
+    /// that a search can answer from what there is.
+    pub fn index_state(&self) -> IndexState {
+        let build = &self.figures().index;
+        if let Some(state) = build.state() {
+            return state;
         }
-    });
-    if started.is_err() {
-        build.set(Build::None);
-        return IndexState::Ready;
+        let inventory = self.inventory();
+        let all: u64 = inventory.sessions.iter().map(|session| session.bytes).sum();
+        // An index that cannot be read is the search's to deal with.
+        let Some(cache) = self.cache().cloned() else { return IndexState::Ready };
+        let status = self.home().index_status(&inventory, &cache);
+        let missing = status.map_or(0, |status| all.saturating_sub(status.log_bytes));
+        if missing <= AT_ONCE || !build.begin() {
+            return IndexState::Ready;
+        }
+        let worker = self.clone();
+        let started = std::thread::Builder::new().name("index".into()).spawn(move || {
+            let mut ended = Ended { library: &worker, as_what: Build::None };
+            let tell = |done, all| worker.figures().index.set(Build::Running(done, all));
+            let built = worker.home().build_index(&inventory, &cache, /* anew */ false, &tell);
+            if let Err(error) = built {
+                ended.as_what = Build::Failed(Instant::now(), error.to_string());
+            }
+        });
+        if started.is_err() {
+            build.set(Build::None);
+            return IndexState::Ready;
+        }
+        IndexState::Building(0, all)
     }
-    IndexState::Building(0, all)
 }
 
 /// Says that it is over, however it ends.
 struct Ended<'a> {
-    context: &'a Context,
+    library: &'a Library,
     as_what: Build,
 }
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        self.context.figures.index.set(std::mem::take(&mut self.as_what));
+        self.library.figures().index.set(std::mem::take(&mut self.as_what));
     }
 }
 

@@ -5,12 +5,11 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::answer::Failure;
-use crate::parameters::Parameters;
+use crate::error::ViewError;
 
 /// What was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub enum Choice {
     /// So many days, today included.
     Days(u16),
     /// Everything.
@@ -21,7 +20,7 @@ pub(crate) enum Choice {
 
 impl Choice {
     /// The choices of a reader who names no days.
-    pub(crate) const USUAL: [(&'static str, &'static str, Choice); 5] = [
+    pub const USUAL: [(&'static str, &'static str, Choice); 5] = [
         ("7d", "7 days", Choice::Days(7)),
         ("30d", "30 days", Choice::Days(30)),
         ("90d", "90 days", Choice::Days(90)),
@@ -30,50 +29,50 @@ impl Choice {
     ];
 
     /// As it stands in an address.
-    pub(crate) fn name(self) -> Option<&'static str> {
+    pub fn name(self) -> Option<&'static str> {
         Choice::USUAL.iter().find(|(_, _, choice)| *choice == self).map(|(name, _, _)| *name)
     }
 }
 
 /// A span of whole days.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Period {
-    pub(crate) choice: Choice,
+pub struct Period {
+    pub choice: Choice,
     /// The first day; none if it has no beginning.
-    pub(crate) from: Option<Date>,
+    pub from: Option<Date>,
     /// The last day; none if it has no end.
-    pub(crate) to: Option<Date>,
+    pub to: Option<Date>,
 }
 
 impl Period {
-    /// Takes `period`, `from` and `to`. Days win over a name.
-    pub(crate) fn take(
-        parameters: &mut Parameters,
+    /// The period that a reader names by a word or by days. Days win over a word.
+    pub fn named(
+        named: Option<&str>,
+        from: Option<&str>,
+        to: Option<&str>,
         usual: Choice,
-        now: Timestamp,
-        zone: &TimeZone,
-    ) -> Result<Period, Failure> {
-        let (from, to) = (day(parameters, "from")?, day(parameters, "to")?);
-        let named = parameters.text("period");
+        today: Date,
+    ) -> Result<Period, ViewError> {
+        let (from, to) = (day(from, "from")?, day(to, "to")?);
         if from.is_some() || to.is_some() {
             if from.zip(to).is_some_and(|(from, to)| from > to) {
                 let message = "`from` is after `to`: a period ends on the day it begins, or later";
-                return Err(Failure::bad_request("bad-parameter", message));
+                return Err(ViewError::refused("bad-parameter", message));
             }
             return Ok(Period { choice: Choice::Custom, from, to });
         }
-        let choice = match named.as_deref() {
+        let choice = match named {
             None => usual,
             Some(name) => {
                 let known = Choice::USUAL.iter().find(|(known, _, _)| *known == name);
                 known.map(|(_, _, choice)| *choice).ok_or_else(|| {
-                    Failure::bad_request("bad-parameter", "`period` is not known").with_hint(
+                    ViewError::refused("bad-parameter", "`period` is not known").with_hint(
                         "it is one of 7d, 30d, 90d, year and all; `from` and `to` take days",
                     )
                 })?
             }
         };
-        Ok(Period::of(choice, now.to_zoned(zone.clone()).date()))
+        Ok(Period::of(choice, today))
     }
 
     fn of(choice: Choice, today: Date) -> Period {
@@ -88,35 +87,35 @@ impl Period {
     }
 
     /// A day alone.
-    pub(crate) fn one_day(day: Date) -> Period {
+    pub fn one_day(day: Date) -> Period {
         Period { choice: Choice::Custom, from: Some(day), to: Some(day) }
     }
 
     /// When it begins.
-    pub(crate) fn since(&self, zone: &TimeZone) -> Option<Timestamp> {
+    pub fn since(&self, zone: &TimeZone) -> Option<Timestamp> {
         midnight(self.from?, zone)
     }
 
     /// When it is over.
-    pub(crate) fn until(&self, zone: &TimeZone) -> Option<Timestamp> {
+    pub fn until(&self, zone: &TimeZone) -> Option<Timestamp> {
         midnight(self.to?.tomorrow().ok()?, zone)
     }
 
     /// How many days it has, if it has two ends.
-    pub(crate) fn days(&self) -> Option<i64> {
+    pub fn days(&self) -> Option<i64> {
         let (from, to) = (self.from?, self.to?);
         Some(i64::from(to.since(from).ok()?.get_days()) + 1)
     }
 
     /// The period of the same length before it.
-    pub(crate) fn before(&self) -> Option<Period> {
+    pub fn before(&self) -> Option<Period> {
         let days = Span::new().try_days(self.days()?).ok()?;
         let (from, to) = (self.from?.checked_sub(days).ok()?, self.from?.yesterday().ok()?);
         Some(Period { choice: Choice::Custom, from: Some(from), to: Some(to) })
     }
 
     /// In words.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let day = |day: Date| day.strftime("%b %-d, %Y").to_string();
         match (self.from, self.to) {
             (Some(from), Some(to)) if from == to => day(from),
@@ -132,10 +131,10 @@ fn midnight(date: Date, zone: &TimeZone) -> Option<Timestamp> {
     Some(date.to_zoned(zone.clone()).ok()?.timestamp())
 }
 
-fn day(parameters: &mut Parameters, name: &str) -> Result<Option<Date>, Failure> {
-    let Some(text) = parameters.text(name) else { return Ok(None) };
+fn day(text: Option<&str>, name: &str) -> Result<Option<Date>, ViewError> {
+    let Some(text) = text else { return Ok(None) };
     text.parse().map(Some).map_err(|_| {
-        Failure::bad_request("bad-parameter", format!("`{name}` is not a day"))
+        ViewError::refused("bad-parameter", format!("`{name}` is not a day"))
             .with_hint("a day is written as 2026-11-16")
     })
 }
@@ -144,10 +143,14 @@ fn day(parameters: &mut Parameters, name: &str) -> Result<Option<Date>, Failure>
 mod tests {
     use super::*;
 
-    fn period(query: &str) -> Result<Period, Failure> {
-        let mut parameters = Parameters::parse(query).unwrap();
-        let now = "2026-11-16T12:00:00Z".parse().unwrap();
-        Period::take(&mut parameters, Choice::Days(30), now, &TimeZone::UTC)
+    fn period(query: &str) -> Result<Period, ViewError> {
+        let value = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(known, value)| *known == name && !value.is_empty()).map(|(_, value)| value)
+        };
+        let today = "2026-11-16".parse().unwrap();
+        let (named, from, to) = (value("period"), value("from"), value("to"));
+        Period::named(named, from, to, Choice::Days(30), today)
     }
 
     #[test]

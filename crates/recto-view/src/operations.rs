@@ -1,0 +1,166 @@
+//! What recto changed in the home, and changing it: a new title, and taking back.
+//!
+//! The rules (who may not be edited, what is put right first) are the store's.
+
+use jiff::SignedDuration;
+use recto_log::SessionId;
+use recto_store::Renaming;
+use recto_store::Title;
+use recto_store::publish::Change;
+use recto_store::publish::Changed;
+use recto_store::publish::Journal;
+use recto_store::publish::Operation;
+use recto_store::publish::OperationId;
+use recto_store::publish::Recovered;
+use recto_store::publish::State;
+use recto_store::publish::Status;
+use recto_store::publish::newest_operations;
+use serde::Serialize;
+
+use crate::Moment;
+use crate::error::ViewError;
+use crate::library::Library;
+
+/// How long a page offers to take a new title back. The API does at any time.
+const OFFERED: SignedDuration = SignedDuration::from_mins(10);
+
+/// Something that recto did, as `recto log --json` tells it.
+#[derive(Debug, Serialize)]
+pub struct OperationView {
+    pub id: u64,
+    pub time: Moment,
+    pub name: String,
+    pub arguments: Vec<String>,
+    pub version: String,
+    pub home: String,
+    pub source: Option<String>,
+    pub result: Option<String>,
+    pub status: &'static str,
+    pub unfinished: bool,
+    pub changes: Vec<ChangeView>,
+}
+
+/// What an operation did to one file.
+#[derive(Debug, Serialize)]
+pub struct ChangeView {
+    pub path: String,
+    pub change: &'static str,
+    pub bytes_before: Option<u64>,
+    pub bytes_after: Option<u64>,
+}
+
+/// A session that has another title now.
+#[derive(Debug, Serialize)]
+pub struct RenamedView {
+    pub session: String,
+    pub title: String,
+    /// The number by which it can be undone.
+    pub operation: u64,
+    /// What had been interrupted before, and was put right first.
+    pub remarks: Vec<String>,
+}
+
+/// An operation that was taken back.
+#[derive(Debug, Serialize)]
+pub struct UndoneView {
+    #[serde(flatten)]
+    pub operation: OperationView,
+    /// What had been interrupted before, and was put right first.
+    pub remarks: Vec<String>,
+}
+
+impl From<&Operation> for OperationView {
+    fn from(operation: &Operation) -> OperationView {
+        OperationView {
+            id: operation.id.number(),
+            time: Moment(operation.time),
+            name: operation.name.clone(),
+            arguments: operation.arguments.clone(),
+            version: operation.version.clone(),
+            home: operation.home.to_string_lossy().into_owned(),
+            source: operation.source.map(|id| id.to_string()),
+            result: operation.result.map(|id| id.to_string()),
+            status: operation.status.name(),
+            unfinished: operation.is_unfinished(),
+            changes: operation.changes.iter().map(ChangeView::from).collect(),
+        }
+    }
+}
+
+impl From<&Change> for ChangeView {
+    fn from(change: &Change) -> ChangeView {
+        let bytes =
+            |state: &Option<State>| state.as_ref().and_then(State::file).map(|file| file.bytes);
+        ChangeView {
+            path: change.path.to_string_lossy().into_owned(),
+            change: change.verb(),
+            bytes_before: bytes(&change.before),
+            bytes_after: bytes(&change.after),
+        }
+    }
+}
+
+impl Library {
+    /// What recto did in this home, newest first.
+    pub fn operations(&self, most: usize) -> Result<Vec<OperationView>, ViewError> {
+        let operations = newest_operations(self.data()?, self.home())?;
+        Ok(operations.iter().take(most).map(OperationView::from).collect())
+    }
+}
+
+impl Library {
+    /// Gives a session another title.
+    pub fn rename(&self, session: SessionId, title: &str) -> Result<RenamedView, ViewError> {
+        let wanted = Title::new(title)?;
+        let mut journal = Journal::open(self.data()?)?;
+        // What was put right may have changed what is there.
+        self.readings().forget_list();
+        let found = self.find(session)?;
+        let renamed = journal.rename(Renaming {
+            home: self.home(),
+            data: self.data()?,
+            session: &found.file,
+            title: &wanted,
+            arguments: vec![session.to_string(), title.to_owned()],
+            time: self.now(),
+            is_dry: false,
+        });
+        self.readings().forget_list();
+        let operation =
+            renamed?.operation.ok_or_else(|| ViewError::Internal("nothing was done"))?;
+        Ok(RenamedView {
+            session: session.to_string(),
+            title: wanted.as_str().to_owned(),
+            operation: operation.id.number(),
+            remarks: remarks(&journal),
+        })
+    }
+}
+
+impl Library {
+    /// Takes an operation back: the newest one that is in force, unless one is named.
+    pub fn undo(&self, which: Option<OperationId>) -> Result<UndoneView, ViewError> {
+        let mut journal = Journal::open(self.data()?)?;
+        let reversal = journal.undo(self.home(), which, Changed::Refuse);
+        self.readings().forget_list();
+        let operation = OperationView::from(&reversal?.operation);
+        Ok(UndoneView { operation, remarks: remarks(&journal) })
+    }
+}
+
+impl Library {
+    /// The new title that a page offers to take back: it was given a moment ago, and
+    /// nothing else was done since.
+    pub fn last_rename(&self, session: SessionId) -> Option<OperationId> {
+        // A page is shown without the offer rather than not at all.
+        let operations = newest_operations(self.data().ok()?, self.home()).ok()?;
+        let last = operations.iter().find(|operation| operation.status == Status::Done)?;
+        let is_it = last.name == "rename" && last.result == Some(session) && !last.is_unfinished();
+        let is_new = self.now().duration_since(last.time).abs() < OFFERED;
+        (is_it && is_new).then_some(last.id)
+    }
+}
+
+fn remarks(journal: &Journal) -> Vec<String> {
+    journal.recovered().iter().flat_map(Recovered::lines).collect()
+}
