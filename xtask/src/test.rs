@@ -5,8 +5,9 @@
 //! the person who runs it; `RECTO_TEST_HOME_GUARD` tells the tests so. Rust
 //! itself is still found where it is installed.
 //!
-//! Tests in a browser run where there is one or one can be installed; `$CHROME`
-//! names another. Tests of crashes run where `strace` works.
+//! Tests that need another program are ignored by `cargo test`. Each such program that is
+//! found, or can be installed, gets a step of its own for its tests; `$CHROME` names
+//! another browser. What is ignored and gets no step counts as skipped.
 //!
 //! All steps run, even if one fails. The last line is always
 //! `N passed, M failed, K skipped`; a step that fails for another reason than
@@ -45,25 +46,30 @@ struct Tally {
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let mut home = EmptyHome::new()?;
     let mut tally = Tally::default();
-    home.browser = browser::find();
-    if home.browser.is_none() {
-        tally.skipped += BROWSER_TESTS;
-    }
-    home.strace = programs::find_strace();
-    if home.strace.is_none() {
-        tally.skipped += CRASH_TESTS;
-    }
     for step in STEPS {
+        if let Some(tool) = step.tool {
+            let Some(program) = (tool.find)() else { continue };
+            home.tools.push((tool.variable, program));
+        }
         heading(step.title);
         let outcome = step.run(&home).with_context(|| format!("step `{}`", step.title))?;
-        tally.passed += outcome.passed;
-        tally.failed += outcome.failed;
-        tally.skipped += outcome.skipped;
+        tally.add_step(outcome, step.tool);
     }
     say("");
     say(&format!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skipped));
     Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+/// A program that some tests need.
+#[derive(Debug, Clone, Copy)]
+struct Tool {
+    find: fn() -> Option<PathBuf>,
+    /// The variable by which tests know it.
+    variable: &'static str,
+}
+
+const BROWSER: Tool = Tool { find: browser::find, variable: "RECTO_TEST_BROWSER" };
+const STRACE: Tool = Tool { find: programs::find_strace, variable: "RECTO_TEST_STRACE" };
 
 struct Step {
     title: &'static str,
@@ -73,32 +79,66 @@ struct Step {
     component: Option<&'static str>,
     /// Whether the step prints results of tests.
     has_tests: bool,
+    /// The program without which there is nothing to do. The step runs tests that another
+    /// one has counted as ignored.
+    tool: Option<Tool>,
 }
 
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 6] = [
     Step {
         title: "format",
         words: &["fmt", "--all", "--check"],
         component: Some("rustfmt"),
         has_tests: false,
+        tool: None,
     },
     Step {
         title: "lints",
         words: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         component: Some("clippy"),
         has_tests: false,
+        tool: None,
     },
     Step {
         title: "tests",
         words: &["test", "--workspace", "--no-fail-fast"],
         component: None,
         has_tests: true,
+        tool: None,
+    },
+    Step {
+        title: "tests that kill the program",
+        words: &["test", "-p", "recto", "--test", "runner", "--", "--ignored", "crash::"],
+        component: None,
+        has_tests: true,
+        tool: Some(STRACE),
+    },
+    Step {
+        title: "tests in a browser",
+        words: &[
+            "test",
+            "-p",
+            "recto-serve",
+            "-p",
+            "recto",
+            "--test",
+            "runner",
+            "--no-fail-fast",
+            "--",
+            "--ignored",
+            "--skip",
+            "crash::",
+        ],
+        component: None,
+        has_tests: true,
+        tool: Some(BROWSER),
     },
     Step {
         title: "documentation",
         words: &["doc", "--workspace", "--no-deps"],
         component: None,
         has_tests: false,
+        tool: None,
     },
 ];
 
@@ -137,6 +177,19 @@ fn run_tests(command: &mut Command) -> anyhow::Result<(Tally, bool)> {
 }
 
 impl Tally {
+    /// Adds the results of a step. Tests that need a tool were ignored before.
+    fn add_step(&mut self, step: Tally, tool: Option<Tool>) {
+        self.passed += step.passed;
+        self.failed += step.failed;
+        match tool {
+            None => self.skipped += step.skipped,
+            Some(_) => {
+                let known = step.passed + step.failed;
+                self.skipped = self.skipped.saturating_sub(known);
+            }
+        }
+    }
+
     /// Adds a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured`.
     fn add_result(&mut self, line: &str) {
         let Some((_, counts)) =
@@ -173,19 +226,11 @@ fn install(component: &str, word: &str, home: &EmptyHome) -> anyhow::Result<()> 
     }
 }
 
-/// How many tests are left out where there is no browser.
-const BROWSER_TESTS: u64 = 26;
-
-/// How many tests are left out where there is no strace.
-const CRASH_TESTS: u64 = 2;
-
 /// A home with nothing in it, gone when this is dropped.
 struct EmptyHome {
     folder: TempDir,
-    /// The browser for tests of pages.
-    browser: Option<PathBuf>,
-    /// The program for tests of crashes.
-    strace: Option<PathBuf>,
+    /// Programs for tests, and the variables that name them.
+    tools: Vec<(&'static str, PathBuf)>,
     /// Where Rust was found before the home was replaced.
     kept: Vec<(&'static str, PathBuf)>,
 }
@@ -206,7 +251,7 @@ impl EmptyHome {
             let set = env::var_os(name).map(PathBuf::from);
             Some((name, set.or_else(|| Some(real.as_deref()?.join(usual)))?))
         });
-        Ok(EmptyHome { kept: kept.collect(), browser: None, strace: None, folder })
+        Ok(EmptyHome { kept: kept.collect(), tools: Vec::new(), folder })
     }
 
     /// A command that runs at the root of the repository and sees only this home.
@@ -220,12 +265,7 @@ impl EmptyHome {
         command.env("RECTO_TEST_HOME_GUARD", "1");
         // A snapshot that differs fails; it leaves no file behind.
         command.env("INSTA_UPDATE", "no");
-        if let Some(browser) = &self.browser {
-            command.env("RECTO_TEST_BROWSER", browser);
-        }
-        if let Some(strace) = &self.strace {
-            command.env("RECTO_TEST_STRACE", strace);
-        }
+        command.envs(self.tools.iter().map(|(name, path)| (name, path)));
         command
     }
 }
@@ -258,6 +298,14 @@ mod tests {
             tally.add_result(line);
         }
         assert_eq!(tally, Tally { passed: 51, failed: 1, skipped: 2 });
+    }
+
+    #[test]
+    fn a_test_that_needs_a_program_counts_once() {
+        let mut tally = Tally::default();
+        tally.add_step(Tally { passed: 50, failed: 0, skipped: 4 }, None);
+        tally.add_step(Tally { passed: 2, failed: 1, skipped: 0 }, Some(STRACE));
+        assert_eq!(tally, Tally { passed: 52, failed: 1, skipped: 1 });
     }
 
     #[test]

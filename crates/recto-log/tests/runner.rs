@@ -36,13 +36,5 @@ mod views;
 /// A file that is not listed above would be left out without a word.
 #[test]
 fn every_file_of_this_folder_is_part_of_the_binary() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let listed = include_str!("runner.rs");
-    for file in std::fs::read_dir(folder).unwrap() {
-        let name = file.unwrap().file_name().into_string().unwrap();
-        let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "runner") else {
-            continue;
-        };
-        assert!(listed.contains(&format!("\nmod {module};")), "{name} is in no test binary");
-    }
+    recto_testkit::assert_all_listed(env!("CARGO_MANIFEST_DIR"), include_str!("runner.rs"));
 }

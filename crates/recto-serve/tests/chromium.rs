@@ -1,7 +1,7 @@
 //! A browser that tests drive, by its own protocol over two pipes.
 //!
-//! `cargo xtask test` names a browser in `RECTO_TEST_BROWSER`; without one these
-//! tests do nothing, and the task counts them as skipped. Pipes instead of a port:
+//! `RECTO_TEST_BROWSER` names the browser. Tests that need it are ignored; `cargo xtask test`
+//! runs them where it finds a browser, and counts them as skipped where not. Pipes instead of a port:
 //! nobody else can connect, and the browser ends when the test does, however that
 //! ends. All tests that run at the same time share one browser, each with a tab.
 
@@ -39,16 +39,16 @@ pub(crate) struct Browser {
     _profile: tempfile::TempDir,
 }
 
-/// The browser of the tests, if there is one.
-pub(crate) fn browser() -> Option<Arc<Browser>> {
-    let program = std::env::var("RECTO_TEST_BROWSER").ok().filter(|path| !path.is_empty())?;
+/// The browser of the tests.
+pub(crate) fn browser() -> Arc<Browser> {
+    let program = recto_testkit::tool("RECTO_TEST_BROWSER");
     let mut shared = SHARED.lock().unwrap();
     if let Some(browser) = shared.upgrade() {
-        return Some(browser);
+        return browser;
     }
     let browser = Arc::new(Browser::start(&program));
     *shared = Arc::downgrade(&browser);
-    Some(browser)
+    browser
 }
 
 impl Browser {

@@ -26,12 +26,13 @@ fn started() -> SessionBuilder {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_button_for_news_leads_to_the_end_when_the_end_is_not_there_yet() {
     let home = FakeHome::new();
     let log = long(1..=30, started());
     home.add(&log, hours_ago(1));
     let test = Test::new(home);
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.open(&format!("{}/session/{SESSION}", test.server.base_url()));
     tab.wait("document.documentElement.dataset.events === 'open'");
     let more = long(31..=33, log.clone());
@@ -51,11 +52,12 @@ fn the_button_for_news_leads_to_the_end_when_the_end_is_not_there_yet() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_outline_of_a_narrow_page_scrolls_and_closes_without_a_jump() {
     let home = FakeHome::new();
     home.add(&long(1..=60, started()), hours_ago(1));
     let test = Test::new(home);
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     for (width, height) in [(390, 844), (1000, 700)] {
         tab.size(width, height);
         tab.open(&format!("{}/session/{SESSION}", test.server.base_url()));
@@ -88,11 +90,12 @@ fn the_outline_of_a_narrow_page_scrolls_and_closes_without_a_jump() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_outline_keeps_the_way_back() {
     let home = FakeHome::new();
     home.add(&long(1..=40, started()), hours_ago(1));
     let test = Test::new(home);
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.open(&format!("{}/session/{SESSION}#turn-3", test.server.base_url()));
     tab.wait("document.querySelector('#turn-3.here')");
     tab.click("#outline a[data-goto='30']");
@@ -111,6 +114,7 @@ fn the_outline_keeps_the_way_back() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_list_at_the_side_keeps_its_length_its_place_and_the_focus() {
     let home = FakeHome::new();
     home.add(&started().prompt("The one that goes on").answer("Yes"), hours_ago(200));
@@ -120,7 +124,7 @@ fn the_list_at_the_side_keeps_its_length_its_place_and_the_focus() {
         home.add(&log.answer("Yes"), hours_ago(2 + at));
     }
     let test = Test::new(home);
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.open(&format!("{}/sessions", test.server.base_url()));
     let rows = "document.querySelectorAll('#side-list a.row').length";
     tab.wait(&format!("{rows} === 60"));
@@ -141,9 +145,10 @@ fn the_list_at_the_side_keeps_its_length_its_place_and_the_focus() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn what_runs_now_is_renewed_without_taking_the_focus_and_transitions_are_told() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.wait("document.documentElement.dataset.events === 'open'");
     tab.value("document.querySelector('#live a.live').focus()");
     assert!(tab.value("document.querySelector('#live[aria-live]') === null") == true);
@@ -161,6 +166,7 @@ fn what_runs_now_is_renewed_without_taking_the_focus_and_transitions_are_told() 
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn a_hit_is_shown_unfolded_in_the_middle_and_marked() {
     let home = FakeHome::new();
     let mut log = long(1..=2, SessionBuilder::new(OTHER, Client::V2_1_325)).prompt("Long work");
@@ -171,7 +177,7 @@ fn a_hit_is_shown_unfolded_in_the_middle_and_marked() {
     }
     home.add(&log.answer("Done"), hours_ago(1));
     let test = Test::new(home);
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.open(&format!("{}/search?q=needle", test.server.base_url()));
     let address = tab.text("document.querySelector('main a.hit').href");
     assert!(address.contains("line=") && address.ends_with("#turn-3"), "{address}");

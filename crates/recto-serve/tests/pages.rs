@@ -14,10 +14,10 @@ use crate::support::hours_ago;
 use crate::support::session;
 
 /// A tab that has opened the one-time address.
-pub(crate) fn opened(test: &Test) -> Option<Tab> {
-    let mut tab = browser()?.tab();
+pub(crate) fn opened(test: &Test) -> Tab {
+    let mut tab = browser().tab();
     tab.open(&test.server.login_url());
-    Some(tab)
+    tab
 }
 
 pub(crate) fn assert_quiet(tab: &mut Tab, test: &Test) {
@@ -40,9 +40,10 @@ fn long_home() -> FakeHome {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_one_time_address_opens_the_home_page_with_its_charts() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     assert_eq!(tab.text("location.pathname"), "/");
     assert_eq!(tab.text("document.title"), "Home · recto");
     tab.wait("document.querySelectorAll('#side-list a.row').length === 2");
@@ -57,9 +58,10 @@ fn the_one_time_address_opens_the_home_page_with_its_charts() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn a_session_is_read_from_its_first_turn_to_its_last() {
     let test = Test::new(long_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     let address = format!("{}/session/{OTHER}", test.server.base_url());
     tab.open(&address);
     let turns = "document.querySelectorAll('#turns > .turn').length";
@@ -96,9 +98,10 @@ fn a_session_is_read_from_its_first_turn_to_its_last() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn a_call_shows_what_it_did_when_it_is_opened() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.open(&format!("{}/session/{SESSION}", test.server.base_url()));
     let open = "[...document.querySelectorAll('#turns .call')].filter((call) => call.open).length";
     assert_eq!(tab.number(open), 0.0);
@@ -113,9 +116,10 @@ fn a_call_shows_what_it_did_when_it_is_opened() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_palette_finds_pages_and_sessions() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.press_control("k");
     tab.wait("document.querySelector('#palette').open");
     tab.type_text("docs");
@@ -127,9 +131,10 @@ fn the_palette_finds_pages_and_sessions() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_list_at_the_side_is_filtered_as_one_types() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     let rows = "document.querySelectorAll('#side-list a.row').length";
     tab.wait(&format!("{rows} === 2"));
     tab.click("#side-filter");
@@ -143,12 +148,13 @@ fn the_list_at_the_side_is_filtered_as_one_types() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn what_is_written_meanwhile_appears_and_the_place_is_kept() {
     let home = FakeHome::new();
     let log = session();
     home.add(&log, hours_ago(1));
     let test = Test::new(home);
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.size(1000, 400);
     tab.open(&format!("{}/session/{SESSION}", test.server.base_url()));
     tab.wait("document.querySelector('#facts .context-bar')");
@@ -184,9 +190,10 @@ fn what_is_written_meanwhile_appears_and_the_place_is_kept() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn a_search_leads_to_the_turn_that_it_found() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.click("#home-search");
     tab.type_text("mended");
     tab.press("Enter");
@@ -209,11 +216,12 @@ fn a_search_leads_to_the_turn_that_it_found() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn charts_are_drawn() {
     let home = full_home();
     home.add(&session().at(hours_ago(2)), hours_ago(1));
     let test = Test::new(home);
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     for (page, least) in [("/usage?period=all", 1.0), ("/tools?period=all", 0.0)] {
         tab.open(&format!("{}{page}", test.server.base_url()));
         let shapes = tab.number("document.querySelectorAll('main svg rect, main svg path').length");
@@ -262,9 +270,10 @@ const UNNAMED: &str = r##"(() => {
 })()"##;
 
 #[test]
+#[ignore = "needs a browser"]
 fn pages_fit_every_width_and_everything_has_a_name() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     for address in addresses() {
         for (width, height) in [(390, 844), (1024, 768), (1440, 900)] {
             tab.size(width, height);
@@ -279,9 +288,10 @@ fn pages_fit_every_width_and_everything_has_a_name() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn the_list_is_a_drawer_on_a_phone() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.size(390, 844);
     tab.open(&test.server.base_url());
     let left = "document.querySelector('#side').getBoundingClientRect().right";
@@ -294,9 +304,10 @@ fn the_list_is_a_drawer_on_a_phone() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn colours_are_chosen_and_kept() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     let ground = "getComputedStyle(document.body).backgroundColor";
     let light = tab.text(ground);
     tab.click("[data-act=theme]");
@@ -309,9 +320,10 @@ fn colours_are_chosen_and_kept() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn without_scripts_links_lead_on() {
     let test = Test::new(long_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     tab.call("Emulation.setScriptExecutionDisabled", serde_json::json!({ "value": true }));
     tab.open(&format!("{}/session/{OTHER}", test.server.base_url()));
     assert_eq!(
@@ -328,9 +340,10 @@ fn without_scripts_links_lead_on() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn a_page_that_acts_is_noticed() {
     let test = Test::new(full_home());
-    let Some(mut tab) = opened(&test) else { return };
+    let mut tab = opened(&test);
     let origin = test.server.base_url();
     assert_quiet(&mut tab, &test);
     for script in [

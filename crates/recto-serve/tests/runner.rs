@@ -19,3 +19,9 @@ mod reader;
 mod schema;
 mod support;
 mod traversal;
+
+/// A file that is not listed above would be left out without a word.
+#[test]
+fn every_file_of_this_folder_is_part_of_the_binary() {
+    recto_testkit::assert_all_listed(env!("CARGO_MANIFEST_DIR"), include_str!("runner.rs"));
+}

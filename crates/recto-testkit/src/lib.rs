@@ -7,6 +7,7 @@
 //! | [`FakeHome`] | a home in a temporary directory, to put logs and other files into |
 //! | [`SnapshotFilter`] | output in which the paths of this run are replaced |
 //! | [`tree`](tree()), [`contents`] | what lies in a folder, to compare before and after |
+//! | [`assert_all_listed`], [`tool`] | the files of a test binary, and programs that it runs |
 //! | [`recordings`] | what recorded clients did with the logs of a corpus |
 //! | [`difference`] | how messages that were sent differ from rebuilt ones |
 //!
@@ -18,6 +19,7 @@ mod fake_home;
 pub mod generate;
 mod session_builder;
 mod snapshot_filter;
+mod test_binary;
 mod tree;
 
 pub use compare::difference;
@@ -27,6 +29,8 @@ pub use fake_home::FakeHome;
 pub use session_builder::Client;
 pub use session_builder::SessionBuilder;
 pub use snapshot_filter::SnapshotFilter;
+pub use test_binary::assert_all_listed;
+pub use test_binary::tool;
 pub use tree::Tree;
 pub use tree::contents;
 pub use tree::tree;

@@ -1,7 +1,7 @@
 //! Exported pages in a real browser: nothing of a log runs or is loaded.
 //!
-//! `cargo xtask test` names a browser in `RECTO_TEST_BROWSER`; without one
-//! these tests do nothing, and the task counts them as skipped.
+//! `RECTO_TEST_BROWSER` names the browser. `cargo xtask test` runs these tests where it
+//! finds one, and counts them as skipped where not.
 
 use std::fs;
 use std::path::Path;
@@ -92,13 +92,14 @@ fn hostile_texts() -> Vec<String> {
         .collect()
 }
 
-fn browser() -> Option<String> {
-    std::env::var("RECTO_TEST_BROWSER").ok().filter(|path| !path.is_empty())
+fn browser() -> String {
+    recto_testkit::tool("RECTO_TEST_BROWSER")
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn hostile_text_in_every_field_neither_runs_nor_loads() {
-    let Some(browser) = browser() else { return };
+    let browser = browser();
     let texts = hostile_texts();
     assert!(texts.len() > 200, "only {} texts", texts.len());
     let (_test, page) = export(&texts);
@@ -119,8 +120,9 @@ fn hostile_text_in_every_field_neither_runs_nor_loads() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn a_page_that_acts_is_noticed() {
-    let Some(browser) = browser() else { return };
+    let browser = browser();
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     let check = |body: &str| {

@@ -2,9 +2,8 @@
 //! something. The session is the old one or the new one, never anything else,
 //! and the next command puts right what was left.
 //!
-//! Needs `strace`; `RECTO_TEST_STRACE` names it, and without it these tests have
-//! nothing to do. `cargo xtask test` finds or installs it, or counts them as
-//! skipped.
+//! `RECTO_TEST_STRACE` names the `strace`. `cargo xtask test` runs these tests where it
+//! finds or can install one, and counts them as skipped where not.
 
 use std::fs;
 use std::path::Path;
@@ -39,8 +38,8 @@ const CALLS: [&str; 13] = [
 /// What happens at a call.
 const FATES: [&str; 3] = ["signal=KILL", "error=EIO", "error=ENOSPC"];
 
-fn strace() -> Option<String> {
-    std::env::var("RECTO_TEST_STRACE").ok().filter(|path| !path.is_empty())
+fn strace() -> String {
+    recto_testkit::tool("RECTO_TEST_STRACE")
 }
 
 /// All files of the home but for the session that the next command works on.
@@ -186,31 +185,35 @@ fn try_one(
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn an_edit_is_whole_whatever_happens() {
-    let Some(strace) = strace() else { return };
+    let strace = strace();
     let cases = try_everything(&[], &["rename", FIX, "Another title"], &["undo", "1"], &strace);
     assert!(cases > 100, "only {cases} cases");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn an_undo_is_whole_whatever_happens() {
-    let Some(strace) = strace() else { return };
+    let strace = strace();
     let rename = ["rename", FIX, "Another title"];
     let cases = try_everything(&[&rename], &["undo", "1"], &["redo", "1"], &strace);
     assert!(cases > 100, "only {cases} cases");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_move_is_whole_whatever_happens() {
-    let Some(strace) = strace() else { return };
+    let strace = strace();
     let arguments = ["move", FIX, "/home/dev/moved", "--even-if-missing"];
     let cases = try_everything(&[], &arguments, &["undo", "1"], &strace);
     assert!(cases > 100, "only {cases} cases");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_redaction_is_whole_whatever_happens() {
-    let Some(strace) = strace() else { return };
+    let strace = strace();
     // The log of the session, and that of its subagent.
     let arguments = ["redact", FIX, "--pattern", "word=parse[a-z]*", "--in-place"];
     let cases = try_everything(&[], &arguments, &["undo", "1"], &strace);
