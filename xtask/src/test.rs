@@ -84,7 +84,12 @@ struct Step {
     tool: Option<Tool>,
 }
 
-const STEPS: [Step; 6] = [
+/// `recto-session` without its features, and with each alone.
+const fn alone(words: &'static [&'static str]) -> Step {
+    Step { title: "features", words, component: Some("clippy"), has_tests: false, tool: None }
+}
+
+const STEPS: [Step; 10] = [
     Step {
         title: "format",
         words: &["fmt", "--all", "--check"],
@@ -99,6 +104,10 @@ const STEPS: [Step; 6] = [
         has_tests: false,
         tool: None,
     },
+    alone(&["clippy", "-precto-session", "--no-default-features", "--", "-Dwarnings"]),
+    alone(&["clippy", "-precto-session", "--no-default-features", "-Fexport", "--", "-Dwarnings"]),
+    alone(&["clippy", "-precto-session", "--no-default-features", "-Fredact", "--", "-Dwarnings"]),
+    alone(&["clippy", "-precto-session", "--no-default-features", "-Fsearch", "--", "-Dwarnings"]),
     Step {
         title: "tests",
         words: &["test", "--workspace", "--no-fail-fast"],

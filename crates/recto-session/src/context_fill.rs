@@ -12,12 +12,11 @@ use recto_log::Block;
 use recto_log::Content;
 use recto_log::Entry;
 use recto_log::Kind;
-use recto_log::RawLine;
 use recto_log::Source;
 use recto_log::UserText;
-use recto_log::decode;
 use recto_log::json::Value;
 
+use crate::LineSource;
 use crate::NameId;
 use crate::NodeId;
 use crate::Session;
@@ -25,9 +24,10 @@ use crate::Turn;
 use crate::fold::hash::IdMap;
 use crate::fold::hash::IdSet;
 use crate::health::estimated_tokens;
-use crate::request::Fetch;
+use crate::request::UnreadableLine;
 use crate::request::told::Teller;
 use crate::request::told::sent_to;
+use crate::with_line;
 
 /// What a picture counts for: what the API takes for a large one at most.
 const PICTURE_BYTES: u64 = 1600 * 4;
@@ -133,7 +133,7 @@ pub struct ContextFill {
     /// turn on the way.
     pub parts: Vec<FilledPart>,
     /// Lines whose text could not be had.
-    pub unreadable: Vec<u64>,
+    pub unreadable: Vec<UnreadableLine>,
 }
 
 /// What fills the context on the way to a line. The parts are those of the wanted
@@ -143,14 +143,14 @@ pub fn context_fill(
     turns: &[Turn],
     leaf: NodeId,
     wanted: Option<u32>,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> ContextFill {
     let parts = sent_to(session, leaf);
     let lasts = LastRequests::new(session, turns, &parts);
     let wanted = wanted.or(lasts.turn_of_last);
     let mut walk = Walk {
         session,
-        fetch,
+        log,
         teller: Teller::new(session),
         compactions: Compactions::new(session),
         remembered: IdMap::default(),
@@ -260,9 +260,9 @@ impl Window {
     }
 }
 
-struct Walk<'s, 'f, 'g> {
+struct Walk<'s, 'f> {
     session: &'s Session,
-    fetch: &'f mut Fetch<'g>,
+    log: &'f dyn LineSource,
     teller: Teller,
     compactions: Compactions,
     /// What kept lines hold, which a compaction brings back.
@@ -272,7 +272,7 @@ struct Walk<'s, 'f, 'g> {
     fill: ContextFill,
 }
 
-impl Walk<'_, '_, '_> {
+impl Walk<'_, '_> {
     /// A compaction empties the context.
     fn pass_boundary(&mut self, id: NodeId) {
         if self.compactions.boundaries.contains(&id) {
@@ -326,12 +326,17 @@ impl Walk<'_, '_, '_> {
         if !is_for_model {
             return Vec::new();
         }
-        let Some(bytes) = (self.fetch)(node.span()) else {
-            self.fill.unreadable.push(node.line);
-            return Vec::new();
+        let read = with_line(self.log, node.span(), node.line, |entry| {
+            pieces_of(self.session, &self.teller, id, entry)
+        });
+        let pieces = match read {
+            Ok(pieces) => pieces,
+            Err(error) => {
+                let error = error.to_string();
+                self.fill.unreadable.push(UnreadableLine { line: node.line, error });
+                return Vec::new();
+            }
         };
-        let (entry, _) = decode(RawLine::alone(&bytes));
-        let pieces = pieces_of(self.session, &self.teller, id, &entry);
         if self.compactions.kept.contains(&id) {
             self.remembered.insert(id, pieces.clone());
         }

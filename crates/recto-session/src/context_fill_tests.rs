@@ -36,13 +36,8 @@ impl Log {
 
     fn fill(&self, wanted: Option<u32>) -> ContextFill {
         let session = session(&self.text);
-        let bytes = self.text.as_bytes();
-        let mut fetch = |span: crate::Span| {
-            let (start, end) = (span.offset as usize, (span.offset + span.length) as usize);
-            bytes.get(start..end).map(<[u8]>::to_vec)
-        };
         let leaf = NodeId(session.nodes().len() as u32 - 1);
-        context_fill(&session, &turns(&session), leaf, wanted, &mut fetch)
+        context_fill(&session, &turns(&session), leaf, wanted, &self.text.as_bytes())
     }
 }
 
@@ -191,6 +186,9 @@ fn thinking_pictures_and_unknown_blocks_are_told_apart() {
 fn a_line_that_cannot_be_had_is_named() {
     let log = Log::new().user("p1", &text(40)).answer("a1", 5, &block(4));
     let session = session(&log.text);
-    let fill = context_fill(&session, &turns(&session), NodeId(1), None, &mut |_| None);
-    assert_eq!((fill.unreadable, fill.turns[0].estimated()), (vec![1, 2], 0));
+    let cut = &log.text.as_bytes()[..10];
+    let fill = context_fill(&session, &turns(&session), NodeId(1), None, &cut);
+    let unreadable: Vec<u64> = fill.unreadable.iter().map(|one| one.line).collect();
+    assert_eq!((unreadable, fill.turns[0].estimated()), (vec![1, 2], 0));
+    assert_eq!(fill.unreadable[0].error, "unexpected end of file");
 }

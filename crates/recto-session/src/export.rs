@@ -158,20 +158,6 @@ fn who(kind: UserText, is_queued: bool) -> &'static str {
     }
 }
 
-/// Appends text with the five characters of markup escaped.
-pub(crate) fn push_escaped(out: &mut String, text: &str) {
-    for c in clean(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
-        }
-    }
-}
-
 /// A fence of backticks that the text does not break.
 fn fence(text: &str) -> String {
     let mut longest = 2;

@@ -5,20 +5,47 @@
 //! is a pure function of it. The session keeps facts about lines (ids, parents,
 //! times, which blocks are in them) and not their text: what needs text asks for
 //! a line again by its place, so that a log of any size fits in memory.
+//!
+//! ```
+//! use recto_log::{Lines, decode};
+//! use recto_session::{Session, turns};
+//!
+//! let log: &[u8] = br#"{"type":"user","uuid":"p","message":{"content":"list the files"}}
+//! {"type":"assistant","uuid":"a","parentUuid":"p","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}
+//! {"type":"user","uuid":"r","parentUuid":"a","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"no such directory"}]}}
+//! "#;
+//! let mut session = Session::new();
+//! for line in Lines::new(log) {
+//!     session.push(&decode(line).0);
+//! }
+//! assert_eq!(turns(&session).len(), 1);
+//! let call = &session.facts().calls[0];
+//! assert!(call.is_error);
+//! let command = session.with_input(call, &log, |input| input.str("command").unwrap().into_owned())?;
+//! assert_eq!(command.as_deref(), Some("ls"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! The features `search`, `redact` and `export` (all on by default) add the modules of these
+//! names, and the crates that only they need.
 
 #![warn(missing_docs)]
 
 pub mod chart;
 pub mod context_fill;
 pub mod edit;
+#[cfg(feature = "export")]
 pub mod export;
 mod fold;
 pub mod health;
 pub mod hostile;
+mod line_source;
 mod number;
+#[cfg(feature = "redact")]
 pub mod redact;
 pub mod request;
 mod resume;
+#[cfg(feature = "search")]
 pub mod search;
 mod show;
 pub mod statistics;
@@ -58,8 +85,12 @@ pub use fold::todos::TODO_TOOLS;
 pub use fold::todos::Todo;
 pub use fold::todos::TodoChange;
 pub use fold::todos::TodoList;
+pub use line_source::LineSource;
+pub use line_source::SeekLines;
+pub use line_source::with_line;
 pub use number::duration;
 pub use number::with_marks;
+#[cfg(feature = "redact")]
 pub use redact::anonymize::Anonymizer;
 pub use resume::resume_command;
 pub use show::blame::Blame;

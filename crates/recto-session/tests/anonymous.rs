@@ -14,7 +14,6 @@ use serde_json::Value;
 use crate::cases::Case;
 use crate::cases::cases;
 use crate::cases::corpora;
-use crate::cases::fetch;
 use crate::cases::session;
 
 /// The log with other words, and how many problems its lines have, before and after.
@@ -38,7 +37,7 @@ fn shape(case: &Case, log: &[u8]) -> Vec<String> {
     let session = session(log);
     let reach = reach_at(&session, Generation::of_version(&case.version).unwrap(), case.place);
     let options = RequestOptions::default();
-    let request = request(&session, &reach, &mut fetch(log), &options);
+    let request = request(&session, &reach, &log, &options);
     if request.messages.is_empty() {
         return vec![reach.outcome.name().to_owned()];
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use recto_log::Lines;
 use recto_log::decode;
 use recto_session::Session;
-use recto_session::Span;
+
 use recto_session::request::Place;
 use recto_testkit::Recording;
 use recto_testkit::recordings;
@@ -60,14 +60,6 @@ pub(crate) fn session(log: &[u8]) -> Session {
         session.push(&decode(line).0);
     }
     session
-}
-
-/// Gives the lines of a log.
-pub(crate) fn fetch(log: &[u8]) -> impl FnMut(Span) -> Option<Vec<u8>> {
-    |span| {
-        let start = usize::try_from(span.offset).ok()?;
-        Some(log.get(start..start + usize::try_from(span.length).ok()?)?.to_vec())
-    }
 }
 
 pub(crate) fn file_name(path: &Path) -> String {

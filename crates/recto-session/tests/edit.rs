@@ -38,7 +38,7 @@ pub(crate) fn written(draft: &Draft<'_>, rewrite: &Rewrite, log: &[u8]) -> Vec<u
         bytes.extend_from_slice(piece);
         Ok(())
     };
-    draft.write(rewrite, &mut cases::fetch(log), &mut put).unwrap();
+    draft.write(rewrite, &log, &mut put).unwrap();
     bytes
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn logs() -> Vec<(String, Vec<u8>)> {
 
 pub(crate) fn messages(session: &Session, log: &[u8], generation: Generation) -> Vec<u8> {
     let reach = reach(session, generation);
-    request(session, &reach, &mut cases::fetch(log), &RequestOptions::default()).messages
+    request(session, &reach, &log, &RequestOptions::default()).messages
 }
 
 /// The session that most lines say they belong to.

@@ -66,7 +66,7 @@ fn fixed(log: &[u8], only: &[Fix], elsewhere: &[Value]) -> (Vec<Fix>, Vec<Value>
         written: "2026-01-01T00:00:00Z".parse().unwrap(),
         elsewhere: &found,
     };
-    let plan = repair(&source, &options, &mut cases::fetch(log)).unwrap();
+    let plan = repair(&source, &options, &log).unwrap();
     let bytes = written(&plan.draft, &Rewrite::none(), log);
     let lines = std::str::from_utf8(&bytes).unwrap().lines();
     let lines = lines.map(|line| serde_json::from_str(line).unwrap()).collect();

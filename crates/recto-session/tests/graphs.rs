@@ -9,7 +9,6 @@ use recto_session::request::reach;
 use recto_session::request::request;
 use recto_session::request::verify;
 
-use crate::cases::fetch;
 use crate::cases::session;
 
 /// A small generator of numbers that gives the same ones each time.
@@ -117,15 +116,14 @@ fn random_graphs_are_harmless() {
                 let twice = std::mem::replace(&mut seen[line.node.index()], true);
                 assert!(!twice, "seed {seed}, {generation}: a line is sent twice");
             }
-            let request =
-                request(&session, &reach, &mut fetch(log.as_bytes()), &RequestOptions::default());
+            let request = request(&session, &reach, &log.as_bytes(), &RequestOptions::default());
             if !request.messages.is_empty() {
                 let messages: serde_json::Value =
                     serde_json::from_slice(&request.messages).unwrap();
                 assert!(messages.is_array());
             }
         }
-        verify(&session, &mut fetch(log.as_bytes()), Search::Thorough);
+        verify(&session, &log.as_bytes(), Search::Thorough);
         let health = health(&session, &Generation::ALL, &|_| None);
         for reach in &health.reaches {
             let left_out = reach.compacted.lines + reach.branches.lines;

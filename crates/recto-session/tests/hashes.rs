@@ -8,7 +8,6 @@ use recto_session::request::Search;
 use recto_session::request::verify;
 
 use crate::cases::corpora;
-use crate::cases::fetch;
 use crate::cases::session;
 
 #[test]
@@ -45,12 +44,12 @@ struct Sum {
 impl Sum {
     fn add(&mut self, path: &Path, log: &[u8]) {
         let session = session(log);
-        let verified = verify(&session, &mut fetch(log), Search::Thorough);
+        let verified = verify(&session, &log, Search::Thorough);
         assert!(verified.false_blobs.is_empty(), "{}", path.display());
         self.requests += verified.requests.len();
         self.of += verified.of;
         self.known += verified.known;
-        self.quick += verify(&session, &mut fetch(log), Search::Quick).known;
+        self.quick += verify(&session, &log, Search::Quick).known;
         for request in &verified.requests {
             self.by_blob += request.by_blob;
             self.by_rebuild += request.by_rebuild;

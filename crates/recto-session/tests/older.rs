@@ -9,7 +9,6 @@ use recto_testkit::Client;
 use recto_testkit::SessionBuilder;
 use serde_json::Value;
 
-use crate::cases::fetch;
 use crate::cases::session;
 
 const OLD_MODEL: &str = "claude-sonnet-4-5-20250929";
@@ -25,7 +24,7 @@ fn messages(log: &SessionBuilder, version: &str) -> Value {
     let session = session(log.bytes());
     let reach = reach(&session, Generation::of_version(version).unwrap());
     let options = RequestOptions::default();
-    let request = request(&session, &reach, &mut fetch(log.bytes()), &options);
+    let request = request(&session, &reach, &log.bytes(), &options);
     serde_json::from_slice(&request.messages).unwrap()
 }
 

@@ -22,7 +22,6 @@ use recto_session::request::reach;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cases::fetch;
 use crate::edit::manuscript;
 use crate::edit::written;
 
@@ -100,7 +99,7 @@ fn values(log: &[u8]) -> Vec<Value> {
 
 fn trimmed(log: &Log, options: &TrimOptions) -> Vec<Value> {
     let source = manuscript(log.text.as_bytes());
-    let plan = trim(&source, options, &mut fetch(log.text.as_bytes())).unwrap();
+    let plan = trim(&source, options, &log.text.as_bytes()).unwrap();
     values(&written(&plan.draft, &Rewrite::none(), log.text.as_bytes()))
 }
 
@@ -159,7 +158,7 @@ fn conditions_on_results_combine() {
         ..ResultPolicy::default()
     };
     let source = manuscript(log.text.as_bytes());
-    let plan = trim(&source, &results(none), &mut fetch(log.text.as_bytes()));
+    let plan = trim(&source, &results(none), &log.text.as_bytes());
     assert_eq!(plan.unwrap_err(), EditError::NothingToDo);
 }
 
@@ -197,12 +196,12 @@ fn tokens_are_saved_on_old_and_large_results_first() {
     let log = three_turns();
     let source = manuscript(log.text.as_bytes());
     let all = TrimOptions { to_tokens: Some(u64::MAX), ..TrimOptions::default() };
-    let plan = trim(&source, &all, &mut fetch(log.text.as_bytes()));
+    let plan = trim(&source, &all, &log.text.as_bytes());
     assert_eq!(plan.unwrap_err(), EditError::NothingToDo);
     let some = TrimOptions { to_tokens: Some(600), ..TrimOptions::default() };
     assert_eq!(noted(&trimmed(&log, &some)), [3]);
     let most = TrimOptions { to_tokens: Some(1), ..TrimOptions::default() };
-    let plan = trim(&source, &most, &mut fetch(log.text.as_bytes())).unwrap();
+    let plan = trim(&source, &most, &log.text.as_bytes()).unwrap();
     assert!(!plan.is_reached);
     assert_eq!(plan.notes.len(), 1);
     assert!(plan.rows.iter().any(|row| row.kind == PlanKind::Call && row.name == "Bash"));
@@ -213,16 +212,16 @@ fn a_forgotten_turn_at_the_end_moves_the_leaf() {
     let log = three_turns();
     let source = manuscript(log.text.as_bytes());
     let options = StripOptions { turns: Some(3..=3), ..StripOptions::default() };
-    let plan = strip(&source, &options, &mut fetch(log.text.as_bytes())).unwrap();
+    let plan = strip(&source, &options, &log.text.as_bytes()).unwrap();
     let lines = values(&written(&plan.draft, &Rewrite::none(), log.text.as_bytes()));
     let last = lines.last().unwrap();
     assert_eq!(last["leafUuid"], uuid(8));
     assert_eq!(last["lastPrompt"], "read it");
     let all = StripOptions { turns: Some(1..=3), ..StripOptions::default() };
-    let error = strip(&source, &all, &mut fetch(log.text.as_bytes())).unwrap_err();
+    let error = strip(&source, &all, &log.text.as_bytes()).unwrap_err();
     assert_eq!(error, EditError::NothingLeft);
     let far = StripOptions { turns: Some(3..=4), ..StripOptions::default() };
-    let error = strip(&source, &far, &mut fetch(log.text.as_bytes())).unwrap_err();
+    let error = strip(&source, &far, &log.text.as_bytes()).unwrap_err();
     assert_eq!(error, EditError::NoTurn { number: 4, last: 3 });
 }
 
@@ -241,7 +240,7 @@ fn a_summary_tells_what_was_asked_answered_and_done() {
     let log = three_turns();
     let source = manuscript(log.text.as_bytes());
     let options = compressed(3, SummaryText::Made(ToolDetail::Calls));
-    let plan = compress(&source, &options, &mut fetch(log.text.as_bytes())).unwrap();
+    let plan = compress(&source, &options, &log.text.as_bytes()).unwrap();
     let lines = values(&written(&plan.draft, &Rewrite::none(), log.text.as_bytes()));
     let (boundary, summary, kept) = (&lines[9], &lines[10], &lines[11]);
     assert_eq!(boundary["subtype"], "compact_boundary");
@@ -283,7 +282,7 @@ fn all_clients_send_the_given_summary_and_the_kept_turn() {
         old: OldLines::Drop,
         ..compressed(3, SummaryText::Given("what was".into()))
     };
-    let plan = compress(&source, &options, &mut fetch(log.text.as_bytes())).unwrap();
+    let plan = compress(&source, &options, &log.text.as_bytes()).unwrap();
     let copy = written(&plan.draft, &Rewrite::none(), log.text.as_bytes());
     assert_eq!(values(&copy).len(), 4);
     assert_eq!(values(&copy)[0].get("logicalParentUuid"), None);
@@ -296,6 +295,6 @@ fn all_clients_send_the_given_summary_and_the_kept_turn() {
         };
         assert_eq!(sent.iter().map(line).collect::<Vec<_>>(), [1, 2, 3, 4], "{generation}");
     }
-    let first = compress(&source, &compressed(1, options.summary), &mut fetch(log.text.as_bytes()));
+    let first = compress(&source, &compressed(1, options.summary), &log.text.as_bytes());
     assert_eq!(first.unwrap_err(), EditError::NothingToDo);
 }

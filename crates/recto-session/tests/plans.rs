@@ -217,11 +217,11 @@ enum Edit {
 
 impl Edit {
     fn plan<'m>(&self, source: &'m Source) -> Result<Plan<'m>, EditError> {
-        let fetch = &mut cases::fetch(&source.log);
+        let log = &source.log;
         match self {
-            Edit::Trim(options) => trim(&source.manuscript, options, fetch),
-            Edit::Strip(options) => strip(&source.manuscript, options, fetch),
-            Edit::Compress(options) => compress(&source.manuscript, options, fetch),
+            Edit::Trim(options) => trim(&source.manuscript, options, log),
+            Edit::Strip(options) => strip(&source.manuscript, options, log),
+            Edit::Compress(options) => compress(&source.manuscript, options, log),
         }
     }
 }

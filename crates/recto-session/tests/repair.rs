@@ -41,13 +41,13 @@ fn options<'e>(clients: Clients, elsewhere: Elsewhere<'e>) -> RepairOptions<'e> 
 }
 
 fn plan<'m>(source: &'m Manuscript, log: &[u8], clients: Clients) -> Result<Repair<'m>, EditError> {
-    repair(source, &options(clients, &|_| None), &mut cases::fetch(log))
+    repair(source, &options(clients, &|_| None), &log)
 }
 
 /// The repaired log; the log itself if there was nothing to do.
 fn repaired(log: &[u8], options: &RepairOptions<'_>) -> Vec<u8> {
     let source = manuscript(log);
-    match repair(&source, options, &mut cases::fetch(log)) {
+    match repair(&source, options, &log) {
         Ok(plan) => written(&plan.draft, &Rewrite::none(), log),
         Err(_) => log.to_vec(),
     }
@@ -249,7 +249,7 @@ fn fixes_can_be_left_out() {
     let mut options = options(Clients::All, &|_| None);
     options.except = [Fix::Cycle].into();
     let source = manuscript(&variant.log);
-    let plan = repair(&source, &options, &mut cases::fetch(&variant.log)).unwrap();
+    let plan = repair(&source, &options, &variant.log).unwrap();
     assert!(plan.fixes.iter().all(|made| made.fix != Fix::Cycle));
     assert!(plan.left.iter().any(|left| left.contains("lead back to it")), "{:?}", plan.left);
 }
@@ -276,7 +276,7 @@ fn answers_in_logs_of_helpers_are_put_back() {
     let mut options = options(Clients::Writer, &elsewhere);
     options.own = cases::file_name(session).parse().unwrap();
     let source = manuscript(&log);
-    let plan = repair(&source, &options, &mut cases::fetch(&log)).unwrap();
+    let plan = repair(&source, &options, &log).unwrap();
     let put_back = |made: &&recto_session::edit::repair::Applied| {
         made.fix == Fix::MissingParent && made.words.contains("agent-aprompt_suggestion")
     };

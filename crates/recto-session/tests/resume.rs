@@ -12,7 +12,6 @@ use serde_json::Value;
 use crate::cases::Case;
 use crate::cases::cases;
 use crate::cases::corpora;
-use crate::cases::fetch;
 use crate::cases::session;
 
 #[test]
@@ -61,7 +60,7 @@ fn miss(case: &Case) -> Option<String> {
         prompt: case.expected["prompt"].as_str().map(str::to_owned),
         ..RequestOptions::default()
     };
-    let request = request(&session, &reach, &mut fetch(&case.log), &options);
+    let request = request(&session, &reach, &case.log, &options);
     assert!(request.unreadable.is_empty(), "{}", case.name);
     let rebuilt = serde_json::from_slice(&request.messages).unwrap();
     difference(recorded, &rebuilt)

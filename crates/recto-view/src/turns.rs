@@ -3,14 +3,13 @@
 //! A part is bounded by turns, by lines and by bytes, because one turn can hold a
 //! day of work. Where a part ends, `next` says where to go on.
 
-use recto_log::RawLine;
-use recto_log::decode;
 use recto_session::Item;
 use recto_session::NodeId;
 use recto_session::Origin;
 use recto_session::QueuedPrompt;
 use recto_session::Turn;
 use recto_session::items;
+use recto_session::with_line;
 use recto_store::OverflowFiles;
 use recto_store::OverflowWanted;
 use serde::Serialize;
@@ -170,10 +169,8 @@ impl Looker<'_> {
             }
         }
         for line in &turn.queued_lines {
-            let Some(bytes) = self.reading.loaded.bytes(line.span) else { continue };
-            let raw =
-                RawLine { offset: line.span.offset, number: line.line, ..RawLine::alone(&bytes) };
-            if let Some(prompt) = QueuedPrompt::of(&decode(raw).0) {
+            let prompt = with_line(&self.reading.loaded, line.span, line.line, QueuedPrompt::of);
+            if let Ok(Some(prompt)) = prompt {
                 views.push(ItemView::queued(&prompt));
             }
         }

@@ -1,8 +1,6 @@
 //! What commands about one session share: the log, its texts, its turns.
 
 use recto_log::Entry;
-use recto_log::RawLine;
-use recto_log::decode;
 use recto_session::Item;
 use recto_session::NameId;
 use recto_session::NodeId;
@@ -17,6 +15,7 @@ use recto_session::spoken_text;
 use recto_session::turn_places;
 use recto_session::turns;
 use recto_session::with_call;
+use recto_session::with_line;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::Loaded;
@@ -81,9 +80,7 @@ impl Reading {
 
     /// A prompt that only the queue tells.
     pub(crate) fn queued(&self, line: &QueuedLine) -> Option<QueuedPrompt> {
-        let bytes = self.loaded.bytes(line.span)?;
-        let raw = RawLine { offset: line.span.offset, number: line.line, ..RawLine::alone(&bytes) };
-        QueuedPrompt::of(&decode(raw).0)
+        with_line(&self.loaded, line.span, line.line, QueuedPrompt::of).ok()?
     }
 
     /// The file of a result that was too long for the log, as the log tells it.

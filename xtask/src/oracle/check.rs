@@ -262,11 +262,7 @@ fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Predi
     };
     let reach = reach_at(&session, generation, place);
     let options = RequestOptions { prompt: Some(PROMPT.into()), ..RequestOptions::default() };
-    let mut fetch = |span: recto_session::Span| {
-        let start = usize::try_from(span.offset).ok()?;
-        Some(log.get(start..start + usize::try_from(span.length).ok()?)?.to_vec())
-    };
-    let request = request(&session, &reach, &mut fetch, &options);
+    let request = request(&session, &reach, &log, &options);
     let (messages, _) = strict::read(&request.messages);
     Ok(Prediction {
         generation,

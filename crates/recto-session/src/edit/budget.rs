@@ -11,12 +11,12 @@ use std::collections::HashSet;
 use recto_log::Kind;
 
 use crate::BlockFact;
+use crate::LineSource;
 use crate::NameId;
 use crate::NodeId;
 use crate::edit::EditError;
 use crate::edit::trimmer::Trimmer;
 use crate::health::estimated_tokens;
-use crate::request::Fetch;
 
 /// A note is about this long; smaller results are not worth one.
 const NOTE_BYTES: u64 = 300;
@@ -27,7 +27,7 @@ pub(super) fn shrink_to(
     trimmer: &mut Trimmer<'_>,
     tokens: u64,
     keep_last: u32,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(), EditError> {
     let session = &trimmer.manuscript.session;
     let may = |id: &NodeId| trimmer.ages.age(*id) >= keep_last && !trimmer.cut.takes_line(*id);
@@ -46,7 +46,7 @@ pub(super) fn shrink_to(
         }
         if trimmer.sizes.bytes(trimmer.manuscript, id) > NOTE_BYTES {
             let places: Vec<usize> = (0..session.node(id).blocks.len()).collect();
-            now -= saved(trimmer, id, |trimmer| trimmer.note_results(id, &places, 0, fetch))?;
+            now -= saved(trimmer, id, |trimmer| trimmer.note_results(id, &places, 0, log))?;
         }
     }
     for &id in &lines {
@@ -54,7 +54,7 @@ pub(super) fn shrink_to(
             return Ok(());
         }
         if session.node(id).blocks.contains(&BlockFact::Media) {
-            now -= saved(trimmer, id, |trimmer| trimmer.note_images(id, fetch))?;
+            now -= saved(trimmer, id, |trimmer| trimmer.note_images(id, log))?;
         }
     }
     for &id in &lines {

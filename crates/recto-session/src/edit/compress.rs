@@ -16,6 +16,7 @@ use recto_log::SessionId;
 use recto_log::decode;
 use recto_log::json::write_string;
 
+use crate::LineSource;
 use crate::NodeId;
 use crate::edit::Draft;
 use crate::edit::EditError;
@@ -32,7 +33,6 @@ use crate::edit::rewrite::derived;
 use crate::edit::summary::SummaryText;
 use crate::edit::summary::summary;
 use crate::health::estimated_tokens;
-use crate::request::Fetch;
 use crate::request::Generation;
 use crate::request::reach;
 
@@ -65,7 +65,7 @@ pub enum OldLines {
 pub fn compress<'m>(
     manuscript: &'m Manuscript,
     options: &CompressOptions,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<Plan<'m>, EditError> {
     let session = &manuscript.session;
     let sizes = Sizes::new(manuscript);
@@ -93,12 +93,12 @@ pub fn compress<'m>(
     let (Some(&last_old), Some(&first)) = (old.last(), kept.first()) else {
         return Err(EditError::NothingToDo);
     };
-    let text = summary(manuscript, &ages, &old, options, fetch)?;
+    let text = summary(manuscript, &ages, &old, options, log)?;
     let (boundary, lines) = new_lines(
         manuscript,
         options,
         New { last_old, first, tokens_before: before.tokens, text: &text },
-        fetch,
+        log,
     )?;
     let is_kept: HashSet<NodeId> = kept.iter().copied().collect();
     let mut draft = Draft::new(manuscript);
@@ -157,11 +157,11 @@ fn new_lines(
     manuscript: &Manuscript,
     options: &CompressOptions,
     new: New<'_>,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(EntryUuid, [Vec<u8>; 2]), EditError> {
     let session = &manuscript.session;
     let first = session.node(new.first);
-    let bytes = read_line(manuscript, manuscript.place(new.first), fetch)?;
+    let bytes = read_line(manuscript, manuscript.place(new.first), log)?;
     let (entry, _) = decode(RawLine::alone(&bytes));
     let (boundary_time, summary_time) = times(session.node(new.last_old).time(), first.time())
         .ok_or_else(|| EditError::NeedsRepair {

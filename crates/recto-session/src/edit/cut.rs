@@ -16,6 +16,7 @@ use recto_log::decode;
 use recto_log::json::Value;
 
 use crate::BlockFact;
+use crate::LineSource;
 use crate::NameId;
 use crate::Node;
 use crate::NodeId;
@@ -27,7 +28,6 @@ use crate::edit::plan::PlanKind;
 use crate::edit::plan::Sizes;
 use crate::edit::plan::Tally;
 use crate::edit::plan::read_line;
-use crate::request::Fetch;
 
 /// What goes. Lines of subagents are never touched.
 pub(super) struct Cut<'m> {
@@ -140,7 +140,7 @@ impl<'m> Cut<'m> {
         draft: &mut Draft<'m>,
         sizes: &mut Sizes,
         tally: &mut Tally,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
     ) -> Result<(), EditError> {
         let session = &self.manuscript.session;
         for id in session.ids().filter(|id| self.takes_line(*id)) {
@@ -158,7 +158,7 @@ impl<'m> Cut<'m> {
             }
         }
         for (id, gone) in self.blocks.iter().filter(|(id, _)| !self.takes_line(**id)) {
-            self.cut_blocks(*id, gone, draft, sizes, tally, fetch)?;
+            self.cut_blocks(*id, gone, draft, sizes, tally, log)?;
         }
         Ok(())
     }
@@ -188,10 +188,10 @@ impl<'m> Cut<'m> {
         draft: &mut Draft<'m>,
         sizes: &mut Sizes,
         tally: &mut Tally,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
     ) -> Result<(), EditError> {
         let node = self.manuscript.session.node(id);
-        let bytes = read_line(self.manuscript, self.manuscript.place(id), fetch)?;
+        let bytes = read_line(self.manuscript, self.manuscript.place(id), log)?;
         let elements = block_places(&bytes);
         // From the end, so that places before stay as they are.
         for place in gone.iter().rev() {

@@ -19,6 +19,7 @@ use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 
 use crate::BlockFact;
+use crate::LineSource;
 use crate::NameId;
 use crate::NodeId;
 use crate::edit::Change;
@@ -30,7 +31,6 @@ use crate::edit::plan::Sizes;
 use crate::edit::plan::read_line;
 use crate::edit::plan::shortened;
 use crate::edit::rewrite::derived;
-use crate::request::Fetch;
 use crate::request::Generation;
 use crate::request::history_to;
 use crate::request::reach;
@@ -46,7 +46,7 @@ pub(super) fn mend(
     draft: &mut Draft<'_>,
     sizes: &Sizes,
     history: &[Vec<NodeId>],
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<Vec<NodeId>, EditError> {
     let session = &draft.manuscript.session;
     let stays = |id: NodeId| session.node(id).is_spoken() && draft.keeps(id);
@@ -61,7 +61,7 @@ pub(super) fn mend(
         chain_all(draft);
     }
     mend_compactions(draft);
-    settle(draft, sizes.reach.leaf, history, is_torn, fetch)?;
+    settle(draft, sizes.reach.leaf, history, is_torn, log)?;
     Ok(if is_torn { Vec::new() } else { stranded(draft) })
 }
 
@@ -237,7 +237,7 @@ fn settle(
     leaf: Option<NodeId>,
     history: &[Vec<NodeId>],
     is_chained: bool,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(), EditError> {
     let Some(leaf) = leaf else { return Ok(()) };
     let session = &draft.manuscript.session;
@@ -250,7 +250,7 @@ fn settle(
     let last = last.ok_or(EditError::NothingLeft)?;
     let is_prompt = |id: &NodeId| draft.keeps(*id) && session.node(*id).user == UserText::Human;
     let prompt = match history.iter().flatten().rev().copied().find(is_prompt) {
-        Some(id) => prompt_text(draft, id, fetch)?,
+        Some(id) => prompt_text(draft, id, log)?,
         None => String::new(),
     };
     let name = session_name(draft);
@@ -313,8 +313,8 @@ fn lead(draft: &mut Draft<'_>, last: NodeId, is_newest: bool, name: &str, prompt
 }
 
 /// What the user said in a line.
-fn prompt_text(draft: &Draft<'_>, id: NodeId, fetch: &mut Fetch<'_>) -> Result<String, EditError> {
-    let bytes = read_line(draft.manuscript, draft.manuscript.place(id), fetch)?;
+fn prompt_text(draft: &Draft<'_>, id: NodeId, log: &dyn LineSource) -> Result<String, EditError> {
+    let bytes = read_line(draft.manuscript, draft.manuscript.place(id), log)?;
     let (entry, _) = decode(RawLine::alone(&bytes));
     let text = entry.message().map(|message| message.content().text().into_owned());
     Ok(shortened(&text.unwrap_or_default(), PROMPT_LENGTH))

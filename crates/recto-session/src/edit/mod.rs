@@ -29,6 +29,8 @@ mod trim;
 mod trimmer;
 mod write;
 
+use std::io;
+
 pub use change::Change;
 pub use change::PathStep;
 pub use compare::Comparison;
@@ -98,14 +100,29 @@ pub enum EditError {
         /// What is wrong.
         why: String,
     },
-    /// The bytes of a line cannot be had any more: the log has changed.
+    /// A line no longer exists: the log has changed.
     SourceChanged {
         /// The line.
         line: u64,
     },
+    /// A line cannot be read.
+    Unreadable {
+        /// The line.
+        line: u64,
+        /// What the source of the lines said.
+        error: String,
+    },
 }
 
 impl EditError {
+    /// Why a line could not be read again.
+    fn of_line(line: u64, error: &io::Error) -> EditError {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => EditError::SourceChanged { line },
+            _ => EditError::Unreadable { line, error: error.to_string() },
+        }
+    }
+
     /// A stable name, for machines.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -118,6 +135,7 @@ impl EditError {
             EditError::LineTooLong { .. } => "line-too-long",
             EditError::NeedsRepair { .. } => "needs-repair",
             EditError::SourceChanged { .. } => "source-changed",
+            EditError::Unreadable { .. } => "unreadable",
         }
     }
 }
@@ -142,6 +160,9 @@ impl std::fmt::Display for EditError {
             }
             EditError::SourceChanged { line } => {
                 write!(f, "line {line} is not there any more: the log has changed")
+            }
+            EditError::Unreadable { line, error } => {
+                write!(f, "line {line} cannot be read: {error}")
             }
         }
     }

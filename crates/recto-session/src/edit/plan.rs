@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use recto_log::EntryUuid;
 
+use crate::LineSource;
 use crate::NodeId;
 use crate::edit::Draft;
 use crate::edit::EditError;
@@ -13,7 +14,6 @@ use crate::edit::Manuscript;
 use crate::edit::write::WHOLE;
 use crate::health::Amount;
 use crate::health::estimated_tokens;
-use crate::request::Fetch;
 use crate::request::Generation;
 use crate::request::Reach;
 use crate::request::Sent;
@@ -194,18 +194,17 @@ impl Sizes {
 pub(super) fn read_line(
     manuscript: &Manuscript,
     place: usize,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<Vec<u8>, EditError> {
     let line = place as u64 + 1;
-    let gone = EditError::SourceChanged { line };
-    let span = manuscript.lines().get(place).ok_or(gone.clone())?.span;
+    let span = manuscript.lines().get(place).ok_or(EditError::SourceChanged { line })?.span;
     if span.length > WHOLE {
         return Err(EditError::LineTooLong { line });
     }
-    let bytes = fetch(span).ok_or(gone)?;
+    let bytes = log.line(span).map_err(|error| EditError::of_line(line, &error))?;
     Ok(match bytes.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) => rest.to_vec(),
-        None => bytes,
+        None => bytes.into_owned(),
     })
 }
 

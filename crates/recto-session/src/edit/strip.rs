@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use recto_log::Kind;
 
 use crate::BlockFact;
+use crate::LineSource;
 use crate::NodeId;
 use crate::edit::Draft;
 use crate::edit::EditError;
@@ -21,7 +22,6 @@ use crate::edit::plan::PlanKind;
 use crate::edit::plan::Sizes;
 use crate::edit::plan::Tally;
 use crate::edit::plan::read_line;
-use crate::request::Fetch;
 
 /// What is to be taken out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct StripOptions {
 pub fn strip<'m>(
     manuscript: &'m Manuscript,
     options: &StripOptions,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<Plan<'m>, EditError> {
     let mut sizes = Sizes::new(manuscript);
     let ages = Ages::new(manuscript, sizes.reach.leaf);
@@ -59,17 +59,17 @@ pub fn strip<'m>(
         cut.remove_blocks(|block| matches!(block, BlockFact::Thinking { .. }));
     }
     if let Some(names) = &options.tools {
-        cut_tools(manuscript, &mut cut, names, fetch)?;
+        cut_tools(manuscript, &mut cut, names, log)?;
     }
     cut.close();
-    cut.finish(&mut draft, &mut sizes, &mut tally, fetch)?;
+    cut.finish(&mut draft, &mut sizes, &mut tally, log)?;
     if options.meta {
         drop_meta(&mut draft, &mut tally);
     }
     if draft.is_unchanged() {
         return Err(EditError::NothingToDo);
     }
-    let stranded = mend(&mut draft, &sizes, &ages.history, fetch)?;
+    let stranded = mend(&mut draft, &sizes, &ages.history, log)?;
     let (after, removed) = sizes.left(&draft, &stranded);
     let rows = tally.finish();
     Ok(Plan { draft, rows, removed, before, after, notes, is_reached: true })
@@ -80,7 +80,7 @@ fn cut_tools(
     manuscript: &Manuscript,
     cut: &mut Cut<'_>,
     names: &[String],
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(), EditError> {
     let session = &manuscript.session;
     let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
@@ -106,7 +106,7 @@ fn cut_tools(
         if !has_other || node.kind != Kind::Assistant || node.flags.is_sidechain {
             continue;
         }
-        let bytes = read_line(manuscript, manuscript.place(id), fetch)?;
+        let bytes = read_line(manuscript, manuscript.place(id), log)?;
         for (place, call) in
             elements(&bytes, |_, _, block| server_call(block)).into_iter().enumerate()
         {

@@ -14,6 +14,7 @@ use recto_log::json::Value;
 use crate::BlockFact;
 use crate::FileAction;
 use crate::Item;
+use crate::LineSource;
 use crate::NodeId;
 use crate::TODO_TOOLS;
 use crate::TodoList;
@@ -25,7 +26,6 @@ use crate::edit::ages::Ages;
 use crate::edit::plan::read_line;
 use crate::edit::plan::shortened;
 use crate::items;
-use crate::request::Fetch;
 
 /// A summary is at most this long, in bytes.
 pub(super) const MOST_BYTES: usize = 8 * 1024;
@@ -68,19 +68,19 @@ pub(super) fn summary(
     ages: &Ages,
     old: &[NodeId],
     options: &CompressOptions,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<String, EditError> {
     let detail = match &options.summary {
         SummaryText::Given(text) => return Ok(text.clone()),
         SummaryText::Made(detail) => *detail,
     };
-    let told = told(manuscript, ages, old, fetch)?;
+    let told = told(manuscript, ages, old, log)?;
     let mut other = String::new();
     add_files(&mut other, manuscript, old);
     add_tools(&mut other, manuscript, old);
-    add_todos(&mut other, manuscript, old, fetch)?;
+    add_todos(&mut other, manuscript, old, log)?;
     if detail == ToolDetail::Calls {
-        add_calls(&mut other, manuscript, old, fetch)?;
+        add_calls(&mut other, manuscript, old, log)?;
     }
     let mut text = format!(
         "Earlier turns of this session, before turn {}, were replaced by this summary. \
@@ -100,7 +100,7 @@ fn told(
     manuscript: &Manuscript,
     ages: &Ages,
     old: &[NodeId],
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<Vec<Told>, EditError> {
     let session = &manuscript.session;
     let mut answers: HashMap<u32, NodeId> = HashMap::new();
@@ -118,9 +118,9 @@ fn told(
     let mut told = Vec::new();
     for turn in &ages.turns {
         let Some(prompt) = turn.prompt.filter(|prompt| is_old.contains(prompt)) else { continue };
-        let prompt = text_of(manuscript, prompt, fetch)?;
+        let prompt = text_of(manuscript, prompt, log)?;
         let answer = match answers.get(&turn.number) {
-            Some(answer) => text_of(manuscript, *answer, fetch)?,
+            Some(answer) => text_of(manuscript, *answer, log)?,
             None => String::new(),
         };
         told.push(Told { number: turn.number, prompt, answer });
@@ -129,12 +129,8 @@ fn told(
 }
 
 /// What a line says to a person.
-fn text_of(
-    manuscript: &Manuscript,
-    id: NodeId,
-    fetch: &mut Fetch<'_>,
-) -> Result<String, EditError> {
-    let bytes = read_line(manuscript, manuscript.place(id), fetch)?;
+fn text_of(manuscript: &Manuscript, id: NodeId, log: &dyn LineSource) -> Result<String, EditError> {
+    let bytes = read_line(manuscript, manuscript.place(id), log)?;
     let (entry, _) = decode(RawLine::alone(&bytes));
     let texts = items(&entry).into_iter().filter_map(|item| match item {
         Item::Prompt { text, .. } | Item::Answer { text } | Item::Note { text, .. } => Some(text),
@@ -262,8 +258,8 @@ fn each_call(
     manuscript: &Manuscript,
     old: &[NodeId],
     is_asked: impl Fn(&str) -> bool,
-    fetch: &mut Fetch<'_>,
-    mut take: impl FnMut(&str, &str, Option<Value<'_>>, &mut Fetch<'_>) -> Result<(), EditError>,
+    log: &dyn LineSource,
+    mut take: impl FnMut(&str, &str, Option<Value<'_>>, &dyn LineSource) -> Result<(), EditError>,
 ) -> Result<(), EditError> {
     let session = &manuscript.session;
     for &id in old {
@@ -274,7 +270,7 @@ fn each_call(
         if !session.node(id).blocks.iter().any(asks) {
             continue;
         }
-        let bytes = read_line(manuscript, manuscript.place(id), fetch)?;
+        let bytes = read_line(manuscript, manuscript.place(id), log)?;
         let (entry, _) = decode(RawLine::alone(&bytes));
         let Some(message) = entry.message() else { continue };
         for block in message.content().blocks() {
@@ -284,7 +280,7 @@ fn each_call(
             };
             let (id, name) = (text(id), text(name));
             if is_asked(&name) {
-                take(&id, &name, input, fetch)?;
+                take(&id, &name, input, log)?;
             }
         }
     }
@@ -295,17 +291,17 @@ fn add_todos(
     text: &mut String,
     manuscript: &Manuscript,
     old: &[NodeId],
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(), EditError> {
     let session = &manuscript.session;
     let mut list = TodoList::default();
     let calls: HashMap<&str, &crate::ToolCall> =
         session.facts().calls.iter().map(|call| (session.name(call.id), call)).collect();
     let is_todo = |name: &str| TODO_TOOLS.contains(&name);
-    each_call(manuscript, old, is_todo, fetch, |id, name, input, fetch| {
+    each_call(manuscript, old, is_todo, log, |id, name, input, log| {
         let Some(call) = calls.get(id).filter(|call| !call.is_error) else { return Ok(()) };
         let Some(result) = call.result else { return Ok(()) };
-        let bytes = read_line(manuscript, manuscript.place(result), fetch)?;
+        let bytes = read_line(manuscript, manuscript.place(result), log)?;
         let (entry, _) = decode(RawLine::alone(&bytes));
         list.take(name, input, entry.get("toolUseResult"));
         Ok(())
@@ -330,7 +326,7 @@ fn add_calls(
     text: &mut String,
     manuscript: &Manuscript,
     old: &[NodeId],
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(), EditError> {
     let session = &manuscript.session;
     let has_call = |id: &&NodeId| {
@@ -347,7 +343,7 @@ fn add_calls(
         manuscript,
         &last,
         |_| true,
-        fetch,
+        log,
         |_, name, input, _| {
             let about = input.map(call_about).unwrap_or_default();
             let _ = writeln!(text, "- {} {}", shortened(name, 50), shortened(&about, 80));

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use recto_log::Kind;
 
 use crate::BlockFact;
+use crate::LineSource;
 use crate::NameId;
 use crate::NodeId;
 use crate::edit::EditError;
@@ -16,7 +17,6 @@ use crate::edit::Manuscript;
 use crate::edit::Plan;
 use crate::edit::budget::shrink_to;
 use crate::edit::trimmer::Trimmer;
-use crate::request::Fetch;
 
 /// What is to be trimmed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,18 +62,18 @@ pub enum ResultAction {
 pub fn trim<'m>(
     manuscript: &'m Manuscript,
     options: &TrimOptions,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<Plan<'m>, EditError> {
     let mut trimmer = Trimmer::new(manuscript, &options.source);
     if let Some(policy) = &options.results {
         match policy.action {
-            ResultAction::Note => note_results(&mut trimmer, policy, options.keep_last, fetch)?,
-            ResultAction::DropPair => drop_pairs(&mut trimmer, policy, options.keep_last, fetch)?,
+            ResultAction::Note => note_results(&mut trimmer, policy, options.keep_last, log)?,
+            ResultAction::DropPair => drop_pairs(&mut trimmer, policy, options.keep_last, log)?,
         }
     }
     if options.images {
         for id in lines(&trimmer, options.keep_last) {
-            trimmer.note_images(id, fetch)?;
+            trimmer.note_images(id, log)?;
         }
     }
     if options.attachments {
@@ -82,9 +82,9 @@ pub fn trim<'m>(
         }
     }
     if let Some(tokens) = options.to_tokens {
-        shrink_to(&mut trimmer, tokens, options.keep_last, fetch)?;
+        shrink_to(&mut trimmer, tokens, options.keep_last, log)?;
     }
-    trimmer.finish(options.to_tokens, fetch)
+    trimmer.finish(options.to_tokens, log)
 }
 
 /// The lines that may be touched.
@@ -133,13 +133,13 @@ fn note_results(
     trimmer: &mut Trimmer<'_>,
     policy: &ResultPolicy,
     keep_last: u32,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(), EditError> {
     let least = policy.larger_than.unwrap_or(0);
     let found = results(trimmer, policy, keep_last);
     for group in found.chunk_by(|one, other| one.0 == other.0) {
         let places: Vec<usize> = group.iter().map(|(_, place, _)| *place).collect();
-        trimmer.note_results(group[0].0, &places, least, fetch)?;
+        trimmer.note_results(group[0].0, &places, least, log)?;
     }
     Ok(())
 }
@@ -148,12 +148,12 @@ fn drop_pairs(
     trimmer: &mut Trimmer<'_>,
     policy: &ResultPolicy,
     keep_last: u32,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<(), EditError> {
     let mut calls = HashSet::new();
     for (id, place, call) in results(trimmer, policy, keep_last) {
         let is_large = match policy.larger_than {
-            Some(least) => trimmer.result_bytes(id, place, fetch)? > least,
+            Some(least) => trimmer.result_bytes(id, place, log)? > least,
             None => true,
         };
         if is_large {

@@ -11,6 +11,7 @@ use recto_log::json::Value;
 use recto_log::json::write_string;
 
 use crate::BlockFact;
+use crate::LineSource;
 use crate::NameId;
 use crate::NodeId;
 use crate::edit::Change;
@@ -28,7 +29,6 @@ use crate::edit::plan::Sizes;
 use crate::edit::plan::Tally;
 use crate::edit::plan::read_line;
 use crate::edit::plan::size_text;
-use crate::request::Fetch;
 
 /// A session that is being trimmed.
 pub(super) struct Trimmer<'m> {
@@ -71,8 +71,8 @@ impl<'m> Trimmer<'m> {
         }
     }
 
-    fn read(&self, id: NodeId, fetch: &mut Fetch<'_>) -> Result<Vec<u8>, EditError> {
-        read_line(self.manuscript, self.manuscript.place(id), fetch)
+    fn read(&self, id: NodeId, log: &dyn LineSource) -> Result<Vec<u8>, EditError> {
+        read_line(self.manuscript, self.manuscript.place(id), log)
     }
 
     /// How large the content of a result is.
@@ -80,9 +80,9 @@ impl<'m> Trimmer<'m> {
         &self,
         id: NodeId,
         place: usize,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
     ) -> Result<u64, EditError> {
-        let bytes = self.read(id, fetch)?;
+        let bytes = self.read(id, log)?;
         let sizes = elements(&bytes, |_, _, block| {
             block.get("content").map_or(0, |content| content.bytes().len() as u64)
         });
@@ -96,12 +96,12 @@ impl<'m> Trimmer<'m> {
         id: NodeId,
         places: &[usize],
         least: u64,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
     ) -> Result<(), EditError> {
         if self.cut.takes_line(id) {
             return Ok(());
         }
-        let bytes = self.read(id, fetch)?;
+        let bytes = self.read(id, log)?;
         let found = elements(&bytes, |place, element, block| {
             let Block::ToolResult { .. } = Block::of(block) else { return None };
             let content = block.get("content")?;
@@ -169,7 +169,7 @@ impl<'m> Trimmer<'m> {
     pub(super) fn note_images(
         &mut self,
         id: NodeId,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
     ) -> Result<(), EditError> {
         let node = self.manuscript.session.node(id);
         let may_hold =
@@ -178,7 +178,7 @@ impl<'m> Trimmer<'m> {
         if is_done || !node.blocks.iter().any(may_hold) {
             return Ok(());
         }
-        let bytes = self.read(id, fetch)?;
+        let bytes = self.read(id, log)?;
         // Most results hold none, and finding that out is cheap.
         if !["\"image\"", "\"document\""]
             .iter()
@@ -252,14 +252,14 @@ impl<'m> Trimmer<'m> {
     pub(super) fn finish(
         mut self,
         wanted: Option<u64>,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
     ) -> Result<Plan<'m>, EditError> {
         let before = Sizes::new(self.manuscript).amount(self.manuscript, |_| true);
-        self.cut.finish(&mut self.draft, &mut self.sizes, &mut self.tally, fetch)?;
+        self.cut.finish(&mut self.draft, &mut self.sizes, &mut self.tally, log)?;
         if self.draft.is_unchanged() {
             return Err(EditError::NothingToDo);
         }
-        let stranded = mend(&mut self.draft, &self.sizes, &self.ages.history, fetch)?;
+        let stranded = mend(&mut self.draft, &self.sizes, &self.ages.history, log)?;
         let (after, removed) = self.sizes.left(&self.draft, &stranded);
         let is_reached = wanted.is_none_or(|wanted| after.tokens <= wanted);
         let mut notes = Vec::new();

@@ -1,7 +1,10 @@
 //! A draft as bytes.
 
+use std::io;
+
 use recto_log::Patch;
 
+use crate::LineSource;
 use crate::Span;
 use crate::edit::Change;
 use crate::edit::Draft;
@@ -9,7 +12,6 @@ use crate::edit::EditError;
 use crate::edit::Link;
 use crate::edit::Place;
 use crate::edit::Rewrite;
-use crate::request::Fetch;
 
 /// Lines up to this length are read as a whole and can be changed; a longer
 /// one is copied piece by piece.
@@ -36,7 +38,7 @@ impl Draft<'_> {
     pub fn write<E>(
         &self,
         rewrite: &Rewrite,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
         out: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), WriteError<E>> {
         let mut out = Out { rewrite, out, is_open: false };
@@ -54,7 +56,7 @@ impl Draft<'_> {
                 out.line(line.clone())?;
             }
             if self.keeps_line(place) {
-                self.write_line(place, fetch, &mut out)?;
+                self.write_line(place, log, &mut out)?;
             }
         }
         for line in self.added.get(&Place::End).into_iter().flatten() {
@@ -66,16 +68,17 @@ impl Draft<'_> {
     fn write_line<E>(
         &self,
         place: usize,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
         out: &mut Out<'_, E>,
     ) -> Result<(), WriteError<E>> {
         let line = self.manuscript.lines()[place];
         let number = place as u64 + 1;
         if line.span.length > WHOLE {
-            return self.copy_long_line(number, line.span, line.is_terminated, fetch, out);
+            return self.copy_long_line(number, line.span, line.is_terminated, log, out);
         }
         let gone = EditError::SourceChanged { line: number };
-        let mut bytes = fetch(line.span).ok_or(gone.clone())?;
+        let of_line = |error: io::Error| EditError::of_line(number, &error);
+        let mut bytes = log.line(line.span).map_err(of_line)?.into_owned();
         let link = self.manuscript.node_at(place).and_then(|node| self.links.get(&node));
         let changes = self.changes.get(&place).map(Vec::as_slice).unwrap_or_default();
         if link.is_some() || !changes.is_empty() {
@@ -109,7 +112,7 @@ impl Draft<'_> {
         number: u64,
         span: Span,
         is_terminated: bool,
-        fetch: &mut Fetch<'_>,
+        log: &dyn LineSource,
         out: &mut Out<'_, E>,
     ) -> Result<(), WriteError<E>> {
         out.begin()?;
@@ -117,7 +120,7 @@ impl Draft<'_> {
         let mut offset = span.offset;
         while offset < end {
             let piece = Span { offset, length: PIECE.min(end - offset) };
-            let bytes = fetch(piece).ok_or(EditError::SourceChanged { line: number })?;
+            let bytes = log.line(piece).map_err(|error| EditError::of_line(number, &error))?;
             out.put(&bytes)?;
             offset += piece.length;
         }

@@ -14,12 +14,12 @@ use pulldown_cmark::TagEnd;
 use super::Head;
 use super::IndexRow;
 use super::Placed;
-use super::push_escaped;
 use super::who;
 use crate::Diff;
 use crate::Item;
 use crate::NoteKind;
 use crate::hostile::clean;
+use crate::hostile::push_escaped;
 
 const STYLE: &str = include_str!("style.css");
 

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use super::Head;
 use super::Placed;
-use super::push_escaped;
 use crate::Item;
 use crate::NoteKind;
+use crate::hostile::push_escaped;
 
 /// Shorter results are repeated: naming them takes as much room.
 const WORTH_NAMING: usize = 200;

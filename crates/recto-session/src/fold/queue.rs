@@ -118,12 +118,14 @@ impl PromptQueue {
     }
 
     /// All prompts that were not told, and whether each one has left the queue.
+    #[cfg(feature = "search")]
     pub(crate) fn pending(&self) -> impl Iterator<Item = (&QueuedPrompt, bool)> {
         let taken = self.taken.iter().map(|prompt| (prompt, true));
         taken.chain(self.waiting.iter().map(|prompt| (prompt, false)))
     }
 
     /// Puts back what [`PromptQueue::pending`] gave.
+    #[cfg(feature = "search")]
     pub(crate) fn put_back(&mut self, prompt: QueuedPrompt, is_taken: bool) {
         let list = if is_taken { &mut self.taken } else { &mut self.waiting };
         list.push_back(prompt);

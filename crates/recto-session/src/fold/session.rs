@@ -1,6 +1,7 @@
 //! The fold: entries in, session out.
 
 use std::hash::BuildHasher;
+use std::io;
 
 use jiff::Timestamp;
 use memchr::memmem;
@@ -21,6 +22,7 @@ use crate::BlockFact;
 use crate::BlockFacts;
 use crate::Facts;
 use crate::Flags;
+use crate::LineSource;
 use crate::NameId;
 use crate::Names;
 use crate::Node;
@@ -28,11 +30,14 @@ use crate::NodeId;
 use crate::Parent;
 use crate::PromptQueue;
 use crate::Span;
+use crate::ToolCall;
 use crate::fold::hash::IdMap;
 use crate::fold::hash::Places;
 use crate::fold::hash::Seeded;
 use crate::fold::node::Moment;
 use crate::fold::record::Records;
+use crate::with_call;
+use crate::with_line;
 
 /// What lines outside the chain say; of each kind the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -370,6 +375,29 @@ impl Session {
             Parent::Node(parent) => Some(parent),
             Parent::Root | Parent::Missing(_) => None,
         }
+    }
+
+    /// Reads a line of the chain again and gives it to `work`, decoded.
+    pub fn with_entry<T>(
+        &self,
+        id: NodeId,
+        log: &dyn LineSource,
+        work: impl FnOnce(&Entry<'_>) -> T,
+    ) -> io::Result<T> {
+        let node = self.node(id);
+        with_line(log, node.span(), node.line, work)
+    }
+
+    /// Reads the arguments of a tool call again and gives them to `work`. `None` if the log
+    /// has only the result of the call.
+    pub fn with_input<T>(
+        &self,
+        call: &ToolCall,
+        log: &dyn LineSource,
+        work: impl FnOnce(Value<'_>) -> T,
+    ) -> io::Result<Option<T>> {
+        let Some(line) = call.call else { return Ok(None) };
+        self.with_entry(line, log, |entry| with_call(entry, self.name(call.id), work))
     }
 
     /// The children of each line, in the order of the lines.

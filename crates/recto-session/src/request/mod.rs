@@ -50,12 +50,9 @@ pub use verify::VerifiedRequest;
 pub use verify::message_hash;
 pub use verify::verify;
 
+use crate::LineSource;
 use crate::NodeId;
 use crate::Session;
-use crate::Span;
-
-/// Gives the bytes of a line, or `None` if they cannot be had any more.
-pub type Fetch<'f> = dyn FnMut(Span) -> Option<Vec<u8>> + 'f;
 
 /// What the client is told beside the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,15 +80,24 @@ pub struct Request {
     pub leaf: Option<NodeId>,
     /// The lines that are not sent, in the order of the log.
     pub dropped: Vec<Dropped>,
-    /// Lines whose bytes could not be had.
-    pub unreadable: Vec<u64>,
+    /// Lines that could not be read.
+    pub unreadable: Vec<UnreadableLine>,
+}
+
+/// A line that could not be read again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableLine {
+    /// The number of the line.
+    pub line: u64,
+    /// What the source of the lines said.
+    pub error: String,
 }
 
 /// Makes the messages of a request from the lines that are sent.
 pub fn request(
     session: &Session,
     reach: &Reach,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
     options: &RequestOptions,
 ) -> Request {
     let mut request = Request {
@@ -105,7 +111,7 @@ pub fn request(
     }
     let rules =
         render::Rules::new(session, reach.generation, &reach.sent, options.model.as_deref());
-    let rendered = render::render(session, &rules, &reach.sent, fetch);
+    let rendered = render::render(session, &rules, &reach.sent, log);
     request.dropped.extend(rendered.not_sent);
     request.dropped.sort_by_key(|dropped| (dropped.line, dropped.reason));
     request.unreadable = rendered.unreadable;

@@ -1,5 +1,7 @@
 //! Lines to items: what each line says, and in which role.
 
+use std::borrow::Cow;
+
 use recto_log::Content;
 use recto_log::Entry;
 use recto_log::Kind;
@@ -10,10 +12,10 @@ use recto_log::json::Value;
 use super::Addition;
 use super::DropReason;
 use super::Dropped;
-use super::Fetch;
 use super::Generation;
 use super::Sent;
 use super::SentLine;
+use super::UnreadableLine;
 use super::attachment;
 use super::attachment::Told;
 use super::client_text::CONTINUE;
@@ -24,6 +26,7 @@ use super::client_text::unwrap;
 use super::client_text::wrap;
 use super::piece::Piece;
 use super::piece::PieceKind;
+use crate::LineSource;
 use crate::NameId;
 use crate::Session;
 
@@ -105,7 +108,7 @@ enum Whose {
 pub(super) struct Rendered {
     pub(super) items: Vec<Item>,
     pub(super) not_sent: Vec<Dropped>,
-    pub(super) unreadable: Vec<u64>,
+    pub(super) unreadable: Vec<UnreadableLine>,
     /// Results whose truncation the log tells of itself.
     noticed: Vec<String>,
 }
@@ -115,13 +118,13 @@ pub(super) fn render(
     session: &Session,
     rules: &Rules,
     sent: &[Sent],
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Rendered {
     let mut rendered =
-        Rendered { noticed: noticed(session, rules, sent, fetch), ..Rendered::default() };
+        Rendered { noticed: noticed(session, rules, sent, log), ..Rendered::default() };
     for sent in sent {
         match sent {
-            Sent::Line(line) => rendered.line(session, rules, line, fetch),
+            Sent::Line(line) => rendered.line(session, rules, line, log),
             Sent::Added(addition) => rendered.items.push(made_up(session, addition)),
         }
     }
@@ -129,7 +132,7 @@ pub(super) fn render(
 }
 
 /// The results of which a notice in the log says that they are cut.
-fn noticed(session: &Session, rules: &Rules, sent: &[Sent], fetch: &mut Fetch<'_>) -> Vec<String> {
+fn noticed(session: &Session, rules: &Rules, sent: &[Sent], log: &dyn LineSource) -> Vec<String> {
     if rules.generation < Generation::V2_1_300 {
         return Vec::new();
     }
@@ -139,13 +142,13 @@ fn noticed(session: &Session, rules: &Rules, sent: &[Sent], fetch: &mut Fetch<'_
         let is_notice = |name| session.name(name) == "read_truncation_notice";
         node.subtype.is_some_and(is_notice).then_some(node)
     });
-    let bytes: Vec<Vec<u8>> =
-        notices.filter_map(|node| fetch(node.span())).map(valid_text).collect();
-    let id = |bytes: &Vec<u8>| {
-        let (entry, _) = decode(RawLine::alone(bytes));
+    // A notice that cannot be read is reported when it is rendered.
+    let bytes = notices.filter_map(|node| log.line(node.span()).ok()).map(valid_text);
+    let id = |bytes: Cow<'_, [u8]>| {
+        let (entry, _) = decode(RawLine::alone(&bytes));
         Some(entry.get("attachment")?.str("toolUseID")?.into_owned())
     };
-    bytes.iter().filter_map(id).collect()
+    bytes.filter_map(id).collect()
 }
 
 fn made_up(session: &Session, addition: &Addition) -> Item {
@@ -162,7 +165,7 @@ fn made_up(session: &Session, addition: &Addition) -> Item {
 }
 
 impl Rendered {
-    fn line(&mut self, session: &Session, rules: &Rules, line: &SentLine, fetch: &mut Fetch<'_>) {
+    fn line(&mut self, session: &Session, rules: &Rules, line: &SentLine, log: &dyn LineSource) {
         let node = session.node(line.node);
         let before = self.items.len();
         // What only the client reads need not be fetched.
@@ -175,12 +178,15 @@ impl Rendered {
             _ => false,
         };
         if is_for_model {
-            match fetch(node.span()).map(valid_text) {
-                Some(bytes) => {
+            match log.line(node.span()).map(valid_text) {
+                Ok(bytes) => {
                     let (entry, _) = decode(RawLine::alone(&bytes));
                     self.entry(&entry, rules, line, node.message);
                 }
-                None => self.unreadable.push(node.line),
+                Err(error) => {
+                    let error = error.to_string();
+                    self.unreadable.push(UnreadableLine { line: node.line, error });
+                }
             }
         }
         if self.items.len() == before {
@@ -258,10 +264,10 @@ impl Rendered {
 }
 
 /// Bytes that are no UTF-8 are U+FFFD to a client.
-fn valid_text(bytes: Vec<u8>) -> Vec<u8> {
-    match String::from_utf8(bytes) {
-        Ok(text) => text.into_bytes(),
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into_bytes(),
+fn valid_text(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(&bytes) {
+        Ok(_) => bytes,
+        Err(_) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned().into_bytes()),
     }
 }
 

@@ -10,9 +10,7 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use recto_log::RawLine;
 use recto_log::RequestRecord;
-use recto_log::decode;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Patch;
@@ -21,7 +19,6 @@ use recto_log::json::canonical;
 use sha2::Digest;
 use sha2::Sha256;
 
-use super::Fetch;
 use super::Generation;
 use super::Outcome;
 use super::RequestOptions;
@@ -36,8 +33,10 @@ use super::siblings::recover_siblings;
 use super::view::View;
 use super::walk::walk;
 use crate::Hash;
+use crate::LineSource;
 use crate::RequestFact;
 use crate::Session;
+use crate::with_line;
 
 /// How hard to look for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,20 +77,20 @@ pub struct VerifiedRequest {
 }
 
 /// Looks for every message that the log notes.
-pub fn verify(session: &Session, fetch: &mut Fetch<'_>, search: Search) -> Verified {
+pub fn verify(session: &Session, log: &dyn LineSource, search: Search) -> Verified {
     let mut verified = Verified::default();
     if session.records.requests.is_empty() {
         return verified;
     }
-    let blobs = blobs(session, fetch, &mut verified.false_blobs);
-    let now = hashes_now(session, fetch);
+    let blobs = blobs(session, log, &mut verified.false_blobs);
+    let now = hashes_now(session, log);
     for request in &session.records.requests {
         let is_found = |hash: &Hash| blobs.contains(hash) || now.contains(hash);
         let looks_back = match search {
             Search::Quick => !request.tail.iter().all(is_found),
             Search::Thorough => true,
         };
-        let then = if looks_back { hashes_then(session, request, fetch) } else { HashSet::new() };
+        let then = if looks_back { hashes_then(session, request, log) } else { HashSet::new() };
         let is_rebuilt = |hash: &Hash| match search {
             Search::Quick => now.contains(hash) || then.contains(hash),
             Search::Thorough => then.contains(hash),
@@ -130,41 +129,42 @@ pub fn message_hash(message: Value<'_>) -> Option<Hash> {
 }
 
 /// The hashes of the blobs whose message really has the hash.
-fn blobs(session: &Session, fetch: &mut Fetch<'_>, wrong: &mut Vec<u64>) -> HashSet<Hash> {
+fn blobs(session: &Session, log: &dyn LineSource, wrong: &mut Vec<u64>) -> HashSet<Hash> {
     let mut hashes = HashSet::new();
     for blob in &session.records.blobs {
-        let Some(bytes) = fetch(blob.span) else { continue };
-        let (entry, _) = decode(RawLine::alone(&bytes));
-        let hash = match entry.request_record() {
+        let hash = with_line(log, blob.span, blob.line, |entry| match entry.request_record() {
             Some(RequestRecord::Blob { message: Some(message), .. }) => message_hash(message),
             _ => None,
-        };
-        if hash == Some(blob.hash) {
-            hashes.insert(blob.hash);
-        } else {
-            wrong.push(blob.line);
+        });
+        match hash {
+            Ok(Some(hash)) if hash == blob.hash => {
+                hashes.insert(hash);
+            }
+            Ok(_) => wrong.push(blob.line),
+            // What cannot be read proves nothing.
+            Err(_) => {}
         }
     }
     hashes
 }
 
 /// The hashes of the messages that would be sent now.
-fn hashes_now(session: &Session, fetch: &mut Fetch<'_>) -> HashSet<Hash> {
+fn hashes_now(session: &Session, log: &dyn LineSource) -> HashSet<Hash> {
     let reach = reach(session, Generation::latest());
     if reach.outcome != Outcome::Resumed {
         return HashSet::new();
     }
-    let request = super::request(session, &reach, fetch, &RequestOptions::default());
+    let request = super::request(session, &reach, log, &RequestOptions::default());
     let messages = Value::parse(&request.messages).ok();
     messages.into_iter().flat_map(Value::elements).filter_map(message_hash).collect()
 }
 
 /// The hashes of the messages as they were when a request was sent.
-fn hashes_then(session: &Session, request: &RequestFact, fetch: &mut Fetch<'_>) -> HashSet<Hash> {
-    let mut hashes = rebuild(session, request, None, fetch);
+fn hashes_then(session: &Session, request: &RequestFact, log: &dyn LineSource) -> HashSet<Hash> {
+    let mut hashes = rebuild(session, request, None, log);
     // Lines may reach the log after the note of the request that held them.
     if !request.tail.iter().all(|hash| hashes.contains(hash)) {
-        hashes.extend(rebuild(session, request, request.time, fetch));
+        hashes.extend(rebuild(session, request, request.time, log));
     }
     hashes
 }
@@ -173,7 +173,7 @@ fn rebuild(
     session: &Session,
     request: &RequestFact,
     late: Option<Timestamp>,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> HashSet<Hash> {
     let view = View::before(session, Generation::latest(), request.line, late);
     let of_subagent = session.nodes().iter().all(|node| node.flags.is_sidechain);
@@ -183,7 +183,7 @@ fn rebuild(
     let sent = lines::pass_running(&view, &cut_at_boundary(&view, &chain));
     let model = request.model.map(|model| session.name(model));
     let rules = render::Rules::new(session, view.generation, &sent, model);
-    let rendered = render::render(session, &rules, &sent, fetch);
+    let rendered = render::render(session, &rules, &sent, log);
     let effort = request.effort.map_or("medium", |effort| session.name(effort));
     let messages = messages(rendered.items, &rules, effort);
     let json = messages.iter().map(|message| message_json(message, view.generation));

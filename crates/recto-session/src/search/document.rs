@@ -12,11 +12,9 @@ use recto_log::Block;
 use recto_log::Content;
 use recto_log::Entry;
 use recto_log::Kind;
-use recto_log::RawLine;
 use recto_log::System;
 use recto_log::UserText;
 use recto_log::classify_user;
-use recto_log::decode;
 use recto_log::json::Value;
 
 use super::state::Call;
@@ -24,6 +22,7 @@ use super::state::PendingLine;
 use super::state::State;
 use super::strings::strings;
 use crate::Item;
+use crate::LineSource;
 use crate::NoteKind;
 use crate::PromptQueue;
 use crate::QueuedPrompt;
@@ -32,6 +31,7 @@ use crate::TurnCounter;
 use crate::command_text;
 use crate::items;
 use crate::show::items::output_text;
+use crate::with_line;
 
 /// What a text is in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -197,15 +197,14 @@ pub struct Extractor {
 }
 
 impl Extractor {
-    /// Goes on after the line for which [`Extractor::state`] was asked. `read`
-    /// gives the bytes of a line of the log again.
-    pub fn resume(state: State, mut read: impl FnMut(Span) -> Option<Vec<u8>>) -> Extractor {
+    /// Goes on after the line for which [`Extractor::state`] was asked. Prompts that wait
+    /// and cannot be read again are lost.
+    pub fn resume(state: State, log: &dyn LineSource) -> Extractor {
         let mut queue = PromptQueue::default();
         for pending in &state.pending {
             let PendingLine { offset, number, length, is_taken } = *pending;
-            let Some(bytes) = read(Span { offset, length }) else { continue };
-            let line = RawLine { offset, number, ..RawLine::alone(&bytes) };
-            if let Some(prompt) = QueuedPrompt::of(&decode(line).0) {
+            let read = with_line(log, Span { offset, length }, number, QueuedPrompt::of);
+            if let Ok(Some(prompt)) = read {
                 queue.put_back(prompt, is_taken);
             }
         }

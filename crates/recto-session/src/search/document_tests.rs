@@ -1,6 +1,8 @@
 //! Which texts of a log are given, and as what.
 
 use recto_log::Lines;
+use recto_log::RawLine;
+use recto_log::decode;
 
 use super::*;
 
@@ -133,10 +135,7 @@ fn a_log_may_be_gone_on_with_after_every_line() {
             extractor.next(&decode(*line).0, &mut |document| all.push(one(document)));
         }
         let state = State::decode(&extractor.state().encode());
-        let read = |span: Span| {
-            Some(log.as_bytes()[span.offset as usize..][..span.length as usize].to_vec())
-        };
-        let mut extractor = Extractor::resume(state, read);
+        let mut extractor = Extractor::resume(state, &log.as_bytes());
         for line in &lines[stop..] {
             extractor.next(&decode(*line).0, &mut |document| all.push(one(document)));
         }

@@ -190,11 +190,13 @@ pub struct TurnCounter {
 
 impl TurnCounter {
     /// Goes on after a line of which only the number is known.
+    #[cfg(feature = "search")]
     pub(crate) fn after(number: u32) -> TurnCounter {
         TurnCounter { number }
     }
 
     /// How many turns have begun.
+    #[cfg(feature = "search")]
     pub(crate) fn begun(self) -> u32 {
         self.number
     }

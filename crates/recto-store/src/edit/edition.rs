@@ -1,8 +1,10 @@
 //! From a draft to a published session: written, read again, compared, and only
 //! then given its name.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::File;
+use std::io;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
@@ -12,6 +14,7 @@ use recto_log::EntryUuid;
 use recto_log::LineReader;
 use recto_log::SessionId;
 use recto_log::decode;
+use recto_session::LineSource;
 use recto_session::Session;
 use recto_session::Span;
 use recto_session::edit::Comparison;
@@ -81,15 +84,6 @@ impl OpenedLog {
         &self.manuscript.session
     }
 
-    /// The bytes at a place. `None` if they are not there any more.
-    pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
-        let (file, start) = match &self.next {
-            Some(next) if span.offset >= next.offset => (&next.file, span.offset - next.offset),
-            _ => (&self.file, span.offset),
-        };
-        read_span(file, start, span.length).ok()
-    }
-
     /// Refuses if a file was written to since it was read.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let next_is_same = match &self.next {
@@ -100,6 +94,16 @@ impl OpenedLog {
             return Ok(());
         }
         Err(EditError::SourceChanged { line: self.manuscript.lines().len() as u64 }.into())
+    }
+}
+
+impl LineSource for OpenedLog {
+    fn line(&self, span: Span) -> io::Result<Cow<'_, [u8]>> {
+        let (file, start) = match &self.next {
+            Some(next) if span.offset >= next.offset => (&next.file, span.offset - next.offset),
+            _ => (&self.file, span.offset),
+        };
+        read_span(file, start, span.length).map(Cow::Owned)
     }
 }
 
@@ -345,9 +349,8 @@ pub(crate) fn write_draft(
     rewrite: &Rewrite,
     out: &mut dyn Write,
 ) -> Result<(), StoreError> {
-    let mut fetch = |span| opened.bytes(span);
     let mut put = |bytes: &[u8]| out.write_all(bytes);
-    draft.write(rewrite, &mut fetch, &mut put).map_err(|error| match error {
+    draft.write(rewrite, opened, &mut put).map_err(|error| match error {
         WriteError::Edit(error) => error.into(),
         WriteError::Sink(error) => error.into(),
     })

@@ -234,7 +234,6 @@ fn planned<'m>(
     let manuscript = &opened.manuscript;
     let turns = u32::try_from(turns(opened.session()).len()).unwrap();
     let turn = 1 + random.number(turns.max(1) as usize);
-    let mut fetch = |span| opened.bytes(span);
     let action = [ResultAction::Note, ResultAction::DropPair][random.below(2)];
     let plan = match random.below(6) {
         0 => {
@@ -247,7 +246,7 @@ fn planned<'m>(
                 to_tokens: random.one_in(2).then(|| u64::from(random.number(4000))),
                 source: "1111".into(),
             };
-            trim(manuscript, &options, &mut fetch).map(|plan| ("trim", plan))
+            trim(manuscript, &options, opened).map(|plan| ("trim", plan))
         }
         1 => {
             let options = StripOptions {
@@ -256,7 +255,7 @@ fn planned<'m>(
                 meta: random.one_in(3),
                 turns: (turns > 0 && random.one_in(3)).then_some(turn..=turn),
             };
-            strip(manuscript, &options, &mut fetch).map(|plan| ("strip", plan))
+            strip(manuscript, &options, opened).map(|plan| ("strip", plan))
         }
         2 => {
             let options = CompressOptions {
@@ -266,7 +265,7 @@ fn planned<'m>(
                 seed: new_session_id(),
                 source: "1111".into(),
             };
-            compress(manuscript, &options, &mut fetch).map(|plan| ("compress", plan))
+            compress(manuscript, &options, opened).map(|plan| ("compress", plan))
         }
         3 => {
             let (mut draft, leaf) = possible(fork(manuscript, &ForkPoint::Turn(turn)))?;
@@ -282,7 +281,7 @@ fn planned<'m>(
                 written: session.modified,
                 elsewhere: &|_| None,
             };
-            let repair = possible(repair(manuscript, &options, &mut fetch))?;
+            let repair = possible(repair(manuscript, &options, opened))?;
             return (!repair.draft.is_unchanged()).then_some(("repair", repair.draft, None));
         }
         _ => return Some(("clone", Draft::new(manuscript), None)),

@@ -1,14 +1,15 @@
 //! A log as a session, and its lines by place.
 
+use std::borrow::Cow;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use recto_log::DEFAULT_LINE_CAP;
 use recto_log::Entry;
 use recto_log::LineReader;
-use recto_log::RawLine;
 use recto_log::decode;
-use recto_session::Node;
+use recto_session::LineSource;
 use recto_session::NodeId;
 use recto_session::Session;
 use recto_session::Span;
@@ -52,27 +53,34 @@ impl Loaded {
         Ok(Loaded { session, file: open_file(path)? })
     }
 
-    /// The bytes of a line of the chain. `None` if the file has changed since,
-    /// so that the line is no longer there.
-    pub fn line(&self, node: &Node) -> Option<Vec<u8>> {
-        self.bytes(node.span())
-    }
-
-    /// The bytes of any line, by its place.
-    pub fn bytes(&self, span: Span) -> Option<Vec<u8>> {
-        if span.length > DEFAULT_LINE_CAP as u64 {
-            return None;
-        }
-        read_span(&self.file, span.offset, span.length).ok()
-    }
-
-    /// Does something with a line of the chain, decoded.
+    /// Reads a line of the chain again and gives it to `work`, decoded. `None` if it cannot
+    /// be read; [`Session::with_entry`] says why.
     pub fn with_entry<T>(&self, id: NodeId, work: impl FnOnce(&Entry<'_>) -> T) -> Option<T> {
-        let node = self.session.node(id);
-        let bytes = self.line(node)?;
-        let line = RawLine { offset: node.offset, number: node.line, ..RawLine::alone(&bytes) };
-        Some(work(&decode(line).0))
+        self.session.with_entry(id, self, work).ok()
     }
+}
+
+impl LineSource for Loaded {
+    fn line(&self, span: Span) -> io::Result<Cow<'_, [u8]>> {
+        read_line(&self.file, span)
+    }
+}
+
+/// The lines of a log that is open.
+pub(crate) struct FileLines<'f>(pub(crate) &'f File);
+
+impl LineSource for FileLines<'_> {
+    fn line(&self, span: Span) -> io::Result<Cow<'_, [u8]>> {
+        read_line(self.0, span)
+    }
+}
+
+/// Reads a line again. One that the first reader did not keep is not read now.
+fn read_line(file: &File, span: Span) -> io::Result<Cow<'_, [u8]>> {
+    if span.length > DEFAULT_LINE_CAP as u64 {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    read_span(file, span.offset, span.length).map(Cow::Owned)
 }
 
 #[cfg(test)]
@@ -89,10 +97,11 @@ mod tests {
         fs::write(&path, format!("{{}}\n{line}\n")).unwrap();
         let loaded = Loaded::read(&path).unwrap();
         let node = &loaded.session.nodes()[0];
-        assert_eq!(loaded.line(node).unwrap(), line.as_bytes());
+        assert_eq!(loaded.line(node.span()).unwrap(), line.as_bytes());
         let number = loaded.with_entry(NodeId(0), |entry| entry.line().number);
         assert_eq!(number, Some(2));
         fs::write(&path, "").unwrap();
-        assert_eq!(loaded.line(node), None, "the file was cut");
+        let error = loaded.line(node.span()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "the file was cut");
     }
 }

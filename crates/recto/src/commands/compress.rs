@@ -99,8 +99,8 @@ pub(crate) fn cmd_compress(
         seed: goal.session(&source),
         source: source.session.id.to_string(),
     };
-    let plan = compress(&source.opened.manuscript, &options, &mut |span| source.opened.bytes(span))
-        .map_err(StoreError::from)?;
+    let plan =
+        compress(&source.opened.manuscript, &options, &source.opened).map_err(StoreError::from)?;
     let job = Job::of_plan("compress", args.words(), plan, output);
     editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
 }

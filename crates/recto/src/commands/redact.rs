@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use recto_log::json::ObjectWriter;
+use recto_session::LineSource;
 use recto_session::NodeId;
 use recto_session::edit::Draft;
 use recto_session::edit::LineFilter;
@@ -19,6 +20,7 @@ use recto_session::redact::Redactor;
 use recto_session::redact::ThinkingChange;
 use recto_store::Home;
 use recto_store::OpenedLog;
+use recto_store::StoreError;
 
 use crate::edit::editor;
 use crate::edit::editor::EditArgs;
@@ -122,7 +124,7 @@ pub(crate) fn cmd_redact(
     let source = Source::open(home, environment, &args.session)?;
     let parts = home.parts_of(&source.inventory, &source.session)?.files;
     let redactor = Arc::new(collect(args.redactor()?, &parts)?);
-    let (mut found, thinking) = look(&source.opened, &redactor);
+    let (mut found, thinking) = look(&source.opened, &redactor)?;
     for part in parts.iter().filter(|path| **path != source.session.path) {
         // The client puts old versions of files back as they are.
         if !part.starts_with(home.file_history()) {
@@ -168,11 +170,12 @@ fn redact_text(redactor: &Redactor, bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Goes through the log: what is found, and which lines are thinking that goes.
-fn look(opened: &OpenedLog, redactor: &Redactor) -> (Vec<Found>, Vec<NodeId>) {
+fn look(opened: &OpenedLog, redactor: &Redactor) -> Result<(Vec<Found>, Vec<NodeId>), StoreError> {
     let mut found = Vec::new();
     let mut thinking = Vec::new();
     for (place, line) in opened.manuscript.lines().iter().enumerate() {
-        let Some(bytes) = opened.bytes(line.span) else { continue };
+        // A line that cannot be read could hold a secret.
+        let bytes = opened.line(line.span)?;
         let Redacted::Changed(change) = redactor.line(&bytes) else { continue };
         let number = place as u64 + 1;
         let told = |finding| Found { file: None, line: number, finding };
@@ -181,7 +184,7 @@ fn look(opened: &OpenedLog, redactor: &Redactor) -> (Vec<Found>, Vec<NodeId>) {
             thinking.extend(opened.manuscript.node_at(place));
         }
     }
-    (found, thinking)
+    Ok((found, thinking))
 }
 
 /// Goes through a file beside the log.

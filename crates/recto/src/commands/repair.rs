@@ -162,8 +162,7 @@ pub(crate) fn plan<'s>(
         written: source.session.modified,
         elsewhere: &elsewhere,
     };
-    let mut fetch = |span| source.opened.bytes(span);
-    Ok(repair(&source.opened.manuscript, &options, &mut fetch)?)
+    Ok(repair(&source.opened.manuscript, &options, &source.opened)?)
 }
 
 pub(crate) fn job<'s>(plan: Repair<'s>, arguments: Vec<String>) -> Job<'s> {

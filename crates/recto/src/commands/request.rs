@@ -85,9 +85,8 @@ pub(crate) fn cmd_request(
     let found = target::find(home, &home.inventory(), environment, &args.session)?;
     let loaded = Loaded::read_as(&found.path, generation)?;
     let reach = reach(&loaded.session, generation);
-    let mut fetch = |span| loaded.bytes(span);
-    let request = request(&loaded.session, &reach, &mut fetch, &RequestOptions::default());
-    let verified = verify(&loaded.session, &mut fetch, Search::Quick);
+    let request = request(&loaded.session, &reach, &loaded, &RequestOptions::default());
+    let verified = verify(&loaded.session, &loaded, Search::Quick);
     let answer = Answer { version: args.version.clone(), reach, request, verified, loaded };
     if output.json {
         output.json_line(answer.json())?;
@@ -158,8 +157,9 @@ impl Answer {
             output.line(&format!("added: {text}"))?;
         }
         self.write_dropped(output)?;
-        for line in &self.request.unreadable {
-            let text = format!("line {} could not be read again", count(*line));
+        for unreadable in &self.request.unreadable {
+            let line = count(unreadable.line);
+            let text = format!("line {line} could not be read again: {}", unreadable.error);
             output.line(&output.paint(Look::Bad, &text))?;
         }
         if self.verified.of > 0 {

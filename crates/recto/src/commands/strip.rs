@@ -92,8 +92,8 @@ pub(crate) fn cmd_strip(
         return Err(CommandError::user("nothing-asked", "nothing was asked to be taken out")
             .with_hint("use --thinking, --tools, --meta or --turns A..B"));
     }
-    let plan = strip(&source.opened.manuscript, &options, &mut |span| source.opened.bytes(span))
-        .map_err(StoreError::from)?;
+    let plan =
+        strip(&source.opened.manuscript, &options, &source.opened).map_err(StoreError::from)?;
     let goal = Goal::of(&source, &args.edit, "stripped");
     let job = Job::of_plan("strip", args.words(), plan, output);
     editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)

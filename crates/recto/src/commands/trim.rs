@@ -145,8 +145,8 @@ pub(crate) fn cmd_trim(
 ) -> Result<Outcome, CommandError> {
     let source = Source::open(home, environment, &args.session)?;
     let options = args.options(&source)?;
-    let plan = trim(&source.opened.manuscript, &options, &mut |span| source.opened.bytes(span))
-        .map_err(StoreError::from)?;
+    let plan =
+        trim(&source.opened.manuscript, &options, &source.opened).map_err(StoreError::from)?;
     let goal = Goal::of(&source, &args.edit, "trimmed");
     let job = Job::of_plan("trim", args.words(), plan, output);
     editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)

@@ -119,11 +119,10 @@ impl Source {
         while let Some(id) = at {
             let node = session.node(id);
             if matches!(node.user, recto_log::UserText::Human) {
-                let text = self.opened.bytes(node.span()).map(|bytes| {
-                    let entry = recto_log::decode(recto_log::RawLine::alone(&bytes)).0;
+                let text = session.with_entry(id, &self.opened, |entry| {
                     entry.message().map(|message| message.content().text().into_owned())
                 });
-                return text.flatten().unwrap_or_default().chars().take(200).collect();
+                return text.ok().flatten().unwrap_or_default().chars().take(200).collect();
             }
             steps = steps.saturating_sub(1);
             at = session.parent(id).filter(|_| steps > 0);

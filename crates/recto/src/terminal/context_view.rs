@@ -36,10 +36,7 @@ pub(crate) fn show_context(
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let fill = match leaf(reading, turn)? {
-        Some(leaf) => {
-            let mut fetch = |span| reading.loaded.bytes(span);
-            context_fill(reading.session(), &reading.turns, leaf, turn, &mut fetch)
-        }
+        Some(leaf) => context_fill(reading.session(), &reading.turns, leaf, turn, &reading.loaded),
         None => ContextFill::default(),
     };
     let shown = match turn {
@@ -57,9 +54,13 @@ pub(crate) fn show_context(
             write_parts(shown, &fill.parts, output)?;
         }
     }
-    if let Some(line) = fill.unreadable.first() {
+    if let Some(first) = fill.unreadable.first() {
         let number = plural(fill.unreadable.len() as u64, "line");
-        output.remark(&format!("{number} could not be read, the first is line {}", count(*line)));
+        let line = count(first.line);
+        output.remark(&format!(
+            "{number} could not be read, the first is line {line}: {}",
+            first.error
+        ));
     }
     if shown.is_none() {
         output.remark("no model was asked there");

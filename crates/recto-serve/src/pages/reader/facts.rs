@@ -64,8 +64,7 @@ fn fill(reading: &Reading) -> ContextFill {
     let Some(leaf) = reach(session, Generation::latest()).leaf.or(newest) else {
         return ContextFill::default();
     };
-    let mut fetch = |span| reading.loaded.bytes(span);
-    context_fill(session, &reading.turns, leaf, None, &mut fetch)
+    context_fill(session, &reading.turns, leaf, None, &reading.loaded)
 }
 
 /// Messages of the session that count for others.

@@ -17,6 +17,7 @@ use super::Clients;
 use super::Fix;
 use super::Repair;
 use super::RepairOptions;
+use crate::LineSource;
 use crate::NodeId;
 use crate::Parent;
 use crate::edit::Change;
@@ -26,7 +27,6 @@ use crate::edit::Manuscript;
 use crate::edit::Place;
 use crate::edit::Rewrite;
 use crate::edit::compare;
-use crate::request::Fetch;
 use crate::request::Generation;
 
 /// Longer lines are not read; no client takes them for part of a conversation.
@@ -99,12 +99,12 @@ pub(super) struct Mark {
 }
 
 /// A log on the bench.
-pub(super) struct Bench<'m, 'o, 'f, 'g> {
+pub(super) struct Bench<'m, 'o, 'f> {
     source: &'m Manuscript,
     pub(super) options: &'o RepairOptions<'o>,
     /// The clients that are to bring back everything, the oldest first.
     pub(super) generations: Vec<Generation>,
-    fetch: &'f mut Fetch<'g>,
+    log: &'f dyn LineSource,
     state: State,
     /// The log as it is by now. Its line `n` is the sheet `n - 1` in order.
     pub(super) now: Manuscript,
@@ -115,12 +115,12 @@ pub(super) struct Bench<'m, 'o, 'f, 'g> {
     pub(super) left: Vec<String>,
 }
 
-impl<'m, 'o, 'f, 'g> Bench<'m, 'o, 'f, 'g> {
+impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
     pub(super) fn new(
         source: &'m Manuscript,
         options: &'o RepairOptions<'o>,
-        fetch: &'f mut Fetch<'g>,
-    ) -> Bench<'m, 'o, 'f, 'g> {
+        log: &'f dyn LineSource,
+    ) -> Bench<'m, 'o, 'f> {
         let count = source.lines().len();
         let sheets = (0..count).map(|place| Sheet::Old { place, changes: Vec::new() }).collect();
         let state = State { sheets, order: (0..count).collect(), aside: Vec::new() };
@@ -137,7 +137,7 @@ impl<'m, 'o, 'f, 'g> Bench<'m, 'o, 'f, 'g> {
             source,
             options,
             generations,
-            fetch,
+            log,
             state,
             now: source.clone(),
             fixes: Vec::new(),
@@ -204,16 +204,16 @@ impl<'m, 'o, 'f, 'g> Bench<'m, 'o, 'f, 'g> {
             Sheet::Old { place, changes } => (*place, changes),
         };
         let mut span = self.source.lines()[place].span;
-        let gone = EditError::SourceChanged { line: place as u64 + 1 };
-        if span.length > MOST_BYTES {
+        let is_long = span.length > MOST_BYTES;
+        if is_long {
             span.length = START_BYTES;
-            return (self.fetch)(span).ok_or(gone);
         }
-        let bytes = (self.fetch)(span).ok_or(gone.clone())?;
-        if changes.is_empty() {
-            return Ok(bytes);
+        let line = place as u64 + 1;
+        let bytes = self.log.line(span).map_err(|error| EditError::of_line(line, &error))?;
+        if is_long || changes.is_empty() {
+            return Ok(bytes.into_owned());
         }
-        patched(&bytes, changes).ok_or(gone)
+        patched(&bytes, changes).ok_or(EditError::SourceChanged { line })
     }
 
     /// The log as it is by now, to go back to.

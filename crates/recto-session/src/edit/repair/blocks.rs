@@ -29,7 +29,7 @@ use crate::request::reach;
 type Gone = BTreeMap<NodeId, Vec<usize>>;
 
 /// The lines that some client sends, in the order of the newest that does.
-fn sent(bench: &Bench<'_, '_, '_, '_>) -> Vec<NodeId> {
+fn sent(bench: &Bench<'_, '_, '_>) -> Vec<NodeId> {
     let mut is_known = vec![false; bench.now.session.nodes().len()];
     let mut lines = Vec::new();
     for generation in bench.generations.iter().rev() {
@@ -45,7 +45,7 @@ fn sent(bench: &Bench<'_, '_, '_, '_>) -> Vec<NodeId> {
 
 /// The steps that take blocks out, and lines of which nothing is left.
 fn taken_out(
-    bench: &mut Bench<'_, '_, '_, '_>,
+    bench: &mut Bench<'_, '_, '_>,
     fix: Fix,
     gone: &Gone,
     what: &str,
@@ -78,7 +78,7 @@ fn block_places(text: &[u8]) -> Vec<usize> {
 }
 
 /// Calls, results and second results, in the lines of the conversation.
-pub(super) fn calls_and_results(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn calls_and_results(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let session = &bench.now.session;
     let lines = reach(session, Generation::latest()).chain;
     let answers = lines.iter().rev().map(|id| session.node(*id));
@@ -132,7 +132,7 @@ pub(super) fn calls_and_results(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec
 
 /// Empty text and thinking without a signature. Thinking of an answer of which
 /// nothing else is left goes with it, as newer clients do it.
-pub(super) fn unsendable_blocks(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn unsendable_blocks(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let session = &bench.now.session;
     let (mut blank, mut unsigned) = (Gone::new(), Gone::new());
     for id in sent(bench) {
@@ -171,7 +171,7 @@ pub(super) fn unsendable_blocks(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec
 }
 
 /// Thinking lines of answers of which nothing else is left.
-fn lonely_thinking(bench: &Bench<'_, '_, '_, '_>, gone: &[&Gone]) -> Vec<NodeId> {
+fn lonely_thinking(bench: &Bench<'_, '_, '_>, gone: &[&Gone]) -> Vec<NodeId> {
     let session = &bench.now.session;
     let is_gone = |id: &NodeId| gone.iter().any(|gone| gone.contains_key(id));
     let left = |id: &NodeId| -> Vec<BlockFact> {
@@ -199,7 +199,7 @@ fn lonely_thinking(bench: &Bench<'_, '_, '_, '_>, gone: &[&Gone]) -> Vec<NodeId>
 }
 
 /// Half characters, which clients before 2.1.200 send.
-pub(super) fn half_characters(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn half_characters(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     if !bench.makes_for_before(Fix::LoneSurrogate, Generation::V2_1_200) {
         return Ok(Vec::new());
     }

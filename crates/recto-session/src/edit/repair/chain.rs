@@ -29,7 +29,7 @@ struct Disagreement {
     has_other_leaf: bool,
 }
 
-pub(super) fn leafs(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn leafs(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let Some(found) = disagreement(bench).filter(|found| found.has_other_leaf) else {
         return Ok(Vec::new());
     };
@@ -44,7 +44,7 @@ pub(super) fn leafs(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, Edit
 
 /// Clients that do not look for parallel calls, or do not read progress, lose
 /// what is not on the way from the leaf up.
-pub(super) fn linear_chains(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn linear_chains(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let Some(found) = disagreement(bench) else { return Ok(Vec::new()) };
     let session = &bench.now.session;
     let mut edits = Vec::new();
@@ -86,7 +86,7 @@ pub(super) fn linear_chains(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Ste
 }
 
 /// Whether clients bring back less than the conversation that is meant.
-fn disagreement(bench: &mut Bench<'_, '_, '_, '_>) -> Option<Disagreement> {
+fn disagreement(bench: &mut Bench<'_, '_, '_>) -> Option<Disagreement> {
     let session = &bench.now.session;
     let reaches: Vec<Reach> =
         bench.generations.iter().map(|generation| reach(session, *generation)).collect();
@@ -174,7 +174,7 @@ fn loses(session: &Session, reach: &Reach, meant: &[NodeId]) -> bool {
 }
 
 /// Makes a line the newest of the log, and names it at the end.
-fn settle(bench: &Bench<'_, '_, '_, '_>, leaf: NodeId) -> Vec<Edit> {
+fn settle(bench: &Bench<'_, '_, '_>, leaf: NodeId) -> Vec<Edit> {
     let session = &bench.now.session;
     let mut edits = Vec::new();
     let others = session.ids().filter(|id| *id != leaf && !session.node(*id).flags.is_sidechain);

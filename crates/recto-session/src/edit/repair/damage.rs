@@ -16,7 +16,7 @@ use crate::edit::EditError;
 const MOST_STARTS: usize = 256;
 
 /// Damaged lines go aside; whole lines inside them are saved.
-pub(super) fn damaged_lines(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn damaged_lines(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let lines = bench.now.lines().iter().enumerate();
     let opaque = lines.filter(|(_, line)| line.kind == Kind::Opaque);
     let opaque: Vec<usize> = opaque.map(|(place, _)| place).collect();

@@ -58,7 +58,7 @@ pub(super) struct Evidence<'s> {
 }
 
 impl<'s> Evidence<'s> {
-    pub(super) fn new(bench: &'s Bench<'_, '_, '_, '_>, cuts: &[NodeId]) -> Evidence<'s> {
+    pub(super) fn new(bench: &'s Bench<'_, '_, '_>, cuts: &[NodeId]) -> Evidence<'s> {
         let session = &bench.now.session;
         let can_follow = |node: &Node| !node.flags.is_sidechain && node.kind != Kind::Progress;
         let mut in_order: Vec<NodeId> =
@@ -192,7 +192,7 @@ impl<'s> Evidence<'s> {
 }
 
 /// Looks for a missing line in other files.
-pub(super) fn elsewhere(bench: &Bench<'_, '_, '_, '_>, missing: &EntryUuid) -> Option<Finding> {
+pub(super) fn elsewhere(bench: &Bench<'_, '_, '_>, missing: &EntryUuid) -> Option<Finding> {
     let own = bench.options.own.to_string();
     let mut missing = missing.clone();
     let mut first_place = None;
@@ -226,7 +226,7 @@ pub(super) fn elsewhere(bench: &Bench<'_, '_, '_, '_>, missing: &EntryUuid) -> O
 
 /// The edits that a finding asks for, and the words for it.
 pub(super) fn edits_of(
-    bench: &Bench<'_, '_, '_, '_>,
+    bench: &Bench<'_, '_, '_>,
     id: NodeId,
     finding: Finding,
 ) -> (Vec<Edit>, String) {

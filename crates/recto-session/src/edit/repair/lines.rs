@@ -20,14 +20,14 @@ use crate::edit::rewrite::derived;
 use crate::request::Generation;
 
 /// Lines of the main conversation of which something holds.
-fn main_lines(bench: &Bench<'_, '_, '_, '_>, is: impl Fn(&Node) -> bool) -> Vec<NodeId> {
+fn main_lines(bench: &Bench<'_, '_, '_>, is: impl Fn(&Node) -> bool) -> Vec<NodeId> {
     let session = &bench.now.session;
     let main = |id: &NodeId| !session.node(*id).flags.is_sidechain && is(session.node(*id));
     session.ids().filter(main).collect()
 }
 
 /// A line that is changed is written without its mark, so any change will do.
-pub(super) fn byte_order_marks(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn byte_order_marks(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let marked = main_lines(bench, |node| node.flags.has_byte_order_mark);
     let step = |id: &NodeId| {
         let uuid = bench.now.session.node(*id).uuid.to_string();
@@ -42,7 +42,7 @@ pub(super) fn byte_order_marks(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<
     Ok(marked.iter().map(step).collect())
 }
 
-pub(super) fn without_content(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn without_content(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let empty = main_lines(bench, |node| node.is_spoken() && !node.flags.has_content);
     let step = |id: &NodeId| Step {
         fix: Fix::NoContent,
@@ -53,7 +53,7 @@ pub(super) fn without_content(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<S
     Ok(empty.iter().map(step).collect())
 }
 
-pub(super) fn text_answers(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn text_answers(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     if !bench.makes_for_before(Fix::TextAnswer, Generation::V2_1_300) {
         return Ok(Vec::new());
     }
@@ -82,7 +82,7 @@ pub(super) fn text_answers(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step
 
 /// Nobody can name a line without a uuid, so what follows it is found later,
 /// by the order of the log.
-pub(super) fn without_uuid(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn without_uuid(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let mut steps = Vec::new();
     for number in bench.now.session.without_uuid.clone() {
         let place = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -99,7 +99,7 @@ pub(super) fn without_uuid(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step
 }
 
 /// A uuid that no line of the log has.
-pub(super) fn new_uuid(bench: &Bench<'_, '_, '_, '_>, seed: u64) -> EntryUuid {
+pub(super) fn new_uuid(bench: &Bench<'_, '_, '_>, seed: u64) -> EntryUuid {
     let mut seed = u128::from(seed);
     loop {
         let uuid = EntryUuid::from_bits(derived(bench.options.own, seed));
@@ -111,7 +111,7 @@ pub(super) fn new_uuid(bench: &Bench<'_, '_, '_, '_>, seed: u64) -> EntryUuid {
 }
 
 /// A line gets the time of the line before it and a millisecond.
-pub(super) fn without_time(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn without_time(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let mut ids = main_lines(bench, |_| true);
     let session = &bench.now.session;
     if ids.iter().all(|id| session.node(*id).time().is_some()) {
@@ -154,7 +154,7 @@ pub(super) fn without_time(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step
 /// A line that is marked as a subagent's belongs to the main conversation if
 /// it names no subagent and lines of the main conversation follow it, or if
 /// there is no other conversation.
-pub(super) fn sidechain_flags(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn sidechain_flags(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let session = &bench.now.session;
     let has_main = session.nodes().iter().any(|node| node.is_spoken() && !node.flags.is_sidechain);
     let mut is_marked = vec![!has_main; session.nodes().len()];
@@ -189,7 +189,7 @@ pub(super) fn sidechain_flags(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<S
     Ok(steps)
 }
 
-pub(super) fn other_sessions(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn other_sessions(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let own = bench.options.own.to_string();
     let sessions = &bench.now.session.records.sessions;
     if !bench.makes(Fix::OtherSession) || sessions.iter().all(|(name, ..)| *name == own) {

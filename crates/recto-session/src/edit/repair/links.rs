@@ -38,7 +38,7 @@ enum Broken {
     Beginning,
 }
 
-pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let cuts = cycles(&bench.now.session);
     let broken = broken(bench, &cuts)?;
     if broken.is_empty() {
@@ -92,7 +92,7 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step
 
 /// The lines with a broken link, in the order of the log.
 fn broken(
-    bench: &mut Bench<'_, '_, '_, '_>,
+    bench: &mut Bench<'_, '_, '_>,
     cuts: &[NodeId],
 ) -> Result<Vec<(NodeId, Broken)>, EditError> {
     let session = &bench.now.session;
@@ -138,7 +138,7 @@ fn index(line: u64) -> usize {
 
 /// What is above lines of unknown types.
 fn above_unknown(
-    bench: &mut Bench<'_, '_, '_, '_>,
+    bench: &mut Bench<'_, '_, '_>,
     unknown: &HashMap<EntryUuid, SheetId>,
     uuid: EntryUuid,
 ) -> Result<Broken, EditError> {
@@ -160,7 +160,7 @@ fn above_unknown(
 /// Whether a line that follows nothing, and is not the first, should follow
 /// something.
 fn rootless(
-    bench: &mut Bench<'_, '_, '_, '_>,
+    bench: &mut Bench<'_, '_, '_>,
     id: NodeId,
     before: NodeId,
 ) -> Result<Option<Broken>, EditError> {

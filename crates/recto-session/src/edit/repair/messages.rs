@@ -21,7 +21,7 @@ use crate::request::reach;
 /// Without one id for all lines of an answer clients lose its thinking and its
 /// parallel calls. Lines of one request are one answer; lines without an id
 /// are one with those that they follow.
-pub(super) fn message_ids(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn message_ids(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let session = &bench.now.session;
     let mut steps = Vec::new();
     let mut add = |id: NodeId, message: &str, words: &str| {
@@ -99,7 +99,7 @@ impl Requests {
 }
 
 /// Clients 2.1.200 to 2.1.299 hang if the last answer names no model.
-pub(super) fn models(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn models(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     if !bench.generations.contains(&Generation::V2_1_200) {
         return Ok(Vec::new());
     }

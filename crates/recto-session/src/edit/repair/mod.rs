@@ -27,13 +27,13 @@ use jiff::Timestamp;
 use recto_log::EntryUuid;
 use recto_log::SessionId;
 
+use crate::LineSource;
 use crate::Session;
 use crate::Span;
 use crate::edit::Draft;
 use crate::edit::EditError;
 use crate::edit::Manuscript;
 use crate::health::MOST_REQUEST_BYTES;
-use crate::request::Fetch;
 use crate::request::Outcome;
 use crate::request::Sent;
 use crate::request::reach;
@@ -111,9 +111,9 @@ pub struct Repair<'m> {
 pub fn repair<'m>(
     manuscript: &'m Manuscript,
     options: &RepairOptions<'_>,
-    fetch: &mut Fetch<'_>,
+    log: &dyn LineSource,
 ) -> Result<Repair<'m>, EditError> {
-    let mut bench = Bench::new(manuscript, options, fetch);
+    let mut bench = Bench::new(manuscript, options, log);
     for _ in 0..MOST_ROUNDS {
         let mark = bench.mark();
         match rounds(&mut bench, Guard::Whole)? {
@@ -147,7 +147,7 @@ enum Ran {
 }
 
 /// Goes through all passes until nothing more is made.
-fn rounds(bench: &mut Bench<'_, '_, '_, '_>, guard: Guard) -> Result<Ran, EditError> {
+fn rounds(bench: &mut Bench<'_, '_, '_>, guard: Guard) -> Result<Ran, EditError> {
     for round in 0..MOST_ROUNDS {
         bench.left.clear();
         let mut is_changed = false;
@@ -164,7 +164,7 @@ fn rounds(bench: &mut Bench<'_, '_, '_, '_>, guard: Guard) -> Result<Ran, EditEr
     Ok(Ran::Endless)
 }
 
-type Find = fn(&mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError>;
+type Find = fn(&mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError>;
 
 /// What is looked for, in this order: each pass relies on those before.
 const PASSES: [Find; 17] = [
@@ -188,7 +188,7 @@ const PASSES: [Find; 17] = [
 ];
 
 /// What no fix can help.
-fn note_what_is_left(bench: &mut Bench<'_, '_, '_, '_>) {
+fn note_what_is_left(bench: &mut Bench<'_, '_, '_>) {
     for generation in bench.generations.clone() {
         let reach = reach(&bench.now.session, generation);
         match reach.outcome {

@@ -16,7 +16,7 @@ use crate::Parent;
 use crate::edit::Change;
 use crate::edit::EditError;
 
-pub(super) fn repeated_uuids(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<Step>, EditError> {
+pub(super) fn repeated_uuids(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     if bench.now.session.repeated.is_empty() {
         return Ok(Vec::new());
     }
@@ -39,7 +39,7 @@ pub(super) fn repeated_uuids(bench: &mut Bench<'_, '_, '_, '_>) -> Result<Vec<St
 
 /// The steps for lines with the uuid of `id`, which come before it.
 fn one_uuid(
-    bench: &mut Bench<'_, '_, '_, '_>,
+    bench: &mut Bench<'_, '_, '_>,
     id: NodeId,
     places: &[usize],
     steps: &mut Vec<Step>,
@@ -91,7 +91,7 @@ fn are_different_lines(one: &[u8], other: &[u8]) -> bool {
 /// Gives the line at `place` another uuid. Lines between it and its namesake
 /// follow it, and so does the namesake if it followed itself.
 fn renamed(
-    bench: &Bench<'_, '_, '_, '_>,
+    bench: &Bench<'_, '_, '_>,
     id: NodeId,
     place: usize,
     last_place: usize,

@@ -5,11 +5,9 @@ use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
 
-use recto_log::DEFAULT_LINE_CAP;
 use recto_log::Entry;
 use recto_log::LineReader;
 use recto_log::decode;
-use recto_session::Span;
 use recto_session::search::Document;
 use recto_session::search::Extractor;
 use recto_session::search::Role;
@@ -27,7 +25,7 @@ use crate::Digest;
 use crate::StoreError;
 use crate::log::inventory::FileState;
 use crate::place::open::open_known;
-use crate::place::platform::read_span;
+use crate::read::load::FileLines;
 
 /// A batch goes to the writer when it has this many bytes of tokens.
 const BATCH: usize = if cfg!(test) { 64 * 1024 } else { 2 * 1024 * 1024 };
@@ -153,8 +151,7 @@ pub(super) fn ingest(
         && fingerprint(&file, from.offset)? == Some(from.tail);
     let is_anew = !goes_on && change != Change::New;
     let from = if goes_on { from } else { Checkpoint::start() };
-    let extractor =
-        Extractor::resume(State::decode(&from.state), |span: Span| read_line(&file, span));
+    let extractor = Extractor::resume(State::decode(&from.state), &FileLines(&file));
     file.seek(SeekFrom::Start(from.offset))?;
     let reader = file.try_clone()?.take(state.size - from.offset);
     let lines = LineReader::with_buffer(reader, std::mem::take(&mut buffers.line))
@@ -287,11 +284,4 @@ impl Adding<'_> {
         };
         self.batch.push(place, self.searchable);
     }
-}
-
-fn read_line(file: &File, span: Span) -> Option<Vec<u8>> {
-    if span.length > DEFAULT_LINE_CAP as u64 {
-        return None;
-    }
-    read_span(file, span.offset, span.length).ok()
 }

@@ -67,7 +67,7 @@ fn a_line_below_the_cap_is_found_read_and_counted_by_all() {
         assert_eq!(usage.ledger.records().len(), 1);
     }
     let loaded = crate::Loaded::read(&world.log(&format!("{ID}.jsonl"))).unwrap();
-    assert!(loaded.line(&loaded.session.nodes()[0]).is_some());
+    assert!(loaded.with_entry(recto_session::NodeId(0), |_| ()).is_some());
 }
 
 #[test]
