@@ -11,7 +11,6 @@ use recto_session::edit::repair::repair;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cases;
 use crate::edit::manuscript;
 use crate::edit::written;
 

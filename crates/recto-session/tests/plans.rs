@@ -33,7 +33,6 @@ use recto_session::request::reach;
 use recto_session::turns;
 use serde_json::Value;
 
-use crate::cases;
 use crate::edit::logs;
 use crate::edit::manuscript;
 use crate::edit::messages;
