@@ -12,7 +12,7 @@
 //! let home = Home::open("/home/dev/.claude")?;
 //! let inventory = home.inventory();
 //! for session in &inventory.sessions {
-//!     println!("{} {}", session.id, session.bytes);
+//!     println!("{} {}", session.id, session.bytes());
 //! }
 //! # Ok::<(), recto_store::StoreError>(())
 //! ```
@@ -44,16 +44,16 @@ pub use edit::renaming::Renamed;
 pub use edit::renaming::Renaming;
 pub use edit::renaming::Title;
 pub use error::StoreError;
-pub use log::agents::AgentFile;
 pub use log::agents::AgentMeta;
+pub use log::file_state::FileState;
 pub use log::filter::Filter;
 pub use log::filter::parse_time;
 pub use log::inventory::Inventory;
-pub use log::inventory::LogVersion;
-pub use log::inventory::Project;
-pub use log::inventory::SessionFile;
 pub use log::inventory::Skipped;
-pub use log::logs::HomeLog;
+pub use log::log_file::LogFile;
+pub use log::log_file::Project;
+pub use log::log_file::SessionFile;
+pub use log::log_file::project_directory;
 pub use log::logs::PlanFile;
 pub use log::overflow_files::OverflowFiles;
 pub use log::overflow_files::OverflowWanted;
@@ -89,7 +89,6 @@ pub use read::digest::Digest;
 pub use read::digest::FileKind;
 pub use read::digest::TitleSource;
 pub use read::digests::Digests;
-pub use read::digests::ListedLog;
 pub use read::export_log::ExportSource;
 pub use read::export_log::Exported;
 pub use read::history::HistoryEntry;

@@ -63,7 +63,7 @@ fn view(agent: &Agent, turn: u32) -> AgentView {
     };
     let meta = agent.meta.as_ref();
     AgentView {
-        id: agent.file.id.as_str().to_owned(),
+        id: agent.id.as_str().to_owned(),
         kind: agent.kind.name(),
         agent_type: meta.and_then(|meta| meta.agent_type.clone()),
         description: meta.and_then(|meta| meta.description.clone()),
@@ -72,7 +72,7 @@ fn view(agent: &Agent, turn: u32) -> AgentView {
         turn,
         depth: agent.depth,
         background: agent.is_background,
-        bytes: agent.file.bytes,
+        bytes: agent.file.bytes(),
         tool_calls,
         failed_tool_calls,
         tokens: agent.tokens.into(),

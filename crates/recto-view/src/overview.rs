@@ -25,7 +25,7 @@ impl Library {
             version: env!("CARGO_PKG_VERSION"),
             sessions: inventory.sessions.len(),
             projects: inventory.projects.len(),
-            bytes: inventory.sessions.iter().map(|session| session.bytes).sum(),
+            bytes: inventory.sessions.iter().map(|session| session.bytes()).sum(),
         }
     }
 }

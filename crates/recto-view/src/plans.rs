@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use recto_log::SessionId;
 use recto_session::turn_places;
 use recto_session::turns;
-use recto_store::HomeLog;
 use recto_store::Loaded;
+use recto_store::LogFile;
 use recto_store::PLAN_TOOL;
 use recto_store::PlanFile;
 use recto_store::logged_plans;
@@ -44,7 +44,7 @@ pub struct PlanView {
 }
 
 /// A log as it was, and the plans in it.
-type ReadPlans = (HomeLog, Arc<Vec<PlanView>>);
+type ReadPlans = (LogFile, Arc<Vec<PlanView>>);
 
 /// Plans that were read, as long as the logs are what they were. To look for them in all
 /// logs takes seconds where there is a gigabyte of these.
@@ -57,12 +57,12 @@ impl KnownPlans {
     }
 
     /// The plans of all logs; those that are new or have changed are read.
-    fn of(&self, logs: Vec<HomeLog>) -> Vec<Arc<Vec<PlanView>>> {
-        let known = |log: &HomeLog| {
+    fn of(&self, logs: Vec<LogFile>) -> Vec<Arc<Vec<PlanView>>> {
+        let known = |log: &LogFile| {
             let known = self.lock().get(&log.path).cloned();
-            known.filter(|(before, _)| before.is_same(log)).map(|(_, plans)| plans)
+            known.filter(|(before, _)| before == log).map(|(_, plans)| plans)
         };
-        let read = |log: HomeLog| {
+        let read = |log: LogFile| {
             let plans = Arc::new(if log.holds(PLAN_TOOL) { plans_in(&log) } else { Vec::new() });
             (log, plans)
         };
@@ -111,7 +111,7 @@ impl Library {
     }
 }
 
-fn plans_in(log: &HomeLog) -> Vec<PlanView> {
+fn plans_in(log: &LogFile) -> Vec<PlanView> {
     let Ok(loaded) = Loaded::read(&log.path) else { return Vec::new() };
     let found = logged_plans(&loaded);
     if found.is_empty() {

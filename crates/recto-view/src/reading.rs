@@ -22,10 +22,10 @@ use recto_session::on_current_branch;
 use recto_session::spoken_text;
 use recto_session::turn_places;
 use recto_session::turns;
+use recto_store::FileState;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::Loaded;
-use recto_store::LogVersion;
 use recto_store::SessionFile;
 
 use crate::error::ViewError;
@@ -54,8 +54,7 @@ pub struct Reading {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
     path: PathBuf,
-    bytes: u64,
-    version: LogVersion,
+    state: FileState,
 }
 
 impl Reading {
@@ -144,7 +143,7 @@ impl Readings {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         logs.push_back(Arc::clone(&reading));
         let all = |logs: &VecDeque<Arc<Reading>>| -> u64 {
-            logs.iter().map(|reading| reading.key.bytes).sum()
+            logs.iter().map(|reading| reading.key.state.size()).sum()
         };
         while logs.len() > 1 && (logs.len() > MOST_LOGS || all(&logs) > MOST_BYTES) {
             logs.pop_front();
@@ -174,8 +173,7 @@ impl Library {
 
     /// The log of a session.
     pub fn read(&self, file: &SessionFile) -> Result<Arc<Reading>, ViewError> {
-        let (path, bytes, version) = (file.path.clone(), file.bytes, file.version());
-        self.readings().log(Key { path, bytes, version })
+        self.readings().log(Key { path: file.path.clone(), state: file.state })
     }
 
     /// The log of a session, or of a subagent of it.
@@ -187,9 +185,8 @@ impl Library {
         let found = self.find(id)?;
         let Some(agent) = agent else { return self.read(&found.file) };
         let mut agents = self.home().agents_of(&found.inventory, &found.file).into_iter();
-        let file = agents.find(|file| file.id == *agent);
+        let file = agents.find(|file| file.agent.as_ref() == Some(agent));
         let file = file.ok_or_else(|| ViewError::NotFound("the session has no such subagent"))?;
-        let version = file.version();
-        self.readings().log(Key { path: file.path, bytes: file.bytes, version })
+        self.readings().log(Key { path: file.path, state: file.state })
     }
 }

@@ -130,7 +130,7 @@ impl Library {
             tokens.add(message.tokens);
         }
         Ok(SessionHead {
-            session: self.session_row(&found.inventory, &found.file),
+            session: self.session_row(&found.file),
             versions: session.versions.clone(),
             permission_mode: session.meta.permission_mode.clone(),
             last_output: last_output(&reading),

@@ -14,9 +14,9 @@ use rayon::prelude::*;
 use recto_log::SessionId;
 use recto_store::Digest;
 use recto_store::FileKind;
+use recto_store::FileState;
 use recto_store::Filter;
 use recto_store::Inventory;
-use recto_store::LogVersion;
 use recto_store::SessionFile;
 use recto_store::SessionStatus;
 use serde::Serialize;
@@ -82,13 +82,13 @@ pub(crate) struct Digests(Mutex<HashMap<PathBuf, KnownDigest>>);
 /// What a log was, and what was read of it.
 #[derive(Debug, Clone)]
 struct KnownDigest {
-    version: LogVersion,
+    version: FileState,
     digest: Arc<Digest>,
 }
 
 impl KnownDigest {
     fn fits(&self, file: &SessionFile) -> bool {
-        self.version == file.version()
+        self.version == file.state
     }
 }
 
@@ -124,7 +124,7 @@ impl Digests {
     }
 
     fn note(&self, file: &SessionFile, digest: &Arc<Digest>) {
-        let known = KnownDigest { version: file.version(), digest: Arc::clone(digest) };
+        let known = KnownDigest { version: file.state, digest: Arc::clone(digest) };
         self.lock().insert(file.path.clone(), known);
     }
 
@@ -215,16 +215,16 @@ fn fitting(library: &Library, inventory: &Inventory, query: &SessionQuery) -> Ve
     inventory
         .sessions
         .par_iter()
-        .filter(|file| query.filter.fits_time(file.modified))
-        .filter(|file| query.all || file.bytes > 0)
+        .filter(|file| query.filter.fits_time(file.modified()))
+        .filter(|file| query.all || file.bytes() > 0)
         .filter(|file| !query.only_live || is_live(&statuses, file.id))
         .filter_map(|file| {
             // A log that may not be read is still a session that is there.
             let digest = library.digests().of(file).unwrap_or_default();
-            let project = inventory.project_of(file).map_or("", |project| &project.key);
+            let project = file.project.key.as_str();
             let is_wanted = (query.all || digest.kind == FileKind::Session)
                 && query.filter.fits(project, &digest);
-            let row = is_wanted.then(|| row(file, project, &digest, statuses.get(&file.id)))?;
+            let row = is_wanted.then(|| row(file, &digest, statuses.get(&file.id)))?;
             words.iter().all(|word| has_word(&row, word)).then_some(row)
         })
         .collect()
@@ -271,8 +271,7 @@ impl Library {
         let rows = ids.filter_map(|id| {
             let file = files.get(&id)?;
             let digest = self.digests().of(file).unwrap_or_default();
-            let project = inventory.project_of(file).map_or("", |project| &project.key);
-            Some(row(file, project, &digest, statuses.get(&id)))
+            Some(row(file, &digest, statuses.get(&id)))
         });
         rows.collect()
     }
@@ -280,32 +279,26 @@ impl Library {
 
 impl Library {
     /// One session as it is in a list.
-    pub fn session_row(&self, inventory: &Inventory, file: &SessionFile) -> SessionRow {
+    pub fn session_row(&self, file: &SessionFile) -> SessionRow {
         let digest = self.digests().of(file).unwrap_or_default();
-        let project = inventory.project_of(file).map_or("", |project| &project.key);
-        row(file, project, &digest, status_by_session(self).get(&file.id))
+        row(file, &digest, status_by_session(self).get(&file.id))
     }
 }
 
-fn row(
-    file: &SessionFile,
-    project: &str,
-    digest: &Digest,
-    status: Option<&SessionStatus>,
-) -> SessionRow {
+fn row(file: &SessionFile, digest: &Digest, status: Option<&SessionStatus>) -> SessionRow {
     SessionRow {
         id: file.id.to_string(),
         kind: digest.kind.name(),
-        project: project.to_owned(),
+        project: file.project.key.clone(),
         cwd: digest.cwd.clone(),
         title: digest.title.as_ref().map(|(title, _)| title.clone()),
         title_source: digest.title.as_ref().map(|(_, source)| source.name()),
         first_prompt: digest.first_prompt.clone(),
         last_prompt: digest.last_prompt.clone(),
         started: digest.started.map(Moment),
-        updated: Moment(file.modified),
+        updated: Moment(file.modified()),
         ended: digest.ended.map(Moment),
-        bytes: file.bytes,
+        bytes: file.bytes(),
         version: digest.version.clone(),
         branch: digest.branch.clone(),
         model: digest.model.clone(),

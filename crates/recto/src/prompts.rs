@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::EntryUuid;
 use recto_store::Home;
-use recto_store::HomeLog;
+use recto_store::LogFile;
 use recto_store::LogPrompt;
 use recto_store::StoreError;
 use recto_store::each_alone;
@@ -124,7 +124,7 @@ impl Gatherer {
     /// cannot be read is said and left out.
     pub(crate) fn of_logs(
         &self,
-        logs: &[HomeLog],
+        logs: &[LogFile],
         output: &Output,
         wanted: impl Fn(&str) -> bool + Sync,
     ) -> Vec<Prompt> {
@@ -137,7 +137,7 @@ impl Gatherer {
                 let read = read_prompts(&log.path, |prompt| {
                     if wanted(&prompt.text) {
                         let uuid = prompt.uuid.clone();
-                        found.push((uuid, log.modified, self.of_log(log, prompt)));
+                        found.push((uuid, log.modified(), self.of_log(log, prompt)));
                     }
                 });
                 if let Err(error) = read {
@@ -161,7 +161,7 @@ impl Gatherer {
         found.into_iter().map(|(_, _, prompt)| prompt).collect()
     }
 
-    fn of_log(&self, log: &HomeLog, prompt: LogPrompt) -> Prompt {
+    fn of_log(&self, log: &LogFile, prompt: LogPrompt) -> Prompt {
         let folded = self.fold(&prompt.text);
         let mut text = prompt.text;
         text.truncate(text.floor_char_boundary(LONGEST_TEXT));

@@ -16,8 +16,8 @@ use recto_session::NodeId;
 use recto_session::Session;
 use recto_session::Turn;
 use recto_session::turns;
-use recto_store::HomeLog;
 use recto_store::Loaded;
+use recto_store::LogFile;
 use recto_store::each_alone;
 
 use crate::terminal::output::Output;
@@ -28,7 +28,7 @@ use recto_session::turn_places;
 
 /// A log that is being asked.
 pub(crate) struct Swept<'a> {
-    pub(crate) log: &'a HomeLog,
+    pub(crate) log: &'a LogFile,
     pub(crate) loaded: Loaded,
     turns: Vec<Turn>,
     turn_of: Vec<usize>,
@@ -67,7 +67,7 @@ impl Swept<'_> {
 /// Where something stands: which log, turn and line.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    pub(crate) log: HomeLog,
+    pub(crate) log: LogFile,
     /// The number of the turn in its log.
     pub(crate) turn: u32,
     pub(crate) time: Option<Timestamp>,
@@ -100,7 +100,7 @@ impl Place {
 /// Asks all logs. The answers are in the order in which they were written,
 /// oldest first. A log that cannot be read is said and left out.
 pub(crate) fn sweep<T: Send>(
-    logs: &[HomeLog],
+    logs: &[LogFile],
     output: &Output,
     ask: impl Fn(&Swept<'_>) -> Vec<(Place, T)> + Sync,
 ) -> Vec<(Place, T)> {
@@ -126,7 +126,7 @@ pub(crate) fn sweep<T: Send>(
     // A session that goes on from another one begins with a copy of its lines.
     // The one that was written last is taken for the copy.
     answers.sort_by(|(a, _), (b, _)| {
-        let key = |place: &Place| (place.time, place.log.modified);
+        let key = |place: &Place| (place.time, place.log.modified());
         key(a).cmp(&key(b)).then_with(|| a.log.path.cmp(&b.log.path)).then(a.line.cmp(&b.line))
     });
     let mut firsts: HashMap<(String, Option<Timestamp>, Option<AgentId>), PathBuf> = HashMap::new();

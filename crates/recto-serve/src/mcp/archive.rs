@@ -12,10 +12,10 @@ use recto_session::redact::Options;
 use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
 use recto_session::redact::ThinkingPolicy;
-use recto_store::AgentFile;
 use recto_store::Choice;
 use recto_store::Filter;
 use recto_store::Inventory;
+use recto_store::LogFile;
 use recto_store::Selector;
 use recto_store::SessionFile;
 use recto_store::StoreError;
@@ -74,7 +74,7 @@ fn without_cut_word(text: &str) -> Cow<'_, str> {
 #[derive(Debug)]
 pub(super) enum Meant {
     Session(SessionFile),
-    Agent(AgentFile),
+    Agent(LogFile),
 }
 
 /// The sessions of a home, and how they are told.

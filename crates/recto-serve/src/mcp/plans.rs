@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use rayon::prelude::*;
-use recto_store::HomeLog;
 use recto_store::Loaded;
+use recto_store::LogFile;
 use recto_store::LoggedPlan;
 use recto_store::PLAN_TOOL;
 use recto_store::logged_plans;
@@ -78,7 +78,7 @@ impl Archive {
 }
 
 /// The plans of a log; none of one that cannot be read.
-fn plans_of(log: &HomeLog) -> Vec<Placed> {
+fn plans_of(log: &LogFile) -> Vec<Placed> {
     let Ok(loaded) = Loaded::read(&log.path) else { return Vec::new() };
     let plans = logged_plans(&loaded).into_iter();
     plans

@@ -26,7 +26,7 @@ impl Archive {
         arguments.finish()?;
         let inventory = self.0.library.home().inventory();
         let sessions: Vec<&SessionFile> =
-            inventory.sessions.iter().filter(|file| filter.fits_time(file.modified)).collect();
+            inventory.sessions.iter().filter(|file| filter.fits_time(file.modified())).collect();
         let mut digests = Digests::new(self.0.library.home(), self.0.library.cache());
         let read = digests.read(sessions.iter().copied());
         digests.finish();
@@ -35,7 +35,7 @@ impl Archive {
             .zip(read)
             .filter_map(|(session, digest)| {
                 let digest = digest?;
-                let project = inventory.project_of(session).map_or("", |project| &project.key);
+                let project = session.project.key.as_str();
                 let fits = digest.kind == FileKind::Session && filter.fits(project, &digest);
                 fits.then_some((session, digest))
             })
@@ -56,8 +56,8 @@ impl Archive {
             "branch": self.say_some(digest.branch.as_deref()),
             "model": self.say_some(digest.model.as_deref()),
             "started": digest.started.map(|time| format!("{time:.0}")),
-            "written": format!("{:.0}", session.modified),
-            "bytes": session.bytes,
+            "written": format!("{:.0}", session.modified()),
+            "bytes": session.bytes(),
         })
     }
 }

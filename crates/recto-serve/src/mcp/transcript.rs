@@ -64,8 +64,8 @@ impl Archive {
         }
         let (name, path, is_agent) =
             match self.choose(&self.0.library.home().inventory(), &session)? {
-                Meant::Session(session) => (session.id.to_string(), session.path, false),
-                Meant::Agent(agent) => (format!("agent-{}", agent.id), agent.path, true),
+                Meant::Session(session) => (session.id.to_string(), session.path.clone(), false),
+                Meant::Agent(agent) => (agent.name(), agent.path, true),
             };
         wanted.redactor = self.redactor_of(&path)?;
         let head = head(&name, &Digest::read(&path, is_agent)?, &wanted);

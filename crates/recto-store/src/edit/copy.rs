@@ -13,9 +13,9 @@ use recto_session::edit::Rewrite;
 use sha2::Digest as _;
 use sha2::Sha256;
 
-use crate::AgentFile;
 use crate::Home;
 use crate::Inventory;
+use crate::LogFile;
 use crate::OpenedLog;
 use crate::Prefer;
 use crate::SessionFile;
@@ -52,11 +52,11 @@ impl SessionCopy {
         let mut copy = SessionCopy::default();
         let parts = home.parts_of(inventory, session)?;
         let (old_name, new_name) = (session.id.to_string(), new.to_string());
-        let folder = session.path.with_extension("");
+        let folder = session.folder();
         let new_folder = project.join(&new_name);
         for agent in home.agents_of(inventory, session) {
             if !agent.path.starts_with(&folder) {
-                copy.add_loose_agent(&agent, new, project);
+                copy.add_loose_agent(agent, new, project);
             }
         }
         for path in parts.files {
@@ -84,11 +84,12 @@ impl SessionCopy {
         Ok(copy)
     }
 
-    fn add_loose_agent(&mut self, agent: &AgentFile, new: SessionId, project: &Path) {
-        let old = agent.id.to_string();
+    fn add_loose_agent(&mut self, log: LogFile, new: SessionId, project: &Path) {
+        let Some(agent) = log.agent else { return };
+        let old = agent.to_string();
         let name = derived_name(&old, new);
         let to = project.join(format!("agent-{name}.jsonl"));
-        self.logs.push((agent.path.clone(), to));
+        self.logs.push((log.path, to));
         self.agents.push((old, name));
     }
 

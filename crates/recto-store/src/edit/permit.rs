@@ -104,15 +104,13 @@ impl Home {
         let mut parts = SessionParts { files: vec![session.path.clone()], directories: Vec::new() };
         let id = session.id.to_string();
         for agent in self.agents_of(inventory, session) {
-            let folder = session.path.with_extension("");
+            let folder = session.folder();
             if !agent.path.starts_with(&folder) {
                 parts.files.push(agent.path);
             }
         }
         parts.files.extend(self.sidecars_of(session).todos);
-        for directory in
-            [session.path.with_extension(""), self.tasks().join(&id), self.file_history().join(&id)]
-        {
+        for directory in [session.folder(), self.tasks().join(&id), self.file_history().join(&id)] {
             if self.contains(&directory) && directory.is_dir() {
                 collect(&directory, &mut parts)?;
             }
@@ -183,7 +181,7 @@ mod tests {
     #[test]
     fn a_log_that_was_just_written_is_not_edited() {
         let (_folder, home, session) = home_with_session();
-        let after = |seconds: i64| session.modified + SignedDuration::from_secs(seconds);
+        let after = |seconds: i64| session.modified() + SignedDuration::from_secs(seconds);
         home.editing_allowed(&session, after(10)).unwrap();
         home.editing_allowed(&session, after(-11)).unwrap();
         for seconds in [-1, 0, 9] {
@@ -201,7 +199,7 @@ mod tests {
         fs::create_dir(&sessions).unwrap();
         let place = sessions.join(announced.file_name().unwrap());
         fs::copy(&announced, &place).unwrap();
-        let later = session.modified + SignedDuration::from_hours(1);
+        let later = session.modified() + SignedDuration::from_hours(1);
         let error = home.editing_allowed(&session, later).unwrap_err();
         assert_eq!(error.kind(), "live-session");
         let dead =
@@ -217,7 +215,7 @@ mod tests {
         fs::create_dir(&sessions).unwrap();
         let place = sessions.join(format!("{}.json", std::process::id()));
         fs::write(&place, "").unwrap();
-        let later = session.modified + SignedDuration::from_hours(1);
+        let later = session.modified() + SignedDuration::from_hours(1);
         let error = home.editing_allowed(&session, later).unwrap_err();
         assert_eq!(error.kind(), "live-session");
         assert!(error.to_string().contains(&place.display().to_string()), "{error}");

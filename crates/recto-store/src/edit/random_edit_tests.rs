@@ -278,7 +278,7 @@ fn planned<'m>(
                 except: BTreeSet::new(),
                 clients: [Clients::Writer, Clients::All][random.below(2)],
                 own: session.id,
-                written: session.modified,
+                written: session.modified(),
                 elsewhere: &|_| None,
             };
             let repair = possible(repair(manuscript, &options, opened))?;

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fs_err as fs;
 use rayon::prelude::*;
@@ -20,6 +22,7 @@ use crate::Digest;
 use crate::Home;
 use crate::Inventory;
 use crate::OpenedLog;
+use crate::Project;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::edit::copy::copy_file;
@@ -29,6 +32,7 @@ use crate::edit::edition::refuse_losses;
 use crate::edit::edition::write_draft;
 use crate::edit::edition::written;
 use crate::edit::permit::collect;
+use crate::log::log_file::is_subagents_folder;
 use crate::open_file;
 use crate::publish::FileIdentity;
 use crate::publish::PublishError;
@@ -226,16 +230,18 @@ impl Relocation {
     /// Moves the memory of projects that no session is left in, and lets their
     /// directories go.
     fn add_projects(&mut self, inventory: &Inventory) -> Result<(), StoreError> {
-        let mut projects: BTreeMap<usize, HashSet<PathBuf>> = BTreeMap::new();
+        let mut projects: BTreeMap<&str, (Arc<Project>, HashSet<PathBuf>)> = BTreeMap::new();
         for moved in &self.sessions {
             let to = moved.log().parent().unwrap_or(Path::new("")).to_owned();
-            projects.entry(moved.session.project).or_default().insert(to);
+            let project = &moved.session.project;
+            let known = projects.entry(&project.key);
+            known.or_insert_with(|| (Arc::clone(project), HashSet::new())).1.insert(to);
         }
+        let projects: Vec<(Arc<Project>, HashSet<PathBuf>)> = projects.into_values().collect();
         for (project, goals) in projects {
-            let all = inventory.sessions_in(project).count();
+            let all = inventory.sessions_in(&project).count();
             let moved = self.sessions.iter().filter(|moved| moved.session.project == project);
             let is_left = moved.count() == all;
-            let Some(project) = inventory.projects.get(project) else { continue };
             let memory = project.path.join("memory");
             let mut goals = goals.into_iter();
             match (goals.next(), goals.next()) {
@@ -267,7 +273,7 @@ impl Relocation {
     }
 
     /// Directories of projects in which nothing is left.
-    fn add_empty_projects(&mut self, inventory: &Inventory) -> Result<(), StoreError> {
+    fn add_empty_projects(&mut self) -> Result<(), StoreError> {
         let gone: HashSet<PathBuf> = self
             .sessions
             .iter()
@@ -277,16 +283,15 @@ impl Relocation {
             .map(|file| file.from.clone())
             .chain(self.directories.iter().cloned())
             .collect();
-        let projects: HashSet<usize> =
-            self.sessions.iter().map(|moved| moved.session.project).collect();
+        let projects: HashSet<PathBuf> =
+            self.sessions.iter().map(|moved| moved.session.project.path.clone()).collect();
         for project in projects {
-            let Some(project) = inventory.projects.get(project) else { continue };
-            let mut is_empty = fs::symlink_metadata(&project.path)?.is_dir();
-            for entry in fs::read_dir(&project.path)? {
+            let mut is_empty = fs::symlink_metadata(&project)?.is_dir();
+            for entry in fs::read_dir(&project)? {
                 is_empty &= gone.contains(&entry?.path());
             }
             if is_empty {
-                self.directories.push(project.path.clone());
+                self.directories.push(project);
             }
         }
         Ok(())
@@ -322,7 +327,7 @@ impl Home {
     ) -> Result<Relocation, StoreError> {
         let mut relocation = Relocation::default();
         let named = Named::read(&session.path)?;
-        let root = named.root(project_name(inventory, session));
+        let root = named.root(&session.project.key);
         let rewrite = match &root {
             Some(old) => Rewrite::none().with_directory(old, new),
             None => Rewrite::none(),
@@ -330,7 +335,7 @@ impl Home {
         let changed_lines = named.lines(&rewrite);
         let places = Places { root, directory: new.to_owned(), rewrite, changed_lines };
         relocation.add_session(self, inventory, session, places)?;
-        relocation.add_empty_projects(inventory)?;
+        relocation.add_empty_projects()?;
         relocation.refuse_clashes()?;
         Ok(relocation)
     }
@@ -347,16 +352,16 @@ impl Home {
         let keys: Vec<ProjectKey> = project_key_candidates(old);
         let is_own = |name: &str| keys.iter().any(|key| key.as_str() == name);
         let may_be = |session: &&SessionFile| {
-            let cwd = Digest::read_listed(*session).ok().and_then(|digest| digest.cwd);
+            let cwd = Digest::read_listed(session).ok().and_then(|digest| digest.cwd);
             match cwd {
                 Some(cwd) => rewrite.moved(&cwd).is_some(),
-                None => is_own(project_name(inventory, session)),
+                None => is_own(&session.project.key),
             }
         };
         let sessions: Vec<&SessionFile> = inventory.sessions.par_iter().filter(may_be).collect();
         for session in sessions {
             let named = Named::read(&session.path)?;
-            let name = project_name(inventory, session);
+            let name = session.project.key.as_str();
             // A log without lines that name a directory belongs to its project.
             let root = named.root(name).or_else(|| is_own(name).then(|| old.to_owned()));
             let Some(directory) = root.as_deref().and_then(|root| rewrite.moved(root)) else {
@@ -368,28 +373,24 @@ impl Home {
         }
         relocation.add_projects(inventory)?;
         // What the client remembers may be all that is left of the project.
-        for (place, project) in inventory.projects.iter().enumerate() {
+        for project in &inventory.projects {
             let goal = self.project(&ProjectKey::of_path(new));
-            let has_sessions = inventory.sessions_in(place).next().is_some();
+            let has_sessions = inventory.sessions_in(project).next().is_some();
             if is_own(&project.key) && !has_sessions && goal != project.path {
                 relocation.add_memory(&project.path.join("memory"), &goal)?;
             }
         }
-        relocation.add_empty_projects(inventory)?;
+        relocation.add_empty_projects()?;
         relocation.refuse_clashes()?;
         Ok(relocation)
     }
-}
-
-fn project_name<'i>(inventory: &'i Inventory, session: &SessionFile) -> &'i str {
-    inventory.project_of(session).map_or("", |project| &project.key)
 }
 
 /// Whether lines of a file of a project name the working directory.
 pub(crate) fn is_log_of_session(inside: &Path) -> bool {
     let is_log = inside.extension().is_some_and(|extension| extension == "jsonl");
     let folder = inside.parent().and_then(Path::file_name);
-    is_log && folder.is_none_or(|folder| folder == "subagents")
+    is_log && folder.and_then(OsStr::to_str).is_none_or(is_subagents_folder)
 }
 
 /// The directories that the lines of a log name, with how many do.

@@ -19,8 +19,8 @@ use super::cursor::Mark;
 use super::tree::FIRST_GENERATION;
 use super::tree::Tree;
 use crate::StoreError;
-use crate::log::inventory::FileState;
-use crate::log::inventory::LogName;
+use crate::log::file_state::FileState;
+use crate::log::log_file::LogName;
 use crate::place::platform::path_bytes;
 use crate::place::platform::path_of_bytes;
 

@@ -9,8 +9,8 @@ use memchr::memchr;
 use memchr::memrchr;
 
 use super::FollowedFile;
-use crate::log::inventory::FileState;
-use crate::log::inventory::Stamp;
+use crate::log::file_state::FileState;
+use crate::log::file_state::Stamp;
 use crate::place::platform::read_fully;
 use crate::search::index::sum;
 

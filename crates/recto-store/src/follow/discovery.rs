@@ -16,12 +16,11 @@ use super::FollowedFile;
 use super::cursor::Cursor;
 use super::cursor::identity;
 use super::tree::Tree;
-use crate::log::agents::LooseOwner;
-use crate::log::agents::owner_of;
-use crate::log::inventory::FileState;
-use crate::log::inventory::LogName;
-use crate::log::inventory::Stamp;
-use crate::log::inventory::timestamp;
+use crate::log::file_state::FileState;
+use crate::log::file_state::Stamp;
+use crate::log::log_file::LogName;
+use crate::log::owner::LooseOwner;
+use crate::log::owner::owner_of;
 use crate::place::open::open_known;
 use crate::read::live::is_pid_file;
 
@@ -309,8 +308,7 @@ impl Tree {
                 continue;
             }
             let Ok(metadata) = entry.metadata() else { continue };
-            let modified = timestamp(metadata.modified());
-            let listed = FileState::listed(metadata.len(), modified, Stamp::of(&metadata));
+            let listed = FileState::listed(&metadata);
             is_news |= self.announced.get(&entry.name) != Some(&listed);
             found.insert(entry.name, FileState::now(&metadata));
         }

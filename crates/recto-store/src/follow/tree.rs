@@ -24,9 +24,7 @@ use super::discovery::Directory;
 use super::discovery::Loose;
 use super::watches::Watches;
 use crate::Home;
-use crate::log::inventory::FileState;
-use crate::log::inventory::Stamp;
-use crate::log::inventory::timestamp;
+use crate::log::file_state::FileState;
 use crate::place::open::open_known;
 
 /// How long a file may be gone before that is told.
@@ -164,8 +162,7 @@ impl Tree {
         match self.home.look_at(path).filter(std::fs::Metadata::is_file) {
             None => self.miss(path),
             Some(metadata) => {
-                let modified = timestamp(metadata.modified());
-                let state = FileState::listed(metadata.len(), modified, Stamp::of(&metadata));
+                let state = FileState::listed(&metadata);
                 if state != cursor.at.state || self.missing.contains_key(path) {
                     self.mark(path);
                 }

@@ -1,41 +1,19 @@
 //! The logs of subagents, in both places where clients put them.
 
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::sync::Arc;
 
-use jiff::Timestamp;
 use rayon::prelude::*;
-use recto_log::AgentId;
-use recto_log::LineReader;
-use recto_log::SessionId;
-use recto_log::decode;
 use recto_log::json::Value;
 
 use crate::Home;
 use crate::Inventory;
 use crate::SessionFile;
-use crate::log::inventory::LogName;
-use crate::log::inventory::LooseAgent;
-use crate::log::inventory::Stamp;
-use crate::log::inventory::timestamp;
-use crate::open_file;
+use crate::log::inventory::SessionFolder;
+use crate::log::log_file::LogFile;
+use crate::log::log_file::LogName;
+use crate::log::log_file::subagents_folder;
+use crate::log::owner::session_named_in;
 use crate::read_small;
-
-/// The log of a subagent.
-#[derive(Debug, Clone)]
-pub struct AgentFile {
-    /// The subagent.
-    pub id: AgentId,
-    /// The file.
-    pub path: PathBuf,
-    /// Its size.
-    pub bytes: u64,
-    /// When it was written last.
-    pub modified: Timestamp,
-    /// What tells whether it is still the same.
-    pub(crate) stamp: Stamp,
-}
 
 /// What stands in the `.meta.json` beside a subagent's log (2.1.100 and later).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,8 +28,8 @@ pub struct AgentMeta {
     pub spawn_depth: Option<u64>,
 }
 
-impl AgentFile {
-    /// Reads the `.meta.json` beside the log.
+impl LogFile {
+    /// Reads the `.meta.json` beside the log of a subagent.
     pub fn meta(&self) -> Option<AgentMeta> {
         let bytes = read_small(&self.path.with_extension("meta.json")).ok()?;
         let value = Value::parse(&bytes).ok()?;
@@ -69,104 +47,39 @@ impl Home {
     /// The logs of a session's subagents, oldest first: those in
     /// `SESSION/subagents/`, and those beside the main log whose lines name the
     /// session.
-    pub fn agents_of(&self, inventory: &Inventory, session: &SessionFile) -> Vec<AgentFile> {
-        let mut agents = Vec::new();
-        for file in self.list(&session.path.with_extension("").join("subagents"), &mut Vec::new()) {
-            let Some(LogName::Agent(id)) = LogName::of(&file.name) else { continue };
-            let Ok(metadata) = fs_err::metadata(&file.path) else { continue };
-            let modified = timestamp(metadata.modified());
-            let stamp = Stamp::of(&metadata);
-            agents.push(AgentFile { id, path: file.path, bytes: metadata.len(), modified, stamp });
-        }
+    pub fn agents_of(&self, inventory: &Inventory, session: &SessionFile) -> Vec<LogFile> {
+        let folder =
+            SessionFolder { project: Arc::clone(&session.project), path: session.folder() };
+        let mut agents = self.agents_in(&folder);
         for loose in &inventory.loose_agents {
             if loose.project == session.project && session_named_in(&loose.path) == Some(session.id)
             {
-                agents.push(AgentFile {
-                    id: loose.id.clone(),
-                    path: loose.path.clone(),
-                    bytes: loose.bytes,
-                    modified: loose.modified,
-                    stamp: loose.stamp,
-                });
+                agents.push(LogFile { session: Some(session.id), ..loose.clone() });
             }
         }
-        agents.sort_by(|a, b| a.modified.cmp(&b.modified).then_with(|| a.id.cmp(&b.id)));
+        agents.sort_by(|a, b| (a.state.modified, &a.agent).cmp(&(b.state.modified, &b.agent)));
         agents
     }
 
     /// The logs of all subagents of all sessions, in no particular order.
-    pub fn all_agents(&self, inventory: &Inventory) -> Vec<AgentFile> {
-        let mut agents: Vec<AgentFile> =
+    pub fn all_agents(&self, inventory: &Inventory) -> Vec<LogFile> {
+        let mut agents: Vec<LogFile> =
             inventory.folders.par_iter().flat_map_iter(|folder| self.agents_in(folder)).collect();
-        agents.extend(inventory.loose_agents.iter().map(AgentFile::from));
+        agents.extend_from_slice(&inventory.loose_agents);
         agents
     }
 
     /// The logs in the folder of a session.
-    fn agents_in(&self, folder: &Path) -> Vec<AgentFile> {
+    fn agents_in(&self, folder: &SessionFolder) -> Vec<LogFile> {
         let mut agents = Vec::new();
-        for file in self.list(&folder.join("subagents"), &mut Vec::new()) {
-            let Some(LogName::Agent(id)) = LogName::of(&file.name) else { continue };
+        for file in self.list(&subagents_folder(&folder.path), &mut Vec::new()) {
+            let Some(name @ LogName::Agent(_)) = LogName::of(&file.name) else { continue };
             let Ok(metadata) = fs_err::metadata(&file.path) else { continue };
-            let modified = timestamp(metadata.modified());
-            let stamp = Stamp::of(&metadata);
-            agents.push(AgentFile { id, path: file.path, bytes: metadata.len(), modified, stamp });
+            let project = Arc::clone(&folder.project);
+            agents.push(LogFile::listed(file.path, project, name, &metadata));
         }
         agents
     }
-}
-
-impl From<&LooseAgent> for AgentFile {
-    fn from(loose: &LooseAgent) -> AgentFile {
-        AgentFile {
-            id: loose.id.clone(),
-            path: loose.path.clone(),
-            bytes: loose.bytes,
-            modified: loose.modified,
-            stamp: loose.stamp,
-        }
-    }
-}
-
-/// Whose log a loose agent log is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LooseOwner {
-    /// The session that its first lines name.
-    Session(SessionId),
-    /// Too little is written yet.
-    NotYet,
-    /// Its lines name none.
-    Nobody,
-}
-
-/// The session that the first lines of a loose agent log name.
-pub(crate) fn session_named_in(path: &Path) -> Option<SessionId> {
-    match owner_of(path) {
-        LooseOwner::Session(id) => Some(id),
-        LooseOwner::NotYet | LooseOwner::Nobody => None,
-    }
-}
-
-/// Whose log a loose agent log is, by its first lines.
-pub(crate) fn owner_of(path: &Path) -> LooseOwner {
-    const LINES: usize = 4;
-    const MOST: u64 = 1024 * 1024;
-    let Ok(file) = open_file(path) else { return LooseOwner::NotYet };
-    let mut lines = LineReader::new(file.take(MOST));
-    for _ in 0..LINES {
-        let Ok(Some(line)) = lines.next_line() else { return LooseOwner::NotYet };
-        let (is_whole, is_last) = (line.terminated, line.end() >= MOST);
-        if let Some(id) = decode(line).0.session_id() {
-            return id.parse().map_or(LooseOwner::Nobody, LooseOwner::Session);
-        }
-        if is_last {
-            break;
-        }
-        if !is_whole {
-            return LooseOwner::NotYet;
-        }
-    }
-    LooseOwner::Nobody
 }
 
 #[cfg(test)]
@@ -195,9 +108,9 @@ mod tests {
         let home = Home::open(directory.path()).unwrap();
         let inventory = home.inventory();
         let mut agents = home.agents_of(&inventory, &inventory.sessions[0]);
-        agents.sort_by(|a, b| a.id.cmp(&b.id));
-        let ids: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
-        assert_eq!(ids, ["aa", "cc"]);
+        agents.sort_by(|a, b| a.agent.cmp(&b.agent));
+        let names: Vec<String> = agents.iter().map(LogFile::name).collect();
+        assert_eq!(names, ["agent-aa", "agent-cc"]);
         assert_eq!(agents[0].meta(), None);
         assert_eq!(agents[1].meta().unwrap().agent_type.as_deref(), Some("Explore"));
     }

@@ -9,142 +9,18 @@ use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use fs_err as fs;
-use jiff::Timestamp;
 use rayon::prelude::*;
-use recto_log::AgentId;
 use recto_log::SessionId;
 
-use crate::AgentFile;
 use crate::Home;
 use crate::StoreError;
-use crate::place::platform;
-
-/// A directory under `projects/`.
-#[derive(Debug, Clone)]
-pub struct Project {
-    /// The directory's name. Not invertible: see `cwd` of the lines.
-    pub key: String,
-    /// The directory.
-    pub path: PathBuf,
-}
-
-/// The main log of a session.
-#[derive(Debug, Clone)]
-pub struct SessionFile {
-    /// The session, which is the name of the file.
-    pub id: SessionId,
-    /// The project's place in [`Inventory::projects`].
-    pub project: usize,
-    /// The file.
-    pub path: PathBuf,
-    /// Its size.
-    pub bytes: u64,
-    /// When it was written last.
-    pub modified: Timestamp,
-    /// What tells whether it is still the same.
-    pub(crate) stamp: Stamp,
-}
-
-/// The log of a subagent beside the main logs, where clients up to 2.0.76 put
-/// it. Its session is named in its lines only.
-#[derive(Debug, Clone)]
-pub(crate) struct LooseAgent {
-    pub(crate) id: AgentId,
-    pub(crate) project: usize,
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: u64,
-    pub(crate) modified: Timestamp,
-    pub(crate) stamp: Stamp,
-}
-
-/// Which version of a log it is. The time and the size are not enough: edits of
-/// recto's keep the time, and two titles can be of one length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogVersion(FileState);
-
-impl SessionFile {
-    /// Which version it was when it was listed.
-    pub fn version(&self) -> LogVersion {
-        LogVersion(FileState::listed(self.bytes, self.modified, self.stamp))
-    }
-}
-
-impl AgentFile {
-    /// Which version it was when it was listed.
-    pub fn version(&self) -> LogVersion {
-        LogVersion(FileState::listed(self.bytes, self.modified, self.stamp))
-    }
-}
-
-/// Which file it is, and when anything of it changed: what no program can set
-/// back, unlike the time of writing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) device: u64,
-    pub(crate) number: u64,
-    /// In nanoseconds since 1970.
-    pub(crate) changed: i64,
-}
-
-impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Stamp {
-        let (device, number) = platform::file_number(metadata);
-        Stamp { device, number, changed: platform::changed(metadata) }
-    }
-}
-
-/// What a file is at some moment: as long as nothing of it differs, it was not
-/// written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct FileState {
-    pub(crate) size: u64,
-    /// In nanoseconds since 1970.
-    pub(crate) modified: i64,
-    pub(crate) stamp: Stamp,
-}
-
-/// How long the clock of a file system may stand still, in nanoseconds.
-const TICK: i64 = 50_000_000;
-
-impl FileState {
-    /// Of a file that is open. What is written in this moment may look as if it
-    /// had been written before, because clocks of files tick slowly; then it is
-    /// not said when it changed.
-    pub(crate) fn now(metadata: &Metadata) -> FileState {
-        let state = FileState {
-            size: metadata.len(),
-            modified: nanoseconds(timestamp(metadata.modified())),
-            stamp: Stamp::of(metadata),
-        };
-        state.before_reading()
-    }
-
-    /// Of a file that was listed and is read from now on. The rule is that of
-    /// [`FileState::now`].
-    pub(crate) fn before_reading(mut self) -> FileState {
-        if nanoseconds(Timestamp::now()) - self.stamp.changed < TICK {
-            self.stamp.changed = 0;
-        }
-        self
-    }
-
-    /// Of what was listed.
-    pub(crate) fn listed(size: u64, modified: Timestamp, stamp: Stamp) -> FileState {
-        FileState { size, modified: nanoseconds(modified), stamp }
-    }
-
-    /// Whether a file that looks like this is this one for certain.
-    pub(crate) fn is_certain(&self) -> bool {
-        self.stamp.changed != 0
-    }
-}
-
-pub(crate) fn nanoseconds(time: Timestamp) -> i64 {
-    i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)
-}
+use crate::log::log_file::LogFile;
+use crate::log::log_file::LogName;
+use crate::log::log_file::Project;
+use crate::log::log_file::SessionFile;
 
 /// Something that was not looked at, and why.
 #[derive(Debug, Clone)]
@@ -175,35 +51,26 @@ impl fmt::Display for Skipped {
     }
 }
 
+/// The folder of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionFolder {
+    pub(crate) project: Arc<Project>,
+    pub(crate) path: PathBuf,
+}
+
 /// What is in a home.
 #[derive(Debug, Clone, Default)]
 pub struct Inventory {
     /// The projects, by name.
-    pub projects: Vec<Project>,
+    pub projects: Vec<Arc<Project>>,
     /// The main logs, newest first.
     pub sessions: Vec<SessionFile>,
-    pub(crate) loose_agents: Vec<LooseAgent>,
+    /// The logs of subagents beside the main logs.
+    pub(crate) loose_agents: Vec<LogFile>,
     /// The folders of sessions, where newer clients put what belongs to one.
-    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) folders: Vec<SessionFolder>,
     /// What was not looked at.
     pub skipped: Vec<Skipped>,
-}
-
-/// What the name of a file in a project says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum LogName {
-    Main(SessionId),
-    Agent(AgentId),
-}
-
-impl LogName {
-    pub(crate) fn of(name: &str) -> Option<LogName> {
-        let stem = name.strip_suffix(".jsonl")?;
-        match stem.strip_prefix("agent-") {
-            Some(id) => id.parse().ok().map(LogName::Agent),
-            None => stem.parse().ok().map(LogName::Main),
-        }
-    }
 }
 
 impl Home {
@@ -217,11 +84,8 @@ impl Home {
             }
         }
         directories.sort_by(|a, b| a.name.cmp(&b.name));
-        let found: Vec<Found> = directories
-            .into_par_iter()
-            .enumerate()
-            .map(|(project, directory)| self.look_into(project, directory))
-            .collect();
+        let found: Vec<Found> =
+            directories.into_par_iter().map(|directory| self.look_into(directory)).collect();
         for one in found {
             inventory.projects.push(one.project);
             inventory.sessions.extend(one.sessions);
@@ -230,27 +94,30 @@ impl Home {
             inventory.skipped.extend(one.skipped);
         }
         inventory.sessions.par_sort_unstable_by(|a, b| {
-            b.modified
-                .cmp(&a.modified)
+            b.state
+                .modified
+                .cmp(&a.state.modified)
                 .then_with(|| a.id.cmp(&b.id))
-                .then_with(|| a.project.cmp(&b.project))
+                .then_with(|| a.project.key.cmp(&b.project.key))
         });
         inventory
     }
 
-    fn look_into(&self, project: usize, directory: Listed) -> Found {
+    fn look_into(&self, directory: Listed) -> Found {
         let mut skipped = Vec::new();
+        let project = Arc::new(Project { key: directory.name, path: directory.path });
         let mut found = Found {
-            project: Project { key: directory.name, path: directory.path },
+            project: Arc::clone(&project),
             sessions: Vec::new(),
             loose_agents: Vec::new(),
             folders: Vec::new(),
             skipped: Vec::new(),
         };
-        for file in self.list(&found.project.path, &mut skipped) {
+        for file in self.list(&project.path, &mut skipped) {
             if file.is_directory {
                 if file.name.parse::<SessionId>().is_ok() {
-                    found.folders.push(file.path);
+                    let project = Arc::clone(&project);
+                    found.folders.push(SessionFolder { project, path: file.path });
                 }
                 continue;
             }
@@ -260,18 +127,10 @@ impl Home {
             if !metadata.is_file() {
                 continue;
             }
-            let (path, bytes) = (file.path, metadata.len());
-            let modified = timestamp(metadata.modified());
-            let stamp = Stamp::of(&metadata);
-            match name {
-                LogName::Main(id) => {
-                    let file = SessionFile { id, project, path, bytes, modified, stamp };
-                    found.sessions.push(file);
-                }
-                LogName::Agent(id) => {
-                    let agent = LooseAgent { id, project, path, bytes, modified, stamp };
-                    found.loose_agents.push(agent);
-                }
+            let log = LogFile::listed(file.path, Arc::clone(&project), name, &metadata);
+            match log.is_agent() {
+                true => found.loose_agents.push(log),
+                false => found.sessions.extend(SessionFile::of(log)),
             }
         }
         found.skipped = skipped;
@@ -344,34 +203,23 @@ impl Listed {
     }
 }
 
+/// What is in a project.
 struct Found {
-    project: Project,
+    project: Arc<Project>,
     sessions: Vec<SessionFile>,
-    loose_agents: Vec<LooseAgent>,
-    folders: Vec<PathBuf>,
+    loose_agents: Vec<LogFile>,
+    folders: Vec<SessionFolder>,
     skipped: Vec<Skipped>,
 }
 
 impl Inventory {
-    /// The project of a session.
-    pub fn project_of(&self, session: &SessionFile) -> Option<&Project> {
-        self.projects.get(session.project)
-    }
-
     /// The sessions of a project, newest first.
-    pub fn sessions_in(&self, project: usize) -> impl Iterator<Item = &SessionFile> {
-        self.sessions.iter().filter(move |session| session.project == project)
+    pub fn sessions_in<'a>(
+        &'a self,
+        project: &'a Project,
+    ) -> impl Iterator<Item = &'a SessionFile> {
+        self.sessions.iter().filter(|session| *session.project == *project)
     }
-
-    /// How many logs of subagents stand beside the main logs.
-    pub fn loose_agent_count(&self) -> usize {
-        self.loose_agents.len()
-    }
-}
-
-/// The time of a file; 1970 where the system does not tell it.
-pub(crate) fn timestamp(time: io::Result<SystemTime>) -> Timestamp {
-    time.ok().and_then(|time| Timestamp::try_from(time).ok()).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// The reason without the path, which stands beside it.
@@ -385,18 +233,11 @@ fn plain_reason(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
-
-    #[test]
-    fn names_say_what_a_file_is() {
-        assert_eq!(LogName::of(&format!("{ID}.jsonl")), Some(LogName::Main(ID.parse().unwrap())));
-        assert_eq!(LogName::of("agent-a1b2.jsonl"), Some(LogName::Agent("a1b2".parse().unwrap())));
-        for other in ["notes.jsonl", "agent-.jsonl", "agent-a.jsonl.bak", ".jsonl", ID] {
-            assert_eq!(LogName::of(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn sessions_are_found_newest_first_and_odd_files_are_left_alone() {
@@ -418,7 +259,7 @@ mod tests {
         let inventory = home.inventory();
         let ids: Vec<String> = inventory.sessions.iter().map(|s| s.id.to_string()).collect();
         assert_eq!(ids, [other.as_str(), ID]);
-        assert_eq!(inventory.loose_agent_count(), 1);
+        assert_eq!(inventory.loose_agents.len(), 1);
         assert_eq!(inventory.skipped.len(), 0);
     }
 

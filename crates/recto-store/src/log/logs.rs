@@ -12,89 +12,21 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use memchr::memmem;
 use rayon::prelude::*;
-use recto_log::AgentId;
 use recto_log::SessionId;
 
-use crate::AgentFile;
 use crate::Home;
 use crate::Inventory;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::each_alone;
-use crate::log::agents::session_named_in;
-use crate::log::inventory::FileState;
-use crate::log::inventory::timestamp;
+use crate::log::file_state::timestamp;
+use crate::log::log_file::LogFile;
 use crate::open_file;
 
-/// A log of the home: of a session, or of a subagent.
-#[derive(Debug, Clone)]
-pub struct HomeLog {
-    /// The session it belongs to; unknown for an old subagent whose lines name none.
-    pub session: Option<SessionId>,
-    /// The subagent, if it is the log of one.
-    pub agent: Option<AgentId>,
-    /// The file.
-    pub path: PathBuf,
-    /// When it was written last.
-    pub modified: Timestamp,
-    /// What the file was when it was listed.
-    pub(crate) state: FileState,
-}
-
-impl HomeLog {
-    /// A log that the user named, wherever it is.
-    pub fn alone(path: PathBuf, agent: Option<AgentId>) -> HomeLog {
-        let (modified, state) = (Timestamp::UNIX_EPOCH, FileState::default());
-        HomeLog { session: None, agent, path, modified, state }
-    }
-
-    /// What to call it, so that every SESSION argument understands it.
-    pub fn name(&self) -> String {
-        match (&self.agent, self.session) {
-            (Some(agent), _) => format!("agent-{agent}"),
-            (None, Some(session)) => session.to_string(),
-            (None, None) => self.path.display().to_string(),
-        }
-    }
-
-    /// How large it was when it was listed.
-    pub fn bytes(&self) -> u64 {
-        self.state.size
-    }
-
+impl LogFile {
     /// Whether it holds the word somewhere in its bytes. One that cannot be read may.
     pub fn holds(&self, word: &str) -> bool {
         holds(&self.path, &memmem::Finder::new(word.as_bytes())).unwrap_or(true)
-    }
-
-    /// Whether another listing has the same file, with nothing written since.
-    pub fn is_same(&self, other: &HomeLog) -> bool {
-        self.path == other.path && self.state == other.state
-    }
-
-    fn of_agent(agent: AgentFile) -> HomeLog {
-        // Newer clients say it in the path: SESSION/subagents/agent-ID.jsonl.
-        let folder = agent.path.parent().and_then(Path::parent).and_then(Path::file_name);
-        let named = folder.and_then(|name| name.to_string_lossy().parse().ok());
-        HomeLog {
-            session: named.or_else(|| session_named_in(&agent.path)),
-            agent: Some(agent.id),
-            path: agent.path,
-            modified: agent.modified,
-            state: FileState::listed(agent.bytes, agent.modified, agent.stamp),
-        }
-    }
-}
-
-impl From<&SessionFile> for HomeLog {
-    fn from(file: &SessionFile) -> HomeLog {
-        HomeLog {
-            session: Some(file.id),
-            agent: None,
-            path: file.path.clone(),
-            modified: file.modified,
-            state: FileState::listed(file.bytes, file.modified, file.stamp),
-        }
     }
 }
 
@@ -108,34 +40,35 @@ pub struct PlanFile {
 }
 
 impl Home {
+    /// All logs of the home, main logs first. Whose an old log of a subagent is, is not
+    /// read: see [`LogFile::owner`].
+    pub fn logs(&self, inventory: &Inventory) -> Vec<LogFile> {
+        let sessions = inventory.sessions.iter().map(|session| LogFile::clone(session));
+        sessions.chain(self.all_agents(inventory)).collect()
+    }
+
     /// The log of a session and those of its subagents.
-    pub fn logs_of(&self, inventory: &Inventory, session: &SessionFile) -> Vec<HomeLog> {
-        let agents = self.agents_of(inventory, session).into_iter().map(HomeLog::of_agent);
-        std::iter::once(HomeLog::from(session)).chain(agents).collect()
+    pub fn logs_of(&self, inventory: &Inventory, session: &SessionFile) -> Vec<LogFile> {
+        let agents = self.agents_of(inventory, session);
+        std::iter::once(LogFile::clone(session)).chain(agents).collect()
     }
 
     /// The logs of the subagents of some sessions, in the order of the sessions.
     /// Each is looked at once, however many sessions there are.
-    pub fn agent_logs_of(&self, inventory: &Inventory, sessions: &[&SessionFile]) -> Vec<HomeLog> {
+    pub fn agent_logs_of(&self, inventory: &Inventory, sessions: &[&SessionFile]) -> Vec<LogFile> {
         let agents = self.all_agents(inventory).into_par_iter();
-        let agents: Vec<HomeLog> = agents.map(HomeLog::of_agent).collect();
-        let mut by_session: HashMap<(PathBuf, SessionId), Vec<HomeLog>> = HashMap::new();
+        let agents: Vec<LogFile> = agents.map(LogFile::with_owner).collect();
+        let mut by_session: HashMap<(PathBuf, SessionId), Vec<LogFile>> = HashMap::new();
         for log in agents {
-            // In PROJECT, or in PROJECT/SESSION/subagents.
-            let folder = log.path.parent().map(|folder| match folder.ends_with("subagents") {
-                true => folder.parent().and_then(Path::parent).unwrap_or(folder),
-                false => folder,
-            });
-            if let (Some(folder), Some(session)) = (folder, log.session) {
-                by_session.entry((folder.to_owned(), session)).or_default().push(log);
+            if let Some(session) = log.session {
+                by_session.entry((log.project.path.clone(), session)).or_default().push(log);
             }
         }
         let mut logs = Vec::new();
         for session in sessions {
-            let Some(folder) = session.path.parent() else { continue };
-            let of_it = by_session.remove(&(folder.to_owned(), session.id));
+            let of_it = by_session.remove(&(session.project.path.clone(), session.id));
             let mut of_it = of_it.unwrap_or_default();
-            of_it.sort_by(|a, b| a.modified.cmp(&b.modified).then_with(|| a.agent.cmp(&b.agent)));
+            of_it.sort_by(|a, b| (a.state.modified, &a.agent).cmp(&(b.state.modified, &b.agent)));
             logs.extend(of_it);
         }
         logs
@@ -143,26 +76,23 @@ impl Home {
 
     /// All logs that hold the word somewhere in their bytes. A log that cannot
     /// be read is among them: who reads it will say why it cannot.
-    pub fn logs_with(&self, inventory: &Inventory, word: &str) -> Vec<HomeLog> {
+    pub fn logs_with(&self, inventory: &Inventory, word: &str) -> Vec<LogFile> {
         let finder = memmem::Finder::new(word.as_bytes());
         let fits = |path: &Path| holds(path, &finder).unwrap_or(true);
-        let mut logs: Vec<HomeLog> = each_alone(&inventory.sessions)
-            .filter(|session| session.bytes > 0 && fits(&session.path))
-            .map(HomeLog::from)
-            .collect();
-        let agents = self.all_agents(inventory).into_par_iter();
-        let agents = agents.filter(|agent| agent.bytes > 0 && fits(&agent.path));
-        logs.par_extend(agents.map(HomeLog::of_agent));
-        logs
+        let logs = self.logs(inventory);
+        each_alone(&logs)
+            .filter(|log| log.bytes() > 0 && fits(&log.path))
+            .map(|log| log.clone().with_owner())
+            .collect()
     }
 
     /// All logs that are not empty, the newest first.
-    pub fn all_logs(&self, inventory: &Inventory) -> Vec<HomeLog> {
-        let sessions = inventory.sessions.iter().filter(|session| session.bytes > 0);
-        let mut logs: Vec<HomeLog> = sessions.map(HomeLog::from).collect();
-        let agents = self.all_agents(inventory).into_par_iter().filter(|agent| agent.bytes > 0);
-        logs.par_extend(agents.map(HomeLog::of_agent));
-        logs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+    pub fn all_logs(&self, inventory: &Inventory) -> Vec<LogFile> {
+        let logs = self.logs(inventory).into_par_iter().filter(|log| log.bytes() > 0);
+        let mut logs: Vec<LogFile> = logs.map(LogFile::with_owner).collect();
+        logs.sort_by(|a, b| {
+            b.state.modified.cmp(&a.state.modified).then_with(|| a.path.cmp(&b.path))
+        });
         logs
     }
 
@@ -250,10 +180,10 @@ mod tests {
         }
         let home = Home::open(directory.path()).unwrap();
         let inventory = home.inventory();
-        let names = |mut logs: Vec<HomeLog>| {
+        let names = |mut logs: Vec<LogFile>| {
             assert!(logs.iter().all(|log| log.session == id.parse().ok()));
-            logs.sort_by_key(HomeLog::name);
-            logs.iter().map(HomeLog::name).collect::<Vec<_>>()
+            logs.sort_by_key(LogFile::name);
+            logs.iter().map(LogFile::name).collect::<Vec<_>>()
         };
         let all = [id, "agent-aa", "agent-cc"];
         assert_eq!(names(home.logs_with(&inventory, "plan")), all);

@@ -1,10 +1,13 @@
 //! Logs on disk: which ones there are, which files belong to them, which are chosen.
 
 pub(crate) mod agents;
+pub(crate) mod file_state;
 pub(crate) mod filter;
 pub(crate) mod inventory;
+pub(crate) mod log_file;
 pub(crate) mod logs;
 pub(crate) mod overflow_files;
+pub(crate) mod owner;
 pub(crate) mod parallel;
 pub(crate) mod select;
 pub(crate) mod sidecar;

@@ -2,20 +2,21 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use recto_log::AgentId;
 use recto_log::SessionId;
 
-use crate::AgentFile;
 use crate::Digest;
 use crate::FileKind;
 use crate::Home;
 use crate::Inventory;
+use crate::LogFile;
 use crate::SessionFile;
-use crate::log::inventory::LogName;
-use crate::log::inventory::Stamp;
-use crate::log::inventory::timestamp;
+use crate::log::file_state::FileState;
+use crate::log::log_file::LogName;
+use crate::log::log_file::agent_log;
 
 /// How many candidates are named in an error.
 const NAMED: usize = 5;
@@ -39,7 +40,7 @@ pub enum Choice {
     /// One session.
     Session(SessionFile),
     /// The log of a subagent.
-    Agent(AgentFile),
+    Agent(LogFile),
     /// A file outside the home, or one that is no session by its name.
     File(PathBuf),
     /// Several sessions fit: their ids, and titles where known.
@@ -87,39 +88,33 @@ impl Home {
             other == path
                 || matches!((fs_err::canonicalize(other), fs_err::canonicalize(path)), (Ok(a), Ok(b)) if a == b)
         };
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        if let Some(LogName::Main(id)) = name.as_deref().and_then(LogName::of)
-            && let Some(session) =
-                inventory.sessions.iter().find(|session| session.id == id && same(&session.path))
-        {
-            return Choice::Session(session.clone());
+        match LogName::of_path(path) {
+            Some(LogName::Main(id)) => {
+                let mut sessions = inventory.sessions.iter();
+                let found = sessions.find(|session| session.id == id && same(&session.path));
+                found.map_or_else(|| Choice::File(path.to_owned()), |s| Choice::Session(s.clone()))
+            }
+            Some(LogName::Agent(agent)) => match fs_err::metadata(path) {
+                Ok(metadata) => {
+                    let log = LogFile::alone(path.to_owned(), Some(agent));
+                    Choice::Agent(LogFile { state: FileState::listed(&metadata), ..log })
+                }
+                Err(_) => Choice::File(path.to_owned()),
+            },
+            None => Choice::File(path.to_owned()),
         }
-        if let Some(LogName::Agent(id)) = name.as_deref().and_then(LogName::of)
-            && let Ok(metadata) = fs_err::metadata(path)
-        {
-            let modified = timestamp(metadata.modified());
-            return Choice::Agent(AgentFile {
-                id,
-                path: path.to_owned(),
-                bytes: metadata.len(),
-                modified,
-                stamp: Stamp::of(&metadata),
-            });
-        }
-        Choice::File(path.to_owned())
     }
 
-    fn find_agent(&self, inventory: &Inventory, id: &AgentId) -> Option<AgentFile> {
-        if let Some(loose) = inventory.loose_agents.iter().find(|agent| agent.id == *id) {
-            return Some(loose.into());
+    fn find_agent(&self, inventory: &Inventory, id: &AgentId) -> Option<LogFile> {
+        let mut loose = inventory.loose_agents.iter();
+        if let Some(loose) = loose.find(|log| log.agent.as_ref() == Some(id)) {
+            return Some(loose.clone());
         }
         inventory.sessions.iter().find_map(|session| {
-            let path =
-                session.path.with_extension("").join("subagents").join(format!("agent-{id}.jsonl"));
+            let path = agent_log(&session.folder(), id);
             let metadata = fs_err::metadata(&path).ok()?;
-            let modified = timestamp(metadata.modified());
-            let stamp = Stamp::of(&metadata);
-            Some(AgentFile { id: id.clone(), path, bytes: metadata.len(), modified, stamp })
+            let name = LogName::Agent(id.clone());
+            Some(LogFile::listed(path, Arc::clone(&session.project), name, &metadata))
         })
     }
 }
@@ -127,7 +122,7 @@ impl Home {
 /// Whether a log is a conversation. The check reads only small files further
 /// than their size.
 fn is_session(session: &SessionFile) -> bool {
-    session.bytes > 0
+    session.bytes() > 0
         && Digest::read(&session.path, false).is_ok_and(|digest| digest.kind == FileKind::Session)
 }
 
@@ -152,7 +147,7 @@ fn choose_text(inventory: &Inventory, text: &str) -> Choice {
     let titles: Vec<(&SessionFile, String)> = inventory
         .sessions
         .par_iter()
-        .filter(|session| session.bytes > 0)
+        .filter(|session| session.bytes() > 0)
         .filter_map(|session| Some((session, Digest::read(&session.path, false).ok()?.title?.0)))
         .collect();
     let folded = text.to_lowercase();
@@ -200,7 +195,7 @@ fn nearest(titles: &[(&SessionFile, String)], wanted: &str) -> Vec<(SessionId, O
             (best * 2 <= wanted.chars().count()).then_some((best, *session, title))
         })
         .collect();
-    ranked.sort_by_key(|(distance, session, _)| (*distance, std::cmp::Reverse(session.modified)));
+    ranked.sort_by_key(|(distance, session, _)| (*distance, std::cmp::Reverse(session.modified())));
     ranked.truncate(NAMED);
     ranked.into_iter().map(|(_, session, title)| (session.id, Some(title.clone()))).collect()
 }
@@ -236,7 +231,7 @@ mod tests {
     fn shown(choice: Choice) -> String {
         match choice {
             Choice::Session(session) => session.id.to_string(),
-            Choice::Agent(agent) => format!("agent {}", agent.id),
+            Choice::Agent(agent) => agent.name(),
             Choice::File(path) => format!("file {}", path.display()),
             Choice::Ambiguous(several) => format!("ambiguous {}", several.len()),
             Choice::NotFound(near) => format!("not found, near {}", near.len()),
@@ -279,8 +274,8 @@ mod tests {
         assert_eq!(choose("pasrer"), "not found, near 2");
         assert_eq!(choose("zzzzzzzz"), "not found, near 0");
         assert_eq!(choose(""), "not found, near 0");
-        assert_eq!(choose("agent-abc"), "agent abc");
-        assert_eq!(choose("agent-def"), "agent def");
+        assert_eq!(choose("agent-abc"), "agent-abc");
+        assert_eq!(choose("agent-def"), "agent-def");
         assert_eq!(choose("agent-nope"), "not found, near 0");
         let path = project.join(format!("{FIRST}.jsonl"));
         assert_eq!(choose(path.to_str().unwrap()), FIRST);

@@ -10,6 +10,7 @@ use recto_log::ToolUseId;
 
 use crate::Home;
 use crate::SessionFile;
+use crate::log::log_file::session_folder_above;
 
 /// The files of a session beside its log. Only paths that exist are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Home {
     /// Looks for everything that belongs to a session.
     pub fn sidecars_of(&self, session: &SessionFile) -> Sidecars {
         let id = session.id.to_string();
-        let folder = session.path.with_extension("");
+        let folder = session.folder();
         let files = |directory: PathBuf| -> Vec<PathBuf> {
             let mut files: Vec<PathBuf> = self
                 .list(&directory, &mut Vec::new())
@@ -133,12 +134,9 @@ pub struct OverflowFile {
 /// The project's directory of a log, and the name of the session's folder in it.
 /// The log of a subagent may be in that folder itself.
 pub(crate) fn session_folder(log: &Path) -> Option<(&Path, &str)> {
-    let directory = log.parent()?;
-    let (project, name) = if directory.file_name()? == "subagents" {
-        let folder = directory.parent()?;
-        (folder.parent()?, folder.file_name()?)
-    } else {
-        (directory, log.file_stem()?)
+    let (project, name) = match session_folder_above(log) {
+        Some(folder) => (folder.parent()?, folder.file_name()?),
+        None => (log.parent()?, log.file_stem()?),
     };
     let name = name.to_str()?;
     name.parse::<SessionId>().is_ok().then_some((project, name))
@@ -192,7 +190,7 @@ mod tests {
         assert_eq!(find("../../../../secret", None), None);
         assert_eq!(find("toolu_9", Some("..")), None);
         // The log of a subagent has its results in the folder of the session.
-        let agent = session.path.with_extension("").join("subagents/agent-a1.jsonl");
+        let agent = session.folder().join("subagents/agent-a1.jsonl");
         assert!(home.overflow_file(&agent, Some(&ToolUseId::new("toolu_1")), None).is_some());
         // Whatever is no session of the home has no folder.
         for other in ["/etc/passwd", "x.jsonl", "/", "", "projects/-w/notes.jsonl"] {

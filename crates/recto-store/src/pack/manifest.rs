@@ -10,7 +10,7 @@ use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Value;
 
-use crate::log::inventory::LogName;
+use crate::log::log_file::LogName;
 use crate::place::open::can_be_secret;
 
 /// The version of the format.

@@ -73,7 +73,7 @@ impl Package {
         session: &SessionFile,
     ) -> Result<(), StoreError> {
         let id = session.id;
-        let key = inventory.project_of(session).map_or("", |project| &project.key);
+        let key = session.project.key.as_str();
         let directory = Named::read(&session.path)?.root(key);
         // A directory under `projects/` that no client made has another name.
         let is_key = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -168,7 +168,7 @@ impl<R: Read> Read for Hashed<R> {
 /// What a file of a session is, and what it is called.
 fn role_of(home: &Home, session: &SessionFile, path: &Path) -> Option<(Role, String)> {
     let id = session.id.to_string();
-    let folder = session.path.with_extension("");
+    let folder = session.folder();
     let (role, inside) = if path == session.path {
         // The name is that of the session, however the file is found.
         return Some((Role::Log, format!("{id}.jsonl")));

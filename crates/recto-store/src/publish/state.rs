@@ -14,7 +14,7 @@ use sha2::Digest as _;
 use sha2::Sha256;
 
 use crate::StoreError;
-use crate::log::inventory::timestamp;
+use crate::log::file_state::timestamp;
 use crate::open_file;
 use crate::place::platform;
 

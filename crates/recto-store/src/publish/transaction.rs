@@ -27,7 +27,7 @@ use super::state::FileState;
 use super::state::HashingWriter;
 use super::state::State;
 use crate::StoreError;
-use crate::log::inventory::timestamp;
+use crate::log::file_state::timestamp;
 use crate::place::platform;
 
 /// An operation under way. Dropped without [`Transaction::commit`], it leaves

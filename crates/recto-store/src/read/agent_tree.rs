@@ -1,17 +1,18 @@
 //! Subagents of a session, each tied to the call that started it.
 
 use jiff::Timestamp;
+use recto_log::AgentId;
 use recto_log::Kind;
 use recto_session::Session;
 use recto_session::Tokens;
 
-use crate::AgentFile;
 use crate::AgentMeta;
 use crate::Digest;
 use crate::FileKind;
 use crate::Home;
 use crate::Inventory;
 use crate::Loaded;
+use crate::LogFile;
 use crate::SessionFile;
 
 /// How it is known which call started a subagent.
@@ -42,8 +43,10 @@ impl AgentLink {
 /// A subagent.
 #[derive(Debug)]
 pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
     /// Its log.
-    pub file: AgentFile,
+    pub file: LogFile,
     /// What the file beside the log says.
     pub meta: Option<AgentMeta>,
     /// What the log is; helpers and warm-ups are no work of the user's.
@@ -85,12 +88,9 @@ impl Home {
         file: &SessionFile,
         session: &Session,
     ) -> Vec<Agent> {
-        let mut agents: Vec<Agent> = self
-            .agents_of(inventory, file)
-            .into_iter()
-            .filter_map(|file| read_agent(file).ok())
-            .collect();
-        agents.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.file.id.cmp(&b.file.id)));
+        let mut agents: Vec<Agent> =
+            self.agents_of(inventory, file).into_iter().filter_map(read_agent).collect();
+        agents.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
         let links: Vec<Link> =
             (0..agents.len()).map(|at| find_link(session, &agents, at)).collect();
         for (agent, link) in agents.iter_mut().zip(links) {
@@ -103,16 +103,18 @@ impl Home {
     }
 }
 
-fn read_agent(file: AgentFile) -> Result<Agent, crate::StoreError> {
-    let loaded = Loaded::read(&file.path)?;
-    let digest = Digest::read(&file.path, true)?;
-    let is_helper = file.id.is_prompt_suggestion() || file.id.is_compaction();
+fn read_agent(file: LogFile) -> Option<Agent> {
+    let id = file.agent.clone()?;
+    let loaded = Loaded::read(&file.path).ok()?;
+    let digest = Digest::read(&file.path, true).ok()?;
+    let is_helper = id.is_prompt_suggestion() || id.is_compaction();
     let mut tokens = Tokens::default();
     for message in loaded.session.facts().messages.iter().filter(|message| !message.is_synthetic) {
         tokens.add(message.tokens);
     }
     let times = || loaded.session.nodes().iter().filter_map(|node| node.time());
-    Ok(Agent {
+    Some(Agent {
+        id,
         meta: file.meta(),
         kind: if is_helper { FileKind::Helper } else { digest.kind },
         parent: None,
@@ -149,7 +151,7 @@ fn find_link(session: &Session, agents: &[Agent], at: usize) -> Link {
     let logs: Vec<(Option<usize>, &Session)> = logs.collect();
     for (parent, log) in &logs {
         let mut runs = log.facts().agents.iter();
-        if let Some(run) = runs.find(|run| run.agent.as_ref() == Some(&agent.file.id)) {
+        if let Some(run) = runs.find(|run| run.agent.as_ref() == Some(&agent.id)) {
             return Link {
                 kind: AgentLink::Result,
                 parent: *parent,

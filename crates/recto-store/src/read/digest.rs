@@ -27,7 +27,7 @@ use recto_log::decode;
 use recto_log::json::Object;
 use recto_session::command_text;
 
-use crate::ListedLog;
+use crate::LogFile;
 use crate::StoreError;
 use crate::place::open::open_known;
 use crate::place::open::open_sized;
@@ -134,9 +134,8 @@ impl Digest {
     }
 
     /// Reads the head and the tail of a log whose size is known from a listing.
-    pub fn read_listed<'a>(log: impl Into<ListedLog<'a>>) -> Result<Digest, StoreError> {
-        let log = log.into();
-        Digest::of_file(&open_known(log.path)?, log.state.size, log.is_agent)
+    pub fn read_listed(log: &LogFile) -> Result<Digest, StoreError> {
+        Digest::of_file(&open_known(&log.path)?, log.bytes(), log.is_agent())
     }
 
     /// Reads the head and the tail of what is in a file up to some length.

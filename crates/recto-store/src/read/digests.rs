@@ -2,41 +2,15 @@
 //!
 //! As with all that is kept there, no index is made for it and none is waited for.
 
-use std::path::Path;
-
 use rayon::prelude::*;
 
-use crate::AgentFile;
 use crate::CacheDirectory;
 use crate::Digest;
 use crate::Home;
-use crate::SessionFile;
-use crate::log::inventory::FileState;
+use crate::LogFile;
 use crate::search::index::Rollup;
 use crate::search::index::RollupKind;
 use crate::search::index::Rollups;
-
-/// A log, as it was when it was listed.
-#[derive(Debug, Clone, Copy)]
-pub struct ListedLog<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) state: FileState,
-    pub(crate) is_agent: bool,
-}
-
-impl<'a> From<&'a SessionFile> for ListedLog<'a> {
-    fn from(file: &'a SessionFile) -> ListedLog<'a> {
-        let state = FileState::listed(file.bytes, file.modified, file.stamp);
-        ListedLog { path: &file.path, state, is_agent: false }
-    }
-}
-
-impl<'a> From<&'a AgentFile> for ListedLog<'a> {
-    fn from(file: &'a AgentFile) -> ListedLog<'a> {
-        let state = FileState::listed(file.bytes, file.modified, file.stamp);
-        ListedLog { path: &file.path, state, is_agent: true }
-    }
-}
 
 /// Reads the heads and tails of logs, those first that the index has.
 pub struct Digests<'a> {
@@ -66,11 +40,11 @@ impl<'a> Digests<'a> {
 
     /// What a listing says of some logs, in their order; nothing of those that
     /// cannot be read.
-    pub fn read<'l>(
+    pub fn read<'l, L: AsRef<LogFile> + 'l>(
         &mut self,
-        logs: impl IntoIterator<Item = impl Into<ListedLog<'l>>>,
+        logs: impl IntoIterator<Item = &'l L>,
     ) -> Vec<Option<Digest>> {
-        let logs: Vec<ListedLog<'l>> = logs.into_iter().map(Into::into).collect();
+        let logs: Vec<&LogFile> = logs.into_iter().map(AsRef::as_ref).collect();
         if logs.len() >= self.enough
             && let Some(cache) = self.cache.take()
         {
@@ -79,7 +53,7 @@ impl<'a> Digests<'a> {
         let Some(rollups) = &mut self.rollups else {
             return logs.into_par_iter().map(|log| Digest::read_listed(log).ok()).collect();
         };
-        let names: Vec<String> = logs.par_iter().map(|log| self.home.name_of(log.path)).collect();
+        let names: Vec<String> = logs.par_iter().map(|log| log.name_in_home()).collect();
         let states = logs.iter().map(|log| log.state);
         let known = rollups.read(names.iter().map(String::as_str).zip(states));
         let read: Vec<(Option<Digest>, Option<Rollup>)> = logs
@@ -109,7 +83,7 @@ impl<'a> Digests<'a> {
     }
 }
 
-fn read_log(log: ListedLog<'_>, name: String) -> (Option<Digest>, Option<Rollup>) {
+fn read_log(log: &LogFile, name: String) -> (Option<Digest>, Option<Rollup>) {
     let state = log.state.before_reading();
     match Digest::read_listed(log) {
         Ok(digest) => {

@@ -15,7 +15,7 @@ use recto_log::json::Value;
 
 use crate::Home;
 use crate::StoreError;
-use crate::log::inventory::FileState;
+use crate::log::file_state::FileState;
 use crate::place::platform::is_other_pid_domain;
 use crate::process_is_alive;
 use crate::read_small;

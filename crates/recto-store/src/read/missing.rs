@@ -39,7 +39,7 @@ impl Home {
         });
         let mut wanted: HashSet<EntryUuid> = missing.collect();
         let agents = self.agents_of(inventory, file).into_iter();
-        let others = inventory.sessions_in(file.project).filter(|other| other.id != file.id);
+        let others = inventory.sessions_in(&file.project).filter(|other| other.id != file.id);
         let places: Vec<_> =
             agents.map(|agent| agent.path).chain(others.map(|other| other.path.clone())).collect();
         let mut found = HashMap::new();

@@ -24,7 +24,7 @@ use recto_testkit::generate::generate;
 use crate::CacheDirectory;
 use crate::Digests;
 use crate::Home;
-use crate::HomeLog;
+use crate::LogFile;
 use crate::UsageScan;
 use crate::place::locking::lock_file;
 use crate::search::index::Index;
@@ -110,7 +110,7 @@ impl World {
     /// All that `stats` can say.
     fn statistics(&self, cache: Option<&CacheDirectory>) -> String {
         let mut tally = Tally::new(TimeZone::UTC);
-        let mut logs: Vec<HomeLog> = self.home.all_logs(&self.home.inventory());
+        let mut logs: Vec<LogFile> = self.home.all_logs(&self.home.inventory());
         logs.sort_by(|a, b| a.path.cmp(&b.path));
         let mut sums = Vec::new();
         self.home.statistics(&logs, cache, &|_, _| {}, &mut |log| {

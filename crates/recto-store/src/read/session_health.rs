@@ -12,8 +12,9 @@ use recto_session::health::Health;
 use recto_session::health::health;
 use recto_session::request::Generation;
 
-use crate::AgentFile;
+use crate::LogFile;
 use crate::StoreError;
+use crate::log::log_file::session_folder_above;
 use crate::open_file;
 
 /// The generations that the reach is said for.
@@ -22,10 +23,7 @@ pub const HEALTH_GENERATIONS: [Generation; 3] =
 
 /// Looks at a session. Missing parents are looked for in the logs that `agents`
 /// gives; it is asked only if there are any.
-pub fn session_health(
-    session: &Session,
-    agents: impl FnOnce() -> Vec<AgentFile>,
-) -> Option<Health> {
+pub fn session_health(session: &Session, agents: impl FnOnce() -> Vec<LogFile>) -> Option<Health> {
     let missing: HashSet<&EntryUuid> = session
         .nodes()
         .iter()
@@ -46,7 +44,7 @@ pub fn session_health(
 }
 
 fn search(
-    agent: &AgentFile,
+    agent: &LogFile,
     wanted: &HashSet<&EntryUuid>,
     found: &mut HashMap<EntryUuid, String>,
 ) -> Result<(), StoreError> {
@@ -56,9 +54,10 @@ fn search(
             && wanted.contains(&uuid)
         {
             // Old clients put the logs of subagents beside those of sessions.
-            let is_inside = agent.path.parent().is_some_and(|folder| folder.ends_with("subagents"));
-            let folder = if is_inside { "subagents/" } else { "" };
-            found.entry(uuid).or_insert_with(|| format!("{folder}agent-{}.jsonl", agent.id));
+            let above = session_folder_above(&agent.path).or(agent.path.parent());
+            let inside = above.and_then(|above| agent.path.strip_prefix(above).ok());
+            let inside = inside.unwrap_or(&agent.path).display();
+            found.entry(uuid).or_insert_with(|| inside.to_string());
         }
     }
     Ok(())

@@ -9,11 +9,11 @@ use recto_session::turns;
 
 use crate::CacheDirectory;
 use crate::Home;
-use crate::HomeLog;
 use crate::Loaded;
+use crate::LogFile;
 use crate::StoreError;
 use crate::each_alone;
-use crate::log::inventory::FileState;
+use crate::log::file_state::FileState;
 use crate::open_file;
 use crate::search::index::Rollup;
 use crate::search::index::RollupKind;
@@ -28,7 +28,7 @@ impl Home {
     /// is called with the number of logs so far and that of all, from any thread.
     pub fn statistics(
         &self,
-        logs: &[HomeLog],
+        logs: &[LogFile],
         cache: Option<&CacheDirectory>,
         tell: &(dyn Fn(u64, u64) + Sync),
         take: &mut dyn FnMut(Result<LogStatistics, StoreError>),
@@ -38,7 +38,7 @@ impl Home {
         let is_kept = rollups.is_some();
         let done = std::sync::atomic::AtomicU64::new(0);
         for piece in logs.chunks(PIECE) {
-            let names: Vec<String> = piece.iter().map(|log| self.name_of(&log.path)).collect();
+            let names: Vec<String> = piece.iter().map(|log| log.name_in_home()).collect();
             let known = match &mut rollups {
                 Some(rollups) => {
                     let states = piece.iter().map(|log| log.state);
@@ -76,8 +76,8 @@ impl Home {
     }
 }
 
-fn role_of(log: &HomeLog) -> LogRole {
-    role(log.agent.is_some())
+fn role_of(log: &LogFile) -> LogRole {
+    role(log.is_agent())
 }
 
 fn role(is_agent: bool) -> LogRole {
@@ -96,7 +96,7 @@ fn statistics_of(path: &Path, role: LogRole) -> Result<LogStatistics, StoreError
 
 /// Reads a log. With a name, what it adds is to be kept under that.
 fn read_log(
-    log: &HomeLog,
+    log: &LogFile,
     name: Option<String>,
 ) -> Result<(LogStatistics, Option<Rollup>), StoreError> {
     // Before anything is read: what is written meanwhile makes it another state.

@@ -32,7 +32,7 @@ use crate::Inventory;
 use crate::LiveSession;
 use crate::SessionFile;
 use crate::StoreError;
-use crate::log::inventory::FileState;
+use crate::log::file_state::FileState;
 use crate::place::open::open_sized;
 use crate::place::platform::read_up_to;
 use crate::read::live::KnownClients;
@@ -146,12 +146,12 @@ impl Statuses {
         };
         let (mut found, mut has_log) = (Vec::new(), HashSet::new());
         for file in &inventory.sessions {
-            if !is_wanted(file.id, Some(file.modified)) {
+            if !is_wanted(file.id, Some(file.modified())) {
                 continue;
             }
             let is_announced = announced.contains_key(&file.id);
             // An empty log of a session that nobody runs is left over from something.
-            if file.bytes == 0 && !is_announced && !matches!(scope, StatusScope::Only(_)) {
+            if file.bytes() == 0 && !is_announced && !matches!(scope, StatusScope::Only(_)) {
                 continue;
             }
             if let Some(one) = self.of_log(home, inventory, file, &evidence) {
@@ -220,7 +220,7 @@ impl Statuses {
         let agents = found.running.iter().filter(|task| task.kind == TaskKind::Agent);
         if let Some(first) = agents.filter_map(|task| task.since).min() {
             let agents = home.agents_of(inventory, file);
-            let written = agents.iter().map(|agent| agent.modified).max();
+            let written = agents.iter().map(|agent| agent.modified()).max();
             known.fold.note_agents_written(written.filter(|written| *written >= first));
             found = status(&announcement, &known.fold, now);
         }

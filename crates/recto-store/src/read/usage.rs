@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
@@ -15,7 +14,7 @@ use rayon::prelude::*;
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::usage::Ledger;
-use recto_session::usage::LogFile;
+use recto_session::usage::LogFile as LedgerFile;
 use recto_session::usage::LogUsage;
 use recto_session::usage::Sighting;
 use recto_session::usage::UsageLine;
@@ -25,10 +24,11 @@ use recto_session::usage::may_matter;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::Inventory;
+use crate::LogFile;
 use crate::Skipped;
 use crate::StoreError;
 use crate::each_alone;
-use crate::log::inventory::FileState;
+use crate::log::file_state::FileState;
 use crate::open_file;
 use crate::search::index::Rollup;
 use crate::search::index::RollupKind;
@@ -52,14 +52,6 @@ pub struct Usage {
     pub skipped: Vec<Skipped>,
 }
 
-/// A log that is to be read.
-struct Source {
-    file: LogFile,
-    path: PathBuf,
-    /// What it was when it was listed.
-    state: FileState,
-}
-
 /// How many logs are asked for at a time.
 const PIECE: usize = 256;
 
@@ -74,81 +66,47 @@ impl Home {
         cache: Option<&CacheDirectory>,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> Usage {
-        let sources = self.usage_sources(inventory);
+        let logs = self.logs(inventory);
         let mut rollups = cache.and_then(|cache| Rollups::open(self, cache, RollupKind::Usage));
         let names: Vec<String> = match &rollups {
-            Some(_) => sources.iter().map(|source| self.name_of(&source.path)).collect(),
+            Some(_) => logs.iter().map(LogFile::name_in_home).collect(),
             None => Vec::new(),
         };
         let all_names: HashSet<&str> = names.iter().map(String::as_str).collect();
         let mut usage = Usage::default();
         let mut left = Vec::new();
-        let is_wanted = |source: &Source| {
-            let is_new = scan.since.is_none_or(|since| source.file.modified >= since);
-            source.state.size > 0 && is_new
+        let is_wanted = |log: &LogFile| {
+            let is_new = scan.since.is_none_or(|since| log.modified() >= since);
+            log.bytes() > 0 && is_new
         };
         match &mut rollups {
             Some(rollups) => {
-                let mut named = sources.into_iter().zip(&names);
-                loop {
-                    let piece: Vec<(Source, &String)> = named.by_ref().take(PIECE).collect();
-                    if piece.is_empty() {
-                        break;
-                    }
-                    let piece: Vec<_> =
-                        piece.into_iter().filter(|(source, _)| is_wanted(source)).collect();
-                    let asked = piece.iter().map(|(source, name)| (name.as_str(), source.state));
-                    let known = rollups.read(asked);
-                    for ((source, name), sums) in piece.into_iter().zip(known) {
+                for (logs, names) in logs.chunks(PIECE).zip(names.chunks(PIECE)) {
+                    let piece: Vec<(&LogFile, &str)> = logs
+                        .iter()
+                        .zip(names.iter().map(String::as_str))
+                        .filter(|(log, _)| is_wanted(log))
+                        .collect();
+                    let known = rollups.read(piece.iter().map(|(log, name)| (*name, log.state)));
+                    for ((log, name), sums) in piece.into_iter().zip(known) {
                         let known = sums.and_then(|sums| LogUsage::decode(&sums, scan.wanted));
                         match known {
-                            Some(known) => usage.ledger.add(source.file, known),
-                            None => left.push((source, name.as_str())),
+                            Some(known) => usage.ledger.add(ledger_file(self, log), known),
+                            None => left.push((log, name)),
                         }
                     }
                 }
             }
-            None => left.extend(sources.into_iter().filter(is_wanted).map(|source| (source, ""))),
+            None => left.extend(logs.iter().filter(|log| is_wanted(log)).map(|log| (log, ""))),
         }
         let counting = Mutex::new((usage, rollups));
-        count_logs(left, scan.wanted, &counting, tell);
+        count_logs(self, left, scan.wanted, &counting, tell);
         let (mut usage, rollups) = counting.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(rollups) = rollups {
             rollups.finish_and_forget_others(&all_names);
         }
         usage.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         usage
-    }
-
-    /// All logs.
-    fn usage_sources(&self, inventory: &Inventory) -> Vec<Source> {
-        let project = |path: &Path| {
-            let below = path.strip_prefix(self.projects()).ok().and_then(|path| path.iter().next());
-            below.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-        };
-        let source = |path: PathBuf, session, agent, modified, state| Source {
-            file: LogFile {
-                path: path.strip_prefix(self.root()).unwrap_or(&path).display().to_string(),
-                project: project(&path),
-                session,
-                agent,
-                modified,
-            },
-            path,
-            state,
-        };
-        let mut sources = Vec::with_capacity(inventory.sessions.len());
-        for session in &inventory.sessions {
-            let (path, modified) = (session.path.clone(), session.modified);
-            let state = FileState::listed(session.bytes, modified, session.stamp);
-            sources.push(source(path, Some(session.id.to_string()), None, modified, state));
-        }
-        for agent in self.all_agents(inventory) {
-            let (session, id) = (session_of_agent(&agent.path), agent.id.to_string());
-            let state = FileState::listed(agent.bytes, agent.modified, agent.stamp);
-            sources.push(source(agent.path, session, Some(id), agent.modified, state));
-        }
-        sources
     }
 
     /// All lines of some messages, by file and line, read again.
@@ -170,33 +128,36 @@ impl Home {
     }
 }
 
-/// The session of a subagent, where the folder of its log says it. Of a log beside
-/// the main logs only its lines name the session.
-pub(crate) fn session_of_agent(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|folder| folder.ends_with("subagents"));
-    let session = folder.and_then(Path::parent).and_then(Path::file_name);
-    session.map(|name| name.to_string_lossy().into_owned())
+/// What a ledger notes of a log. Of a log beside the main logs only its lines name the
+/// session.
+fn ledger_file(home: &Home, log: &LogFile) -> LedgerFile {
+    LedgerFile {
+        path: log.path.strip_prefix(home.root()).unwrap_or(&log.path).display().to_string(),
+        project: log.project.key.clone(),
+        session: log.session.map(|session| session.to_string()),
+        agent: log.agent.as_ref().map(ToString::to_string),
+        modified: log.modified(),
+    }
 }
 
 /// Reads logs, with their names if what they add is to be kept.
 fn count_logs(
-    mut sources: Vec<(Source, &str)>,
+    home: &Home,
+    mut logs: Vec<(&LogFile, &str)>,
     wanted: Wanted,
     counting: &Mutex<(Usage, Option<Rollups<'_>>)>,
     tell: &(dyn Fn(u64, u64) + Sync),
 ) {
     // The largest first, so that no thread is left with one at the end.
-    sources.sort_by(|(a, _), (b, _)| {
-        b.state.size.cmp(&a.state.size).then_with(|| a.path.cmp(&b.path))
-    });
-    let all: u64 = sources.iter().map(|(source, _)| source.state.size).sum();
+    logs.sort_by(|(a, _), (b, _)| b.bytes().cmp(&a.bytes()).then_with(|| a.path.cmp(&b.path)));
+    let all: u64 = logs.iter().map(|(log, _)| log.bytes()).sum();
     let done = std::sync::atomic::AtomicU64::new(0);
     let finder = may_matter();
-    sources.into_par_iter().with_max_len(1).for_each_init(Vec::new, |buffer, (source, name)| {
+    logs.into_par_iter().with_max_len(1).for_each_init(Vec::new, |buffer, (log, name)| {
         // What is kept has to be good for whatever is asked the next time.
         let is_kept = !name.is_empty();
         let collected = if is_kept { Wanted { tools: true } } else { wanted };
-        let read = read_log(&source, collected, &finder, buffer).map(|(mut counted, state)| {
+        let read = read_log(log, collected, &finder, buffer).map(|(mut counted, state)| {
             let sums = is_kept.then(|| counted.encode());
             if !wanted.tools {
                 counted.forget_tools();
@@ -204,21 +165,22 @@ fn count_logs(
             let name = name.to_owned();
             (counted, sums.map(|sums| Rollup { name, state, sums }))
         });
-        let bytes = source.state.size;
+        let bytes = log.bytes();
         let before = done.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
         tell(before + bytes, all);
         let mut counting = counting.lock().unwrap_or_else(PoisonError::into_inner);
         let (usage, rollups) = &mut *counting;
         match read {
             Ok((counted, rollup)) => {
-                usage.ledger.add(source.file, counted);
+                usage.ledger.add(ledger_file(home, log), counted);
                 if let (Some(rollups), Some(rollup)) = (rollups, rollup) {
                     rollups.keep(rollup);
                 }
             }
-            Err(error) => usage
-                .skipped
-                .push(Skipped { path: source.path, reason: format!("is not counted: {error}") }),
+            Err(error) => {
+                let reason = format!("is not counted: {error}");
+                usage.skipped.push(Skipped { path: log.path.clone(), reason });
+            }
         }
     });
 }
@@ -226,18 +188,19 @@ fn count_logs(
 /// Reads a log, and says what it was before. Most lines hold no count and are left
 /// as they are.
 fn read_log(
-    source: &Source,
+    log: &LogFile,
     wanted: Wanted,
     finder: &Finder<'_>,
     buffer: &mut Vec<u8>,
 ) -> Result<(LogUsage, FileState), StoreError> {
-    let file = open_file(&source.path)?;
+    let file = open_file(&log.path)?;
     let state = FileState::now(&file.metadata()?);
     let mut lines = LineReader::with_buffer(file, std::mem::take(buffer));
     let mut usage = LogUsage::new(wanted);
+    let session = log.session.map(|session| session.to_string());
     while let Some(line) = lines.next_line()? {
         if line.is_cut() || finder.find(line.bytes).is_some() {
-            usage.push(&decode(line).0, source.file.session.as_deref());
+            usage.push(&decode(line).0, session.as_deref());
         }
     }
     *buffer = lines.into_buffer();

@@ -137,17 +137,10 @@ fn by_the_full_decoder(path: &Path) -> Vec<Numbers> {
 }
 
 fn by_the_fast_way(path: &Path) -> Vec<Numbers> {
-    let file = LogFile {
-        path: path.display().to_string(),
-        project: String::new(),
-        session: None,
-        agent: None,
-        modified: Timestamp::UNIX_EPOCH,
-    };
-    let source = Source { file, path: path.to_owned(), state: FileState::default() };
-    let (usage, _) = read_log(&source, Wanted::default(), &may_matter(), &mut Vec::new()).unwrap();
+    let log = LogFile::alone(path.to_owned(), None);
+    let (usage, _) = read_log(&log, Wanted::default(), &may_matter(), &mut Vec::new()).unwrap();
     let mut ledger = Ledger::default();
-    ledger.add(source.file, usage);
+    ledger.add(ledger_file(&Home::open(path.parent().unwrap()).unwrap(), &log), usage);
     let mut found: Vec<Numbers> = ledger
         .records()
         .iter()

@@ -14,14 +14,13 @@ use recto_session::search::Searchable;
 
 use crate::Home;
 use crate::Inventory;
+use crate::LogFile;
 use crate::Skipped;
 use crate::StoreError;
 use crate::each_alone;
 use crate::search::index::Answer;
-use crate::search::index::DiskLog;
 use crate::search::index::Hit;
 use crate::search::index::LogFacts;
-use crate::search::index::project_of;
 use crate::search::overflow_matches::AllOverflowMatches;
 use crate::search::overflow_matches::OverflowMatches;
 use crate::search::overflow_matches::overflow_files;
@@ -52,20 +51,21 @@ impl Home {
         request: &GrepRequest<'_>,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> Answer {
-        let mut logs = self.disk_logs(inventory);
+        let mut logs = self.logs(inventory);
         // The largest first, so that no thread is left alone with it at the end.
-        logs.sort_by_key(|log| std::cmp::Reverse(log.size));
+        logs.sort_by_key(|log| std::cmp::Reverse(log.bytes()));
         let files = overflow_files(self, logs.iter().map(|log| log.path.as_path()));
-        let all = logs.iter().map(|log| log.size).chain(files.iter().map(|(_, file)| file.bytes));
+        let all =
+            logs.iter().map(|log| log.bytes()).chain(files.iter().map(|(_, file)| file.bytes));
         let all = all.sum();
         let done = AtomicU64::new(0);
         let tell = |bytes: u64| tell(done.fetch_add(bytes, Ordering::Relaxed) + bytes, all);
         let overflow = AllOverflowMatches::find(files, request.expression, &tell);
         let found: Vec<_> = each_alone(&logs)
-            .filter(|log| log.size > 0)
+            .filter(|log| log.bytes() > 0)
             .map_init(Buffers::default, |buffers, log| {
                 let found = grep_log(log, request, overflow.of_log(&log.path), buffers);
-                tell(log.size);
+                tell(log.bytes());
                 (log, found)
             })
             .collect();
@@ -98,7 +98,7 @@ struct Found {
 }
 
 fn grep_log(
-    log: &DiskLog,
+    log: &LogFile,
     request: &GrepRequest<'_>,
     overflow: &OverflowMatches,
     buffers: &mut Buffers,
@@ -107,11 +107,11 @@ fn grep_log(
     let mut found = Found::default();
     let mut time = None;
     let path: Arc<Path> = log.path.as_path().into();
-    let project: Arc<str> = project_of(&log.name).into();
+    let project: Arc<str> = log.project.key.as_str().into();
     let mut tools = Shared::default();
     let mut facts = LogFacts {
         project: (*project).to_owned(),
-        is_agent: log.agent.is_some(),
+        is_agent: log.is_agent(),
         ..LogFacts::default()
     };
     scan(&log.path, request.expression, overflow, line, &mut |scanned| {
@@ -149,7 +149,7 @@ fn grep_log(
         return Ok(Found::default());
     }
     keep_first(&mut found.hits, request.limit);
-    let session = log.session();
+    let session = log.owner();
     let cwd: Option<Arc<str>> = facts.cwd.map(Into::into);
     for hit in &mut found.hits {
         hit.session = session;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
+use recto_log::DEFAULT_LINE_CAP;
 use recto_session::Overflow;
 use recto_session::search::Document;
 use recto_session::search::Expression;
@@ -20,7 +21,7 @@ use crate::log::sidecar::session_folder;
 use crate::text_beginning;
 
 /// How much of a file is searched, in bytes: as much as of a line.
-pub(crate) const MOST: u64 = 32 * 1024 * 1024;
+pub(crate) const MOST: u64 = DEFAULT_LINE_CAP as u64;
 
 /// The files of one session that match, by their names.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use recto_session::FileAction;
 use recto_session::spoken_text;
 use recto_session::turn_places;
 use recto_session::turns;
-use recto_store::HomeLog;
 use recto_store::Loaded;
+use recto_store::LogFile;
 
 use super::survey::call_of;
 use super::wanted_file::WantedFile;
@@ -94,7 +94,7 @@ impl Library {
 }
 
 /// None if the log cannot be read.
-fn uses_in(log: &HomeLog, wanted: &WantedFile) -> Option<Vec<FileUseRow>> {
+fn uses_in(log: &LogFile, wanted: &WantedFile) -> Option<Vec<FileUseRow>> {
     let loaded = Loaded::read(&log.path).ok()?;
     let session = &loaded.session;
     let touches = session.facts().files.iter();

@@ -78,7 +78,7 @@ impl Library {
             return state;
         }
         let inventory = self.inventory();
-        let all: u64 = inventory.sessions.iter().map(|session| session.bytes).sum();
+        let all: u64 = inventory.sessions.iter().map(|session| session.bytes()).sum();
         // An index that cannot be read is the search's to deal with.
         let Some(cache) = self.cache().cloned() else { return IndexState::Ready };
         let status = self.home().index_status(&inventory, &cache);

@@ -30,9 +30,9 @@ use recto_session::statistics::LogStatistics;
 use recto_session::turn_places;
 use recto_session::turns;
 use recto_session::with_call;
-use recto_store::HomeLog;
 use recto_store::Inventory;
 use recto_store::Loaded;
+use recto_store::LogFile;
 use recto_store::session_health;
 
 use crate::library::Library;
@@ -50,7 +50,7 @@ const MOST_ERROR: usize = 400;
 /// What was seen in one log.
 #[derive(Debug)]
 pub struct Looked {
-    pub log: HomeLog,
+    pub log: LogFile,
     /// The state of the session; none for subagents, and where nothing was said.
     pub health: Option<Health>,
     /// Lines that are no JSON object.
@@ -117,8 +117,8 @@ impl Survey {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_known(state: &State, log: &HomeLog) -> bool {
-        state.known.get(&log.path).is_some_and(|known| known.log.is_same(log))
+    fn is_known(state: &State, log: &LogFile) -> bool {
+        state.known.get(&log.path).is_some_and(|known| known.log == *log)
     }
 }
 
@@ -134,7 +134,7 @@ impl Library {
                 logs.iter().map(|log| &log.path).collect();
             state.known.retain(|path, _| there.contains(path));
         }
-        let missing: Vec<HomeLog> =
+        let missing: Vec<LogFile> =
             logs.iter().filter(|log| !Survey::is_known(&state, log)).cloned().collect();
         if !missing.is_empty() && !state.is_running {
             state.is_running = true;
@@ -174,7 +174,7 @@ impl Drop for Ended<'_> {
     }
 }
 
-fn look_at_all(library: &Library, inventory: &Inventory, mut logs: Vec<HomeLog>) {
+fn look_at_all(library: &Library, inventory: &Inventory, mut logs: Vec<LogFile>) {
     let _ended = Ended(library);
     // The largest first, so that no thread is left alone with it at the end.
     logs.sort_by_key(|log| std::cmp::Reverse(log.bytes()));
@@ -185,7 +185,7 @@ fn look_at_all(library: &Library, inventory: &Inventory, mut logs: Vec<HomeLog>)
     });
 }
 
-fn look_at(library: &Library, inventory: &Inventory, log: HomeLog) -> Looked {
+fn look_at(library: &Library, inventory: &Inventory, log: LogFile) -> Looked {
     let mut looked = Looked {
         health: None,
         damaged: Vec::new(),

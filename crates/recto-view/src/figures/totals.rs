@@ -36,15 +36,15 @@ impl Library {
         let mut logs: Vec<&Arc<Looked>> = surveyed
             .logs
             .iter()
-            .filter(|looked| since.is_none_or(|since| looked.log.modified >= since))
-            .filter(|looked| until.is_none_or(|until| looked.log.modified < until))
+            .filter(|looked| since.is_none_or(|since| looked.log.modified() >= since))
+            .filter(|looked| until.is_none_or(|until| looked.log.modified() < until))
             .filter(|looked| project.is_none_or(|key| self.project_of(looked) == Some(key)))
             .collect();
         // The first log that has something counts: that of a session before those that
         // copied it, and before those of subagents.
         logs.sort_by(|a, b| {
             let key = |one: &Looked| (one.log.agent.is_some(), one.started.is_none(), one.started);
-            let times = key(a).cmp(&key(b)).then_with(|| a.log.modified.cmp(&b.log.modified));
+            let times = key(a).cmp(&key(b)).then_with(|| a.log.modified().cmp(&b.log.modified()));
             times.then_with(|| a.log.path.cmp(&b.log.path))
         });
         let mut tally = Tally::new(self.zone().clone());

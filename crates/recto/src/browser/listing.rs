@@ -62,7 +62,7 @@ impl Watch {
         let (first, rest) = inventory.sessions.split_at(inventory.sessions.len().min(FIRST));
         for piece in [first, rest] {
             self.learn(home, piece);
-            for session in piece.iter().filter(|session| session.bytes > 0) {
+            for session in piece.iter().filter(|session| session.bytes() > 0) {
                 let digest = self.known.get(&session.path).and_then(|known| known.digest.as_ref());
                 let digest = digest.map(|digest| (**digest).clone());
                 let row = Row::of_session(session.clone(), digest, live.get(&session.id).cloned());
@@ -97,17 +97,17 @@ impl Watch {
     fn learn(&mut self, home: &Home, sessions: &[SessionFile]) {
         let is_known = |session: &&SessionFile| {
             self.known.get(&session.path).is_some_and(|known| {
-                (known.bytes, known.modified) == (session.bytes, session.modified)
+                (known.bytes, known.modified) == (session.bytes(), session.modified())
             })
         };
         let changed: Vec<&SessionFile> =
-            sessions.iter().filter(|session| session.bytes > 0 && !is_known(session)).collect();
+            sessions.iter().filter(|session| session.bytes() > 0 && !is_known(session)).collect();
         let mut digests = Digests::new(home, self.cache.as_ref());
         let read = digests.read(changed.iter().copied());
         digests.finish();
         self.known.extend(changed.into_iter().zip(read).map(|(session, digest)| {
             let digest = digest.map(Arc::new);
-            let known = Known { bytes: session.bytes, modified: session.modified, digest };
+            let known = Known { bytes: session.bytes(), modified: session.modified(), digest };
             (session.path.clone(), known)
         }));
     }
@@ -127,8 +127,8 @@ fn entry_of(row: &Row, user_home: Option<&PathBuf>) -> Entry {
         directory,
         branch: one_line(branch.unwrap_or("")),
         model: one_line(digest.model.as_deref().map_or("", short_model)),
-        bytes: row.session.bytes,
-        modified: row.session.modified,
+        bytes: row.session.bytes(),
+        modified: row.session.modified(),
         live: row.live.as_ref().map(|live| Live { mark, look, pid: live.pid }),
         target: Target {
             path: row.session.path.clone(),

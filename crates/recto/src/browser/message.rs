@@ -10,7 +10,7 @@ use crossterm::event::KeyEvent;
 use crossterm::event::MouseEvent;
 use jiff::Timestamp;
 use recto_session::export::Format;
-use recto_store::AgentFile;
+use recto_store::LogFile;
 use recto_store::index;
 
 use super::document::PageLine;
@@ -48,14 +48,10 @@ impl Entry {
     }
 
     /// The log of a subagent of this session.
-    pub(super) fn of_agent(&self, agent: &AgentFile, title: String) -> Entry {
-        let target = Target {
-            path: agent.path.clone(),
-            session: None,
-            name: format!("agent-{}", agent.id),
-            is_agent: true,
-        };
-        let (bytes, modified) = (agent.bytes, agent.modified);
+    pub(super) fn of_agent(&self, agent: &LogFile, title: String) -> Entry {
+        let target =
+            Target { path: agent.path.clone(), session: None, name: agent.name(), is_agent: true };
+        let (bytes, modified) = (agent.bytes(), agent.modified());
         Entry { target, title, bytes, modified, live: None, ..self.clone() }
     }
 
@@ -162,7 +158,7 @@ pub(super) struct Hit {
     /// The session, as [`Entry::id`] names it.
     pub(super) session: String,
     /// The subagent of the session, where the words are in its log.
-    pub(super) agent: Option<Arc<AgentFile>>,
+    pub(super) agent: Option<Arc<LogFile>>,
     /// The line of the log, from 1.
     pub(super) line: u64,
     pub(super) turn: Option<u32>,

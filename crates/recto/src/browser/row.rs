@@ -66,8 +66,7 @@ pub(super) fn by_project(entries: &[Arc<Entry>]) -> Vec<Row> {
 pub(super) fn of_hits(entries: &[Arc<Entry>], hits: &[Hit]) -> Vec<Row> {
     let by_id: HashMap<&str, &Arc<Entry>> =
         entries.iter().map(|entry| (entry.id(), entry)).collect();
-    let log =
-        |hit: &Hit| (hit.session.clone(), hit.agent.as_ref().map(|agent| agent.id.to_string()));
+    let log = |hit: &Hit| (hit.session.clone(), hit.agent.as_ref().map(|agent| agent.name()));
     let mut rows = Vec::new();
     for (from, hits) in pieces(hits, log) {
         // A session that is gone meanwhile has nothing to show.

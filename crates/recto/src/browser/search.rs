@@ -15,10 +15,10 @@ use std::time::Instant;
 use recto_session::search::Query;
 use recto_session::search::Role;
 use recto_session::search::highlights;
-use recto_store::AgentFile;
 use recto_store::CacheDirectory;
 use recto_store::Home;
 use recto_store::Inventory;
+use recto_store::LogFile;
 use recto_store::index;
 use recto_store::index::Request;
 use recto_store::index::Sorting;
@@ -213,7 +213,7 @@ impl Pace<'_> {
 
 /// The hits by log, the log with the newest hit first; in a log, in its order.
 fn hits(home: &Home, inventory: &Inventory, query: &Query, found: Vec<index::Hit>) -> Vec<Hit> {
-    let mut agents: HashMap<PathBuf, Arc<AgentFile>> = HashMap::new();
+    let mut agents: HashMap<PathBuf, Arc<LogFile>> = HashMap::new();
     if found.iter().any(|hit| hit.agent.is_some()) {
         let all = home.all_agents(inventory).into_iter();
         agents.extend(all.map(|agent| (agent.path.clone(), Arc::new(agent))));

@@ -83,14 +83,14 @@ pub(crate) fn cmd_agents(
 fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandError> {
     let wanted = wanted.strip_prefix("agent-").unwrap_or(wanted);
     let fitting: Vec<&Agent> =
-        agents.iter().filter(|agent| agent.file.id.as_str().starts_with(wanted)).collect();
+        agents.iter().filter(|agent| agent.id.as_str().starts_with(wanted)).collect();
     match fitting.as_slice() {
         [one] => Ok(one),
         [] => {
             let mut error =
                 CommandError::user("not-found", format!("no subagent fits `{}`", fit(wanted, 60)));
             for agent in agents.iter().filter(|agent| agent.kind == FileKind::Agent).take(10) {
-                error = error.with_hint(agent.file.id.to_string());
+                error = error.with_hint(agent.id.to_string());
             }
             Err(error)
         }
@@ -100,7 +100,7 @@ fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandErr
                 format!("`{}` fits more than one subagent", fit(wanted, 60)),
             );
             for agent in several {
-                error = error.with_hint(agent.file.id.to_string());
+                error = error.with_hint(agent.id.to_string());
             }
             Err(error)
         }
@@ -167,7 +167,7 @@ pub(crate) fn table(agents: &[Agent]) -> Table {
         let (calls, failed) = agent.calls();
         let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
         table.row([
-            format!("{}{}", "  ".repeat(agent.depth), agent.file.id),
+            format!("{}{}", "  ".repeat(agent.depth), agent.id),
             kind,
             format!("{}{failed}", plural(calls as u64, "call")),
             format!("{} out", count(agent.tokens.output)),
@@ -196,7 +196,7 @@ pub(crate) fn table_by_task(agents: &[Agent], width: usize) -> Table {
         let (calls, failed) = agent.calls();
         let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
         let tokens = format!("{} out", count(agent.tokens.output));
-        let id = agent.file.id.as_str();
+        let id = agent.id.as_str();
         let id: String = id.chars().take(if is_wide { usize::MAX } else { SHORT_ID }).collect();
         table.row([
             format!("{}{id}", "  ".repeat(agent.depth)),
@@ -221,7 +221,7 @@ fn json(reading: &Reading, agent: &Agent) -> ObjectWriter {
         .and_then(|call: &ToolCall| call.call)
         .map_or(0, |id| reading.turn_number(id));
     ObjectWriter::new()
-        .string("id", agent.file.id.as_str())
+        .string("id", agent.id.as_str())
         .string("kind", agent.kind.name())
         .string("path", &agent.file.path.to_string_lossy())
         .string_or_null("type", meta.and_then(|meta| meta.agent_type.as_deref()))
@@ -247,7 +247,7 @@ fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
     output.page();
     let (kind, _) = about(agent);
     let (calls, failed) = agent.calls();
-    let heading = format!("{} {kind}", agent.file.id);
+    let heading = format!("{} {kind}", agent.id);
     output.line(&output.paint(Look::Strong, heading.trim_end()))?;
     let mut facts = vec![
         plural(calls as u64, "call"),

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use rayon::prelude::*;
 use recto_log::LineReader;
 use recto_log::Problem;
 use recto_log::ProblemKind;
@@ -15,9 +14,9 @@ use recto_log::decode;
 use recto_log::json::ObjectWriter;
 use recto_session::Session;
 use recto_session::health::Health;
-use recto_store::AgentFile;
 use recto_store::Home;
 use recto_store::Inventory;
+use recto_store::LogFile;
 use recto_store::SessionFile;
 use recto_store::StoreError;
 use recto_store::in_order;
@@ -71,46 +70,12 @@ pub(crate) struct CheckArgs {
     notes: bool,
 }
 
-/// A log to read.
-pub(crate) struct Log {
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: u64,
-    /// What to call it.
-    pub(crate) name: String,
-    pub(crate) is_agent: bool,
-    /// The session, where this is its main log in the home.
-    pub(crate) session: Option<SessionFile>,
-}
-
-impl Log {
-    fn of_agent(agent: AgentFile) -> Log {
-        Log {
-            name: format!("agent-{}", agent.id),
-            path: agent.path,
-            bytes: agent.bytes,
-            is_agent: true,
-            session: None,
-        }
-    }
-}
-
-/// Every log of the home: main logs and those of subagents.
-pub(crate) fn all_logs(home: &Home, inventory: &Inventory) -> Vec<Log> {
-    let mut logs: Vec<Log> = inventory
-        .sessions
-        .par_iter()
-        .filter(|session| session.bytes > 0)
-        .map(|session| Log {
-            path: session.path.clone(),
-            bytes: session.bytes,
-            name: session.id.to_string(),
-            is_agent: false,
-            session: Some(session.clone()),
-        })
-        .collect();
-    logs.extend(home.all_agents(inventory).into_iter().map(Log::of_agent));
+/// Every log of the home that says something: main logs and those of subagents.
+pub(crate) fn all_logs(home: &Home, inventory: &Inventory) -> Vec<LogFile> {
+    let mut logs = home.logs(inventory);
+    logs.retain(|log| log.is_agent() || log.bytes() > 0);
     // The largest first, so that no thread is left alone with it at the end.
-    logs.sort_by_key(|log| std::cmp::Reverse(log.bytes));
+    logs.sort_by_key(|log| std::cmp::Reverse(log.bytes()));
     logs
 }
 
@@ -129,14 +94,14 @@ struct Report {
 
 impl Report {
     fn read(
-        log: &Log,
+        log: &LogFile,
         keep: usize,
         buffer: &mut Vec<u8>,
-        agents: impl FnOnce() -> Vec<AgentFile>,
+        agents: impl FnOnce() -> Vec<LogFile>,
     ) -> Report {
-        let (name, path) = (log.name.clone(), log.path.clone());
+        let (name, path) = (log.name(), log.path.clone());
         let mut report = Report { name, path, ..Report::default() };
-        let mut session = (!log.is_agent).then(Session::new);
+        let mut session = (!log.is_agent()).then(Session::new);
         if let Err(error) = report.read_lines(keep, buffer, session.as_mut()) {
             report.failure = Some(error.to_string());
         }
@@ -199,21 +164,21 @@ pub(crate) fn cmd_check(
             logs_of(home, &inventory, &found)
         }
     };
-    let all = logs.iter().map(|log| log.bytes).sum();
+    let all = logs.iter().map(|log| log.bytes()).sum();
     let done = AtomicU64::new(0);
     let progress = Progress::new("checking", output);
     // With many logs the table needs counts only.
     let keep = if args.all && !output.json { 0 } else { KEPT };
     let mut reports = in_order(
         &logs,
-        |log| (&log.path, log.bytes),
+        |log| (&log.path, log.bytes()),
         |buffer, log| {
             let agents = || {
-                let session = log.session.as_ref();
-                session.map_or(Vec::new(), |session| home.agents_of(&inventory, session))
+                let session = SessionFile::of(log.clone());
+                session.map_or(Vec::new(), |session| home.agents_of(&inventory, &session))
             };
             let report = Report::read(log, keep, buffer, agents);
-            progress.tell(done.fetch_add(log.bytes, Ordering::Relaxed), all);
+            progress.tell(done.fetch_add(log.bytes(), Ordering::Relaxed), all);
             report
         },
     );
@@ -237,19 +202,11 @@ pub(crate) fn cmd_check(
 }
 
 /// The log that was named, and those of its subagents.
-fn logs_of(home: &Home, inventory: &Inventory, found: &Target) -> Vec<Log> {
-    let bytes = found.session.as_ref().map_or(0, |session| session.bytes);
-    let mut logs = vec![Log {
-        path: found.path.clone(),
-        bytes,
-        name: found.name.clone(),
-        is_agent: found.is_agent,
-        session: found.session.clone(),
-    }];
-    if let Some(session) = &found.session {
-        logs.extend(home.agents_of(inventory, session).into_iter().map(Log::of_agent));
+fn logs_of(home: &Home, inventory: &Inventory, found: &Target) -> Vec<LogFile> {
+    match &found.session {
+        Some(session) => home.logs_of(inventory, session),
+        None => vec![LogFile::alone(found.path.clone(), found.agent())],
     }
-    logs
 }
 
 fn write_problems(

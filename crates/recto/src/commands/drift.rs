@@ -61,7 +61,7 @@ pub(crate) fn cmd_drift(
         }
         None => {
             target::tell_skipped(&inventory, output);
-            all_logs(home, &inventory).into_iter().map(|log| (log.path, log.bytes)).collect()
+            all_logs(home, &inventory).into_iter().map(|log| (log.path, log.state.size())).collect()
         }
     };
     let drift = drift_of(&logs, output)?;

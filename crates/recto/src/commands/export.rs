@@ -308,7 +308,7 @@ fn export_all(
         all.read += done.read;
         all.written += done.written;
         all.replaced += done.replaced;
-        let time = crate::terminal::text::clock(row.session.modified);
+        let time = crate::terminal::text::clock(row.session.modified());
         let title = match &redactor {
             None => row.title(),
             Some(redactor) => redactor.text(&row.title()).text.into_owned(),

@@ -4,7 +4,7 @@ use clap::Args;
 use jiff::Timestamp;
 use recto_log::json::ObjectWriter;
 use recto_store::Home;
-use recto_store::HomeLog;
+use recto_store::LogFile;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -71,9 +71,11 @@ pub(crate) fn cmd_history(
     target::tell_skipped(&inventory, output);
     let wanted = |prompt: &str| contains(prompt, &text);
     // No line of a log is newer than the log.
-    let logs = inventory.sessions.iter().filter(|log| log.bytes > 0);
-    let logs: Vec<HomeLog> =
-        logs.filter(|log| filter.fits_since(log.modified)).map(HomeLog::from).collect();
+    let logs = inventory.sessions.iter().filter(|log| log.bytes() > 0);
+    let logs: Vec<LogFile> = logs
+        .filter(|log| filter.fits_since(log.modified()))
+        .map(|log| LogFile::clone(log))
+        .collect();
     let gatherer = Gatherer::default();
     let history = gatherer.of_history(home, wanted)?;
     let mut prompts = merge(history, gatherer.of_logs(&logs, output, wanted));

@@ -107,7 +107,7 @@ pub(crate) fn cmd_home(
         } else {
             format!("in {}", age(now, one.at))
         };
-        table.row([id, when, bytes(one.session.bytes), one_line(&one.title)]);
+        table.row([id, when, bytes(one.session.bytes()), one_line(&one.title)]);
     }
     for cells in table.layout(output.width.map(|width| width.saturating_sub(2))) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
@@ -130,14 +130,14 @@ fn due_sessions(home: &Home, setting: &CleanupSetting, now: Timestamp, days: u64
     let mut due: Vec<Due> = inventory
         .sessions
         .iter()
-        .filter(|session| session.bytes > 0 && retention.is_due(session, now, days))
+        .filter(|session| session.bytes() > 0 && retention.is_due(session.modified(), now, days))
         .filter_map(|session| {
             // A log that may not be read will be deleted all the same.
             let digest = Digest::read(&session.path, false).unwrap_or_default();
             (digest.kind == FileKind::Session).then(|| Due {
                 session: session.clone(),
                 title: digest.title.map_or_else(String::new, |(title, _)| title),
-                at: retention.deletes_at(session),
+                at: retention.deletes_at(session.modified()),
             })
         })
         .collect();
@@ -167,7 +167,7 @@ fn write_json(
             .string("path", &one.session.path.to_string_lossy())
             .string("title", &one.title)
             .string("deleted_after", &format!("{:.3}", one.at))
-            .number("bytes", one.session.bytes);
+            .number("bytes", one.session.bytes());
         sessions = sessions.json(&object.finish());
     }
     let path = setting.path.as_ref().map(|path| path.to_string_lossy().into_owned());

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::SessionId;
 use recto_log::json::ObjectWriter;
-use recto_store::AgentFile;
 use recto_store::CacheDirectory;
 use recto_store::Digest;
 use recto_store::Digests;
@@ -15,6 +14,7 @@ use recto_store::FileKind;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::LiveSession;
+use recto_store::LogFile;
 use recto_store::SessionFile;
 
 use crate::environment::Environment;
@@ -70,7 +70,7 @@ pub(crate) struct LsArgs {
 /// One log of a listing.
 pub(crate) struct Row {
     pub(crate) session: SessionFile,
-    pub(crate) agent: Option<AgentFile>,
+    pub(crate) agent: Option<LogFile>,
     pub(crate) digest: Digest,
     pub(crate) live: Option<LiveSession>,
     /// Whether the log is there but could not be read.
@@ -88,15 +88,13 @@ impl Row {
         Row { session, agent: None, digest: digest.unwrap_or_default(), live, is_unreadable }
     }
 
-    fn of_agent(session: SessionFile, agent: AgentFile, digest: Digest) -> Row {
+    fn of_agent(session: SessionFile, agent: LogFile, digest: Digest) -> Row {
         Row { session, agent: Some(agent), digest, live: None, is_unreadable: false }
     }
 
     fn kind(&self) -> FileKind {
-        match &self.agent {
-            Some(agent) if agent.id.is_prompt_suggestion() || agent.id.is_compaction() => {
-                FileKind::Helper
-            }
+        match self.agent.as_ref().and_then(|log| log.agent.as_ref()) {
+            Some(id) if id.is_prompt_suggestion() || id.is_compaction() => FileKind::Helper,
             _ => self.digest.kind,
         }
     }
@@ -106,11 +104,11 @@ impl Row {
     }
 
     fn modified(&self) -> Timestamp {
-        self.agent.as_ref().map_or(self.session.modified, |agent| agent.modified)
+        self.agent.as_ref().map_or(self.session.modified(), |agent| agent.modified())
     }
 
     fn bytes(&self) -> u64 {
-        self.agent.as_ref().map_or(self.session.bytes, |agent| agent.bytes)
+        self.agent.as_ref().map_or(self.session.bytes(), |agent| agent.bytes())
     }
 
     /// The title, or what stands in for it.
@@ -125,7 +123,7 @@ impl Row {
     /// The short form of the id, which `recto show` takes.
     pub(crate) fn short_id(&self) -> String {
         match &self.agent {
-            Some(agent) => format!("agent-{}", agent.id),
+            Some(agent) => agent.name(),
             None => self.session.id.to_string().chars().take(8).collect(),
         }
     }
@@ -170,7 +168,7 @@ impl Listing {
         for piece in inventory.sessions.chunks(PIECE.max(wanted.min(4096))) {
             let is_possible = |session: &&SessionFile| self.is_possible(session, &live);
             let piece: Vec<&SessionFile> = piece.iter().filter(is_possible).collect();
-            let agents: Vec<Vec<AgentFile>> = match self.agents {
+            let agents: Vec<Vec<LogFile>> = match self.agents {
                 true => piece.par_iter().map(|file| home.agents_of(inventory, file)).collect(),
                 false => vec![Vec::new(); piece.len()],
             };
@@ -187,7 +185,7 @@ impl Listing {
                 let agents = agents.filter_map(|(agent, digest)| {
                     Some(Row::of_agent(session.clone(), agent, digest?))
                 });
-                let key = inventory.project_of(session).map_or("", |project| &project.key);
+                let key = session.project.key.as_str();
                 let all = std::iter::once(row).chain(agents);
                 all.filter(|row| self.filter.fits(key, &row.digest) && row.is_shown(self.all))
             });
@@ -205,8 +203,8 @@ impl Listing {
     fn is_possible(&self, session: &SessionFile, live: &HashMap<SessionId, LiveSession>) -> bool {
         let is_live = || live.contains_key(&session.id);
         (!self.only_live || is_live())
-            && self.filter.fits_time(session.modified)
-            && (session.bytes > 0 || self.all)
+            && self.filter.fits_time(session.modified())
+            && (session.bytes() > 0 || self.all)
     }
 }
 
@@ -235,7 +233,7 @@ pub(crate) fn cmd_ls(
     let cache = environment.cache_directory().ok();
     let rows = listing.rows(home, &inventory, cache.as_ref());
     if output.json {
-        for line in rows.par_iter().map(|row| json(&inventory, row)).collect::<Vec<_>>() {
+        for line in rows.par_iter().map(json).collect::<Vec<_>>() {
             output.json_line(line)?;
         }
     } else {
@@ -305,14 +303,14 @@ pub(crate) fn table(
     Ok(())
 }
 
-fn json(inventory: &Inventory, row: &Row) -> ObjectWriter {
+fn json(row: &Row) -> ObjectWriter {
     let digest = &row.digest;
     let time = |time: Option<Timestamp>| time.map(|time| format!("{time:.3}"));
     let path = row.agent.as_ref().map_or(&row.session.path, |agent| &agent.path);
-    let project = inventory.project_of(&row.session).map_or("", |project| &project.key);
+    let project = row.session.project.key.as_str();
     let live = row.live.as_ref().map(|live| live.status.as_deref().unwrap_or("unknown"));
     let id = match &row.agent {
-        Some(agent) => format!("agent-{}", agent.id),
+        Some(agent) => agent.name(),
         None => row.session.id.to_string(),
     };
     ObjectWriter::new()

@@ -33,8 +33,8 @@ pub(crate) fn cmd_overview(
 ) -> Result<Outcome, CommandError> {
     let now = environment.now();
     let inventory = home.inventory();
-    let total: u64 = inventory.sessions.iter().map(|session| session.bytes).sum();
-    let empty = inventory.sessions.iter().filter(|session| session.bytes == 0).count();
+    let total: u64 = inventory.sessions.iter().map(|session| session.bytes()).sum();
+    let empty = inventory.sessions.iter().filter(|session| session.bytes() == 0).count();
     let sessions = (inventory.sessions.len() - empty) as u64;
     let live = ls::live_by_session(home);
     tell_skipped(&inventory, output);

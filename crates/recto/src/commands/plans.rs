@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::Args;
 use recto_log::json::ObjectWriter;
 use recto_store::Home;
-use recto_store::HomeLog;
 use recto_store::Inventory;
+use recto_store::LogFile;
 use recto_store::PLAN_TOOL;
 use recto_store::PlanFile;
 use recto_store::logged_plans;
@@ -130,13 +130,13 @@ fn logs_of(
     inventory: &Inventory,
     environment: &Environment,
     text: &str,
-) -> Result<Vec<HomeLog>, CommandError> {
+) -> Result<Vec<LogFile>, CommandError> {
     let target = target::find(home, inventory, environment, text)?;
     Ok(match &target.session {
         Some(session) => home.logs_of(inventory, session),
         None => {
-            let agent = target.name.strip_prefix("agent-").and_then(|id| id.parse().ok());
-            vec![HomeLog::alone(target.path, agent)]
+            let agent = target.agent();
+            vec![LogFile::alone(target.path, agent)]
         }
     })
 }

@@ -159,7 +159,7 @@ pub(crate) fn plan<'s>(
         except: set(&args.except),
         clients: if args.all_clients { Clients::All } else { Clients::Writer },
         own: source.session.id,
-        written: source.session.modified,
+        written: source.session.modified(),
         elsewhere: &elsewhere,
     };
     Ok(repair(&source.opened.manuscript, &options, &source.opened)?)

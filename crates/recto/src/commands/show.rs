@@ -210,7 +210,7 @@ impl Agents {
             let target = Target {
                 path: agent.file.path,
                 session: None,
-                name: format!("agent-{}", agent.file.id),
+                name: format!("agent-{}", agent.id),
                 is_agent: true,
             };
             match agent.call {
@@ -334,7 +334,7 @@ pub(super) fn write_head(
     facts.extend(digest.started.map(clock));
     facts.extend(digest.model.as_deref().map(one_line));
     facts.extend(digest.version.as_deref().map(|version| format!("client {}", one_line(version))));
-    facts.extend(found.session.as_ref().map(|session| bytes(session.bytes)));
+    facts.extend(found.session.as_ref().map(|session| bytes(session.bytes())));
     output.line(&output.paint(Look::Faint, &facts.join(" · ")))
 }
 

@@ -8,8 +8,8 @@ use recto_session::statistics::Statistics;
 use recto_session::statistics::Tally;
 use recto_store::CacheDirectory;
 use recto_store::Home;
-use recto_store::HomeLog;
 use recto_store::Inventory;
+use recto_store::LogFile;
 use recto_store::SessionFile;
 
 use crate::commands::ls::Listing;
@@ -99,10 +99,11 @@ fn gather(
     // that copied it, and before those of subagents.
     rows.sort_by(|a, b| {
         let key = |row: &Row| (row.digest.started.is_none(), row.digest.started);
-        let times = key(a).cmp(&key(b)).then_with(|| a.session.modified.cmp(&b.session.modified));
+        let times =
+            key(a).cmp(&key(b)).then_with(|| a.session.modified().cmp(&b.session.modified()));
         times.then_with(|| a.session.path.cmp(&b.session.path))
     });
-    let mut logs: Vec<HomeLog> = rows.iter().map(|row| HomeLog::from(&row.session)).collect();
+    let mut logs: Vec<LogFile> = rows.iter().map(|row| LogFile::clone(&row.session)).collect();
     let sessions: Vec<&SessionFile> = rows.iter().map(|row| &row.session).collect();
     logs.extend(home.agent_logs_of(inventory, &sessions));
     let progress = Progress::new("reading", output);

@@ -23,6 +23,7 @@ use recto_session::usage::RecordFlags;
 use recto_session::usage::Sighting;
 use recto_session::usage::billing_blocks;
 use recto_store::Home;
+use recto_store::project_directory;
 use recto_store::read_small;
 
 use super::usage::Figures;
@@ -326,8 +327,8 @@ impl Periods {
     fn own_session(&self, figures: &Figures, record: &Record) -> Option<String> {
         let file = figures.ledger.file_of(record);
         let agent = file.agent.as_deref().filter(|_| self.agents_apart)?;
-        let folder = Path::new(&file.path).parent()?;
-        (!folder.ends_with("subagents")).then(|| format!("agent-{agent}"))
+        let path = Path::new(&file.path);
+        (project_directory(path) == path.parent()).then(|| format!("agent-{agent}"))
     }
 
     fn at(&self, figures: &Figures, time: Timestamp) -> Option<String> {

@@ -96,7 +96,7 @@ fn is_whole(
     session: &SessionFile,
 ) -> bool {
     let nothing = EditError::NothingToDo;
-    session.bytes == 0
+    session.bytes() == 0
         || Source::read(inventory, session).is_ok_and(|source| match plan(home, &source, args) {
             Err(StoreError::Edit(EditError::NoConversation)) => true,
             Err(StoreError::Edit(error)) => error == nothing,

@@ -12,6 +12,7 @@ use recto_store::Digest;
 use recto_store::index::Hit;
 use recto_store::index::HitText;
 use recto_store::open_file;
+use recto_store::project_directory;
 use unicode_width::UnicodeWidthChar;
 
 use crate::environment::Environment;
@@ -152,9 +153,7 @@ fn write_head(
     // Of a subagent, the session that it belongs to is told, if its log is there.
     let main = hit.agent.as_ref().and_then(|_| {
         let session = hit.session?;
-        let folder = hit.path.parent()?;
-        let project =
-            if folder.ends_with("subagents") { folder.parent()?.parent()? } else { folder };
+        let project = project_directory(&hit.path)?;
         Some(project.join(format!("{session}.jsonl")))
     });
     let main = main.filter(|path| open_file(path).is_ok());

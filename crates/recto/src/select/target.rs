@@ -4,6 +4,7 @@ use std::io;
 use std::io::Read;
 use std::path::PathBuf;
 
+use recto_log::AgentId;
 use recto_log::SessionId;
 use recto_log::json::Value;
 use recto_store::Choice;
@@ -31,6 +32,14 @@ pub(crate) struct Target {
     /// What to call it.
     pub(crate) name: String,
     pub(crate) is_agent: bool,
+}
+
+impl Target {
+    /// The subagent, if it is the log of one.
+    pub(crate) fn agent(&self) -> Option<AgentId> {
+        let id = self.name.strip_prefix("agent-").filter(|_| self.is_agent)?;
+        id.parse().ok()
+    }
 }
 
 /// Opens the home that the user means.
@@ -80,12 +89,9 @@ pub(crate) fn find(
             session: Some(session),
             is_agent: false,
         }),
-        Choice::Agent(agent) => Ok(Target {
-            path: agent.path,
-            session: None,
-            name: format!("agent-{}", agent.id),
-            is_agent: true,
-        }),
+        Choice::Agent(agent) => {
+            Ok(Target { name: agent.name(), path: agent.path, session: None, is_agent: true })
+        }
         Choice::File(path) => {
             file_path::require(&path)?;
             let name = path.display().to_string();

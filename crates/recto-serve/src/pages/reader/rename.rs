@@ -31,7 +31,7 @@ pub(super) async fn name(
     context
         .work(move |context| {
             let found = context.library.find(id)?;
-            let row = context.library.session_row(&found.inventory, &found.file);
+            let row = context.library.session_row(&found.file);
             Ok(Page(session_name(context, id, &row)))
         })
         .await

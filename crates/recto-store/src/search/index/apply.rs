@@ -10,7 +10,7 @@ use rusqlite::params;
 use super::ingest::Batch;
 use super::ingest::Place;
 use super::rollups;
-use super::tree::DiskLog;
+use crate::LogFile;
 use crate::StoreError;
 
 /// A transaction ends when this many bytes of tokens were written. Each one makes
@@ -97,7 +97,7 @@ impl<'c> Writer<'c> {
 
     /// Gives logs other names. First none of them has one, because they may have
     /// changed places.
-    pub(super) fn rename(&mut self, moved: &[(i64, &DiskLog)]) -> Result<(), StoreError> {
+    pub(super) fn rename(&mut self, moved: &[(i64, &LogFile)]) -> Result<(), StoreError> {
         if moved.is_empty() {
             return Ok(());
         }
@@ -111,9 +111,9 @@ impl<'c> Writer<'c> {
             let mut step = self.connection.prepare_cached(
                 "UPDATE files SET path = ?2, session = ?3, agent = ?4, changed = 0 WHERE id = ?1",
             )?;
-            let session = log.session().map(|session| session.to_string());
+            let session = log.owner().map(|session| session.to_string());
             let agent = log.agent.as_ref().map(|agent| agent.as_str());
-            step.execute(params![file, log.name, session, agent])?;
+            step.execute(params![file, log.name_in_home(), session, agent])?;
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl<'c> Writer<'c> {
     /// happens if somebody else has read the log meanwhile; then there is none.
     pub(super) fn add(
         &mut self,
-        log: &DiskLog,
+        log: &LogFile,
         known: Option<i64>,
         batch: &Batch,
     ) -> Result<Option<i64>, StoreError> {
@@ -150,7 +150,7 @@ impl<'c> Writer<'c> {
                      generation, offset, line, time, tail, state, tentative, tentative_end)
                      VALUES (?1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '', 0, 0)",
                 )?;
-                if step.execute(params![log.name])? == 0 {
+                if step.execute(params![log.name_in_home()])? == 0 {
                     return Ok(None);
                 }
                 self.connection.last_insert_rowid()
@@ -226,7 +226,7 @@ impl<'c> Writer<'c> {
     }
 
     /// Notes how far the log was read.
-    fn note(&mut self, file: i64, log: &DiskLog, batch: &Batch) -> Result<(), StoreError> {
+    fn note(&mut self, file: i64, log: &LogFile, batch: &Batch) -> Result<(), StoreError> {
         let end = &batch.end;
         let mut step = self.connection.prepare_cached(
             "UPDATE files SET cwd = ?2, model = ?3, branch = ?4, offset = ?5, line = ?6, time = ?7,
@@ -235,7 +235,7 @@ impl<'c> Writer<'c> {
              generation = generation + ?17, session = ?18, agent = ?19 WHERE id = ?1",
         )?;
         // A log may name its session later than in the first line that was read.
-        let session = log.session().map(|session| session.to_string());
+        let session = log.owner().map(|session| session.to_string());
         let agent = log.agent.as_ref().map(|agent| agent.as_str());
         // Before its end, a log has a size that no file has, and is looked at again.
         let state = batch.file;

@@ -6,24 +6,24 @@ use rusqlite::Connection;
 use rusqlite::OptionalExtension;
 use rusqlite::Row;
 
-use super::tree::DiskLog;
+use crate::LogFile;
 use crate::StoreError;
-use crate::log::inventory::Stamp;
+use crate::log::file_state::Stamp;
 
 /// What has to be done so that the index says what the disk says.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct Plan<'l> {
     /// Logs to read, oldest first: the newest get the highest numbers, and are
     /// found first.
-    pub(super) work: Vec<Work>,
+    pub(super) work: Vec<Work<'l>>,
     /// Logs that are gone, by their numbers.
     pub(super) gone: Vec<i64>,
 }
 
 /// A log to read.
 #[derive(Debug)]
-pub(super) struct Work {
-    pub(super) log: DiskLog,
+pub(super) struct Work<'l> {
+    pub(super) log: &'l LogFile,
     /// Its number, if it is known.
     pub(super) file: Option<i64>,
     pub(super) change: Change,
@@ -44,7 +44,7 @@ pub(super) enum Change {
     Doubtful,
 }
 
-impl Plan {
+impl Plan<'_> {
     pub(super) fn is_empty(&self) -> bool {
         self.work.is_empty() && self.gone.is_empty()
     }
@@ -56,7 +56,7 @@ impl Plan {
 
     /// How much there is to read, at most.
     pub(super) fn bytes(&self) -> u64 {
-        self.work.iter().map(|work| work.log.size).sum()
+        self.work.iter().map(|work| work.log.bytes()).sum()
     }
 }
 
@@ -70,13 +70,16 @@ struct Known {
 impl Known {
     /// Whether a file was written and has not grown. Then any of it may be other text,
     /// and samples of it would not tell.
-    fn was_written_in_place(&self, log: &DiskLog) -> bool {
-        u64::try_from(self.size) == Ok(log.size) && self.modified != log.modified
+    fn was_written_in_place(&self, log: &LogFile) -> bool {
+        u64::try_from(self.size) == Ok(log.bytes()) && self.modified != log.state.modified
     }
 }
 
 /// Compares the index with the logs on disk.
-pub(super) fn compare(connection: &Connection, logs: Vec<DiskLog>) -> Result<Plan, StoreError> {
+pub(super) fn compare<'l>(
+    connection: &Connection,
+    logs: &'l [LogFile],
+) -> Result<Plan<'l>, StoreError> {
     let mut known: HashMap<String, Known> = HashMap::new();
     let mut all = connection
         .prepare("SELECT path, id, device, number, changed, modified, size FROM files")?;
@@ -93,21 +96,21 @@ pub(super) fn compare(connection: &Connection, logs: Vec<DiskLog>) -> Result<Pla
     let mut plan = Plan::default();
     let mut new = Vec::new();
     for log in logs {
-        let Some(found) = known.remove(&log.name) else {
+        let Some(found) = known.remove(&log.name_in_home()) else {
             new.push(log);
             continue;
         };
-        let is_same_file =
-            found.stamp.number == log.stamp.number && found.stamp.device == log.stamp.device;
+        let is_same_file = found.stamp.number == log.state.stamp.number
+            && found.stamp.device == log.state.stamp.device;
         let looks_the_same = is_same_file
-            && found.modified == log.modified
-            && u64::try_from(found.size) == Ok(log.size);
-        if looks_the_same && found.stamp.changed == log.stamp.changed {
+            && found.modified == log.state.modified
+            && u64::try_from(found.size) == Ok(log.bytes());
+        if looks_the_same && found.stamp.changed == log.state.stamp.changed {
             continue;
         }
         let change = match (is_same_file, looks_the_same && found.stamp.changed == 0) {
             (_, true) => Change::Doubtful,
-            (true, false) if found.was_written_in_place(&log) => Change::Replaced,
+            (true, false) if found.was_written_in_place(log) => Change::Replaced,
             (true, false) => Change::Touched,
             (false, false) => Change::Replaced,
         };
@@ -126,18 +129,20 @@ pub(super) fn compare(connection: &Connection, logs: Vec<DiskLog>) -> Result<Pla
         }
     }
     for log in new {
-        let (file, change) = match nameless.remove(&(log.stamp.device, log.stamp.number)) {
-            Some(found) if !found.was_written_in_place(&log) => (Some(found.id), Change::Moved),
-            found => {
-                plan.gone.extend(found.map(|found| found.id));
-                (None, Change::New)
-            }
-        };
+        let (file, change) =
+            match nameless.remove(&(log.state.stamp.device, log.state.stamp.number)) {
+                Some(found) if !found.was_written_in_place(log) => (Some(found.id), Change::Moved),
+                found => {
+                    plan.gone.extend(found.map(|found| found.id));
+                    (None, Change::New)
+                }
+            };
         plan.work.push(Work { log, file, change });
     }
     plan.gone.extend(nameless.into_values().map(|left| left.id));
     plan.work.sort_by(|a, b| {
-        a.log.modified.cmp(&b.log.modified).then_with(|| a.log.name.cmp(&b.log.name))
+        let modified = a.log.state.modified.cmp(&b.log.state.modified);
+        modified.then_with(|| a.log.path.cmp(&b.log.path))
     });
     Ok(plan)
 }

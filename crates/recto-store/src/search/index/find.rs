@@ -15,13 +15,13 @@ use super::Index;
 use super::IndexTrouble;
 use super::compare::Plan;
 use super::compare::compare;
+use super::facts::LogFacts;
 use super::scan::scan;
 use super::search::Found;
-use super::tree::DiskLog;
-use super::tree::LogFacts;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::Inventory;
+use crate::LogFile;
 use crate::Skipped;
 use crate::StoreError;
 use crate::place::locking::lock_file;
@@ -113,7 +113,7 @@ impl Home {
             is_given_up: &is_given_up,
             answer: Answer::default(),
         };
-        let logs = self.disk_logs(inventory);
+        let logs = self.logs(inventory);
         match finding.by_index(&logs) {
             Ok(found) => finding.give(found),
             Err(error) => {
@@ -170,21 +170,22 @@ impl Finding<'_> {
     }
 
     /// Reads all logs.
-    fn by_scan(&mut self, logs: &[DiskLog]) {
-        let (found, skipped) = scan(logs, self.request, self.tell);
+    fn by_scan(&mut self, logs: &[LogFile]) {
+        let all: Vec<&LogFile> = logs.iter().collect();
+        let (found, skipped) = scan(&all, self.request, self.tell);
         self.answer.skipped.extend(skipped);
         self.give(found);
     }
 
     /// Answers from the index, which is brought up to date before if it can be.
-    fn by_index(&mut self, logs: &[DiskLog]) -> Result<Found, StoreError> {
+    fn by_index(&mut self, logs: &[LogFile]) -> Result<Found, StoreError> {
         let mut index = match Index::open(self.home, self.cache) {
             Ok(index) => index,
             Err(error) if is_damaged(&error) => return Err(error),
             // What is there can be read all the same.
             Err(error) => match Index::open_to_read(self.home, self.cache) {
                 Ok(index) => {
-                    let plan = compare(&index.connection, logs.to_vec())?;
+                    let plan = compare(&index.connection, logs)?;
                     if !plan.is_empty() {
                         self.remark(&error, "what is new is read from the logs");
                     }
@@ -197,7 +198,7 @@ impl Finding<'_> {
             let remark = "note: the index is of another version of recto; it is made anew";
             self.answer.remarks.push(remark.into());
         }
-        let plan = compare(&index.connection, logs.to_vec())?;
+        let plan = compare(&index.connection, logs)?;
         if plan.is_empty() {
             return index.search(self.home, self.request, &HashSet::new());
         }
@@ -206,7 +207,7 @@ impl Finding<'_> {
             return self.while_building(&index, logs);
         }
         // Somebody may have done it while we waited.
-        let plan = compare(&index.connection, logs.to_vec())?;
+        let plan = compare(&index.connection, logs)?;
         match index.carry_out(&plan, self.tell) {
             Ok(skipped) => {
                 self.answer.skipped.extend(skipped);
@@ -218,7 +219,7 @@ impl Finding<'_> {
             Err(error) if is_damaged(&error) => Err(error),
             Err(error) => {
                 self.remark(&error, "what is new is read from the logs");
-                let plan = compare(&index.connection, logs.to_vec())?;
+                let plan = compare(&index.connection, logs)?;
                 self.beside(&index, &plan)
             }
         }
@@ -226,8 +227,8 @@ impl Finding<'_> {
 
     /// Another process writes: what it has not written yet is read here, unless
     /// that would take long.
-    fn while_building(&mut self, index: &Index, logs: &[DiskLog]) -> Result<Found, StoreError> {
-        let plan = compare(&index.connection, logs.to_vec())?;
+    fn while_building(&mut self, index: &Index, logs: &[LogFile]) -> Result<Found, StoreError> {
+        let plan = compare(&index.connection, logs)?;
         if plan.bytes() <= READ_BESIDE {
             return self.beside(index, &plan);
         }
@@ -242,11 +243,11 @@ impl Finding<'_> {
     }
 
     /// Answers from the index, and for logs that have changed since from the logs.
-    fn beside(&mut self, index: &Index, plan: &Plan) -> Result<Found, StoreError> {
+    fn beside(&mut self, index: &Index, plan: &Plan<'_>) -> Result<Found, StoreError> {
         let changed = plan.work.iter().filter_map(|work| work.file);
         let without: HashSet<i64> = changed.chain(plan.gone.iter().copied()).collect();
         let indexed = index.search(self.home, self.request, &without)?;
-        let logs: Vec<DiskLog> = plan.work.iter().map(|work| work.log.clone()).collect();
+        let logs: Vec<&LogFile> = plan.work.iter().map(|work| work.log).collect();
         let (scanned, skipped) = scan(&logs, self.request, self.tell);
         self.answer.skipped.extend(skipped);
         let mut hits = scanned.hits;

@@ -16,14 +16,14 @@ use recto_session::search::State;
 
 use super::compare::Change;
 use super::compare::Checkpoint;
+use super::facts::see_facts;
 use super::fingerprint::fingerprint;
 use super::fingerprint::sum;
 use super::rollups::UsageOnTheWay;
-use super::tree::DiskLog;
-use super::tree::see_facts;
 use crate::Digest;
+use crate::LogFile;
 use crate::StoreError;
-use crate::log::inventory::FileState;
+use crate::log::file_state::FileState;
 use crate::place::open::open_known;
 use crate::read::load::FileLines;
 
@@ -134,7 +134,7 @@ impl Buffers {
 /// Reads a log and gives batches to `give`, until it says `false`. The last one
 /// says so.
 pub(super) fn ingest(
-    log: &DiskLog,
+    log: &LogFile,
     change: Change,
     from: Checkpoint,
     buffers: &mut Buffers,
@@ -158,7 +158,7 @@ pub(super) fn ingest(
         .starting_at(from.offset, from.line);
     let usage = (buffers.with_usage && from.offset == 0).then(|| UsageOnTheWay::new(log));
     let batch = Batch { from: from.offset, is_anew, end: from, file: state, ..Batch::default() };
-    let is_agent = log.agent.is_some();
+    let is_agent = log.is_agent();
     let mut reading =
         Reading { file, is_agent, extractor, batch, usage, searchable: &mut buffers.searchable };
     buffers.line = reading.read(lines, give)?;

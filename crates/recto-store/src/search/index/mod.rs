@@ -14,6 +14,7 @@
 mod apply;
 mod compare;
 mod expression;
+mod facts;
 mod find;
 mod fingerprint;
 mod hit;
@@ -24,9 +25,9 @@ mod rollups;
 mod scan;
 mod schema;
 mod search;
-mod tree;
 mod verify;
 
+pub use facts::LogFacts;
 pub use find::Answer;
 pub use find::Request;
 pub use find::Sorting;
@@ -40,9 +41,6 @@ pub(crate) use rollups::RollupKind;
 pub(crate) use rollups::Rollups;
 pub use schema::Index;
 pub use schema::IndexTrouble;
-pub(crate) use tree::DiskLog;
-pub use tree::LogFacts;
-pub(crate) use tree::project_of;
 pub use verify::Difference;
 pub use verify::Status;
 pub use verify::Verified;

@@ -39,7 +39,7 @@ impl Index {
     /// Logs that could not be read are given back.
     pub(super) fn carry_out(
         &mut self,
-        plan: &Plan,
+        plan: &Plan<'_>,
         tell: &dyn Fn(u64, u64) -> ControlFlow<()>,
     ) -> Result<Vec<Skipped>, StoreError> {
         let connection = &self.connection;
@@ -48,7 +48,7 @@ impl Index {
             writer.remove(*file)?;
         }
         let moved = plan.work.iter().filter(|work| work.change == Change::Moved);
-        let moved: Vec<_> = moved.filter_map(|work| Some((work.file?, &work.log))).collect();
+        let moved: Vec<_> = moved.filter_map(|work| Some((work.file?, work.log))).collect();
         writer.rename(&moved)?;
         let mut starts = Vec::with_capacity(plan.work.len());
         for work in &plan.work {
@@ -76,13 +76,13 @@ impl Index {
 /// Reads with several threads, and writes what they give.
 fn write_all(
     writer: &mut Writer<'_>,
-    work: &[Work],
+    work: &[Work<'_>],
     starts: Vec<Checkpoint>,
     tell: &dyn Fn(u64, u64) -> ControlFlow<()>,
 ) -> Result<Vec<Skipped>, StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.saturating_sub(1).clamp(1, 4).min(work.len());
-    let all: u64 = work.iter().map(|work| work.log.size).sum();
+    let all: u64 = work.iter().map(|work| work.log.bytes()).sum();
     let starts: Vec<Mutex<Option<Checkpoint>>> =
         starts.into_iter().map(|start| Mutex::new(Some(start))).collect();
     let next = AtomicUsize::new(0);
@@ -108,8 +108,8 @@ fn write_all(
                         Some(known) => *known,
                         None => one.file,
                     };
-                    files.insert(place, writer.add(&one.log, known, &batch)?);
-                    let end = if batch.is_last { one.log.size } else { batch.end.offset };
+                    files.insert(place, writer.add(one.log, known, &batch)?);
+                    let end = if batch.is_last { one.log.bytes() } else { batch.end.offset };
                     done += end.saturating_sub(ended[place]);
                     ended[place] = end;
                     if tell(done.min(all), all).is_break() {
@@ -128,7 +128,7 @@ fn write_all(
 
 /// Takes one log after the other until there is none, or nobody wants to know.
 fn read_some(
-    work: &[Work],
+    work: &[Work<'_>],
     starts: &[Mutex<Option<Checkpoint>>],
     next: &AtomicUsize,
     send: &SyncSender<Told>,
@@ -140,7 +140,7 @@ fn read_some(
         let start = starts[place].lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut is_wanted = true;
         let read =
-            ingest(&one.log, one.change, start.unwrap_or_default(), &mut buffers, &mut |batch| {
+            ingest(one.log, one.change, start.unwrap_or_default(), &mut buffers, &mut |batch| {
                 is_wanted = send.send(Told::Batch(place, Box::new(batch))).is_ok();
                 is_wanted
             });

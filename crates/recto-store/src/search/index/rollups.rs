@@ -24,14 +24,13 @@ use super::Index;
 use super::fingerprint::sum;
 use super::ingest::Batch;
 use super::schema::set_up;
-use super::tree::DiskLog;
 use crate::CacheDirectory;
 use crate::Home;
+use crate::LogFile;
 use crate::StoreError;
-use crate::log::inventory::FileState;
-use crate::log::inventory::Stamp;
+use crate::log::file_state::FileState;
+use crate::log::file_state::Stamp;
 use crate::place::locking::lock_file;
-use crate::read::usage::session_of_agent;
 
 /// Roll-ups are written when they take this many bytes together.
 const PENDING: usize = 4 * 1024 * 1024;
@@ -279,13 +278,13 @@ pub(super) fn keep(
 /// Writes what is known of a log that was read to its end.
 pub(super) fn keep_all(
     connection: &Connection,
-    log: &DiskLog,
+    log: &LogFile,
     batch: &Batch,
 ) -> Result<(), StoreError> {
     let kinds = [(RollupKind::Usage, &batch.usage), (RollupKind::Digest, &batch.digest)];
     for (kind, sums) in kinds {
         if let Some(sums) = sums.as_ref().filter(|_| batch.file.is_certain()) {
-            keep(connection, kind, &log.name, &batch.file, sums)?;
+            keep(connection, kind, &log.name_in_home(), &batch.file, sums)?;
         }
     }
     Ok(())
@@ -299,11 +298,8 @@ pub(super) struct UsageOnTheWay {
 }
 
 impl UsageOnTheWay {
-    pub(super) fn new(log: &DiskLog) -> UsageOnTheWay {
-        let session = match log.agent {
-            Some(_) => session_of_agent(&log.path),
-            None => log.session().map(|session| session.to_string()),
-        };
+    pub(super) fn new(log: &LogFile) -> UsageOnTheWay {
+        let session = log.session.map(|session| session.to_string());
         let usage = LogUsage::new(Wanted { tools: true });
         UsageOnTheWay { usage, session, finder: may_matter() }
     }

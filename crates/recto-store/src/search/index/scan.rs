@@ -13,15 +13,14 @@ use rayon::prelude::*;
 
 use super::compare::Change;
 use super::compare::Checkpoint;
+use super::facts::LogFacts;
 use super::find::Request;
 use super::hit::Hit;
 use super::ingest::Batch;
 use super::ingest::Buffers;
 use super::ingest::ingest;
 use super::search::Found;
-use super::tree::DiskLog;
-use super::tree::LogFacts;
-use super::tree::project_of;
+use crate::LogFile;
 use crate::Skipped;
 use crate::StoreError;
 use crate::each_alone;
@@ -29,11 +28,11 @@ use crate::each_alone;
 /// What was found in logs, and which could not be read. When `tell` says so, the logs that
 /// are left are not looked at.
 pub(super) fn scan(
-    logs: &[DiskLog],
+    logs: &[&LogFile],
     request: &Request<'_>,
     tell: &(dyn Fn(u64, u64) -> ControlFlow<()> + Sync),
 ) -> (Found, Vec<Skipped>) {
-    let all: u64 = logs.iter().map(|log| log.size).sum();
+    let all: u64 = logs.iter().map(|log| log.bytes()).sum();
     let done = AtomicU64::new(0);
     let is_stopped = AtomicBool::new(false);
     let scanned: Vec<_> = each_alone(logs)
@@ -42,8 +41,8 @@ pub(super) fn scan(
                 return (log, Ok(Vec::new()));
             }
             let hits = scan_log(log, request, buffers);
-            let before = done.fetch_add(log.size, Ordering::Relaxed);
-            if tell(before + log.size, all).is_break() {
+            let before = done.fetch_add(log.bytes(), Ordering::Relaxed);
+            if tell(before + log.bytes(), all).is_break() {
                 is_stopped.store(true, Ordering::Relaxed);
             }
             (log, hits)
@@ -56,7 +55,7 @@ pub(super) fn scan(
             Ok(hits) => {
                 found.total += hits.len();
                 if !hits.is_empty() {
-                    found.logs.insert(log.name.clone(), hits.len());
+                    found.logs.insert(log.name_in_home(), hits.len());
                 }
                 found.hits.extend(hits);
             }
@@ -68,7 +67,7 @@ pub(super) fn scan(
 }
 
 fn scan_log(
-    log: &DiskLog,
+    log: &LogFile,
     request: &Request<'_>,
     buffers: &mut Buffers,
 ) -> Result<Vec<Hit>, StoreError> {
@@ -76,14 +75,14 @@ fn scan_log(
     let mut end = Checkpoint::start();
     let mut session = None;
     let path: Arc<Path> = log.path.as_path().into();
-    let project: Arc<str> = project_of(&log.name).into();
+    let project: Arc<str> = log.project.key.as_str().into();
     ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
         let tools: Vec<Arc<str>> = batch.tools.iter().map(|tool| tool.as_str().into()).collect();
         for number in 0..batch.places.len() {
             if !batch.fits(number, request) {
                 continue;
             }
-            session = session.or_else(|| log.session());
+            session = session.or_else(|| log.owner());
             let place = &batch.places[number];
             hits.push(Hit {
                 path: path.clone(),
@@ -110,7 +109,7 @@ fn scan_log(
         cwd: end.cwd,
         model: end.model,
         branch: end.branch,
-        is_agent: log.agent.is_some(),
+        is_agent: log.is_agent(),
     };
     if !(request.keep)(&facts) {
         return Ok(Vec::new());

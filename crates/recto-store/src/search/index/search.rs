@@ -11,11 +11,10 @@ use rusqlite::params;
 use super::Index;
 use super::apply::read_kind;
 use super::expression::expression;
+use super::facts::LogFacts;
 use super::find::Request;
 use super::find::Sorting;
 use super::hit::Hit;
-use super::tree::LogFacts;
-use super::tree::project_of;
 use crate::Home;
 use crate::StoreError;
 
@@ -126,7 +125,7 @@ impl Index {
             let name: String = row.get(1)?;
             let agent: Option<String> = row.get(3)?;
             let facts = LogFacts {
-                project: project_of(&name).to_owned(),
+                project: project_in(&name).to_owned(),
                 cwd: row.get(4)?,
                 model: row.get(5)?,
                 branch: row.get(6)?,
@@ -276,4 +275,9 @@ impl Seeing<'_> {
         }
         Ok(hits)
     }
+}
+
+/// The project's directory in the name of a log.
+fn project_in(name: &str) -> &str {
+    name.split('/').nth(1).unwrap_or_default()
 }

@@ -1,7 +1,8 @@
 //! What the index knows, and whether it is what the logs say.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::params;
@@ -17,10 +18,10 @@ use super::ingest::Buffers;
 use super::ingest::ingest;
 use super::rollups::RollupKind;
 use super::rollups::kept;
-use super::tree::DiskLog;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::Inventory;
+use crate::LogFile;
 use crate::Skipped;
 use crate::StoreError;
 use crate::place::locking::lock_file;
@@ -86,7 +87,7 @@ impl Home {
         cache: &CacheDirectory,
     ) -> Result<Status, StoreError> {
         let path = Index::path(self, cache);
-        let logs = self.disk_logs(inventory);
+        let logs = self.logs(inventory);
         let mut status = Status {
             exists: path.exists(),
             path,
@@ -106,7 +107,7 @@ impl Home {
         status.is_being_built =
             lock.exists() && lock_file(&lock, Duration::ZERO).is_ok_and(|lock| lock.is_none());
         let index = Index::open_to_read(self, cache)?;
-        let plan = compare(&index.connection, logs)?;
+        let plan = compare(&index.connection, &logs)?;
         let number = |sql: &str| -> Result<u64, StoreError> {
             let number: i64 = index.connection.query_row(sql, [], |row| row.get(0))?;
             Ok(number.cast_unsigned())
@@ -129,7 +130,7 @@ impl Home {
         anew: bool,
         tell: &dyn Fn(u64, u64),
     ) -> Result<Vec<Skipped>, StoreError> {
-        let logs = self.disk_logs(inventory);
+        let logs = self.logs(inventory);
         match self.build_once(&logs, cache, anew, tell) {
             Err(StoreError::Index { trouble: IndexTrouble::Damaged, .. }) => {
                 Index::remove(self, cache)?;
@@ -141,7 +142,7 @@ impl Home {
 
     fn build_once(
         &self,
-        logs: &[DiskLog],
+        logs: &[LogFile],
         cache: &CacheDirectory,
         anew: bool,
         tell: &dyn Fn(u64, u64),
@@ -151,7 +152,7 @@ impl Home {
         if anew && !index.is_new {
             index.clear()?;
         }
-        let plan = compare(&index.connection, logs.to_vec())?;
+        let plan = compare(&index.connection, logs)?;
         index.carry_out(&plan, &|done, all| {
             tell(done, all);
             ControlFlow::Continue(())
@@ -169,14 +170,14 @@ impl Home {
         let index = Index::open_to_read(self, cache)?;
         // One state of the file from beginning to end, whoever writes meanwhile.
         let _reading = index.connection.unchecked_transaction()?;
-        let logs = self.disk_logs(inventory);
-        let plan = compare(&index.connection, logs.clone())?;
+        let logs = self.logs(inventory);
+        let plan = compare(&index.connection, &logs)?;
         let mut verified = Verified::default();
         let mut differs = |log: &str, what: &str| {
             let difference = Difference { log: log.to_owned(), what: what.to_owned() };
             verified.differences.push(difference);
         };
-        let mut stale: HashMap<&str, &str> = HashMap::new();
+        let mut stale: HashSet<&Path> = HashSet::new();
         for work in &plan.work {
             let what = match work.change {
                 Change::New => "is not in the index",
@@ -184,8 +185,8 @@ impl Home {
                 Change::Touched | Change::Replaced => "has changed since it was indexed",
                 Change::Doubtful => continue,
             };
-            stale.insert(&work.log.name, what);
-            differs(&work.log.name, what);
+            stale.insert(&work.log.path);
+            differs(&work.log.name_in_home(), what);
         }
         for file in &plan.gone {
             let name: String = index.connection.query_row(
@@ -195,11 +196,11 @@ impl Home {
             )?;
             differs(&name, "is in the index and not on disk");
         }
-        let all: u64 = logs.iter().map(|log| log.size).sum();
+        let all: u64 = logs.iter().map(|log| log.bytes()).sum();
         let mut done = 0;
         let mut buffers = Buffers::with_usage();
-        for log in logs.iter().filter(|log| !stale.contains_key(log.name.as_str())) {
-            done += log.size;
+        for log in logs.iter().filter(|log| !stale.contains(log.path.as_path())) {
+            done += log.bytes();
             tell(done, all);
             let Some((documents, what)) = index.compare_log(log, &mut buffers)? else {
                 verified.changed += 1;
@@ -208,7 +209,7 @@ impl Home {
             verified.documents += documents;
             verified.logs += 1;
             if let Some(what) = what {
-                verified.differences.push(Difference { log: log.name.clone(), what });
+                verified.differences.push(Difference { log: log.name_in_home(), what });
             }
         }
         verified.differences.sort_by(|a, b| a.log.cmp(&b.log));
@@ -221,7 +222,7 @@ impl Index {
     /// Nothing if it was written since it was listed.
     fn compare_log(
         &self,
-        log: &DiskLog,
+        log: &LogFile,
         buffers: &mut Buffers,
     ) -> Result<Option<(u64, Option<String>)>, StoreError> {
         let mut numbers = self.connection.prepare_cached(
@@ -230,14 +231,15 @@ impl Index {
              WHERE f.path = ?1 ORDER BY d.id",
         )?;
         let numbers: Vec<i64> =
-            numbers.query_map([&log.name], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            numbers.query_map([log.name_in_home()], |row| row.get(0))?.collect::<Result<_, _>>()?;
         let mut next = 0;
         let mut wrong = None;
         let mut failed = None;
         let mut last = None;
         let mut is_as_listed = true;
         ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
-            is_as_listed = (batch.file.size, batch.file.modified) == (log.size, log.modified);
+            is_as_listed =
+                (batch.file.size, batch.file.modified) == (log.state.size, log.state.modified);
             if !is_as_listed {
                 return false;
             }
@@ -279,22 +281,22 @@ impl Index {
         Ok(Some((next as u64, wrong)))
     }
 
-    fn compare_session(&self, log: &DiskLog) -> Result<Option<String>, StoreError> {
+    fn compare_session(&self, log: &LogFile) -> Result<Option<String>, StoreError> {
         let mut look =
             self.connection.prepare_cached("SELECT session FROM files WHERE path = ?1")?;
-        let kept: Option<String> = look.query_row([&log.name], |row| row.get(0))?;
-        let session = log.session().map(|session| session.to_string());
+        let kept: Option<String> = look.query_row([log.name_in_home()], |row| row.get(0))?;
+        let session = log.owner().map(|session| session.to_string());
         Ok((kept != session).then(|| "its session is not as it is in the index".to_owned()))
     }
 
     /// Compares what a log adds to sums of all, where that is kept.
     fn compare_sums(
         &self,
-        log: &DiskLog,
+        log: &LogFile,
         last: Option<&Batch>,
     ) -> Result<Option<String>, StoreError> {
         let Some(Batch { file, usage, digest, .. }) = last else { return Ok(None) };
-        let kept = |kind| kept(&self.connection, kind, &log.name, *file);
+        let kept = |kind| kept(&self.connection, kind, &log.name_in_home(), *file);
         let differs = |kept: Option<Vec<u8>>, read: &Option<Vec<u8>>| match (kept, read) {
             (Some(kept), Some(read)) => kept != *read,
             _ => false,
@@ -306,7 +308,7 @@ impl Index {
             return Ok(Some("its title and state are not as they are in the index".to_owned()));
         }
         if let Some(kept) = kept(RollupKind::Statistics)?
-            && kept != sums_of(&log.path, log.agent.is_some())?
+            && kept != sums_of(&log.path, log.is_agent())?
         {
             return Ok(Some("its statistics are not as they are in the index".to_owned()));
         }
