@@ -47,8 +47,10 @@ fn die() {
 /// Builds in another process, which is killed after some batches. `false` if it has ended
 /// before.
 fn build_and_kill(world: &World, batches: u32) -> bool {
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let test = format!("{module}::a_build_that_is_killed_goes_on_where_it_was");
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "index::kill_tests::a_build_that_is_killed_goes_on_where_it_was"])
+        .args(["--exact", &test])
         .env(TOLD, format!("{batches} {}", world.folder.path().display()))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
