@@ -1,11 +1,7 @@
 //! The command line: what can be typed.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
-use clap::ValueEnum;
 use clap::error::ContextKind;
 use clap::error::ContextValue;
 use clap::error::ErrorKind;
@@ -59,6 +55,7 @@ use crate::commands::undo::UndoArgs;
 use crate::commands::unpack::UnpackArgs;
 use crate::commands::usage::UsageArgs;
 use crate::commands::watch::WatchArgs;
+use crate::global::Global;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -76,31 +73,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct Global {
-    /// The client's home [default: $CLAUDE_CONFIG_DIR, else ~/.claude]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) home: Option<PathBuf>,
-    /// Write JSON (a line per item where there are many)
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: ColorChoice,
-    /// Do not send long text through a pager
-    #[arg(long, global = true)]
-    pub(crate) no_pager: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]

@@ -57,7 +57,6 @@ pub(crate) mod turns;
 pub(crate) mod undo;
 pub(crate) mod unpack;
 pub(crate) mod usage;
-pub(crate) mod usage_compare;
 pub(crate) mod usage_explain;
 pub(crate) mod usage_show;
 pub(crate) mod watch;
@@ -76,75 +75,68 @@ pub(crate) fn run(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
-    match &cli.command {
-        Some(Command::Demo) => return demo::cmd_demo(environment, output),
-        Some(Command::Completions(args)) => return completions::cmd_completions(args, output),
-        Some(Command::Man(args)) => return man::cmd_man(args, output),
-        Some(Command::Statusline(args)) => {
-            return statusline::cmd_statusline(environment, output, args);
-        }
-        Some(Command::Prices(args)) => return prices::cmd_prices(environment, output, args),
-        _ => {}
-    }
-    let home = open_home(&cli.global, environment)?;
+    // Opened by those that need it: `recto prices` works where there is no home.
+    let home = || open_home(&cli.global, environment);
     match &cli.command {
         None if browse::is_possible(environment, output) => {
-            browse::open(&home, environment, output, String::new())
+            browse::open(&home()?, environment, output, String::new())
         }
-        None => overview::cmd_overview(&home, environment, output),
-        Some(Command::Browse(args)) => browse::cmd_browse(&home, environment, output, args),
-        Some(Command::Ls(args)) => ls::cmd_ls(&home, environment, output, args),
-        Some(Command::Show(args)) => show::cmd_show(&home, environment, output, args),
-        Some(Command::Find(args)) => find::cmd_find(&home, environment, output, args),
-        Some(Command::Grep(args)) => grep::cmd_grep(&home, environment, output, args),
-        Some(Command::Index(args)) => index::cmd_index(&home, environment, output, args),
-        Some(Command::Home(args)) => home::cmd_home(&home, environment, output, args),
-        Some(Command::Turns(args)) => turns::cmd_turns(&home, environment, output, args),
-        Some(Command::Tools(args)) => tools::cmd_tools(&home, environment, output, args),
-        Some(Command::Watch(args)) => watch::cmd_watch(&home, environment, output, args),
-        Some(Command::Status(args)) => status::cmd_status(&home, environment, output, args),
-        Some(Command::Stats(args)) => stats::cmd_stats(&home, environment, output, args),
-        Some(Command::Usage(args)) => usage::cmd_usage(&home, environment, output, args),
-        Some(Command::Agents(args)) => agents::cmd_agents(&home, environment, output, args),
-        Some(Command::Plans(args)) => plans::cmd_plans(&home, environment, output, args),
-        Some(Command::Blame(args)) => blame::cmd_blame(&home, environment, output, args),
-        Some(Command::Branches(args)) => branches::cmd_branches(&home, environment, output, args),
-        Some(Command::Todos(args)) => todos::cmd_todos(&home, environment, output, args),
-        Some(Command::Scratch(args)) => scratch::cmd_scratch(&home, environment, output, args),
-        Some(Command::History(args)) => history::cmd_history(&home, environment, output, args),
-        Some(Command::Export(args)) => export::cmd_export(&home, environment, output, args),
-        Some(Command::Request(args)) => request::cmd_request(&home, environment, output, args),
-        Some(Command::Rename(args)) => rename::cmd_rename(&home, environment, output, args),
-        Some(Command::Rm(args)) => rm::cmd_rm(&home, environment, output, args),
-        Some(Command::Undo(args)) => undo::cmd_undo(&home, environment, output, args),
-        Some(Command::Redo(args)) => redo::cmd_redo(&home, environment, output, args),
-        Some(Command::Log(args)) => log::cmd_log(&home, environment, output, args),
-        Some(Command::Clone(args)) => clone::cmd_clone(&home, environment, output, args),
-        Some(Command::Trim(args)) => trim::cmd_trim(&home, environment, output, args),
-        Some(Command::Strip(args)) => strip::cmd_strip(&home, environment, output, args),
-        Some(Command::Compress(args)) => compress::cmd_compress(&home, environment, output, args),
-        Some(Command::Repair(args)) => repair::cmd_repair(&home, environment, output, args),
-        Some(Command::Redact(args)) => redact::cmd_redact(&home, environment, output, args),
+        None => overview::cmd_overview(&home()?, environment, output),
+        Some(Command::Browse(args)) => browse::cmd_browse(&home()?, environment, output, args),
+        Some(Command::Ls(args)) => ls::cmd_ls(&home()?, environment, output, args),
+        Some(Command::Show(args)) => show::cmd_show(&home()?, environment, output, args),
+        Some(Command::Find(args)) => find::cmd_find(&home()?, environment, output, args),
+        Some(Command::Grep(args)) => grep::cmd_grep(&home()?, environment, output, args),
+        Some(Command::Index(args)) => index::cmd_index(&home()?, environment, output, args),
+        Some(Command::Home(args)) => home::cmd_home(&home()?, environment, output, args),
+        Some(Command::Turns(args)) => turns::cmd_turns(&home()?, environment, output, args),
+        Some(Command::Tools(args)) => tools::cmd_tools(&home()?, environment, output, args),
+        Some(Command::Watch(args)) => watch::cmd_watch(&home()?, environment, output, args),
+        Some(Command::Status(args)) => status::cmd_status(&home()?, environment, output, args),
+        Some(Command::Stats(args)) => stats::cmd_stats(&home()?, environment, output, args),
+        Some(Command::Usage(args)) => usage::cmd_usage(&home()?, environment, output, args),
+        Some(Command::Agents(args)) => agents::cmd_agents(&home()?, environment, output, args),
+        Some(Command::Plans(args)) => plans::cmd_plans(&home()?, environment, output, args),
+        Some(Command::Blame(args)) => blame::cmd_blame(&home()?, environment, output, args),
+        Some(Command::Branches(args)) => {
+            branches::cmd_branches(&home()?, environment, output, args)
+        }
+        Some(Command::Todos(args)) => todos::cmd_todos(&home()?, environment, output, args),
+        Some(Command::Scratch(args)) => scratch::cmd_scratch(&home()?, environment, output, args),
+        Some(Command::History(args)) => history::cmd_history(&home()?, environment, output, args),
+        Some(Command::Export(args)) => export::cmd_export(&home()?, environment, output, args),
+        Some(Command::Request(args)) => request::cmd_request(&home()?, environment, output, args),
+        Some(Command::Rename(args)) => rename::cmd_rename(&home()?, environment, output, args),
+        Some(Command::Rm(args)) => rm::cmd_rm(&home()?, environment, output, args),
+        Some(Command::Undo(args)) => undo::cmd_undo(&home()?, environment, output, args),
+        Some(Command::Redo(args)) => redo::cmd_redo(&home()?, environment, output, args),
+        Some(Command::Log(args)) => log::cmd_log(&home()?, environment, output, args),
+        Some(Command::Clone(args)) => clone::cmd_clone(&home()?, environment, output, args),
+        Some(Command::Trim(args)) => trim::cmd_trim(&home()?, environment, output, args),
+        Some(Command::Strip(args)) => strip::cmd_strip(&home()?, environment, output, args),
+        Some(Command::Compress(args)) => {
+            compress::cmd_compress(&home()?, environment, output, args)
+        }
+        Some(Command::Repair(args)) => repair::cmd_repair(&home()?, environment, output, args),
+        Some(Command::Redact(args)) => redact::cmd_redact(&home()?, environment, output, args),
         Some(Command::Anonymize(args)) => {
-            anonymize::cmd_anonymize(&home, environment, output, args)
+            anonymize::cmd_anonymize(&home()?, environment, output, args)
         }
-        Some(Command::Fork(args)) => fork::cmd_fork(&home, environment, output, args),
-        Some(Command::Merge(args)) => merge::cmd_merge(&home, environment, output, args),
-        Some(Command::Move(args)) => move_session::cmd_move(&home, environment, output, args),
-        Some(Command::Pack(args)) => pack::cmd_pack(&home, environment, output, args),
-        Some(Command::Unpack(args)) => unpack::cmd_unpack(&home, environment, output, args),
-        Some(Command::Files(args)) => files::cmd_files(&home, environment, output, args),
-        Some(Command::Drift(args)) => drift::cmd_drift(&home, environment, output, args),
-        Some(Command::Check(args)) => check::cmd_check(&home, environment, output, args),
-        Some(Command::Mcp(args)) => mcp::cmd_mcp(&home, environment, args),
-        Some(Command::Serve(args)) => serve::cmd_serve(&home, environment, output, args),
-        Some(Command::Context(args)) => context::cmd_context(&home, environment, output, args),
-        Some(
-            Command::Demo
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Statusline(_)
-            | Command::Prices(_),
-        ) => Ok(Outcome::Done),
+        Some(Command::Fork(args)) => fork::cmd_fork(&home()?, environment, output, args),
+        Some(Command::Merge(args)) => merge::cmd_merge(&home()?, environment, output, args),
+        Some(Command::Move(args)) => move_session::cmd_move(&home()?, environment, output, args),
+        Some(Command::Pack(args)) => pack::cmd_pack(&home()?, environment, output, args),
+        Some(Command::Unpack(args)) => unpack::cmd_unpack(&home()?, environment, output, args),
+        Some(Command::Files(args)) => files::cmd_files(&home()?, environment, output, args),
+        Some(Command::Drift(args)) => drift::cmd_drift(&home()?, environment, output, args),
+        Some(Command::Check(args)) => check::cmd_check(&home()?, environment, output, args),
+        Some(Command::Mcp(args)) => mcp::cmd_mcp(&home()?, environment, args),
+        Some(Command::Serve(args)) => serve::cmd_serve(&home()?, environment, output, args),
+        Some(Command::Context(args)) => context::cmd_context(&home()?, environment, output, args),
+        Some(Command::Demo) => demo::cmd_demo(environment, output),
+        Some(Command::Completions(args)) => completions::cmd_completions(args, output),
+        Some(Command::Man(args)) => man::cmd_man(args, output),
+        Some(Command::Statusline(args)) => statusline::cmd_statusline(environment, output, args),
+        Some(Command::Prices(args)) => prices::cmd_prices(environment, output, args),
     }
 }

@@ -9,6 +9,7 @@ mod commands;
 mod edit;
 mod environment;
 mod error;
+mod global;
 mod prompts;
 mod reading;
 mod search;

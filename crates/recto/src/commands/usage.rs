@@ -1,7 +1,5 @@
 //! `recto usage`: tokens and what they cost.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use jiff::SignedDuration;
 use jiff::Timestamp;
@@ -19,7 +17,6 @@ use recto_store::Home;
 use recto_store::UsageScan;
 
 use crate::commands::prices::PricesOption;
-use crate::commands::usage_compare;
 use crate::commands::usage_explain;
 use crate::commands::usage_show;
 use crate::environment::Environment;
@@ -51,7 +48,6 @@ use crate::terminal::zone::read_zone;
 ///   recto usage --by month,model
 ///   recto usage latest
 ///   recto usage --explain 2026-11-14
-///   ccusage daily --json | recto usage --compare -
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct UsageArgs {
@@ -69,16 +65,13 @@ pub(crate) struct UsageArgs {
     #[command(flatten)]
     prices: PricesOption,
     /// Show where every amount is from
-    #[arg(long, conflicts_with_all = ["by", "csv", "compare"])]
+    #[arg(long, conflicts_with_all = ["by", "csv"])]
     explain: bool,
-    /// Compare with a JSON report of ccusage (`-` for standard input)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "csv"])]
-    compare: Option<PathBuf>,
     /// Write the rows as comma-separated values
     #[arg(long)]
     csv: bool,
     /// Show what fills the context of the session, as `recto context` does
-    #[arg(long, requires = "target", conflicts_with_all = ["by", "csv", "compare", "explain"])]
+    #[arg(long, requires = "target", conflicts_with_all = ["by", "csv", "explain"])]
     context: bool,
 }
 
@@ -139,10 +132,10 @@ pub(crate) fn cmd_usage(
         output.remark(&skipped.to_string());
     }
     let figures = Figures { ledger: usage.ledger, prices, selection, zone, now };
-    let outcome = match (&args.compare, args.explain) {
-        (Some(file), _) => usage_compare::compare(home, &figures, file, output)?,
-        (None, true) => usage_explain::explain(home, &figures, output)?,
-        (None, false) => usage_show::show(&figures, &dimensions, args.csv, output)?,
+    let outcome = if args.explain {
+        usage_explain::explain(home, &figures, output)?
+    } else {
+        usage_show::show(&figures, &dimensions, args.csv, output)?
     };
     tell_doubts(&figures, output);
     Ok(outcome)

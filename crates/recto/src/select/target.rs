@@ -14,9 +14,9 @@ use recto_store::Inventory;
 use recto_store::Selector;
 use recto_store::SessionFile;
 
-use crate::cli::Global;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::global::Global;
 use crate::select::file_path;
 use crate::select::session_context::session_from_context;
 use crate::select::session_context::session_from_hook;

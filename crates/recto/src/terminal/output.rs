@@ -16,10 +16,10 @@ use anstyle::Style;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 
-use crate::cli::ColorChoice;
-use crate::cli::Global;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::global::ColorChoice;
+use crate::global::Global;
 use crate::terminal::text::Span;
 use crate::terminal::text::json_for_terminal;
 use crate::terminal::text::one_line;
