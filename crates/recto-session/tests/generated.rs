@@ -98,7 +98,7 @@ fn statistics_of_a_home_agree_with_the_truth() {
         assert_eq!(tools, truth.tool_calls.unique_by_name, "seed {seed}");
         assert_eq!(statistics.prompts, truth.human_turns.unique, "seed {seed}");
         let models = statistics.models.iter().map(|model| {
-            let Tokens { input, output, cache_creation, cache_read } = model.tokens;
+            let Tokens { input, output, cache_creation, cache_read, .. } = model.tokens;
             let tokens = [input, output, cache_creation, cache_read];
             (model.name.clone(), (model.messages, tokens))
         });

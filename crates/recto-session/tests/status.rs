@@ -319,7 +319,7 @@ fn a_tail_says_what_the_whole_log_says() {
         let now: Timestamp = "2026-11-16T01:00:00Z".parse().unwrap();
         let ask = |fold: &StatusFold| {
             let found = status(&Announcement::Unknown, fold, now);
-            (found.kind, found.since, found.goal, found.last_line)
+            (found.kind, found.since, found.last_prompt, found.last_line)
         };
         let (whole, tail) = (ask(&whole), ask(&tail));
         // Lines of other branches may be younger than those of the last prompt.

@@ -51,14 +51,31 @@ pub struct Counts {
 pub struct TokenCounts {
     pub input: u64,
     pub output: u64,
+    /// Written to the cache, for however long.
     pub cache_creation: u64,
+    pub cache_creation_5m: u64,
+    pub cache_creation_1h: u64,
     pub cache_read: u64,
 }
 
 impl From<Tokens> for TokenCounts {
     fn from(tokens: Tokens) -> TokenCounts {
-        let Tokens { input, output, cache_creation, cache_read } = tokens;
-        TokenCounts { input, output, cache_creation, cache_read }
+        let Tokens {
+            input,
+            output,
+            cache_creation,
+            cache_creation_5m,
+            cache_creation_1h,
+            cache_read,
+        } = tokens;
+        TokenCounts {
+            input,
+            output,
+            cache_creation,
+            cache_creation_5m,
+            cache_creation_1h,
+            cache_read,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What sessions do now.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
@@ -13,45 +14,47 @@ use recto_store::Statuses;
 use serde::Serialize;
 
 use crate::Moment;
+use crate::Profile;
 use crate::TokenCounts;
 use crate::library::Library;
+use crate::profile::goal;
+use crate::profile::last_part;
 
 /// What a session does now, and how that is known.
 #[derive(Debug, Clone, Serialize)]
-pub struct StatusView {
+pub struct StatusRow {
     pub id: String,
     pub status: &'static str,
     pub since: Option<Moment>,
     pub confidence: &'static str,
     /// The evidence, in sentences.
     pub why: Vec<String>,
-    /// When the answer changes if nothing happens.
-    pub changes_at: Option<Moment>,
     /// Whether its client runs.
     pub live: bool,
     pub pid: Option<u32>,
-    /// The call that somebody has to allow or to answer.
-    pub pending: Option<CallView>,
-    /// The call that runs.
-    pub current: Option<CallView>,
-    /// Subagents that run, and commands in the background.
-    pub running: Vec<TaskView>,
-    pub title: Option<String>,
-    pub goal: Option<String>,
-    pub last_output: Option<String>,
-    pub model: Option<String>,
-    pub branch: Option<String>,
-    pub cwd: Option<String>,
-    pub version: Option<String>,
+    #[serde(flatten)]
+    pub profile: Profile,
+    /// 200 characters at most.
+    pub last_prompt: Option<String>,
     pub permission_mode: Option<String>,
+    /// The call that somebody has to allow or to answer.
+    pub pending: Option<CallRow>,
+    /// The call that runs.
+    pub current: Option<CallRow>,
+    /// Subagents that run, and commands in the background.
+    pub running: Vec<TaskRow>,
     /// None if only the end of the log was read.
     pub tokens: Option<TokenCounts>,
     pub context_tokens: Option<u64>,
     pub last_line: Option<Moment>,
+    /// When the answer changes if nothing happens.
+    pub changes_at: Option<Moment>,
+    /// The log; none before the first prompt.
+    pub path: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct CallView {
+pub struct CallRow {
     pub id: String,
     pub tool: String,
     pub about: String,
@@ -59,7 +62,7 @@ pub struct CallView {
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct TaskView {
+pub struct TaskRow {
     pub id: String,
     pub kind: &'static str,
     pub about: String,
@@ -85,7 +88,7 @@ impl Library {
 
 impl Library {
     /// What sessions do now: those named, or those that run or did a short time ago.
-    pub fn statuses(&self, session: Option<SessionId>) -> Vec<StatusView> {
+    pub fn statuses(&self, session: Option<SessionId>) -> Vec<StatusRow> {
         let found = match session {
             None => self.recent_statuses(),
             // What is known of others stays known.
@@ -95,42 +98,52 @@ impl Library {
                 Statuses::default().look(self.home(), &inventory, &scope, self.now())
             }
         };
-        found.iter().map(StatusView::of).collect()
+        found.iter().map(StatusRow::of).collect()
     }
 }
 
-impl StatusView {
-    pub fn of(one: &SessionStatus) -> StatusView {
+impl StatusRow {
+    /// The row of what was found.
+    pub fn of(one: &SessionStatus) -> StatusRow {
         let status = &one.status;
-        StatusView {
+        let path = one.path.as_deref();
+        StatusRow {
             id: one.id.to_string(),
             status: status.kind.name(),
             since: status.since.map(Moment),
             confidence: status.confidence.name(),
             why: status.why.clone(),
-            changes_at: status.changes_at.map(Moment),
             live: one.is_live(),
             pid: one.announced.as_ref().map(|announced| announced.pid),
+            profile: Profile {
+                title: status.title.clone(),
+                goal: one.first_prompt.as_deref().map(goal),
+                last_output: status.last_output.clone(),
+                project: path.and_then(|path| last_part(path.parent()?)),
+                project_name: status.cwd.as_deref().and_then(|cwd| last_part(Path::new(cwd))),
+                cwd: status.cwd.clone(),
+                branch: status.branch.clone(),
+                model: status.model.clone(),
+                version: status.version.clone(),
+                // Subagents have no status of their own: they are among `running`.
+                subagent: false,
+            },
+            last_prompt: status.last_prompt.clone(),
+            permission_mode: status.permission_mode.clone(),
             pending: status.pending.as_ref().map(call),
             current: status.current.as_ref().map(call),
             running: status.running.iter().map(task).collect(),
-            title: status.title.clone(),
-            goal: status.goal.clone(),
-            last_output: status.last_output.clone(),
-            model: status.model.clone(),
-            branch: status.branch.clone(),
-            cwd: status.cwd.clone(),
-            version: status.version.clone(),
-            permission_mode: status.permission_mode.clone(),
             tokens: one.is_whole.then(|| status.tokens.into()),
             context_tokens: status.context_tokens,
             last_line: status.last_line.map(Moment),
+            changes_at: status.changes_at.map(Moment),
+            path: path.map(|path| path.to_string_lossy().into_owned()),
         }
     }
 }
 
-fn call(call: &PendingCall) -> CallView {
-    CallView {
+fn call(call: &PendingCall) -> CallRow {
+    CallRow {
         id: call.id.clone(),
         tool: call.tool.clone(),
         about: call.about.clone(),
@@ -138,11 +151,57 @@ fn call(call: &PendingCall) -> CallView {
     }
 }
 
-fn task(task: &RunningTask) -> TaskView {
-    TaskView {
+fn task(task: &RunningTask) -> TaskRow {
+    TaskRow {
         id: task.id.clone(),
         kind: task.kind.name(),
         about: task.about.clone(),
         since: task.since.map(Moment),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use jiff::Timestamp;
+    use recto_store::Home;
+    use recto_testkit::Client;
+    use recto_testkit::FakeHome;
+    use recto_testkit::SessionBuilder;
+
+    use super::*;
+
+    const ONE: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+
+    fn row(log: &SessionBuilder) -> serde_json::Value {
+        let fake = FakeHome::new();
+        let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
+        fake.add(log, now - SignedDuration::from_mins(1));
+        let found = Home::open(fake.path()).unwrap().statuses(now);
+        serde_json::json!(StatusRow::of(&found[0]))
+    }
+
+    #[test]
+    fn the_goal_is_the_first_prompt_however_long_the_log_is() {
+        let first = format!("Repair {}", "it ".repeat(200));
+        let mut log = SessionBuilder::new(ONE, Client::V2_1_29).prompt(&first);
+        let small = row(&log.clone().prompt("Go on").answer("Done."));
+        for _ in 0..30 {
+            log = log.tool("Bash", "{}", &"long ".repeat(10_000));
+        }
+        let large = row(&log.prompt("Go on").answer("Done."));
+        for row in [&small, &large] {
+            let goal = row["goal"].as_str().unwrap();
+            assert!(goal.starts_with("Repair it") && goal.chars().count() == 200, "{goal}");
+            assert_eq!(
+                (&row["last_prompt"], &row["last_output"]),
+                (&"Go on".into(), &"Done.".into())
+            );
+            assert_eq!((&row["project_name"], &row["subagent"]), (&"app".into(), &false.into()));
+            assert_eq!(row["project"], "-home-dev-app");
+        }
+        // Of a large log only the end is read, so its sums are not known.
+        assert!(small["tokens"]["cache_creation_5m"].is_u64(), "{small}");
+        assert!(large["tokens"].is_null(), "{large}");
     }
 }

@@ -115,7 +115,7 @@ impl Watching<'_> {
                 Ok(sight) => {
                     let sight = sight?;
                     for event in telling.take(&sight, self.environment.now()) {
-                        output.json_line(event.json())?;
+                        output.row(&event.row())?;
                     }
                     output.flush()?;
                 }

@@ -181,7 +181,7 @@ fn each_tool_answers() {
     assert!(one["items"][0]["output"].as_u64().unwrap() > 0, "{one}");
 
     let status = talk.json("status", json!({"session": FIX}));
-    assert_eq!(status["items"][0]["session"], FIX);
+    assert_eq!(status["items"][0]["id"], FIX);
     assert!(!status["items"][0]["why"].as_array().unwrap().is_empty(), "{status}");
 
     let plan = r##"{"plan":"# Do it\n\nFirst this."}"##;

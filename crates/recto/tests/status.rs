@@ -70,6 +70,10 @@ fn each_session_has_a_status_and_a_reason() {
     assert_eq!(found["pending"]["tool"], "Bash");
     assert_eq!(found["pending"]["about"], "make");
     assert_eq!(found["goal"], "Repair the parser");
+    assert_eq!(
+        (&found["project"], &found["cwd"]),
+        (&"-home-dev-app".into(), &"/home/dev/app".into())
+    );
     assert_eq!((&found["current"], &found["pid"]), (&().into(), &().into()));
 }
 

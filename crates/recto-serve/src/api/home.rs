@@ -14,7 +14,7 @@ use recto_view::SearchAnswer;
 use recto_view::SearchQuery;
 use recto_view::SessionList;
 use recto_view::SessionQuery;
-use recto_view::StatusView;
+use recto_view::StatusRow;
 use recto_view::UsageReport;
 
 pub(super) async fn overview(
@@ -89,7 +89,7 @@ pub(super) async fn plans(
 pub(super) async fn status(
     State(context): State<Context>,
     mut parameters: Parameters,
-) -> Result<Json<Vec<StatusView>>, Failure> {
+) -> Result<Json<Vec<StatusRow>>, Failure> {
     let session = parameters.text("session").map(|id| session_id(&id)).transpose()?;
     parameters.finish()?;
     context.answer(move |library| Ok(library.statuses(session))).await.map(Json)

@@ -30,7 +30,7 @@ use recto_store::open_file;
 use serde::Serialize;
 
 use crate::context::Context;
-use recto_view::StatusView;
+use recto_view::StatusRow;
 
 /// How long the thread waits at once: statuses change with time too.
 const WAIT: Duration = Duration::from_secs(2);
@@ -194,7 +194,7 @@ impl Teller {
                 one.is_live(),
             );
             if self.told.get(&one.id) != Some(&now) {
-                self.publish("status", &StatusView::of(one));
+                self.publish("status", &StatusRow::of(one));
             }
             told.insert(one.id, now);
         }

@@ -21,9 +21,13 @@ use recto_store::SessionFile;
 use recto_store::StoreError;
 use recto_store::open_file;
 use recto_store::parse_time;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::json;
 
 use super::McpOptions;
 use super::arguments::Arguments;
+use super::reply::cut;
 
 /// How much of a log is looked through for secrets before any of it is told.
 const LOOKED_THROUGH: u64 = 64 * 1024 * 1024;
@@ -104,6 +108,24 @@ impl Archive {
             collector.line(line.bytes);
         }
         collector.finish().map(Some).map_err(refused)
+    }
+
+    /// A row with its texts cut and without their secrets.
+    pub(super) fn told(&self, row: &impl Serialize, most: usize) -> Value {
+        let mut value = json!(row);
+        self.tell(&mut value, most);
+        value
+    }
+
+    fn tell(&self, value: &mut Value, most: usize) {
+        match value {
+            Value::String(text) => *text = cut(&self.say(text), most),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.tell(item, most)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|member| self.tell(member, most));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     pub(super) fn say_some(&self, text: Option<&str>) -> Option<String> {

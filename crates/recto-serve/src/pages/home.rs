@@ -32,7 +32,7 @@ use crate::pages::text::shown;
 use crate::parameters::Parameters;
 use recto_view::SessionQuery;
 use recto_view::SessionRow;
-use recto_view::StatusView;
+use recto_view::StatusRow;
 
 /// How many sessions are listed as running.
 const MOST_RUNNING: usize = 40;
@@ -199,12 +199,12 @@ fn kinds(live: &[Running]) -> Vec<(&'static str, usize)> {
 /// A session that runs, or did a short time ago.
 struct Running {
     row: SessionRow,
-    status: StatusView,
+    status: StatusRow,
 }
 
 fn running(context: &Context) -> Vec<Running> {
     let now = context.library.now();
-    let statuses: Vec<StatusView> = context
+    let statuses: Vec<StatusRow> = context
         .library
         .statuses(None)
         .into_iter()
@@ -223,7 +223,8 @@ fn running(context: &Context) -> Vec<Running> {
 
 /// A log in which nothing was said is news only while its client runs. A log that was
 /// copied or touched is new as a file; what counts is when its last line was written.
-fn is_told(status: &StatusView, now: Timestamp) -> bool {
+fn is_told(status: &StatusRow, now: Timestamp) -> bool {
     let is_recent = status.last_line.is_none_or(|last| now.duration_since(last.0) <= RECENTLY);
-    status.live || is_recent && (status.last_output.is_some() || status.goal.is_some())
+    status.live
+        || is_recent && (status.profile.last_output.is_some() || status.last_prompt.is_some())
 }

@@ -34,8 +34,12 @@ pub struct Tokens {
     pub input: u64,
     /// Of answers.
     pub output: u64,
-    /// Written to the cache.
+    /// Written to the cache, for however long.
     pub cache_creation: u64,
+    /// Of these, written for five minutes.
+    pub cache_creation_5m: u64,
+    /// Of these, written for an hour.
+    pub cache_creation_1h: u64,
     /// Read from the cache.
     pub cache_read: u64,
 }
@@ -44,15 +48,21 @@ impl Tokens {
     /// Those that a `usage` names.
     pub(crate) fn of(usage: Value<'_>) -> Tokens {
         let mut tokens = Tokens::default();
+        let number = |value: Value<'_>| value.as_u64().unwrap_or(0);
         for member in usage.members() {
-            let slot = match member.raw_key {
-                b"input_tokens" => &mut tokens.input,
-                b"output_tokens" => &mut tokens.output,
-                b"cache_creation_input_tokens" => &mut tokens.cache_creation,
-                b"cache_read_input_tokens" => &mut tokens.cache_read,
-                _ => continue,
-            };
-            *slot = member.value.as_u64().unwrap_or(0);
+            let value = member.value;
+            match member.raw_key {
+                b"input_tokens" => tokens.input = number(value),
+                b"output_tokens" => tokens.output = number(value),
+                b"cache_creation_input_tokens" => tokens.cache_creation = number(value),
+                b"cache_read_input_tokens" => tokens.cache_read = number(value),
+                b"cache_creation" => {
+                    let lifetime = |name: &str| value.get(name).map_or(0, number);
+                    tokens.cache_creation_5m = lifetime("ephemeral_5m_input_tokens");
+                    tokens.cache_creation_1h = lifetime("ephemeral_1h_input_tokens");
+                }
+                _ => {}
+            }
         }
         tokens
     }
@@ -67,6 +77,8 @@ impl Tokens {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cache_creation = self.cache_creation.saturating_add(other.cache_creation);
+        self.cache_creation_5m = self.cache_creation_5m.saturating_add(other.cache_creation_5m);
+        self.cache_creation_1h = self.cache_creation_1h.saturating_add(other.cache_creation_1h);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
     }
 }

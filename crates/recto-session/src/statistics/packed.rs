@@ -13,7 +13,7 @@ use crate::fold::packed::Packer;
 use crate::fold::packed::Unpacker;
 
 /// Goes up with every change of what is written here, or of what is counted.
-const FORM: u8 = 101;
+const FORM: u8 = 102;
 
 /// Kinds of turns, each by its place. New ones are added at the end.
 const KINDS: [TurnKind; 7] = [
@@ -41,8 +41,17 @@ impl LogStatistics {
             packer.fixed(&key.to_le_bytes());
             packer.number(model.map_or(0, |model| u64::from(model) + 1));
             packer.time(*time);
-            let Tokens { input, output, cache_creation, cache_read } = *tokens;
-            for number in [input, output, cache_creation, cache_read] {
+            let Tokens {
+                input,
+                output,
+                cache_creation,
+                cache_creation_5m,
+                cache_creation_1h,
+                cache_read,
+            } = *tokens;
+            for number in
+                [input, output, cache_creation, cache_creation_5m, cache_creation_1h, cache_read]
+            {
                 packer.number(number);
             }
         }
@@ -84,7 +93,7 @@ impl LogStatistics {
         let role = if unpacker.yes_or_no()? { LogRole::Agent } else { LogRole::Session };
         let names = unpacker.list(1, |unpacker| unpacker.text().map(str::to_owned))?;
         let is_known = |place: &u32| (*place as usize) < names.len();
-        let messages = unpacker.list(8 + 6, |unpacker| {
+        let messages = unpacker.list(8 + 8, |unpacker| {
             Some(MessageFact {
                 key: u64::from_le_bytes(unpacker.fixed()?),
                 model: match unpacker.small()?.checked_sub(1) {
@@ -96,6 +105,8 @@ impl LogStatistics {
                     input: unpacker.number()?,
                     output: unpacker.number()?,
                     cache_creation: unpacker.number()?,
+                    cache_creation_5m: unpacker.number()?,
+                    cache_creation_1h: unpacker.number()?,
                     cache_read: unpacker.number()?,
                 },
             })

@@ -60,7 +60,7 @@ pub fn status(announcement: &Announcement, fold: &StatusFold, now: Timestamp) ->
         current,
         running: if has_ended { Vec::new() } else { running },
         last_output: fold.last_output.clone(),
-        goal: fold.goal.clone(),
+        last_prompt: fold.last_prompt.clone(),
         title: fold.title().map(str::to_owned),
         model: fold.model.clone(),
         // Newer clients write this where there is no repository.

@@ -32,7 +32,7 @@ use crate::show::items::command_text;
 
 /// The longest output, prompt, and description of a call that are kept.
 const OUTPUT_MOST: usize = 500;
-const GOAL_MOST: usize = 200;
+const PROMPT_MOST: usize = 200;
 const ABOUT_MOST: usize = 200;
 /// The most calls that are kept; damaged logs can have any number.
 const MOST_CALLS: usize = 64;
@@ -89,7 +89,7 @@ pub struct StatusFold {
     pub(super) entrypoint: Option<String>,
     custom_title: Option<String>,
     model_title: Option<String>,
-    pub(super) goal: Option<String>,
+    pub(super) last_prompt: Option<String>,
     pub(super) last_output: Option<String>,
     pub(super) model: Option<String>,
     pub(super) branch: Option<String>,
@@ -124,9 +124,9 @@ impl StatusFold {
             Kind::PermissionMode => self.take_mode(entry),
             Kind::CustomTitle => self.custom_title = title(entry).or(self.custom_title.take()),
             Kind::AiTitle => self.model_title = title(entry).or(self.model_title.take()),
-            Kind::LastPrompt if self.goal.is_none() => {
+            Kind::LastPrompt if self.last_prompt.is_none() => {
                 let prompt = entry.last_prompt().and_then(|last| last.prompt?.as_str());
-                self.goal = prompt.map(|text| beginning(&text, GOAL_MOST));
+                self.last_prompt = prompt.map(|text| beginning(&text, PROMPT_MOST));
             }
             Kind::QueueOperation => {
                 if let Some(QueueOperation::Enqueue(content)) = entry.queue_operation() {
@@ -392,11 +392,11 @@ impl StatusFold {
     }
 
     /// A turn begins. What an earlier one left without a result will never have one.
-    fn begin(&mut self, time: Option<Timestamp>, goal: Option<&str>) {
+    fn begin(&mut self, time: Option<Timestamp>, prompt: Option<&str>) {
         self.calls.clear();
         self.phase = Phase::Working { since: time, step: Step::Asked };
-        if let Some(goal) = goal.filter(|goal| !goal.trim().is_empty()) {
-            self.goal = Some(beginning(goal, GOAL_MOST));
+        if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
+            self.last_prompt = Some(beginning(prompt, PROMPT_MOST));
         }
     }
 
@@ -422,7 +422,7 @@ fn about(input: Value<'_>) -> String {
 }
 
 fn title(entry: &Entry<'_>) -> Option<String> {
-    entry.title().map(|title| beginning(&title, GOAL_MOST)).filter(|title| !title.is_empty())
+    entry.title().map(|title| beginning(&title, PROMPT_MOST)).filter(|title| !title.is_empty())
 }
 
 fn shown_text(message: &Message<'_>) -> Option<String> {

@@ -31,6 +31,7 @@ pub use decide::status;
 pub use fold::StatusFold;
 pub use task::RunningTask;
 pub use task::TaskKind;
+pub use words::beginning;
 
 /// The documented timers. Nothing else makes an answer change with time.
 pub mod timer {
@@ -178,7 +179,7 @@ pub struct Status {
     /// The last text of the model, cut.
     pub last_output: Option<String>,
     /// The last prompt, cut.
-    pub goal: Option<String>,
+    pub last_prompt: Option<String>,
     /// The title, if the lines that were read have one.
     pub title: Option<String>,
     /// The model that answered last.

@@ -429,7 +429,7 @@ fn details_come_with_the_answer() {
         r#"{"type":"custom-title","customTitle":"By hand"}"#.into(),
     ];
     let found = ask(&Announcement::Unknown, &lines, 5);
-    assert_eq!(found.goal.as_deref(), Some("Repair the parser"));
+    assert_eq!(found.last_prompt.as_deref(), Some("Repair the parser"));
     assert_eq!(found.last_output.as_deref(), Some("I look."));
     assert_eq!(found.title.as_deref(), Some("By hand"));
     assert_eq!(found.model.as_deref(), Some("claude-opus-5-5"));

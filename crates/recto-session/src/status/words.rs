@@ -12,8 +12,8 @@ pub(super) fn ago(time: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The beginning of a text, on one line.
-pub(super) fn beginning(text: &str, most: usize) -> String {
+/// The beginning of a text, on one line: `most` characters with the mark of a cut.
+pub fn beginning(text: &str, most: usize) -> String {
     let mut short = String::new();
     let mut length = 0;
     'words: for (at, word) in text.split_whitespace().enumerate() {

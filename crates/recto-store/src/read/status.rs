@@ -70,6 +70,8 @@ pub struct SessionStatus {
     pub path: Option<PathBuf>,
     /// What its client announces.
     pub announced: Option<LiveSession>,
+    /// Its first prompt.
+    pub first_prompt: Option<String>,
     /// The answer, with titles and texts from wherever they are known.
     pub status: Status,
     /// Whether the whole log was read, so that its tokens are all there are.
@@ -166,6 +168,7 @@ impl Statuses {
                 id: live.session,
                 path: None,
                 announced: Some(live.clone()),
+                first_prompt: None,
                 status: completed(status, None, Some(live)),
                 is_whole: true,
             });
@@ -233,6 +236,7 @@ impl Statuses {
             id: file.id,
             path: Some(file.path.clone()),
             announced: live.cloned(),
+            first_prompt: known.digest.first_prompt.clone(),
             status: completed(found, Some(&known.digest), live),
             is_whole: known.is_whole,
         })
@@ -266,6 +270,10 @@ impl KnownLog {
             Some(mut known) if known.has_only_grown(&file, length, state)? => {
                 known.state = state;
                 known.take(&file, length)?;
+                // The first prompt can come long after the first line.
+                if known.digest.first_prompt.is_none() {
+                    known.digest = Digest::read(path, false)?;
+                }
                 Ok(known)
             }
             _ => KnownLog::read(path, &file, (length, state), is_live),
@@ -351,6 +359,7 @@ fn without_log(
         id: file.id,
         path: Some(file.path.clone()),
         announced: live.cloned(),
+        first_prompt: None,
         status: completed(status, None, live),
         is_whole: false,
     }
@@ -390,8 +399,8 @@ fn completed(mut status: Status, digest: Option<&Digest>, live: Option<&LiveSess
     if let Some(digest) = digest {
         let title = || digest.title.as_ref().map(|(title, _)| title.clone());
         status.title = status.title.or_else(title);
-        let goal = || digest.last_prompt.clone().or_else(|| digest.first_prompt.clone());
-        status.goal = status.goal.or_else(goal);
+        let prompt = || digest.last_prompt.clone().or_else(|| digest.first_prompt.clone());
+        status.last_prompt = status.last_prompt.or_else(prompt);
         status.model = status.model.or_else(|| digest.model.clone());
         status.cwd = status.cwd.or_else(|| digest.cwd.clone());
         status.version = status.version.or_else(|| digest.version.clone());

@@ -6,13 +6,13 @@ use std::time::Instant;
 use clap::Args;
 use jiff::Timestamp;
 use recto_log::SessionId;
-use recto_log::json::ObjectWriter;
 use recto_session::status::StatusKind;
 use recto_store::Home;
 use recto_store::RECENT;
 use recto_store::SessionStatus;
 use recto_store::StatusScope;
 use recto_store::Statuses;
+use recto_view::StatusRow;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -237,10 +237,7 @@ fn write(
     now: Timestamp,
 ) -> Result<(), CommandError> {
     if output.json {
-        for one in found {
-            output.json_line(status_view::json(ObjectWriter::new(), one))?;
-        }
-        return Ok(());
+        return output.rows(&found.iter().map(StatusRow::of).collect::<Vec<_>>());
     }
     let mut table = Table::new(&[
         Column::Left,

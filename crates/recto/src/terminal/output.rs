@@ -15,6 +15,7 @@ use anstyle::AnsiColor;
 use anstyle::Style;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
+use serde::Serialize;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -298,6 +299,17 @@ impl Output {
     pub(crate) fn json_line(&mut self, object: ObjectWriter) -> Result<(), CommandError> {
         let line = json_for_terminal(&object.finish());
         self.line(&line)
+    }
+
+    /// One row of an answer as JSON, on a line.
+    pub(crate) fn row(&mut self, row: &impl Serialize) -> Result<(), CommandError> {
+        let json = serde_json::to_vec(row).map_err(io::Error::from)?;
+        self.line(&json_for_terminal(&json))
+    }
+
+    /// All rows as JSON, one to a line.
+    pub(crate) fn rows<T: Serialize>(&mut self, rows: &[T]) -> Result<(), CommandError> {
+        rows.iter().try_for_each(|row| self.row(row))
     }
 
     /// Bytes as they are; on a terminal they are made safe by the caller.

@@ -196,7 +196,7 @@ impl View<'_> {
             .collect();
         vec![
             ("why", status.why.join("; "), 2, Look::Plain),
-            ("asked", status.goal.clone().unwrap_or_default(), 1, Look::User),
+            ("asked", status.last_prompt.clone().unwrap_or_default(), 1, Look::User),
             (
                 "call",
                 call.map_or_else(String::new, |call| format!("{} {}", call.tool, call.about)),

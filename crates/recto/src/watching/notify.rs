@@ -15,6 +15,8 @@ use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
+use serde_json::json;
+
 use super::transition::Event;
 use super::webhook::Webhook;
 use crate::error::CommandError;
@@ -88,7 +90,7 @@ impl Message {
         let status = &event.session.status;
         let text = |text: &str| fit(&one_line(text), MOST);
         let optional = |value: &Option<String>| text(value.as_deref().unwrap_or_default());
-        let title = if status.title.is_some() { &status.title } else { &status.goal };
+        let title = if status.title.is_some() { &status.title } else { &status.last_prompt };
         let (title, project) = (optional(title), optional(&status.cwd));
         let why = text(&status.why.join("; "));
         let from = event.from.map_or("", |from| from.name());
@@ -104,7 +106,7 @@ impl Message {
         ];
         let heading = format!("{}: {title}", status_view::label(event.to()));
         let body = format!("{project}\n{why}");
-        Message { variables, heading, body, json: event.json().finish() }
+        Message { variables, heading, body, json: json!(event.row()).to_string().into_bytes() }
     }
 }
 

@@ -1,11 +1,6 @@
-//! How the status of a session is shown: rows, colours, JSON. `status` and `watch`
-//! share it.
+//! How the status of a session is shown: rows and colours. `status` and `watch` share it.
 
 use jiff::Timestamp;
-use recto_log::json::ArrayWriter;
-use recto_log::json::ObjectWriter;
-use recto_session::status::PendingCall;
-use recto_session::status::RunningTask;
 use recto_session::status::StatusKind;
 use recto_store::SessionStatus;
 
@@ -55,7 +50,7 @@ pub(crate) fn shown(one: &SessionStatus, environment: &Environment, now: Timesta
         id: one.id.to_string().chars().take(8).collect(),
         age: status.since.map(|since| age(since, now)).unwrap_or_default(),
         why: one_line(&status.why.join("; ")),
-        title: if title.is_empty() { text(&status.goal) } else { title },
+        title: if title.is_empty() { text(&status.last_prompt) } else { title },
         project: one_line(&path_from_home(cwd, environment.user_home.as_deref())),
     }
 }
@@ -68,77 +63,4 @@ fn age(since: Timestamp, now: Timestamp) -> String {
         0..60 => format!("{seconds}s"),
         _ => duration(seconds * 1000),
     }
-}
-
-/// The fields of a session's status, after others.
-pub(crate) fn json(head: ObjectWriter, one: &SessionStatus) -> ObjectWriter {
-    let status = &one.status;
-    let time = |time: Option<Timestamp>| time.map(|time| format!("{time:.3}"));
-    let mut why = ArrayWriter::new();
-    for sentence in &status.why {
-        why = why.string(sentence);
-    }
-    let mut running = ArrayWriter::new();
-    for task in &status.running {
-        running = running.json(&task_json(task).finish());
-    }
-    let path = one.path.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let number = |number: Option<u64>| {
-        number.map_or_else(|| b"null".to_vec(), |number| number.to_string().into_bytes())
-    };
-    let tokens = if one.is_whole {
-        let tokens = &status.tokens;
-        ObjectWriter::new()
-            .number("input", tokens.input)
-            .number("output", tokens.output)
-            .number("cache_creation", tokens.cache_creation)
-            .number("cache_read", tokens.cache_read)
-            .finish()
-    } else {
-        b"null".to_vec()
-    };
-    let pid = one.announced.as_ref().map(|announced| u64::from(announced.pid));
-    head.string("id", &one.id.to_string())
-        .string("status", status.kind.name())
-        .string_or_null("since", time(status.since).as_deref())
-        .string("confidence", status.confidence.name())
-        .json("why", &why.finish())
-        .boolean("live", one.is_live())
-        .json("pid", &number(pid))
-        .string_or_null("title", status.title.as_deref())
-        .string_or_null("goal", status.goal.as_deref())
-        .string_or_null("last_output", status.last_output.as_deref())
-        .string_or_null("project", status.cwd.as_deref())
-        .string_or_null("branch", status.branch.as_deref())
-        .string_or_null("model", status.model.as_deref())
-        .string_or_null("version", status.version.as_deref())
-        .string_or_null("permission_mode", status.permission_mode.as_deref())
-        .json("pending", &call_json(status.pending.as_ref()))
-        .json("current", &call_json(status.current.as_ref()))
-        .json("running", &running.finish())
-        .json("tokens", &tokens)
-        .json("context_tokens", &number(status.context_tokens))
-        .string_or_null("last_line", time(status.last_line).as_deref())
-        .string_or_null("changes_at", time(status.changes_at).as_deref())
-        .string_or_null("path", path.as_deref())
-}
-
-fn call_json(call: Option<&PendingCall>) -> Vec<u8> {
-    let Some(call) = call else { return b"null".to_vec() };
-    let since = call.since.map(|time| format!("{time:.3}"));
-    ObjectWriter::new()
-        .string("id", &call.id)
-        .string("tool", &call.tool)
-        .string("about", &call.about)
-        .string_or_null("since", since.as_deref())
-        .finish()
-}
-
-fn task_json(task: &RunningTask) -> ObjectWriter {
-    let since = task.since.map(|time| format!("{time:.3}"));
-    ObjectWriter::new()
-        .string("id", &task.id)
-        .string("kind", task.kind.name())
-        .string("about", &task.about)
-        .string_or_null("since", since.as_deref())
 }

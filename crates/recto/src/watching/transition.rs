@@ -9,13 +9,14 @@ use std::collections::HashSet;
 use jiff::SignedDuration;
 use jiff::Timestamp;
 use recto_log::SessionId;
-use recto_log::json::ObjectWriter;
 use recto_session::status::Confidence;
 use recto_session::status::StatusKind;
 use recto_store::SessionStatus;
+use recto_view::Moment;
+use recto_view::StatusRow;
+use serde::Serialize;
 
 use super::source::Sight;
-use crate::watching::status_view;
 
 /// A status must last this long before somebody is told: what is over in a moment
 /// needs nobody.
@@ -39,14 +40,26 @@ impl Event {
         self.session.status.kind
     }
 
-    pub(super) fn json(&self) -> ObjectWriter {
-        let head = ObjectWriter::new()
-            .number("sequence", self.sequence)
-            .string("time", &format!("{:.3}", self.time))
-            .string_or_null("from", self.from.map(StatusKind::name))
-            .string("to", self.to().name());
-        status_view::json(head, &self.session)
+    pub(super) fn row(&self) -> EventRow {
+        EventRow {
+            sequence: self.sequence,
+            time: Moment(self.time),
+            from: self.from.map(StatusKind::name),
+            to: self.to().name(),
+            session: StatusRow::of(&self.session),
+        }
     }
+}
+
+/// An event, for programs.
+#[derive(Debug, Serialize)]
+pub(super) struct EventRow {
+    sequence: u64,
+    time: Moment,
+    from: Option<&'static str>,
+    to: &'static str,
+    #[serde(flatten)]
+    session: StatusRow,
 }
 
 /// Makes events of what is found again and again.

@@ -22,10 +22,10 @@ use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use recto_view::BranchView;
 use recto_view::SessionHead;
-use recto_view::StatusView;
+use recto_view::StatusRow;
 
 /// What the session does now, and how that is known. The script keeps it new.
-fn status(context: &Context, status: &StatusView) -> Markup {
+fn status(context: &Context, status: &StatusRow) -> Markup {
     html! {
         p #session-status .session-status data-status=(status.status) {
             (status_dot(status.status))
@@ -41,7 +41,7 @@ pub(super) fn head(
     context: &Context,
     log: &Log,
     head: &SessionHead,
-    now_doing: Option<&StatusView>,
+    now_doing: Option<&StatusRow>,
 ) -> Markup {
     let row = &head.session;
     html! {

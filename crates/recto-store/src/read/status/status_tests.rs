@@ -45,7 +45,7 @@ fn recent_logs_and_announced_clients_are_told_and_nothing_else() {
         (found[0].id.to_string().as_str(), found[0].status.kind, found[0].is_live()),
         (TWO, StatusKind::WaitingForApproval, true)
     );
-    assert_eq!(found[0].status.goal.as_deref(), Some("Repair it"));
+    assert_eq!(found[0].status.last_prompt.as_deref(), Some("Repair it"));
     assert!(found[0].is_whole && found[0].status.tokens.output > 0);
 }
 
@@ -96,10 +96,10 @@ fn only_new_lines_are_read_and_rewritten_logs_are_read_again() {
     let mut look = || {
         let scope = StatusScope::All;
         let found = statuses.look(&home, &home.inventory(), &scope, now());
-        (found[0].status.goal.clone().unwrap(), statuses.logs[&path].offset)
+        (found[0].status.last_prompt.clone().unwrap(), statuses.logs[&path].offset)
     };
-    let (goal, offset) = look();
-    assert_eq!((goal.as_str(), offset), ("Repair it", fs::metadata(&path).unwrap().len()));
+    let (prompt, offset) = look();
+    assert_eq!((prompt.as_str(), offset), ("Repair it", fs::metadata(&path).unwrap().len()));
     let more = r#"{"type":"user","uuid":"x","timestamp":"2026-11-16T11:59:00Z","message":{"role":"user","content":"And now?"}}"#;
     let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
     // A line that is not whole waits.
@@ -115,6 +115,19 @@ fn only_new_lines_are_read_and_rewritten_logs_are_read_again() {
 }
 
 #[test]
+fn the_first_prompt_is_found_when_it_comes_later() {
+    let fake = FakeHome::new();
+    let path = fake.add(&SessionBuilder::new(ONE, Client::V2_1_325).custom_title("New"), now());
+    let home = open(&fake);
+    let mut statuses = Statuses::default();
+    let mut look = || statuses.look(&home, &home.inventory(), &StatusScope::All, now());
+    assert_eq!(look()[0].first_prompt, None);
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(SessionBuilder::new(ONE, Client::V2_1_325).prompt("Go").bytes()).unwrap();
+    assert_eq!(look()[0].first_prompt.as_deref(), Some("Go"));
+}
+
+#[test]
 fn of_a_large_log_without_a_client_the_end_is_read() {
     let fake = FakeHome::new();
     let mut large = SessionBuilder::new(ONE, Client::V2_1_29).prompt("First");
@@ -125,7 +138,8 @@ fn of_a_large_log_without_a_client_the_end_is_read() {
     assert!(fs::metadata(&path).unwrap().len() > WHOLE);
     let found = open(&fake).statuses(now());
     assert!(!found[0].is_whole);
-    assert_eq!(found[0].status.goal.as_deref(), Some("Last"));
+    assert_eq!(found[0].status.last_prompt.as_deref(), Some("Last"));
+    assert_eq!(found[0].first_prompt.as_deref(), Some("First"));
     // The client runs: all tokens are wanted.
     fake.announce(ONE, "idle");
     let live = open(&fake).statuses(now());
