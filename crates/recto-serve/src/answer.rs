@@ -14,9 +14,11 @@ use bytes::Bytes;
 use http_body::Frame;
 use maud::Markup;
 use recto_log::json::ObjectWriter;
+use recto_store::EditError;
 use recto_store::StoreError;
 use recto_store::publish::PublishError;
 use recto_view::ViewError;
+use recto_view::hint;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -96,11 +98,11 @@ impl From<StoreError> for Failure {
             StoreError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 StatusCode::NOT_FOUND
             }
-            StoreError::BadTitle | StoreError::TitleNotReadBack => StatusCode::BAD_REQUEST,
             StoreError::Publish(error) => publish_status(error),
+            StoreError::Edit(error) => edit_status(error),
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let hint = error.hint().map(str::to_owned);
+        let hint = hint(&error).map(str::to_owned);
         Failure { status, kind: error.kind(), message: error.to_string(), hint }
     }
 }
@@ -129,17 +131,26 @@ fn publish_status(error: &PublishError) -> StatusCode {
         | PublishError::ChangedSince { .. }
         | PublishError::OtherHome { .. }
         | PublishError::NothingToUndo
-        | PublishError::NothingToRedo
-        | PublishError::Live { .. }
-        | PublishError::Elsewhere { .. }
-        | PublishError::UnreadableClient { .. }
-        | PublishError::Recent { .. } => StatusCode::CONFLICT,
+        | PublishError::NothingToRedo => StatusCode::CONFLICT,
         PublishError::Outside { .. }
         | PublishError::NotText { .. }
         | PublishError::NoBackup { .. }
         | PublishError::BadBackup { .. }
         | PublishError::BadRecord { .. }
         | PublishError::Interrupted { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn edit_status(error: &EditError) -> StatusCode {
+    match error {
+        EditError::BadTitle | EditError::TitleNotReadBack => StatusCode::BAD_REQUEST,
+        EditError::Live { .. }
+        | EditError::Elsewhere { .. }
+        | EditError::UnreadableClient { .. }
+        | EditError::Recent { .. } => StatusCode::CONFLICT,
+        EditError::Plan(_) | EditError::WouldLose { .. } | EditError::PartsDiffer { .. } => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use recto_store::StoreError;
+use recto_view::hint;
 use thiserror::Error;
 
 /// Why the server could not be started. The text is for people;
@@ -55,7 +56,7 @@ impl ServeError {
                 Some("--token-file FILE names a file with a token of your own")
             }
             ServeError::WeakToken { .. } => Some("`openssl rand -hex 32` makes a good one"),
-            ServeError::Store(error) => error.hint(),
+            ServeError::Store(error) => hint(error),
             ServeError::Io(_) => None,
         }
     }

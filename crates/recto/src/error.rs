@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use recto_store::StoreError;
+use recto_view::hint;
 
 /// How a command ended when nothing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl CommandError {
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             CommandError::User { hints, .. } => hints.clone(),
-            CommandError::Store(error) => error.hint().map(str::to_owned).into_iter().collect(),
+            CommandError::Store(error) => hint(error).map(str::to_owned).into_iter().collect(),
             CommandError::Io(_) | CommandError::BrokenPipe => Vec::new(),
         }
     }

@@ -23,6 +23,7 @@ use crate::StoreError;
 use crate::edit::edition::Uuids;
 use crate::edit::edition::write_draft;
 use crate::open_file;
+use crate::place::error::PlaceError;
 use crate::publish::FileIdentity;
 use crate::publish::Transaction;
 use crate::read_small;
@@ -68,7 +69,7 @@ impl SessionCopy {
             } else {
                 // Lists, tasks and old versions of files have the id in their path.
                 let inside = path.strip_prefix(home.root()).ok().and_then(Path::to_str);
-                let Some(inside) = inside else { return Err(StoreError::NotAFile { path }) };
+                let Some(inside) = inside else { return Err(PlaceError::NotAFile { path }.into()) };
                 goal.root().join(inside.replace(&old_name, &new_name))
             };
             // The title is given anew.

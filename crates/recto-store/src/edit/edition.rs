@@ -19,7 +19,7 @@ use recto_session::Session;
 use recto_session::Span;
 use recto_session::edit::Comparison;
 use recto_session::edit::Draft;
-use recto_session::edit::EditError;
+use recto_session::edit::EditError as PlanError;
 use recto_session::edit::LineFilter;
 use recto_session::edit::Manuscript;
 use recto_session::edit::Place;
@@ -34,6 +34,7 @@ use crate::StoreError;
 use crate::edit::copy::SessionCopy;
 use crate::edit::copy::make_parents;
 use crate::edit::copy::stage_filtered;
+use crate::edit::error::EditError;
 use crate::open_file;
 use crate::place::platform::read_span;
 use crate::publish::FileIdentity;
@@ -93,7 +94,7 @@ impl OpenedLog {
         if next_is_same && FileIdentity::of_file(&self.file)? == self.identity {
             return Ok(());
         }
-        Err(EditError::SourceChanged { line: self.manuscript.lines().len() as u64 }.into())
+        Err(PlanError::SourceChanged { line: self.manuscript.lines().len() as u64 }.into())
     }
 }
 
@@ -321,14 +322,14 @@ pub(crate) fn refuse_losses(comparison: &Comparison) -> Result<(), StoreError> {
         return Ok(());
     }
     let losses = comparison.losses.iter().map(ToString::to_string).collect();
-    Err(StoreError::WouldLose { losses })
+    Err(EditError::WouldLose { losses }.into())
 }
 
 /// Refuses a result that has more damaged lines than its source.
 pub(crate) fn refuse_damage(source: &OpenedLog, result: &OpenedLog) -> Result<(), StoreError> {
     match result.problems.saturating_sub(source.problems) {
         0 => Ok(()),
-        new => Err(StoreError::WouldLose { losses: vec![format!("{new} damaged lines")] }),
+        new => Err(EditError::WouldLose { losses: vec![format!("{new} damaged lines")] }.into()),
     }
 }
 

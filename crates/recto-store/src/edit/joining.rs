@@ -23,6 +23,7 @@ use crate::SessionFile;
 use crate::StoreError;
 use crate::edit::copy::SessionCopy;
 use crate::edit::edition::NextLog;
+use crate::edit::error::EditError;
 use crate::open_file;
 use crate::publish::FileIdentity;
 use crate::publish::HashingWriter;
@@ -138,7 +139,7 @@ fn choose(
     match prefer {
         Prefer::Neither => {
             let (first, second): (PathBuf, PathBuf) = (first.to_owned(), second.to_owned());
-            Err(StoreError::PartsDiffer { first, second })
+            Err(EditError::PartsDiffer { first, second }.into())
         }
         Prefer::First | Prefer::Second => Ok(prefer),
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod copy;
 pub(crate) mod edition;
+pub(crate) mod error;
 pub(crate) mod joining;
 pub(crate) mod permit;
 pub(crate) mod relocation;

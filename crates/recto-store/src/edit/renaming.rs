@@ -15,6 +15,7 @@ use crate::Home;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::TitleSource;
+use crate::edit::error::EditError;
 use crate::open_file;
 use crate::publish::Change;
 use crate::publish::FileIdentity;
@@ -36,7 +37,7 @@ impl Title {
     pub fn new(text: &str) -> Result<Title, StoreError> {
         let text = text.trim();
         if text.chars().any(char::is_control) || text.len() > LONGEST_TITLE {
-            return Err(StoreError::BadTitle);
+            return Err(EditError::BadTitle.into());
         }
         Ok(Title(text.to_owned()))
     }
@@ -115,7 +116,7 @@ impl Journal {
             Some(_) | None => title.is_empty(),
         };
         if !is_read_back {
-            return Err(StoreError::TitleNotReadBack);
+            return Err(EditError::TitleNotReadBack.into());
         }
         let changes = transaction.changes();
         let operation = if is_dry { None } else { Some(transaction.commit()?) };

@@ -16,6 +16,7 @@ use super::Manifest;
 use super::PackedFile;
 use crate::Home;
 use crate::StoreError;
+use crate::pack::error::PackError;
 use crate::place::open::open_sized;
 use crate::place::platform;
 use crate::publish::HashingWriter;
@@ -103,7 +104,7 @@ impl Extracted {
 }
 
 fn bad(path: &Path, why: String) -> StoreError {
-    StoreError::BadArchive { path: path.to_owned(), why }
+    PackError::BadArchive { path: path.to_owned(), why }.into()
 }
 
 /// Opens an archive, and says how large it is.

@@ -14,6 +14,7 @@
 //! | `extract` | reading one into a folder, with every check |
 //! | `unpack` | from the folder into a home |
 
+pub(crate) mod error;
 mod extract;
 mod manifest;
 mod pack;
@@ -22,6 +23,7 @@ mod unpack;
 #[cfg(test)]
 mod archive_tests;
 
+pub use error::PackError;
 pub use extract::Extracted;
 pub use extract::read_manifest;
 pub use manifest::Manifest;

@@ -23,6 +23,7 @@ use crate::SessionFile;
 use crate::StoreError;
 use crate::edit::relocation::Named;
 use crate::open_file;
+use crate::pack::error::PackError;
 use crate::place::open::can_be_secret;
 use crate::place::open::open_sized;
 use crate::publish::FileIdentity;
@@ -59,7 +60,7 @@ impl Package {
             let is_known = |packed: &PackedSession| packed.id == session.id;
             if package.manifest.sessions.iter().any(is_known) {
                 let why = "another session that is packed has the same id";
-                return Err(StoreError::CannotPack { path: session.path.clone(), why });
+                return Err(PackError::CannotPack { path: session.path.clone(), why }.into());
             }
             package.add(home, inventory, session)?;
         }
@@ -87,7 +88,7 @@ impl Package {
         for path in home.parts_of(inventory, session)?.files {
             let Some((role, name)) = role_of(home, session, &path) else {
                 let why = "its name is no text, or can mean another place elsewhere";
-                return Err(StoreError::CannotPack { path, why });
+                return Err(PackError::CannotPack { path, why }.into());
             };
             if name.ends_with(".lock") {
                 continue;
@@ -98,7 +99,7 @@ impl Package {
             }
             if !role.allows(id, &name) {
                 let why = "its name is no text, or can mean another place elsewhere";
-                return Err(StoreError::CannotPack { path, why });
+                return Err(PackError::CannotPack { path, why }.into());
             }
             let (file, bytes) = open_sized(&path)?;
             let modified = FileIdentity::of_file(&file)?.modified;
@@ -117,7 +118,7 @@ impl Package {
         let manifest = self.manifest.write();
         if manifest.len() as u64 > LARGEST_MANIFEST {
             let path = self.sources.first().cloned().unwrap_or_default();
-            return Err(StoreError::CannotPack { path, why: "there are too many files" });
+            return Err(PackError::CannotPack { path, why: "there are too many files" }.into());
         }
         let mut encoder = zstd::stream::write::Encoder::new(out, LEVEL)?;
         encoder.include_checksum(true)?;
@@ -146,7 +147,7 @@ fn append(
     let (_, sha256, bytes) = reader.hash.finish();
     if (sha256.as_str(), bytes) != (file.sha256.as_str(), file.bytes) {
         let why = "it was changed meanwhile";
-        return Err(StoreError::CannotPack { path: source.to_owned(), why });
+        return Err(PackError::CannotPack { path: source.to_owned(), why }.into());
     }
     Ok(())
 }

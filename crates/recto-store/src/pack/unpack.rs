@@ -26,6 +26,8 @@ use crate::edit::relocation::Named;
 use crate::edit::relocation::Origin;
 use crate::edit::relocation::is_log_of_session;
 use crate::new_session_id;
+use crate::pack::error::PackError;
+use crate::place::error::PlaceError;
 use crate::publish::PublishError;
 use crate::publish::Transaction;
 use crate::publish::hash_file;
@@ -84,7 +86,7 @@ impl Extracted {
             let found = inside.sessions.iter().find(|session| session.id == packed.id);
             let Some(source) = found else {
                 let path = self.home.root().join(packed.project.clone());
-                return Err(StoreError::NotAFile { path });
+                return Err(PlaceError::NotAFile { path }.into());
             };
             let named = Named::read(&source.path)?;
             let root = named.root(&packed.project);
@@ -137,7 +139,7 @@ impl Extracted {
         let log = goal.project.join(format!("{}.jsonl", packed.id));
         if let Some(known) = known.filter(|known| known.path != log) {
             let path = known.path.clone();
-            return Err(StoreError::SessionExists { session: packed.id, path });
+            return Err(PackError::SessionExists { session: packed.id, path }.into());
         }
         let old_project = Path::new("projects").join(&packed.project);
         let mut files = Vec::new();
@@ -154,7 +156,7 @@ impl Extracted {
                     continue;
                 }
                 return Err(match known {
-                    Some(_) => StoreError::SessionExists { session: packed.id, path: to },
+                    Some(_) => PackError::SessionExists { session: packed.id, path: to }.into(),
                     None => PublishError::Exists { path: to }.into(),
                 });
             }

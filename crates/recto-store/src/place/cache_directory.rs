@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::StoreError;
 use crate::place::data_directory::DataDirectory;
+use crate::place::error::PlaceError;
 
 /// Where the cache directory may be, as the environment says it. A relative path
 /// does not count, as the rules for `XDG_CACHE_HOME` say.
@@ -31,9 +32,9 @@ impl CacheSource {
             return Ok(CacheDirectory::new(all.join("recto")));
         }
         if self.in_test {
-            return Err(StoreError::CacheInTest);
+            return Err(PlaceError::CacheInTest.into());
         }
-        let user = named(&self.user_home).ok_or(StoreError::CacheUnknown)?;
+        let user = named(&self.user_home).ok_or(PlaceError::CacheUnknown)?;
         let all = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
         Ok(CacheDirectory::new(user.join(all).join("recto")))
     }
@@ -78,10 +79,10 @@ mod tests {
         source.explicit = path("relative");
         assert_eq!(root(&source).unwrap(), Path::new("/cache/recto"));
         source.cache_home = None;
-        assert!(matches!(root(&source), Err(StoreError::CacheInTest)));
+        assert!(matches!(root(&source), Err(StoreError::Place(PlaceError::CacheInTest))));
         source.in_test = false;
         assert!(root(&source).unwrap().starts_with("/user"));
         source.user_home = None;
-        assert!(matches!(root(&source), Err(StoreError::CacheUnknown)));
+        assert!(matches!(root(&source), Err(StoreError::Place(PlaceError::CacheUnknown))));
     }
 }

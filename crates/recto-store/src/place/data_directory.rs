@@ -5,6 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::StoreError;
+use crate::place::error::PlaceError;
 use crate::place::platform::make_private_directory;
 
 /// Where the data directory may be, as the environment says it. A relative path
@@ -32,9 +33,9 @@ impl DataSource {
             return Ok(DataDirectory { root: all.join("recto") });
         }
         if self.in_test {
-            return Err(StoreError::DataInTest);
+            return Err(PlaceError::DataInTest.into());
         }
-        let user = named(&self.user_home).ok_or(StoreError::DataUnknown)?;
+        let user = named(&self.user_home).ok_or(PlaceError::DataUnknown)?;
         Ok(DataDirectory { root: user.join(".local/share/recto") })
     }
 }
@@ -80,7 +81,7 @@ fn make_private(folder: &Path) -> Result<(), StoreError> {
     if folder.is_dir() {
         Ok(())
     } else {
-        Err(StoreError::NotADirectory { path: folder.to_owned() })
+        Err(PlaceError::NotADirectory { path: folder.to_owned() }.into())
     }
 }
 
@@ -102,10 +103,10 @@ mod tests {
         source.explicit = path("relative");
         assert_eq!(root(&source).unwrap(), Path::new("/data/recto"));
         source.data_home = None;
-        assert!(matches!(root(&source), Err(StoreError::DataInTest)));
+        assert!(matches!(root(&source), Err(StoreError::Place(PlaceError::DataInTest))));
         source.in_test = false;
         assert_eq!(root(&source).unwrap(), Path::new("/user/.local/share/recto"));
         source.user_home = path("user");
-        assert!(matches!(root(&source), Err(StoreError::DataUnknown)));
+        assert!(matches!(root(&source), Err(StoreError::Place(PlaceError::DataUnknown))));
     }
 }

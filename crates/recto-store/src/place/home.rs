@@ -8,6 +8,7 @@ use recto_log::ProjectKey;
 use recto_log::SessionId;
 
 use crate::StoreError;
+use crate::place::error::PlaceError;
 
 /// Where the home may be, as the command line and the environment say it.
 #[derive(Debug, Clone, Default)]
@@ -31,9 +32,9 @@ impl HomeSource {
             return Ok(path);
         }
         if self.in_test {
-            return Err(StoreError::HomeInTest);
+            return Err(PlaceError::HomeInTest.into());
         }
-        let user_home = named(&self.user_home).ok_or(StoreError::HomeUnknown)?;
+        let user_home = named(&self.user_home).ok_or(PlaceError::HomeUnknown)?;
         Ok(user_home.join(".claude"))
     }
 }
@@ -52,9 +53,9 @@ impl Home {
         let root = root.into();
         match fs::metadata(&root) {
             Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => return Err(StoreError::HomeIsNoDirectory { path: root }),
+            Ok(_) => return Err(PlaceError::HomeIsNoDirectory { path: root }.into()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(StoreError::NoHome { path: root });
+                return Err(PlaceError::NoHome { path: root }.into());
             }
             Err(error) => return Err(error.into()),
         }
@@ -189,17 +190,20 @@ mod tests {
         source.config_dir = path("");
         assert_eq!(source.path().unwrap(), Path::new("/user/.claude"));
         source.in_test = true;
-        assert!(matches!(source.path(), Err(StoreError::HomeInTest)));
+        assert!(matches!(source.path(), Err(StoreError::Place(PlaceError::HomeInTest))));
         source = HomeSource::default();
-        assert!(matches!(source.path(), Err(StoreError::HomeUnknown)));
+        assert!(matches!(source.path(), Err(StoreError::Place(PlaceError::HomeUnknown))));
     }
 
     #[test]
     fn a_missing_home_and_a_file_are_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("missing");
-        assert!(matches!(Home::open(&missing), Err(StoreError::NoHome { .. })));
+        assert!(matches!(Home::open(&missing), Err(StoreError::Place(PlaceError::NoHome { .. }))));
         fs::write(&missing, "x").unwrap();
-        assert!(matches!(Home::open(&missing), Err(StoreError::HomeIsNoDirectory { .. })));
+        assert!(matches!(
+            Home::open(&missing),
+            Err(StoreError::Place(PlaceError::HomeIsNoDirectory { .. }))
+        ));
     }
 }

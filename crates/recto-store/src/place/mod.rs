@@ -3,6 +3,7 @@
 
 pub(crate) mod cache_directory;
 pub(crate) mod data_directory;
+pub(crate) mod error;
 pub(crate) mod home;
 pub(crate) mod locking;
 pub(crate) mod open;

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::StoreError;
+use crate::place::error::PlaceError;
 use crate::place::platform;
 
 /// Opens a file for reading.
@@ -21,7 +22,7 @@ pub(crate) fn open_sized(path: &Path) -> Result<(File, u64), StoreError> {
     let file = open_known(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(StoreError::NotAFile { path: path.to_owned() });
+        return Err(PlaceError::NotAFile { path: path.to_owned() }.into());
     }
     Ok((file, metadata.len()))
 }
@@ -31,7 +32,7 @@ pub(crate) fn open_sized(path: &Path) -> Result<(File, u64), StoreError> {
 /// a place, which a pipe does not have.
 pub(crate) fn open_known(path: &Path) -> Result<File, StoreError> {
     if can_be_secret(path) {
-        return Err(StoreError::Secret { path: path.to_owned() });
+        return Err(PlaceError::Secret { path: path.to_owned() }.into());
     }
     let file = platform::open_without_waiting(path)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
@@ -43,7 +44,7 @@ pub fn read_small(path: &Path) -> Result<Vec<u8>, StoreError> {
     const LARGEST: u64 = 16 * 1024 * 1024;
     let (file, bytes) = open_sized(path)?;
     if bytes > LARGEST {
-        return Err(StoreError::TooLarge { path: path.to_owned(), bytes });
+        return Err(PlaceError::TooLarge { path: path.to_owned(), bytes }.into());
     }
     let mut content = Vec::with_capacity(bytes as usize);
     file.take(LARGEST).read_to_end(&mut content)?;
@@ -73,7 +74,10 @@ mod tests {
         for name in ["1234.ab.key", ".credentials.json", "X.PEM", ".claude.json", ".env.local"] {
             let path = directory.path().join(name);
             fs::write(&path, "secret").unwrap();
-            assert!(matches!(open_file(&path), Err(StoreError::Secret { .. })), "{name}");
+            assert!(
+                matches!(open_file(&path), Err(StoreError::Place(PlaceError::Secret { .. }))),
+                "{name}"
+            );
         }
         let path = directory.path().join("settings.json");
         fs::write(&path, "{}").unwrap();
@@ -83,7 +87,10 @@ mod tests {
     #[test]
     fn directories_and_missing_files_are_errors_with_the_path() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(matches!(open_file(directory.path()), Err(StoreError::NotAFile { .. })));
+        assert!(matches!(
+            open_file(directory.path()),
+            Err(StoreError::Place(PlaceError::NotAFile { .. }))
+        ));
         let missing = open_file(&directory.path().join("gone.jsonl")).unwrap_err();
         assert!(missing.to_string().contains("gone.jsonl"), "{missing}");
     }
@@ -101,6 +108,6 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(matches!(open_file(&pipe), Err(StoreError::NotAFile { .. })));
+        assert!(matches!(open_file(&pipe), Err(StoreError::Place(PlaceError::NotAFile { .. }))));
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use fs_err as fs;
 
 use crate::StoreError;
+use crate::place::error::PlaceError;
 use crate::place::platform;
 
 /// Listens on a socket that only its user may open. One that a server left
@@ -48,10 +49,10 @@ pub fn read_token_file(path: &Path) -> Result<String, StoreError> {
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(StoreError::NotAFile { path: path.to_owned() });
+        return Err(PlaceError::NotAFile { path: path.to_owned() }.into());
     }
     if metadata.len() > LARGEST {
-        return Err(StoreError::TooLarge { path: path.to_owned(), bytes: metadata.len() });
+        return Err(PlaceError::TooLarge { path: path.to_owned(), bytes: metadata.len() }.into());
     }
     if platform::others_may_read(&metadata) {
         let message = format!("{}: others may read it; `chmod 600` helps", path.display());

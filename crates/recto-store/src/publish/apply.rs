@@ -13,6 +13,7 @@ use super::state::FileIdentity;
 use super::state::State;
 use super::state::is_in;
 use crate::StoreError;
+use crate::place::error::PlaceError;
 use crate::place::platform;
 
 /// Takes a step. `expected` is the file that is to be replaced or removed.
@@ -28,7 +29,7 @@ pub(crate) fn apply(step: &Step, expected: Option<&FileIdentity>) -> Result<(), 
                 platform::rename_new(temporary, path).map_err(|error| named(path, error))
             }
         },
-        (Some(State::File(_)), None) => Err(StoreError::NotAFile { path: path.clone() }),
+        (Some(State::File(_)), None) => Err(PlaceError::NotAFile { path: path.clone() }.into()),
         (Some(State::Directory { mode }), _) => make_directory(path, *mode),
         (None, _) if matches!(step.from, Some(State::Directory { .. })) => remove_directory(path),
         (None, _) => {
@@ -72,7 +73,7 @@ pub(crate) fn make_directory(path: &Path, mode: Option<u32>) -> Result<(), Store
     let is_new = fs::symlink_metadata(path).is_err();
     platform::make_private_directory(path).map_err(|error| named(path, error))?;
     if !fs::symlink_metadata(path)?.is_dir() {
-        return Err(StoreError::NotADirectory { path: path.to_owned() });
+        return Err(PlaceError::NotADirectory { path: path.to_owned() }.into());
     }
     if let Some(mode) = mode.filter(|_| is_new) {
         platform::set_path_mode(path, mode).map_err(|error| named(path, error))?;

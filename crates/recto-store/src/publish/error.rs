@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use recto_log::SessionId;
 use thiserror::Error;
 
 use super::OperationId;
@@ -93,76 +92,9 @@ pub enum PublishError {
         /// Why.
         cause: String,
     },
-    /// A client works on the session now.
-    #[error("session {session} is open in a client (process {pid})")]
-    Live {
-        /// The session.
-        session: SessionId,
-        /// The client.
-        pid: u32,
-    },
-    /// A client that cannot be seen from here may work on the session.
-    #[error(
-        "session {session} may be open in a client of another container or machine (process {pid} there)"
-    )]
-    Elsewhere {
-        /// The session.
-        session: SessionId,
-        /// The client.
-        pid: u32,
-    },
-    /// A process lives whose announcement cannot be understood: it may be a client that
-    /// works on any session.
-    #[error(
-        "process {pid} may be a client that works on the session: {} cannot be read", path.display()
-    )]
-    UnreadableClient {
-        /// The process.
-        pid: u32,
-        /// Its file.
-        path: PathBuf,
-    },
-    /// The log was written a moment ago.
-    #[error("{} was written a moment ago: a client may be at work", path.display())]
-    Recent {
-        /// The log.
-        path: PathBuf,
-    },
 }
 
 impl PublishError {
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            PublishError::Busy => Some("try again when it has ended"),
-            PublishError::Exists { .. } => None,
-            PublishError::ChangedMeanwhile { .. } => {
-                Some("nothing was changed; try again when no client works on it")
-            }
-            PublishError::ChangedSince { .. } => Some(
-                "undo what was done since first; or use --force, which keeps the present version as a backup",
-            ),
-            PublishError::Outside { .. } | PublishError::NotText { .. } => None,
-            PublishError::NoOperation { .. }
-            | PublishError::NothingToUndo
-            | PublishError::NothingToRedo => Some("`recto log` lists the operations"),
-            PublishError::OtherHome { .. } => Some("use --home to name it"),
-            PublishError::NoBackup { .. } | PublishError::BadBackup { .. } => None,
-            PublishError::BadRecord { .. } => Some("move it away to go on without it"),
-            PublishError::Interrupted { .. } => {
-                Some("the next command that changes something tries again")
-            }
-            PublishError::Live { .. } => Some("end the client first"),
-            PublishError::Elsewhere { .. } => Some(
-                "end that client; if it is long gone, remove its file from `sessions` in the home",
-            ),
-            PublishError::UnreadableClient { .. } => Some(
-                "try again; if that does not help and the process is no client, remove the file",
-            ),
-            PublishError::Recent { .. } => Some("wait some seconds and try again"),
-        }
-    }
-
     /// A stable name, for machines.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -180,10 +112,6 @@ impl PublishError {
             PublishError::BadBackup { .. } => "bad-backup",
             PublishError::BadRecord { .. } => "bad-record",
             PublishError::Interrupted { .. } => "interrupted",
-            PublishError::Live { .. }
-            | PublishError::Elsewhere { .. }
-            | PublishError::UnreadableClient { .. } => "live-session",
-            PublishError::Recent { .. } => "recently-written",
         }
     }
 }

@@ -22,7 +22,7 @@
 mod apply;
 mod backup;
 mod bounds;
-mod error;
+pub(crate) mod error;
 mod journal;
 mod notes;
 mod operation;

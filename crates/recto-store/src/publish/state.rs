@@ -16,6 +16,7 @@ use sha2::Sha256;
 use crate::StoreError;
 use crate::log::file_state::timestamp;
 use crate::open_file;
+use crate::place::error::PlaceError;
 use crate::place::platform;
 
 /// Tells one version of a file from the next without reading it: a write
@@ -34,7 +35,7 @@ impl FileIdentity {
     pub fn of(path: &Path) -> Result<FileIdentity, StoreError> {
         let metadata = fs::symlink_metadata(path)?;
         if !metadata.is_file() {
-            return Err(StoreError::NotAFile { path: path.to_owned() });
+            return Err(PlaceError::NotAFile { path: path.to_owned() }.into());
         }
         Ok(FileIdentity::from_metadata(&metadata))
     }

@@ -28,6 +28,7 @@ use super::state::HashingWriter;
 use super::state::State;
 use crate::StoreError;
 use crate::log::file_state::timestamp;
+use crate::place::error::PlaceError;
 use crate::place::platform;
 
 /// An operation under way. Dropped without [`Transaction::commit`], it leaves
@@ -156,7 +157,7 @@ impl<'j> Transaction<'j> {
         text(&path)?;
         let metadata = fs::symlink_metadata(&path)?;
         if !metadata.is_dir() {
-            return Err(StoreError::NotADirectory { path });
+            return Err(PlaceError::NotADirectory { path }.into());
         }
         let before = State::Directory { mode: platform::mode(&metadata) };
         self.push(path, Some(before), None, None, None);

@@ -8,13 +8,14 @@ use clap::Args;
 use recto_log::EntryUuid;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
-use recto_session::edit::EditError;
+use recto_session::edit::EditError as PlanError;
 use recto_session::edit::repair::Clients;
 use recto_session::edit::repair::Fix;
 use recto_session::edit::repair::FoundLine;
 use recto_session::edit::repair::Repair;
 use recto_session::edit::repair::RepairOptions;
 use recto_session::edit::repair::repair;
+use recto_store::EditError;
 use recto_store::Home;
 use recto_store::StoreError;
 
@@ -107,7 +108,7 @@ pub(crate) fn cmd_repair(
     };
     let source = Source::open(home, environment, session)?;
     let plan = match plan(home, &source, args) {
-        Err(StoreError::Edit(EditError::NothingToDo)) => {
+        Err(StoreError::Edit(EditError::Plan(PlanError::NothingToDo))) => {
             if output.json {
                 let object = ObjectWriter::new()
                     .string("operation", "repair")

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 use recto_log::json::ObjectWriter;
-use recto_session::edit::EditError;
+use recto_session::edit::EditError as PlanError;
+use recto_store::EditError;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::SessionFile;
@@ -95,11 +96,11 @@ fn is_whole(
     inventory: &Arc<Inventory>,
     session: &SessionFile,
 ) -> bool {
-    let nothing = EditError::NothingToDo;
     session.bytes() == 0
         || Source::read(inventory, session).is_ok_and(|source| match plan(home, &source, args) {
-            Err(StoreError::Edit(EditError::NoConversation)) => true,
-            Err(StoreError::Edit(error)) => error == nothing,
+            Err(StoreError::Edit(EditError::Plan(
+                PlanError::NothingToDo | PlanError::NoConversation,
+            ))) => true,
             Ok(_) | Err(_) => false,
         })
 }
@@ -116,7 +117,9 @@ fn one(
 ) -> Result<Option<Fate>, CommandError> {
     let source = Source::read(inventory, session)?;
     let plan = match plan(home, &source, args) {
-        Err(StoreError::Edit(EditError::NothingToDo | EditError::NoConversation)) => {
+        Err(StoreError::Edit(EditError::Plan(
+            PlanError::NothingToDo | PlanError::NoConversation,
+        ))) => {
             return Ok(None);
         }
         other => other?,

@@ -12,9 +12,9 @@ use recto_session::search::Query;
 
 use super::Hit;
 use super::Index;
-use super::IndexTrouble;
 use super::compare::Plan;
 use super::compare::compare;
+use super::error::IndexError;
 use super::facts::LogFacts;
 use super::scan::scan;
 use super::search::Found;
@@ -138,7 +138,7 @@ impl Home {
 const BYPASSED: &str = "the logs are read instead";
 
 fn is_damaged(error: &StoreError) -> bool {
-    matches!(error, StoreError::Index { trouble: IndexTrouble::Damaged, .. })
+    matches!(error, StoreError::Index(IndexError::Damaged { .. }))
 }
 
 /// A search under way.

@@ -24,6 +24,7 @@ use crate::Digest;
 use crate::LogFile;
 use crate::StoreError;
 use crate::log::file_state::FileState;
+use crate::place::error::PlaceError;
 use crate::place::open::open_known;
 use crate::read::load::FileLines;
 
@@ -143,7 +144,7 @@ pub(super) fn ingest(
     let mut file = open_known(&log.path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(StoreError::NotAFile { path: log.path.clone() });
+        return Err(PlaceError::NotAFile { path: log.path.clone() }.into());
     }
     let state = FileState::now(&metadata);
     let goes_on = matches!(change, Change::Touched | Change::Moved | Change::Doubtful)

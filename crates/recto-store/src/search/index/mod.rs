@@ -13,6 +13,7 @@
 
 mod apply;
 mod compare;
+pub(crate) mod error;
 mod expression;
 mod facts;
 mod find;
@@ -27,6 +28,7 @@ mod schema;
 mod search;
 mod verify;
 
+pub use error::IndexError;
 pub use facts::LogFacts;
 pub use find::Answer;
 pub use find::Request;
@@ -40,7 +42,6 @@ pub(crate) use rollups::Rollup;
 pub(crate) use rollups::RollupKind;
 pub(crate) use rollups::Rollups;
 pub use schema::Index;
-pub use schema::IndexTrouble;
 pub use verify::Difference;
 pub use verify::Status;
 pub use verify::Verified;

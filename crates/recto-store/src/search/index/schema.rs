@@ -7,13 +7,13 @@ use std::time::Duration;
 use std::time::Instant;
 
 use rusqlite::Connection;
-use rusqlite::ErrorCode;
 use rusqlite::OpenFlags;
 use rusqlite::TransactionBehavior;
 use rusqlite::config::DbConfig;
 use sha2::Digest as _;
 use sha2::Sha256;
 
+use super::error::IndexError;
 use super::rollups;
 use crate::CacheDirectory;
 use crate::Home;
@@ -86,39 +86,9 @@ INSERT INTO texts (texts, rank) VALUES ('automerge', 16);
 INSERT INTO texts (texts, rank) VALUES ('crisismerge', 48);
 ";
 
-/// What kind of trouble there is with the file of the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IndexTrouble {
-    /// It is damaged, or no index at all.
-    Damaged,
-    /// Another process holds it.
-    Locked,
-    /// It cannot be opened or written.
-    Refused,
-}
-
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
-        let trouble = match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => IndexTrouble::Locked,
-            Some(
-                ErrorCode::ReadOnly
-                | ErrorCode::CannotOpen
-                | ErrorCode::PermissionDenied
-                | ErrorCode::DiskFull
-                | ErrorCode::SystemIoFailure
-                | ErrorCode::NoLargeFileSupport
-                | ErrorCode::AuthorizationForStatementDenied
-                | ErrorCode::FileLockingProtocolFailed,
-            ) => IndexTrouble::Refused,
-            // What FTS5 says of an expression that it does not take. The file is all right.
-            Some(ErrorCode::Unknown) if error.to_string().starts_with("fts5: ") => {
-                IndexTrouble::Refused
-            }
-            // A table that is not there, or not as it should be, is damage, too.
-            _ => IndexTrouble::Damaged,
-        };
-        StoreError::Index { why: error.to_string(), trouble }
+        IndexError::from(error).into()
     }
 }
 
@@ -150,7 +120,7 @@ impl Index {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let why = format!("{}: {error}", path.display());
-                return Err(StoreError::Index { why, trouble: IndexTrouble::Refused });
+                return Err(IndexError::Refused { why }.into());
             }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -186,7 +156,7 @@ impl Index {
         connection.busy_timeout(patience)?;
         if version(&connection)? != VERSION {
             let why = "it is of another version".into();
-            return Err(StoreError::Index { why, trouble: IndexTrouble::Damaged });
+            return Err(IndexError::Damaged { why }.into());
         }
         Ok(Index { connection, path, is_new: false, was_old: false })
     }
@@ -231,10 +201,8 @@ impl Index {
         longest: Duration,
     ) -> Result<File, StoreError> {
         let lock = lock_file(&Index::lock_path(home, cache), longest)?;
-        lock.ok_or_else(|| StoreError::Index {
-            why: "another process is building it".into(),
-            trouble: IndexTrouble::Locked,
-        })
+        let why = "another process is building it".to_owned();
+        lock.ok_or_else(|| IndexError::Locked { why }.into())
     }
 
     /// The name of the lock for who changes the index.
@@ -265,9 +233,7 @@ fn patiently(mut work: impl FnMut() -> Result<(), StoreError>) -> Result<(), Sto
     let started = Instant::now();
     loop {
         match work() {
-            Err(StoreError::Index { trouble: IndexTrouble::Locked, .. })
-                if started.elapsed() < PATIENCE =>
-            {
+            Err(StoreError::Index(IndexError::Locked { .. })) if started.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             done => return done,

@@ -8,11 +8,11 @@ use std::time::Duration;
 use rusqlite::params;
 
 use super::Index;
-use super::IndexTrouble;
 use super::apply::read_kind;
 use super::compare::Change;
 use super::compare::Checkpoint;
 use super::compare::compare;
+use super::error::IndexError;
 use super::ingest::Batch;
 use super::ingest::Buffers;
 use super::ingest::ingest;
@@ -132,7 +132,7 @@ impl Home {
     ) -> Result<Vec<Skipped>, StoreError> {
         let logs = self.logs(inventory);
         match self.build_once(&logs, cache, anew, tell) {
-            Err(StoreError::Index { trouble: IndexTrouble::Damaged, .. }) => {
+            Err(StoreError::Index(IndexError::Damaged { .. })) => {
                 Index::remove(self, cache)?;
                 self.build_once(&logs, cache, anew, tell)
             }

@@ -1,0 +1,120 @@
+//! What a person can do about an error, in words of the command line.
+
+use std::io;
+
+use recto_session::edit::EditError as PlanError;
+use recto_store::EditError;
+use recto_store::PlaceError;
+use recto_store::StoreError;
+use recto_store::index::IndexError;
+use recto_store::pack::PackError;
+use recto_store::publish::PublishError;
+
+/// What a person can do about an error of the store.
+pub fn hint(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Place(error) => hint_of_place(error),
+        StoreError::Index(error) => Some(match error {
+            IndexError::Damaged { .. } => "`recto index rebuild` makes it anew",
+            IndexError::Locked { .. } => "wait until the other process is done",
+            IndexError::Refused { .. } => {
+                "make room and the cache directory writable, or set RECTO_CACHE_DIR to another one"
+            }
+        }),
+        StoreError::Publish(error) => hint_of_publishing(error),
+        StoreError::Edit(error) => hint_of_edit(error),
+        StoreError::Pack(PackError::SessionExists { .. }) => {
+            Some("--new-ids unpacks the sessions as copies with ids of their own")
+        }
+        StoreError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Some("check the permissions of the file")
+        }
+        StoreError::Pack(PackError::BadArchive { .. } | PackError::CannotPack { .. })
+        | StoreError::BadCheckpoint { .. }
+        | StoreError::Io(_) => None,
+    }
+}
+
+fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
+    match error {
+        PlaceError::NoHome { .. } => Some(
+            "use --home DIR or CLAUDE_CONFIG_DIR to say where it is; `recto demo` shows a sample",
+        ),
+        PlaceError::HomeIsNoDirectory { .. } => {
+            Some("--home takes the directory that holds `projects/`")
+        }
+        PlaceError::HomeUnknown => Some("set HOME, or use --home DIR"),
+        PlaceError::HomeInTest => Some("set CLAUDE_CONFIG_DIR to a directory of the test's own"),
+        PlaceError::DataUnknown => {
+            Some("set RECTO_DATA_DIR, XDG_DATA_HOME or HOME to an absolute path")
+        }
+        PlaceError::DataInTest => Some("set RECTO_DATA_DIR to a directory of the test's own"),
+        PlaceError::CacheUnknown => {
+            Some("set RECTO_CACHE_DIR, XDG_CACHE_HOME or HOME to an absolute path")
+        }
+        PlaceError::CacheInTest => Some("set RECTO_CACHE_DIR to a directory of the test's own"),
+        PlaceError::Secret { .. }
+        | PlaceError::NotAFile { .. }
+        | PlaceError::NotADirectory { .. }
+        | PlaceError::TooLarge { .. } => None,
+    }
+}
+
+fn hint_of_publishing(error: &PublishError) -> Option<&'static str> {
+    match error {
+        PublishError::Busy => Some("try again when it has ended"),
+        PublishError::ChangedMeanwhile { .. } => {
+            Some("nothing was changed; try again when no client works on it")
+        }
+        PublishError::ChangedSince { .. } => Some(
+            "undo what was done since first; or use --force, which keeps the present version as a backup",
+        ),
+        PublishError::NoOperation { .. }
+        | PublishError::NothingToUndo
+        | PublishError::NothingToRedo => Some("`recto log` lists the operations"),
+        PublishError::OtherHome { .. } => Some("use --home to name it"),
+        PublishError::BadRecord { .. } => Some("move it away to go on without it"),
+        PublishError::Interrupted { .. } => {
+            Some("the next command that changes something tries again")
+        }
+        PublishError::Exists { .. }
+        | PublishError::Outside { .. }
+        | PublishError::NotText { .. }
+        | PublishError::NoBackup { .. }
+        | PublishError::BadBackup { .. } => None,
+    }
+}
+
+fn hint_of_edit(error: &EditError) -> Option<&'static str> {
+    match error {
+        EditError::Plan(PlanError::SourceChanged { .. }) => {
+            Some("wait until the client is done with the session, and try again")
+        }
+        EditError::WouldLose { .. } => {
+            Some("`recto check` says what is wrong with the session, `recto repair` mends it")
+        }
+        EditError::PartsDiffer { .. } => Some("--prefer says whose files to take"),
+        EditError::Live { .. } => Some("end the client first"),
+        EditError::Elsewhere { .. } => {
+            Some("end that client; if it is long gone, remove its file from `sessions` in the home")
+        }
+        EditError::UnreadableClient { .. } => {
+            Some("try again; if that does not help and the process is no client, remove the file")
+        }
+        EditError::Recent { .. } => Some("wait some seconds and try again"),
+        EditError::Plan(_) | EditError::BadTitle | EditError::TitleNotReadBack => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_refused_because_of_a_client_is_told_what_helps() {
+        let path = "sessions/7.json".into();
+        let error = StoreError::from(EditError::UnreadableClient { pid: 7, path });
+        assert_eq!(error.kind(), "live-session");
+        assert!(hint(&error).unwrap().contains("remove the file"));
+    }
+}
