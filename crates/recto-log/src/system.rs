@@ -56,25 +56,57 @@ pub struct CompactMetadata {
     pub tokens_after: Option<u64>,
     /// How long it took, in milliseconds.
     pub milliseconds: Option<u64>,
+    /// Tokens that all compactions of the session dropped (2.1.325).
+    pub tokens_dropped: Option<u64>,
+    /// The first and last line before the boundary that stay in the context.
+    pub segment: Option<PreservedSegment>,
     /// Lines before the boundary that stay in the context.
     pub preserved: Vec<EntryUuid>,
+    /// The same, and lines that only the client sees.
+    pub preserved_with_others: Vec<EntryUuid>,
     /// The line after which the preserved ones are placed.
     pub anchor: Option<EntryUuid>,
+}
+
+/// The lines around a part of the chain that stays in the context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreservedSegment {
+    /// The first line.
+    pub head: EntryUuid,
+    /// The line after which the part is placed.
+    pub anchor: EntryUuid,
+    /// The last line.
+    pub tail: EntryUuid,
+}
+
+impl PreservedSegment {
+    fn of(value: Value<'_>) -> Option<PreservedSegment> {
+        let uuid = |name| EntryUuid::of(value.get(name)?);
+        let (head, anchor) = (uuid("headUuid")?, uuid("anchorUuid")?);
+        Some(PreservedSegment { head, anchor, tail: uuid("tailUuid")? })
+    }
 }
 
 impl CompactMetadata {
     fn of(value: Value<'_>) -> CompactMetadata {
         let number = |name| value.get(name).and_then(Value::as_u64);
-        let uuid = |value: Value<'_>| value.as_str().map(|text| EntryUuid::new(&text));
         let messages = value.get("preservedMessages");
-        let preserved = messages.and_then(|messages| messages.get("uuids"));
+        let uuids = |name| {
+            let list = messages.and_then(|messages| messages.get(name));
+            list.into_iter().flat_map(Value::elements).filter_map(EntryUuid::of).collect()
+        };
         CompactMetadata {
             trigger: value.str("trigger").map(|text| text.into_owned()),
             tokens_before: number("preTokens"),
             tokens_after: number("postTokens"),
             milliseconds: number("durationMs"),
-            preserved: preserved.into_iter().flat_map(Value::elements).filter_map(uuid).collect(),
-            anchor: messages.and_then(|messages| messages.get("anchorUuid")).and_then(uuid),
+            tokens_dropped: number("cumulativeDroppedTokens"),
+            segment: value.get("preservedSegment").and_then(PreservedSegment::of),
+            preserved: uuids("uuids"),
+            preserved_with_others: uuids("allUuids"),
+            anchor: messages
+                .and_then(|messages| messages.get("anchorUuid"))
+                .and_then(EntryUuid::of),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! | module | what it holds the crate to |
 //! |---|---|
 //! | `round_trip` | every recorded log comes back byte for byte, and nothing in it is unknown |
+//! | `building` | every recorded line is built again from its facts, byte for byte |
 //! | `generated` | every count of a generated home is the generator's |
 //! | `million` | a million generated lines: same bytes, same answer as `serde_json` |
 //! | `mutation` | recorded lines with random damage: no view panics or hangs |
@@ -14,12 +15,13 @@
 //! The other modules are their tools. Two environment variables steer the
 //! random tests: `RECTO_FUZZ_ITERATIONS` is how many damaged lines `mutation`
 //! tries, `RECTO_FUZZ_SEED` starts all of them somewhere else. A failure names
-//! the seed to repeat it with.
+//! the seed to repeat it with. `RECTO_CORPUS` names another corpus for `building`.
 
 // Clippy takes the helpers of a test binary for ordinary code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod bombs;
+mod building;
 mod conformance;
 mod corpus;
 mod generated;

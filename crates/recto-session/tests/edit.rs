@@ -125,7 +125,7 @@ fn a_fork_ends_at_its_turn_in_every_client() {
                 continue;
             }
             let uuid = source.session.node(leaf).uuid.clone();
-            draft.settle_leaf(leaf, NEW, "prompt");
+            draft.settle_leaf(leaf, NEW.parse().ok(), "prompt");
             let copy = written(&draft, &Rewrite::none(), &log);
             let result = manuscript(&copy);
             let id = result.session.find(&uuid).unwrap();

@@ -30,7 +30,7 @@ fn joined(first: &[u8], second: &[u8]) -> Result<(Manuscript, Vec<Loss>), EditEr
     let (first, second) = (cases::session(first), cases::session(second));
     let merged = merge(&both, &first, &second)?;
     let mut draft = merged.draft;
-    draft.settle_leaf(merged.leaf, NEW, "prompt");
+    draft.settle_leaf(merged.leaf, NEW.parse().ok(), "prompt");
     let result = manuscript(&written(&draft, &Rewrite::none(), &log));
     let parts = [(&first, &merged.unsent_of_first), (&second, &merged.unsent_of_second)];
     let mut losses = Vec::new();

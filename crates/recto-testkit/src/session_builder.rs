@@ -1,15 +1,42 @@
 //! Logs in the shape of real clients, line by line.
 //!
 //! Owns: the order of lines, the chain, what each version adds. The lines
-//! themselves are made by [`EntryBuilder`], as every line that recto writes.
+//! themselves are made by [`recto_log::build`], as every line that recto writes.
 //! All content is given by the test; ids and times are counted up, so that the
 //! same calls give the same bytes.
 
 use jiff::SignedDuration;
 use jiff::Timestamp;
-use recto_log::EntryBuilder;
+use recto_log::CompactMetadata;
+use recto_log::EntryUuid;
+use recto_log::Generation;
+use recto_log::MessageId;
+use recto_log::Patch;
+use recto_log::RequestId;
+use recto_log::ToolUseId;
+use recto_log::build::AnswerLine;
+use recto_log::build::AnswerMessage;
+use recto_log::build::AttachmentLine;
+use recto_log::build::Envelope;
+use recto_log::build::Level;
+use recto_log::build::MetaLine;
+use recto_log::build::Position;
+use recto_log::build::QueueLine;
+use recto_log::build::QueueStep;
+use recto_log::build::SystemLine;
+use recto_log::build::UserContent;
+use recto_log::build::UserLine;
+use recto_log::build::text_block;
+use recto_log::build::thinking_block;
+use recto_log::build::tool_result_block;
+use recto_log::build::tool_use_block;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
+use recto_log::json::Value;
+use recto_log::json::write_string;
+
+/// What every answer of a built log says of its tokens.
+const USAGE: &[u8] = br#"{"input_tokens":8,"cache_creation_input_tokens":120,"cache_read_input_tokens":9000,"output_tokens":40,"service_tier":"standard"}"#;
 
 /// The client that wrote a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +55,14 @@ impl Client {
             Client::V2_0_50 => "2.0.50",
             Client::V2_1_29 => "2.1.29",
             Client::V2_1_325 => "2.1.325",
+        }
+    }
+
+    fn generation(self) -> Generation {
+        match self {
+            Client::V2_0_50 => Generation::V2_0_0,
+            Client::V2_1_29 => Generation::V2_1_0,
+            Client::V2_1_325 => Generation::V2_1_300,
         }
     }
 
@@ -53,16 +88,12 @@ impl Client {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct SessionBuilder {
-    session: String,
-    agent: Option<String>,
+    envelope: Envelope,
     client: Client,
-    cwd: String,
-    branch: String,
-    version: String,
     model: String,
     time: Timestamp,
     /// The last line of the chain.
-    leaf: Option<String>,
+    leaf: Option<EntryUuid>,
     last_prompt: String,
     lines: Vec<u8>,
     counted: u64,
@@ -71,14 +102,17 @@ pub struct SessionBuilder {
 
 impl SessionBuilder {
     /// The log of a session, with nothing in it.
+    #[expect(clippy::expect_used, reason = "a test that names no session is a failed test")]
     pub fn new(session: &str, client: Client) -> SessionBuilder {
+        let mut envelope = Envelope::new(client.generation());
+        envelope.session = Some(session.parse().expect("the id of a session"));
+        envelope.user_type = Some("external".to_owned());
+        envelope.cwd = Some("/home/dev/app".to_owned());
+        envelope.branch = Some("main".to_owned());
+        envelope.version = Some(client.version().to_owned());
         SessionBuilder {
-            session: session.to_owned(),
-            agent: None,
+            envelope,
             client,
-            cwd: "/home/dev/app".to_owned(),
-            branch: "main".to_owned(),
-            version: client.version().to_owned(),
             model: client.model().to_owned(),
             // 2026-11-16T08:00:00Z
             time: Timestamp::constant(1_794_816_000, 0),
@@ -91,23 +125,29 @@ impl SessionBuilder {
     }
 
     /// The log of a subagent of the session.
+    #[expect(clippy::expect_used, reason = "a test that names no subagent is a failed test")]
     pub fn agent(session: &str, agent: &str, client: Client) -> SessionBuilder {
-        SessionBuilder { agent: Some(agent.to_owned()), ..SessionBuilder::new(session, client) }
+        let mut built = SessionBuilder::new(session, client);
+        built.envelope.agent = Some(agent.parse().expect("the id of a subagent"));
+        built
     }
 
     /// Sets the working directory of the lines that follow.
-    pub fn cwd(self, cwd: &str) -> SessionBuilder {
-        SessionBuilder { cwd: cwd.to_owned(), ..self }
+    pub fn cwd(mut self, cwd: &str) -> SessionBuilder {
+        self.envelope.cwd = Some(cwd.to_owned());
+        self
     }
 
     /// Sets the branch of the lines that follow.
-    pub fn branch(self, branch: &str) -> SessionBuilder {
-        SessionBuilder { branch: branch.to_owned(), ..self }
+    pub fn branch(mut self, branch: &str) -> SessionBuilder {
+        self.envelope.branch = Some(branch.to_owned());
+        self
     }
 
     /// Sets the version that the lines that follow name.
-    pub fn version(self, version: &str) -> SessionBuilder {
-        SessionBuilder { version: version.to_owned(), ..self }
+    pub fn version(mut self, version: &str) -> SessionBuilder {
+        self.envelope.version = Some(version.to_owned());
+        self
     }
 
     /// Sets the model of the answers that follow.
@@ -123,49 +163,41 @@ impl SessionBuilder {
     /// A prompt typed by a human, or the task of a subagent.
     pub fn prompt(mut self, text: &str) -> SessionBuilder {
         text.clone_into(&mut self.last_prompt);
-        if self.client != Client::V2_1_29 && self.agent.is_none() {
-            let line = EntryBuilder::of_type("queue-operation")
-                .string("operation", "enqueue")
-                .string("timestamp", &self.iso())
-                .string("sessionId", &self.session)
-                .string("content", text);
-            self.push(line);
+        let is_main = self.envelope.agent.is_none();
+        if self.client != Client::V2_1_29 && is_main {
+            let queued =
+                QueueLine::new(QueueStep::Enqueue, self.time, Some(UserContent::Text(text.into())));
+            self = self.meta(&MetaLine::QueueOperation(queued));
         }
-        let mut line = self.chained("user").user_text(text);
-        if self.client == Client::V2_1_325 && self.agent.is_none() {
-            line = line.string("promptSource", "typed").json("origin", br#"{"kind":"human"}"#);
+        let mut line = UserLine::text(text);
+        if self.client == Client::V2_1_325 && is_main {
+            line.prompt_source = Some("typed".into());
+            line.origin = Some(json(br#"{"kind":"human"}"#));
         }
-        self.push_chained(line)
+        self.user(&line)
     }
 
     /// Text that stands in a user line and is no prompt: command output,
     /// notifications, interruptions.
     pub fn user_text(self, text: &str) -> SessionBuilder {
-        let line = self.chained("user").user_text(text);
-        self.push_chained(line)
+        self.user(&UserLine::text(text))
     }
 
     /// Text that the client adds for the model.
     pub fn meta_text(self, text: &str) -> SessionBuilder {
-        let line = self.chained("user").user_text(text).boolean("isMeta", true);
-        self.push_chained(line)
+        self.user(&UserLine::meta(text))
     }
 
     /// The end of an answer: the model's text.
     pub fn answer(mut self, text: &str) -> SessionBuilder {
-        let block = ObjectWriter::new().string("type", "text").string("text", text);
-        self = self.block(&block.finish(), "end_turn");
+        self = self.block(&text_block(text), "end_turn");
         self.messages += 1;
         self.tail()
     }
 
     /// What the model thought.
     pub fn thinking(self, text: &str) -> SessionBuilder {
-        let block = ObjectWriter::new()
-            .string("type", "thinking")
-            .string("thinking", text)
-            .string("signature", "c2lnbmF0dXJl");
-        self.block(&block.finish(), "tool_use")
+        self.block(&thinking_block(text, "c2lnbmF0dXJl"), "tool_use")
     }
 
     /// A call of a tool (JSON text of its input) and its result.
@@ -196,57 +228,59 @@ impl SessionBuilder {
     }
 
     /// A line of the client itself.
+    #[expect(clippy::expect_used, reason = "a line that was just built has a subtype")]
     pub fn system(self, subtype: &str, content: &str) -> SessionBuilder {
-        let line = self.chained("system").string("subtype", subtype).string("content", content);
-        self.push_chained(line.string("level", "info").boolean("isMeta", false))
+        let line = SystemLine::Informational { content: content.into(), level: Level::Info };
+        let line = self.envelope.system(&self.position(), &line);
+        let mut patch = Patch::new(&line).expect("an object");
+        patch.set_string(&["subtype".into()], subtype).expect("a subtype");
+        self.push_chained(patch.finish())
     }
 
     /// Something told to the model beside the prompts; `field` is one field of it.
     pub fn attachment(self, name: &str, field: (&str, &str)) -> SessionBuilder {
         let attachment = ObjectWriter::new().string("type", name).string(field.0, field.1).finish();
-        let line = self.chained("attachment").json("attachment", &attachment);
+        let line = AttachmentLine::new(json(&attachment));
+        let line = self.envelope.attachment(&self.position(), &line);
         self.push_chained(line)
     }
 
     /// A compaction: the boundary, and the summary as the first line after it.
     pub fn compaction(mut self, summary: &str) -> SessionBuilder {
-        let before = self.leaf.take().unwrap_or_default();
-        let uuid = self.next_uuid();
-        let line = EntryBuilder::compact_boundary(&before, &uuid, self.time, 150_000);
-        let line = self.with_session(line);
-        self.leaf = Some(uuid);
-        self.push(line);
-        let line = self.chained("user").user_text(summary).boolean("isCompactSummary", true);
-        self.push_chained(line.boolean("isVisibleInTranscriptOnly", true))
+        let boundary = SystemLine::CompactBoundary {
+            logical_parent: self.leaf.take(),
+            metadata: CompactMetadata {
+                trigger: Some("manual".to_owned()),
+                tokens_before: Some(150_000),
+                ..CompactMetadata::default()
+            },
+        };
+        let line = self.envelope.system(&self.position(), &boundary);
+        self.push_chained(line).user(&UserLine::compact_summary(summary))
     }
 
     /// A title given by the user.
-    pub fn custom_title(mut self, title: &str) -> SessionBuilder {
-        let line = EntryBuilder::custom_title(&self.session, title);
-        self.push(line);
-        self
+    pub fn custom_title(self, title: &str) -> SessionBuilder {
+        self.meta(&MetaLine::CustomTitle(title.into()))
     }
 
     /// A title given by a model: a `summary` line of old clients, an `ai-title`
     /// of new ones.
-    pub fn model_title(mut self, title: &str) -> SessionBuilder {
+    pub fn model_title(self, title: &str) -> SessionBuilder {
         let line = match self.client {
-            Client::V2_0_50 | Client::V2_1_29 => EntryBuilder::of_type("summary")
-                .string("summary", title)
-                .string("leafUuid", self.leaf.as_deref().unwrap_or_default()),
-            Client::V2_1_325 => EntryBuilder::of_type("ai-title")
-                .string("aiTitle", title)
-                .string("sessionId", &self.session),
+            Client::V2_0_50 | Client::V2_1_29 => {
+                MetaLine::Summary { title: title.into(), leaf: self.leaf_or_empty() }
+            }
+            Client::V2_1_325 => MetaLine::AiTitle(title.into()),
         };
-        self.push(line);
-        self
+        self.meta(&line)
     }
 
     /// A line of a type that no client writes, with one field.
-    pub fn unknown(mut self, name: &str, field: (&str, &str)) -> SessionBuilder {
-        let line = EntryBuilder::of_type(name).string(field.0, field.1);
-        self.push(line.string("sessionId", &self.session));
-        self
+    pub fn unknown(self, name: &str, field: (&str, &str)) -> SessionBuilder {
+        let line = ObjectWriter::new().string("type", name).string(field.0, field.1);
+        let line = line.id_if_any("sessionId", self.envelope.session.as_ref());
+        self.push(&line.finish())
     }
 
     /// Bytes as they are, without a line end of their own.
@@ -262,129 +296,131 @@ impl SessionBuilder {
 
     /// The path of the log below the project's directory.
     pub(crate) fn file_name(&self) -> String {
-        match (&self.agent, self.client) {
-            (None, _) => format!("{}.jsonl", self.session),
+        let session = self.session();
+        match (&self.envelope.agent, self.client) {
+            (None, _) => format!("{session}.jsonl"),
             (Some(agent), Client::V2_0_50) => format!("agent-{agent}.jsonl"),
-            (Some(agent), _) => format!("{}/subagents/agent-{agent}.jsonl", self.session),
+            (Some(agent), _) => format!("{session}/subagents/agent-{agent}.jsonl"),
         }
     }
 
     pub(crate) fn working_directory(&self) -> &str {
-        &self.cwd
+        self.envelope.cwd.as_deref().unwrap_or_default()
+    }
+
+    fn session(&self) -> String {
+        self.envelope.session.map_or_else(String::new, |session| session.to_string())
     }
 
     fn call(self, name: &str, input: &str, result: &str, of: ResultOf<'_>) -> SessionBuilder {
-        let id = format!("toolu_{}{:04}", self.id_start(), self.counted);
-        let call = ObjectWriter::new()
-            .string("type", "tool_use")
-            .string("id", &id)
-            .string("name", name)
-            .json("input", input.as_bytes());
-        let mut built = self.block(&call.finish(), "tool_use");
+        let id = ToolUseId::new(&format!("toolu_{}{:04}", self.id_start(), self.counted));
+        let call = tool_use_block(&id, name, json(input.as_bytes()));
+        let mut built = self.block(&call, "tool_use");
         built.messages += 1;
-        let block = ObjectWriter::new()
-            .string("tool_use_id", &id)
-            .string("type", "tool_result")
-            .string("content", result)
-            .boolean("is_error", of == ResultOf::Failure);
-        let blocks = ArrayWriter::new().json(&block.finish()).finish();
-        let mut line = built.chained("user").user_blocks(&blocks);
-        line = match of {
-            ResultOf::Success(detail) => line.json("toolUseResult", detail),
-            ResultOf::Failure => line.string("toolUseResult", &format!("Error: {result}")),
+        let (content, error) = (string(result), string(&format!("Error: {result}")));
+        let is_error = of == ResultOf::Failure;
+        let block = tool_result_block(&id, json(&content), Some(is_error));
+        let blocks = ArrayWriter::new().json(&block).finish();
+        let detail = match of {
+            ResultOf::Success(detail) => detail,
+            ResultOf::Failure => &error,
         };
-        if let (Client::V2_1_29 | Client::V2_1_325, Some(call)) = (built.client, &built.leaf) {
-            line = line.string("sourceToolAssistantUUID", call);
+        let mut line = UserLine::tool_result(json(&blocks), Some(json(detail)));
+        if built.client != Client::V2_0_50 {
+            line.source_assistant = built.leaf.clone();
         }
-        built.push_chained(line)
+        built.user(&line)
     }
 
-    /// One line of an answer. Lines of one message share its id.
     /// What tells the ids of this log from those of others: the API gives no id
     /// twice.
     fn id_start(&self) -> String {
-        let name = self.agent.as_deref().unwrap_or(&self.session);
+        let agent = self.envelope.agent.as_ref();
+        let name = agent.map_or_else(|| self.session(), |agent| agent.to_string());
         format!("{name:0<8.8}")
     }
 
+    /// One line of an answer. Lines of one message share its id.
     fn block(self, block: &[u8], stop_reason: &str) -> SessionBuilder {
-        let blocks = ArrayWriter::new().json(block).finish();
-        let usage = br#"{"input_tokens":8,"cache_creation_input_tokens":120,"cache_read_input_tokens":9000,"output_tokens":40,"service_tier":"standard"}"#;
         let stop = match self.client {
             // This client never learns how a message ended.
             Client::V2_1_29 => None,
-            Client::V2_0_50 | Client::V2_1_325 => Some(stop_reason),
+            Client::V2_0_50 | Client::V2_1_325 => Some(stop_reason.into()),
         };
-        let message = ObjectWriter::new()
-            .string("id", &format!("msg_{}{:04}", self.id_start(), self.messages))
-            .string("type", "message")
-            .string("role", "assistant")
-            .string("model", &self.model)
-            .json("content", &blocks)
-            .string_or_null("stop_reason", stop)
-            .json("stop_sequence", b"null")
-            .json("usage", usage);
-        let line = self.chained("assistant").json("message", &message.finish());
-        let line = line.string("requestId", &format!("req_{:04}", self.messages));
+        let mut line = AnswerLine::new(AnswerMessage {
+            id: MessageId::new(&format!("msg_{}{:04}", self.id_start(), self.messages)),
+            model: self.model.as_str().into(),
+            block: json(block),
+            stop_reason: stop,
+            stop_sequence: None,
+            usage: json(USAGE),
+            context_management: None,
+            stop_details: None,
+        });
+        line.request = Some(RequestId::new(&format!("req_{:04}", self.messages)));
+        let line = self.envelope.answer(&self.position(), &line);
         self.push_chained(line)
     }
 
     /// What new clients append after each turn.
-    fn tail(mut self) -> SessionBuilder {
-        if self.client == Client::V2_1_325 && self.agent.is_none() {
-            let leaf = self.leaf.clone().unwrap_or_default();
-            let line = EntryBuilder::last_prompt(&self.session, &self.last_prompt, &leaf);
-            self.push(line);
-            let mode = EntryBuilder::of_type("mode").string("mode", "normal");
-            self.push(mode.string("sessionId", &self.session));
+    fn tail(self) -> SessionBuilder {
+        if self.client != Client::V2_1_325 || self.envelope.agent.is_some() {
+            return self;
         }
-        self
+        let last = MetaLine::last_prompt(self.last_prompt.clone(), self.leaf_or_empty());
+        self.meta(&last).meta(&MetaLine::Mode("normal".into()))
     }
 
-    fn next_uuid(&self) -> String {
-        format!("{}-0000-4000-8000-{:012x}", &self.session[..8], self.counted)
+    fn leaf_or_empty(&self) -> EntryUuid {
+        self.leaf.clone().unwrap_or_else(|| EntryUuid::new(""))
     }
 
-    fn iso(&self) -> String {
-        format!("{:.3}", self.time)
+    fn next_uuid(&self) -> EntryUuid {
+        EntryUuid::new(&format!("{:.8}-0000-4000-8000-{:012x}", self.session(), self.counted))
     }
 
-    fn chained(&self, name: &str) -> EntryBuilder {
-        let parent = self.leaf.as_deref();
-        let uuid = self.next_uuid();
-        let line = match &self.agent {
-            None => EntryBuilder::chained(name, parent, &uuid, self.time),
-            Some(agent) => {
-                let line = EntryBuilder::of_type(name);
-                let line = match parent {
-                    Some(parent) => line.string("parentUuid", parent),
-                    None => line.json("parentUuid", b"null"),
-                };
-                line.boolean("isSidechain", true)
-                    .string("agentId", agent)
-                    .string("uuid", &uuid)
-                    .string("timestamp", &self.iso())
-            }
-        };
-        self.with_session(line)
+    fn position(&self) -> Position {
+        Position {
+            parent: self.leaf.clone(),
+            uuid: self.next_uuid(),
+            time: self.time,
+            session: None,
+        }
     }
 
-    fn with_session(&self, line: EntryBuilder) -> EntryBuilder {
-        line.session(&self.session, &self.cwd, &self.version, &self.branch)
+    fn user(self, line: &UserLine<'_>) -> SessionBuilder {
+        let line = self.envelope.user(&self.position(), line);
+        self.push_chained(line)
     }
 
-    fn push_chained(mut self, line: EntryBuilder) -> SessionBuilder {
+    fn meta(self, line: &MetaLine<'_>) -> SessionBuilder {
+        let line = self.envelope.meta(line);
+        self.push(&line)
+    }
+
+    fn push_chained(mut self, line: Vec<u8>) -> SessionBuilder {
         self.leaf = Some(self.next_uuid());
-        self.push(line);
-        self
+        self.push(&line)
     }
 
-    fn push(&mut self, line: EntryBuilder) {
-        self.lines.extend_from_slice(&line.finish());
+    fn push(mut self, line: &[u8]) -> SessionBuilder {
+        self.lines.extend_from_slice(line);
         self.lines.push(b'\n');
         self.counted += 1;
         self.time = self.time.saturating_add(SignedDuration::from_secs(1)).unwrap_or(self.time);
+        self
     }
+}
+
+#[expect(clippy::expect_used, reason = "a test that gives no JSON is a failed test")]
+fn json(text: &[u8]) -> Value<'_> {
+    Value::parse(text).expect("JSON")
+}
+
+fn string(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_string(&mut out, text);
+    out
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -50,9 +50,43 @@ pub(super) fn to_u64(text: &str) -> Option<u64> {
         .then_some(value as u64)
 }
 
+/// The text of a number as JavaScript writes it: the shortest digits that lead
+/// back to the same value, and an exponent for what is very small or very large.
+pub(super) fn spelled(number: f64) -> String {
+    let size = number.abs();
+    if !number.is_finite() {
+        "null".to_owned()
+    } else if size == 0.0 {
+        "0".to_owned()
+    } else if size >= 1e21 {
+        format!("{number:e}").replace('e', "e+")
+    } else if size < 1e-6 {
+        format!("{number:e}")
+    } else {
+        number.to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What node 22 prints for these numbers.
+    #[test]
+    fn numbers_are_spelled_as_javascript_does() {
+        let check = |number: f64, text: &str| assert_eq!(spelled(number), text);
+        check(0.064227, "0.064227");
+        check(0.1 + 0.2, "0.30000000000000004");
+        check(531.0, "531");
+        check(-0.0, "0");
+        check(-1.5, "-1.5");
+        check(1e20, "100000000000000000000");
+        check(1e21, "1e+21");
+        check(-1.25e22, "-1.25e+22");
+        check(0.000001, "0.000001");
+        check(1.5e-7, "1.5e-7");
+        check(f64::NAN, "null");
+    }
 
     #[test]
     fn integers_are_read_from_any_spelling() {

@@ -8,11 +8,14 @@ use std::collections::HashSet;
 
 use jiff::SignedDuration;
 use jiff::Timestamp;
-use recto_log::EntryBuilder;
+use recto_log::CompactMetadata;
 use recto_log::EntryUuid;
-use recto_log::Patch;
 use recto_log::RawLine;
 use recto_log::SessionId;
+use recto_log::build::Envelope;
+use recto_log::build::Position;
+use recto_log::build::SystemLine;
+use recto_log::build::UserLine;
 use recto_log::decode;
 use recto_log::json::write_string;
 
@@ -170,30 +173,25 @@ fn new_lines(
     let key = first.uuid.bits().unwrap_or(u128::from(first.line));
     let [boundary, summary] =
         [1, 2].map(|tag| EntryUuid::from_bits(derived(options.seed, key.wrapping_add(tag))));
-    let name = boundary.to_string();
-    let text = |value: Option<std::borrow::Cow<'_, str>>| value.unwrap_or_default().into_owned();
-    let envelope = |builder: EntryBuilder| {
-        builder.session(
-            &text(entry.session_id()),
-            &text(entry.cwd()),
-            &text(entry.version()),
-            &text(entry.git_branch()),
-        )
+    let logical_parent = match options.old {
+        OldLines::Keep => Some(session.node(new.last_old).uuid.clone()),
+        OldLines::Drop => None,
     };
-    let above = session.node(new.last_old).uuid.to_string();
-    let line = EntryBuilder::compact_boundary(&above, &name, boundary_time, new.tokens_before);
-    let mut line = envelope(line).finish();
-    if options.old == OldLines::Drop
-        && let Ok(mut patch) = Patch::new(&line)
-        && patch.remove(&["logicalParentUuid".into()]).is_ok()
-    {
-        line = patch.finish();
-    }
-    let said = EntryBuilder::chained("user", Some(&name), &summary.to_string(), summary_time)
-        .user_text(new.text)
-        .boolean("isVisibleInTranscriptOnly", true)
-        .boolean("isCompactSummary", true);
-    Ok((summary, [line, envelope(said).finish()]))
+    let envelope = Envelope::of(&entry);
+    let metadata = CompactMetadata {
+        trigger: Some("manual".to_owned()),
+        tokens_before: Some(new.tokens_before),
+        ..CompactMetadata::default()
+    };
+    let line = envelope.system(
+        &Position::root(boundary.clone(), boundary_time),
+        &SystemLine::CompactBoundary { logical_parent, metadata },
+    );
+    let said = envelope.user(
+        &Position::after(boundary, summary.clone(), summary_time),
+        &UserLine::compact_summary(new.text),
+    );
+    Ok((summary, [line, said]))
 }
 
 /// Times between the lines around: not before the last old line, if that can

@@ -6,9 +6,11 @@
 
 use jiff::SignedDuration;
 use jiff::Timestamp;
-use recto_log::EntryBuilder;
 use recto_log::EntryUuid;
 use recto_log::Kind;
+use recto_log::SessionId;
+use recto_log::build::Envelope;
+use recto_log::build::MetaLine;
 
 use crate::NodeId;
 use crate::Parent;
@@ -153,7 +155,7 @@ impl Draft<'_> {
 
     /// Makes a line the one that every client resumes from: the newest of the
     /// log, and named by its last line. `prompt` is what the user said last.
-    pub fn settle_leaf(&mut self, leaf: NodeId, session_name: &str, prompt: &str) {
+    pub fn settle_leaf(&mut self, leaf: NodeId, own_id: Option<SessionId>, prompt: &str) {
         let session = &self.manuscript.session;
         let own = session.node(leaf).time();
         let others = session.ids().filter(|id| *id != leaf && self.keeps(*id));
@@ -166,12 +168,13 @@ impl Draft<'_> {
         {
             self.change(leaf, Change::set_string(["timestamp".into()], &format!("{later:.3}")));
         }
-        let uuid = session.node(leaf).uuid.to_string();
+        let uuid = session.node(leaf).uuid.clone();
         for place in 0..self.manuscript.lines().len() {
             if self.manuscript.lines()[place].kind == Kind::LastPrompt {
                 self.remove_line(place);
             }
         }
-        self.add(Place::End, EntryBuilder::last_prompt(session_name, prompt, &uuid).finish());
+        let line = MetaLine::last_prompt(prompt, uuid);
+        self.add(Place::End, Envelope::of_session(own_id).meta(&line));
     }
 }

@@ -8,12 +8,16 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use jiff::SignedDuration;
-use recto_log::EntryBuilder;
 use recto_log::EntryUuid;
 use recto_log::Kind;
 use recto_log::RawLine;
 use recto_log::SessionId;
 use recto_log::UserText;
+use recto_log::build::Envelope;
+use recto_log::build::Level;
+use recto_log::build::MetaLine;
+use recto_log::build::Position;
+use recto_log::build::SystemLine;
 use recto_log::decode;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
@@ -253,7 +257,7 @@ fn settle(
         Some(id) => prompt_text(draft, id, log)?,
         None => String::new(),
     };
-    let name = session_name(draft);
+    let own_id = session_id(draft);
     // Clients by time may go on from another branch, which is left to them.
     let agree = Generation::ALL
         .iter()
@@ -261,9 +265,9 @@ fn settle(
     let is_followed =
         session.ids().any(|id| draft.keeps(id) && draft.effective(id) == Some(Link::Node(last)));
     if agree && !is_followed {
-        draft.settle_leaf(last, &name, &prompt);
+        draft.settle_leaf(last, own_id, &prompt);
     } else {
-        lead(draft, last, agree, &name, &prompt);
+        lead(draft, last, agree, &Envelope::of_session(own_id), &prompt);
     }
     Ok(())
 }
@@ -286,7 +290,7 @@ fn above(draft: &Draft<'_>, leaf: NodeId) -> Option<NodeId> {
 /// Lets a remark follow a line that other branches follow too: named as the
 /// leaf, the line itself would lead clients into the branch that was written
 /// last. Old clients take the newest line, if they are to come along.
-fn lead(draft: &mut Draft<'_>, last: NodeId, is_newest: bool, name: &str, prompt: &str) {
+fn lead(draft: &mut Draft<'_>, last: NodeId, is_newest: bool, envelope: &Envelope, prompt: &str) {
     let session = &draft.manuscript.session;
     let node = session.node(last);
     let others = session.ids().filter(|id| draft.keeps(*id));
@@ -295,21 +299,17 @@ fn lead(draft: &mut Draft<'_>, last: NodeId, is_newest: bool, name: &str, prompt
     let time = if is_newest { later } else { node.time() };
     let Some(time) = time.or(later) else { return };
     let key = node.uuid.bits().unwrap_or(u128::from(node.line));
-    let uuid = EntryUuid::from_bits(derived(SessionId::from_bits(key), key)).to_string();
-    let parent = node.uuid.to_string();
-    let remark = EntryBuilder::chained("system", Some(&parent), &uuid, time)
-        .string("subtype", "informational")
-        .string("content", "Edited by recto")
-        .boolean("isMeta", false)
-        .string("level", "info")
-        .string("sessionId", name);
+    let uuid = EntryUuid::from_bits(derived(SessionId::from_bits(key), key));
+    let position = Position::after(node.uuid.clone(), uuid.clone(), time);
+    let content = "Edited by recto".into();
+    let remark = SystemLine::Informational { content, level: Level::Info };
     for place in 0..draft.manuscript.lines().len() {
         if draft.manuscript.lines()[place].kind == Kind::LastPrompt {
             draft.remove_line(place);
         }
     }
-    draft.add(Place::End, remark.finish());
-    draft.add(Place::End, EntryBuilder::last_prompt(name, prompt, &uuid).finish());
+    draft.add(Place::End, envelope.system(&position, &remark));
+    draft.add(Place::End, envelope.meta(&MetaLine::last_prompt(prompt, uuid)));
 }
 
 /// What the user said in a line.
@@ -321,8 +321,8 @@ fn prompt_text(draft: &Draft<'_>, id: NodeId, log: &dyn LineSource) -> Result<St
 }
 
 /// The session that most lines say they belong to.
-fn session_name(draft: &Draft<'_>) -> String {
+fn session_id(draft: &Draft<'_>) -> Option<SessionId> {
     let sessions = &draft.manuscript.session.records.sessions;
     let most = sessions.iter().max_by_key(|(_, lines, _)| *lines);
-    most.map_or_else(String::new, |(name, ..)| name.clone())
+    most.and_then(|(name, ..)| name.parse().ok())
 }

@@ -13,7 +13,6 @@
 mod attachment;
 mod client_text;
 mod compaction;
-mod generation;
 mod group;
 mod leaf;
 mod lines;
@@ -28,7 +27,6 @@ mod verify;
 pub(crate) mod view;
 pub(crate) mod walk;
 
-pub use generation::Generation;
 pub use reach::Addition;
 pub use reach::DropReason;
 pub use reach::Dropped;
@@ -44,6 +42,7 @@ pub use reach::reach;
 pub use reach::reach_at;
 pub use reach::read_by;
 pub(crate) use reach::way_to;
+pub use recto_log::Generation;
 pub use verify::Search;
 pub use verify::Verified;
 pub use verify::VerifiedRequest;

@@ -9,10 +9,11 @@ use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
-use recto_log::EntryBuilder;
 use recto_log::EntryUuid;
 use recto_log::LineReader;
 use recto_log::SessionId;
+use recto_log::build::Envelope;
+use recto_log::build::MetaLine;
 use recto_log::decode;
 use recto_session::LineSource;
 use recto_session::Session;
@@ -251,8 +252,8 @@ impl<'a> Edit<'a> {
         let mut draft = self.draft.clone();
         if let Destination::New { source, title: Some(title), .. } = &self.destination {
             // It is written with the old id, which is replaced as everywhere else.
-            let line = EntryBuilder::custom_title(&source.to_string(), title).finish();
-            draft.add(Place::End, line);
+            let title = MetaLine::CustomTitle(title.into());
+            draft.add(Place::End, Envelope::of_session(*source).meta(&title));
         }
         draft
     }

@@ -5,7 +5,8 @@ use std::io::Seek;
 use std::io::SeekFrom;
 
 use jiff::Timestamp;
-use recto_log::EntryBuilder;
+use recto_log::build::Envelope;
+use recto_log::build::MetaLine;
 use recto_log::json::ObjectWriter;
 use recto_session::request::Generation;
 
@@ -126,13 +127,13 @@ impl Journal {
 
 /// What the client that wrote the log adds to it for a title.
 fn lines(session: &SessionFile, title: &str) -> Result<Vec<u8>, StoreError> {
-    let id = session.id.to_string();
-    let mut lines = EntryBuilder::custom_title(&id, title).finish();
+    let envelope = Envelope::of_session(session.id);
+    let mut lines = envelope.meta(&MetaLine::CustomTitle(title.into()));
     lines.push(b'\n');
     let version = Digest::read(&session.path, false)?.version;
     let generation = version.and_then(|version| Generation::of_version(&version));
     if !title.is_empty() && generation >= Some(Generation::V2_1_200) {
-        lines.extend(EntryBuilder::agent_name(&id, title).finish());
+        lines.extend(envelope.meta(&MetaLine::AgentName(title.into())));
         lines.push(b'\n');
     }
     Ok(lines)

@@ -88,7 +88,7 @@ pub(crate) fn cmd_merge(
     }
     let mut draft = merged.draft;
     let prompt = source.prompt_before(merged.leaf);
-    draft.settle_leaf(merged.leaf, &source.session.id.to_string(), &prompt);
+    draft.settle_leaf(merged.leaf, Some(source.session.id), &prompt);
     let Goal::New(new) = Goal::beside(&source, &args.new, "merged") else {
         return Err(StoreError::from(EditError::NothingToDo).into());
     };

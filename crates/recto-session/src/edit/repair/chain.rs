@@ -1,8 +1,9 @@
 //! One line to go on from, and one chain that leads to it.
 
 use jiff::SignedDuration;
-use recto_log::EntryBuilder;
 use recto_log::Kind;
+use recto_log::build::Envelope;
+use recto_log::build::MetaLine;
 
 use super::Fix;
 use super::bench::Bench;
@@ -190,9 +191,8 @@ fn settle(bench: &Bench<'_, '_, '_>, leaf: NodeId) -> Vec<Edit> {
     let uuid = &session.node(leaf).uuid;
     let prompt = session.meta.last_prompt.as_deref().unwrap_or_default();
     if session.meta.leaf.as_ref() != Some(uuid) {
-        let own = bench.options.own.to_string();
-        let line = EntryBuilder::last_prompt(&own, prompt, &uuid.to_string()).finish();
-        edits.push(Edit::Append(line));
+        let envelope = Envelope::of_session(bench.options.own);
+        edits.push(Edit::Append(envelope.meta(&MetaLine::last_prompt(prompt, uuid.clone()))));
     }
     edits
 }

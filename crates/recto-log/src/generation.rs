@@ -1,11 +1,11 @@
-//! Clients by how they read a log.
+//! Clients by how they read and write a log.
 //!
-//! Releases come every few days and most read a log alike. A generation is a
+//! Releases come every few days and most treat a log alike. A generation is a
 //! range of versions that do; its rules were observed on one version of it.
 
 use std::fmt;
 
-/// A range of client versions that read logs alike.
+/// A range of client versions that read and write logs alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Generation {
     /// Up to 2.0.75.
