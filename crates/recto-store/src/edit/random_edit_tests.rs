@@ -269,7 +269,7 @@ fn planned<'m>(
         }
         3 => {
             let (mut draft, leaf) = possible(fork(manuscript, &ForkPoint::Turn(turn)))?;
-            draft.settle_leaf(leaf, &session.id.to_string(), "a prompt");
+            draft.settle_leaf(leaf, Some(session.id), "a prompt");
             return Some(("fork", draft, None));
         }
         4 => {
