@@ -3,8 +3,8 @@
 //! Every rule about a path is in this crate and nowhere else: which directory
 //! is the home, what a file's name says, which files belong to a session, and
 //! which are never opened. It changes files only through [`publish`], so that
-//! everything can be undone. It prints nothing and takes what the environment
-//! says as arguments.
+//! everything can be undone, and adds to logs through [`append`]. It prints nothing
+//! and takes what the environment says as arguments.
 //!
 //! ```no_run
 //! use recto_store::Home;
@@ -19,6 +19,7 @@
 
 #![warn(missing_docs)]
 
+pub mod append;
 mod edit;
 mod error;
 pub mod follow;

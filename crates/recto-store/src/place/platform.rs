@@ -145,6 +145,20 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Opens a file that only its user may read, to add to it and to look at its end,
+/// and makes it if needed. A link is refused, and a pipe makes nobody wait.
+pub(crate) fn append_to_log(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits() as i32);
+    }
+    options.open(path)
+}
+
 /// Opens a file that only its user may read, to add to it, and makes it if
 /// needed.
 pub(crate) fn append_private_file(path: &Path) -> io::Result<File> {
@@ -355,19 +369,38 @@ pub(crate) fn is_other_pid_domain(domain: &str) -> bool {
     if system != own_system {
         return !system.is_empty();
     }
+    let Some(own) = pid_namespace() else { return false };
+    rest.find("pid:[").is_some_and(|at| rest[at..] != *own)
+}
+
+/// The domain of this process, as clients name theirs; none where numbers of
+/// processes are not apart.
+pub(crate) fn own_pid_domain() -> Option<String> {
+    pid_namespace().map(|namespace| format!("linux::{namespace}"))
+}
+
+/// Such as `pid:[4026532256]`. A process never leaves its own.
+fn pid_namespace() -> Option<&'static str> {
     #[cfg(target_os = "linux")]
     {
-        // A process never leaves its own.
-        static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
-        let own = OWN.get_or_init(|| std::fs::read_link("/proc/self/ns/pid").ok());
-        let Some(own) = own else { return false };
-        rest.find("pid:[").is_some_and(|at| Some(&rest[at..]) != own.to_str())
+        static OWN: OnceLock<Option<String>> = OnceLock::new();
+        let read =
+            || std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok();
+        OWN.get_or_init(read).as_deref()
     }
     #[cfg(not(target_os = "linux"))]
+    None
+}
+
+/// When this process started, as [`process_is_alive`] compares it.
+pub(crate) fn own_start() -> Option<String> {
+    #[cfg(target_os = "linux")]
     {
-        let _ = rest;
-        false
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        start_time(&stat).map(str::to_owned)
     }
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 /// Whether the state, which is the third field of `/proc/PID/stat`, is that of a process
@@ -393,8 +426,7 @@ mod tests {
     #[test]
     fn the_start_time_tells_processes_apart() {
         let pid = std::process::id();
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        let start = start_time(&stat).unwrap().to_owned();
+        let start = own_start().unwrap();
         assert!(process_is_alive(pid, Some(&start)));
         assert!(process_is_alive(pid, None));
         assert!(!process_is_alive(pid, Some("1")));
