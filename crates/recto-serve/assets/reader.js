@@ -366,20 +366,20 @@ function onAppended(event) {
   if (data.session !== reader.dataset.session || (data.agent ?? "") !== (reader.dataset.agent ?? "")) return;
   renewSoon();
   if (hasEnd()) follow();
-  else if (data.generation !== renamed) {
+  else if (!isRenamed) {
     showNews(data.lines ?? 1);
     say(data.lines ?? 1);
   }
 }
 
-/** The log since a title was given to it on this page: all its lines come again. */
-let renamed = null;
+/** Whether a title was given to the log on this page: all its lines come again. */
+let isRenamed = false;
 
 function onRestarted(event) {
   const data = JSON.parse(event.data);
   if (data.session !== reader.dataset.session) return;
   // A title changes no turn: what is on the page stays.
-  if (Number(reader.dataset.edited ?? 0) > Date.now()) renamed = data.generation;
+  if (Number(reader.dataset.edited ?? 0) > Date.now()) isRenamed = true;
   else location.reload();
 }
 

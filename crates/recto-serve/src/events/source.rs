@@ -21,6 +21,7 @@ use recto_session::TurnCounter;
 use recto_session::status::PendingCall;
 use recto_session::status::StatusKind;
 use recto_store::StoreError;
+use recto_store::follow::Batch;
 use recto_store::follow::Change;
 use recto_store::follow::FollowOptions;
 use recto_store::follow::FollowedFile;
@@ -89,7 +90,7 @@ struct Teller {
     context: Context,
     logs: HashMap<PathBuf, Numbers>,
     /// The statuses that were told, each without its texts.
-    told: HashMap<SessionId, Told>,
+    told: HashMap<SessionId, StatusMark>,
     /// When statuses were looked at last.
     looked: Option<Instant>,
     /// Whether something has changed since.
@@ -97,7 +98,14 @@ struct Teller {
 }
 
 /// What makes a status another one.
-type Told = (StatusKind, Option<Timestamp>, Option<String>, Option<String>, bool);
+#[derive(Debug, PartialEq, Eq)]
+struct StatusMark {
+    kind: StatusKind,
+    since: Option<Timestamp>,
+    pending: Option<String>,
+    current: Option<String>,
+    is_live: bool,
+}
 
 /// How far a log has been counted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -129,7 +137,7 @@ impl<'a> LogName<'a> {
 struct Appended<'a> {
     #[serde(flatten)]
     log: LogName<'a>,
-    generation: u64,
+    generation: String,
     offset: u64,
     bytes: u64,
     lines: u64,
@@ -139,19 +147,27 @@ struct Appended<'a> {
     turn: Option<u32>,
 }
 
+impl<'a> Appended<'a> {
+    /// With the numbers of the first line and the last turn, where they are known.
+    fn of(batch: &'a Batch, lines: u64, numbers: Option<(u64, u32)>) -> Appended<'a> {
+        Appended {
+            log: LogName::of(&batch.file),
+            generation: batch.generation.to_string(),
+            offset: batch.range.start,
+            bytes: batch.range.end - batch.range.start,
+            lines,
+            first_line: numbers.map(|(first, _)| first),
+            turn: numbers.map(|(_, turn)| turn),
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Moved<'a> {
     #[serde(flatten)]
     log: LogName<'a>,
     from_session: String,
     from_project: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct Restarted<'a> {
-    #[serde(flatten)]
-    log: LogName<'a>,
-    generation: u64,
 }
 
 impl Teller {
@@ -186,13 +202,13 @@ impl Teller {
         for one in &found {
             let status = &one.status;
             let id = |call: &Option<PendingCall>| call.as_ref().map(|call| call.id.clone());
-            let now = (
-                status.kind,
-                status.since,
-                id(&status.pending),
-                id(&status.current),
-                one.is_live(),
-            );
+            let now = StatusMark {
+                kind: status.kind,
+                since: status.since,
+                pending: id(&status.pending),
+                current: id(&status.current),
+                is_live: one.is_live(),
+            };
             if self.told.get(&one.id) != Some(&now) {
                 self.publish("status", &StatusRow::of(one));
             }
@@ -207,48 +223,25 @@ impl Teller {
                 self.logs.insert(file.path.clone(), Numbers::default());
                 self.publish("appeared", &LogName::of(file));
             }
-            Change::Lines { file, generation, offset, bytes } => {
+            Change::Lines { batch, bytes } => {
                 let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-                let numbers = self.numbers(&file.path, *offset).map(|numbers| {
+                let before = self.numbers(&batch.file.path, batch.range.start).map(|numbers| {
                     let first = numbers.lines + 1;
                     count(numbers, LineReader::new(&bytes[..]));
                     (first, numbers.turns.current())
                 });
-                self.publish(
-                    "appended",
-                    &Appended {
-                        log: LogName::of(file),
-                        generation: *generation,
-                        offset: *offset,
-                        bytes: bytes.len() as u64,
-                        lines,
-                        first_line: numbers.map(|(first, _)| first),
-                        turn: numbers.map(|(_, turn)| turn),
-                    },
-                );
+                self.publish("appended", &Appended::of(batch, lines, before));
             }
-            Change::LongLine { file, generation, offset, length, .. } => {
-                let numbers = self.numbers(&file.path, *offset).map(|numbers| {
+            Change::LongLine { batch, .. } => {
+                let before = self.numbers(&batch.file.path, batch.range.start).map(|numbers| {
                     numbers.lines += 1;
                     (numbers.lines, numbers.turns.current())
                 });
-                self.publish(
-                    "appended",
-                    &Appended {
-                        log: LogName::of(file),
-                        generation: *generation,
-                        offset: *offset,
-                        bytes: length + 1,
-                        lines: 1,
-                        first_line: numbers.map(|(first, _)| first),
-                        turn: numbers.map(|(_, turn)| turn),
-                    },
-                );
+                self.publish("appended", &Appended::of(batch, 1, before));
             }
-            Change::Restarted { file, generation } => {
+            Change::Restarted(file) => {
                 self.logs.insert(file.path.clone(), Numbers::default());
-                let event = Restarted { log: LogName::of(file), generation: *generation };
-                self.publish("restarted", &event);
+                self.publish("restarted", &LogName::of(file));
             }
             Change::Moved { from, to } => {
                 if let Some(numbers) = self.logs.remove(&from.path) {

@@ -4,6 +4,7 @@
 //! because it lies in a file that anybody may have changed: it names logs of the home or
 //! nothing.
 
+use std::collections::BTreeMap;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
@@ -13,11 +14,13 @@ use recto_log::Lines;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Value;
 
+use super::Batch;
+use super::Change;
 use super::FollowedFile;
-use super::cursor::Cursor;
-use super::cursor::Mark;
-use super::tree::FIRST_GENERATION;
+use super::tree::Tail;
 use super::tree::Tree;
+use crate::Cursor;
+use crate::Home;
 use crate::StoreError;
 use crate::log::file_state::FileState;
 use crate::log::log_file::LogName;
@@ -25,108 +28,136 @@ use crate::place::platform::path_bytes;
 use crate::place::platform::path_of_bytes;
 
 /// The form that is written.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
 
-/// Where a follower is.
+/// Where a follower is, or what of its work is done.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
-    next_generation: u64,
-    /// With paths below the home.
-    cursors: Vec<Cursor>,
+    root: PathBuf,
+    /// By the number of their life.
+    logs: BTreeMap<u64, Progress>,
+}
+
+/// How much of a log is done.
+#[derive(Debug, Clone)]
+struct Progress {
+    file: Arc<FollowedFile>,
+    /// None if nothing is.
+    cursor: Option<Cursor>,
+    /// What is done behind something that is not.
+    early: Vec<Batch>,
 }
 
 impl Checkpoint {
     /// Of a follower that has handed out nothing.
-    pub(super) fn beginning() -> Checkpoint {
-        Checkpoint { next_generation: FIRST_GENERATION, cursors: Vec::new() }
+    pub(super) fn beginning(home: &Home) -> Checkpoint {
+        Checkpoint { root: home.root().to_owned(), logs: BTreeMap::new() }
     }
 
     pub(super) fn of(tree: &Tree) -> Checkpoint {
-        let mut cursors: Vec<Cursor> = tree.files.values().cloned().collect();
-        for cursor in &mut cursors {
-            let path = &cursor.file.path;
-            let path = path.strip_prefix(tree.home.root()).unwrap_or(path).to_owned();
-            cursor.file = Arc::new(FollowedFile { path, ..(*cursor.file).clone() });
+        let mut checkpoint = Checkpoint::beginning(&tree.home);
+        for Tail { file, life, cursor } in tree.files.values() {
+            let (file, cursor) = (Arc::clone(file), Some(cursor.clone()));
+            checkpoint.logs.insert(*life, Progress { file, cursor, early: Vec::new() });
         }
-        Checkpoint { next_generation: tree.next_generation, cursors }
+        checkpoint
     }
 
     /// Puts the cursors in their places. What is there is looked at afterwards.
     pub(super) fn restore(&self, tree: &mut Tree) {
-        tree.next_generation = self.next_generation;
-        for cursor in &self.cursors {
-            if !tree.options.scope.holds(cursor.file.session) {
+        for (life, progress) in &self.logs {
+            let Some(mut cursor) = progress.cursor.clone() else { continue };
+            if !tree.options.scope.holds(progress.file.session) {
                 continue;
             }
-            let mut cursor = cursor.clone();
-            let path = tree.home.root().join(&cursor.file.path);
-            cursor.file = Arc::new(FollowedFile { path, ..(*cursor.file).clone() });
-            // What it was is not known any more: it is read to see.
-            cursor.at.state = FileState::default();
-            tree.insert(cursor);
+            if cursor.is_behind() {
+                // More was there than is done: it is read even if nothing has changed.
+                cursor.note_state(FileState::default());
+            }
+            tree.next_life = tree.next_life.max(life + 1);
+            tree.insert(Tail { file: Arc::clone(&progress.file), life: *life, cursor });
+        }
+    }
+
+    /// Takes in a change that is not about lines: a log that moved, is gone, or was rewritten.
+    pub fn note(&mut self, change: &Change) {
+        match change {
+            Change::Moved { from, to } => {
+                for progress in self.logs.values_mut().filter(|known| known.file == *from) {
+                    progress.file = Arc::clone(to);
+                }
+            }
+            Change::Removed(file) | Change::Restarted(file) => {
+                self.logs.retain(|_, known| known.file.path != file.path);
+            }
+            Change::Appeared(_)
+            | Change::Lines { .. }
+            | Change::LongLine { .. }
+            | Change::Announcements => {}
+        }
+    }
+
+    /// The work on a batch is done. In any order: the checkpoint moves on when nothing
+    /// before is missing.
+    pub fn acknowledge(&mut self, batch: &Batch) {
+        let known = self.logs.entry(batch.life).or_insert_with(|| Progress {
+            file: Arc::clone(&batch.file),
+            cursor: None,
+            early: Vec::new(),
+        });
+        known.early.push(batch.clone());
+        let end = |known: &Progress| known.cursor.as_ref().map_or(0, Cursor::offset);
+        while let Some(at) = known.early.iter().position(|batch| batch.range.start == end(known)) {
+            known.cursor = Some(known.early.swap_remove(at).cursor);
         }
     }
 
     /// Writes it down.
     pub fn encode(&self) -> Vec<u8> {
-        let head = ObjectWriter::new().number("form", FORM);
-        let mut bytes = head.number("next_generation", self.next_generation).finish();
+        let mut bytes = ObjectWriter::new().number("form", FORM).finish();
         bytes.push(b'\n');
-        for cursor in &self.cursors {
-            let mut line = match cursor.file.path.to_str() {
+        for Progress { file, cursor, .. } in self.logs.values() {
+            let Some(cursor) = cursor else { continue };
+            let path = file.path.strip_prefix(&self.root).unwrap_or(&file.path);
+            let mut line = match path.to_str() {
                 Some(path) => ObjectWriter::new().string("path", path),
-                None => {
-                    ObjectWriter::new().string("path_hex", &hex(&path_bytes(&cursor.file.path)))
-                }
+                None => ObjectWriter::new().string("path_hex", &hex(&path_bytes(path))),
             }
-            .string("project", &cursor.file.project)
-            .string("session", &cursor.file.session.to_string());
-            if let Some(agent) = &cursor.file.agent {
+            .string("project", &file.project)
+            .string("session", &file.session.to_string());
+            if let Some(agent) = &file.agent {
                 line = line.string("agent", agent.as_str());
             }
-            let line = line
-                .number("generation", cursor.generation)
-                .number("device", cursor.at.identity.0)
-                .number("number", cursor.at.identity.1)
-                .number("offset", cursor.at.offset)
-                .number("head", cursor.at.mark.head)
-                .number("tail", cursor.at.mark.tail);
-            bytes.extend(line.finish());
+            bytes.extend(line.string("cursor", &hex(&cursor.encode())).finish());
             bytes.push(b'\n');
         }
         bytes
     }
 
     /// Reads what was written down.
-    pub fn decode(bytes: &[u8]) -> Result<Checkpoint, StoreError> {
+    pub fn decode(home: &Home, bytes: &[u8]) -> Result<Checkpoint, StoreError> {
         let bad = |why| StoreError::BadCheckpoint { why };
         let mut lines = Lines::new(bytes);
         let head = lines.next().ok_or(bad("it is empty"))?;
-        let head = Value::parse(head.bytes).map_err(|_| bad("its first line is no JSON"))?;
-        let number = |value: &Value<'_>, name: &str| value.get(name).and_then(Value::as_u64);
-        if number(&head, "form") != Some(FORM) {
+        let head = Value::parse(head.bytes).map_err(|_| bad("its first line is not JSON"))?;
+        if head.get("form").and_then(Value::as_u64) != Some(FORM) {
             return Err(bad("its form is not known"));
         }
-        let next_generation =
-            number(&head, "next_generation").ok_or(bad("its first line lacks a number"))?;
-        let mut cursors = Vec::new();
-        for line in lines {
+        let mut checkpoint = Checkpoint::beginning(home);
+        for (life, line) in (1..).zip(lines) {
             if !line.terminated {
                 return Err(bad("its last line is cut"));
             }
-            let value = Value::parse(line.bytes).map_err(|_| bad("a line is no JSON"))?;
-            cursors.push(cursor(&value).ok_or(bad("a line says something impossible"))?);
+            let value = Value::parse(line.bytes).map_err(|_| bad("a line is not JSON"))?;
+            let progress = progress(home, &value).ok_or(bad("a line says something impossible"))?;
+            checkpoint.logs.insert(life, progress);
         }
-        if cursors.iter().any(|cursor| cursor.generation >= next_generation) {
-            return Err(bad("a generation is not of its time"));
-        }
-        Ok(Checkpoint { next_generation, cursors })
+        Ok(checkpoint)
     }
 }
 
-fn cursor(value: &Value<'_>) -> Option<Cursor> {
+fn progress(home: &Home, value: &Value<'_>) -> Option<Progress> {
     let text = |name: &str| value.str(name).map(|text| text.into_owned());
-    let number = |name: &str| value.get(name)?.as_u64();
     let path = match text("path") {
         Some(path) => PathBuf::from(path),
         None => path_of_bytes(&unhex(&text("path_hex")?)?),
@@ -139,12 +170,10 @@ fn cursor(value: &Value<'_>) -> Option<Cursor> {
         None => None,
     };
     let session = text("session")?.parse().ok()?;
-    let file = FollowedFile { path, project: text("project")?, session, agent };
-    let identity = (number("device")?, number("number")?);
-    let mut cursor = Cursor::new(Arc::new(file), number("generation")?, identity);
-    cursor.at.offset = number("offset")?;
-    cursor.at.mark = Mark { head: number("head")?, tail: number("tail")? };
-    Some(cursor)
+    let path = home.root().join(path);
+    let file = Arc::new(FollowedFile { path, project: text("project")?, session, agent });
+    let cursor = Cursor::decode(&unhex(&text("cursor")?)?)?;
+    Some(Progress { file, cursor: Some(cursor), early: Vec::new() })
 }
 
 /// Whether a path leads nowhere but to a log below the home.

@@ -13,9 +13,9 @@ use super::Change;
 use super::FollowScope;
 use super::FollowStart;
 use super::FollowedFile;
-use super::cursor::Cursor;
-use super::cursor::identity;
 use super::tree::Tree;
+use crate::Cursor;
+use crate::log::cursor::identity;
 use crate::log::file_state::FileState;
 use crate::log::file_state::Stamp;
 use crate::log::log_file::LogName;
@@ -281,19 +281,14 @@ impl Tree {
 
     /// Follows a log from the end of what is in it.
     fn begin_at_end(&mut self, file: FollowedFile) {
-        let opened = open_known(&file.path).and_then(|open| Ok((open.metadata()?, open)));
-        let generation = self.new_generation();
-        let path = file.path.clone();
-        let file = Arc::new(file);
-        let begun = opened.and_then(|(metadata, open)| {
-            let mut cursor = Cursor::new(file, generation, identity(&metadata));
-            cursor.at.go_to_end(&open, &metadata)?;
-            Ok(cursor)
-        });
+        let begun = open_known(&file.path).and_then(|open| Ok(Cursor::at_end(&open)?));
         match begun {
-            Ok(cursor) => self.insert(cursor),
+            Ok(cursor) => {
+                let tail = self.new_tail(Arc::new(file), cursor);
+                self.insert(tail);
+            }
             Err(error) => {
-                self.skipped.insert(path, error.to_string());
+                self.skipped.insert(file.path, error.to_string());
             }
         }
     }

@@ -59,13 +59,14 @@ fn told(changes: &[Change]) -> Vec<String> {
     };
     let one = |change: &Change| match change {
         Change::Appeared(file) => format!("appeared {}", name(file)),
-        Change::Lines { file, offset, bytes, .. } => {
-            format!("lines {} {offset} {:?}", name(file), String::from_utf8_lossy(bytes))
+        Change::Lines { batch, bytes } => {
+            let offset = batch.range.start;
+            format!("lines {} {offset} {:?}", name(&batch.file), String::from_utf8_lossy(bytes))
         }
-        Change::LongLine { file, offset, start, length, .. } => {
-            format!("long {} {offset} {} of {length}", name(file), start.len())
+        Change::LongLine { batch, start } => {
+            format!("long {} {:?} {}", name(&batch.file), batch.range, start.len())
         }
-        Change::Restarted { file, generation } => format!("restarted {} {generation}", name(file)),
+        Change::Restarted(file) => format!("restarted {}", name(file)),
         Change::Moved { from, to } => format!("moved {} {}", name(from), name(to)),
         Change::Removed(file) => format!("removed {}", name(file)),
         Change::Announcements => "announcements".to_owned(),
@@ -113,18 +114,18 @@ fn a_log_that_is_cut_rewritten_or_replaced_begins_anew() {
     let log = trial.write(&format!("projects/-w/{ID}.jsonl"), "one\ntwo\n");
     let mut follower = trial.follow(polling());
     fs::write(&log, "one\n").unwrap();
-    assert_eq!(told(&follower.look()), ["restarted -w/ID 2", r#"lines -w/ID 0 "one\n""#]);
+    assert_eq!(told(&follower.look()), ["restarted -w/ID", r#"lines -w/ID 0 "one\n""#]);
     fs::write(&log, "ONE\ntwo\n").unwrap();
-    assert_eq!(told(&follower.look()), ["restarted -w/ID 3", r#"lines -w/ID 0 "ONE\ntwo\n""#]);
+    assert_eq!(told(&follower.look()), ["restarted -w/ID", r#"lines -w/ID 0 "ONE\ntwo\n""#]);
     // The same bytes and more, in a file of its own.
     let new = trial.write("projects/-w/new", "ONE\ntwo\nthree\n");
     fs::rename(new, &log).unwrap();
     let lines = r#"lines -w/ID 0 "ONE\ntwo\nthree\n""#;
-    assert_eq!(told(&follower.look()), ["restarted -w/ID 4", lines]);
+    assert_eq!(told(&follower.look()), ["restarted -w/ID", lines]);
     // The same file of the same size.
     fs::write(&log, "ONE\ntwo\nTHREE\n").unwrap();
     let lines = r#"lines -w/ID 0 "ONE\ntwo\nTHREE\n""#;
-    assert_eq!(told(&follower.look()), ["restarted -w/ID 5", lines]);
+    assert_eq!(told(&follower.look()), ["restarted -w/ID", lines]);
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn a_change_before_the_last_lines_of_a_long_log_is_seen_at_its_beginning() {
     let mut follower = trial.follow(polling());
     fs::write(&log, before.replacen('x', "y", 1) + "more\n").unwrap();
     let told = told(&follower.look());
-    assert_eq!(told[0], "restarted -w/ID 2");
+    assert_eq!(told[0], "restarted -w/ID");
     assert!(told[1].starts_with("lines -w/ID 0 \"yxxx"));
 }
 
@@ -230,8 +231,7 @@ fn batches_are_bounded_and_long_lines_are_passed() {
     trial.write(&format!("projects/-w/{ID}.jsonl"), content);
     let mut follower = trial.follow(FollowOptions {
         start: FollowStart::Beginning,
-        batch: 2000,
-        longest_line: 5000,
+        limits: ReadLimits { batch: 2000, line: 5000 },
         ..polling()
     });
     let mut sizes = Vec::new();
@@ -243,8 +243,8 @@ fn batches_are_bounded_and_long_lines_are_passed() {
         for change in changes {
             match change {
                 Change::Lines { bytes, .. } => sizes.push(bytes.len()),
-                Change::LongLine { offset, start, length, .. } => {
-                    assert_eq!((offset, start.len(), length), (5000, 4096, 700_000));
+                Change::LongLine { batch, start } => {
+                    assert_eq!((batch.range, start.len()), (5000..705_001, 4096));
                     sizes.push(0);
                 }
                 _ => {}
@@ -304,7 +304,7 @@ fn names_that_are_no_text_survive_a_restart() {
     let log = project.join(format!("{ID}.jsonl"));
     fs::write(&log, "one\n").unwrap();
     let follower = trial.follow(polling());
-    let checkpoint = Checkpoint::decode(&follower.checkpoint().encode()).unwrap();
+    let checkpoint = Checkpoint::decode(&trial.home, &follower.checkpoint().encode()).unwrap();
     append(&log, "two\n");
     let mut resumed = Follower::resume(&trial.home, polling(), &checkpoint).unwrap();
     assert_eq!(told(&resumed.look()), ["lines -\u{fffd}/ID 4 \"two\\n\""]);
@@ -316,22 +316,23 @@ fn a_checkpoint_is_read_with_care() {
     trial.write(&format!("projects/-w/{ID}.jsonl"), "one\n");
     let written = trial.follow(polling()).checkpoint().encode();
     let text = String::from_utf8(written).unwrap();
-    assert!(Checkpoint::decode(text.as_bytes()).is_ok());
+    assert!(Checkpoint::decode(&trial.home, text.as_bytes()).is_ok());
     let elsewhere = format!("projects/-w/{ID}.jsonl");
     let changed = [
         String::new(),
         "no JSON\n".into(),
-        text.replacen("\"form\":1", "\"form\":2", 1),
+        text.replacen("\"form\":2", "\"form\":1", 1),
         text.trim_end().to_owned(),
         text.replace(&elsewhere, &format!("projects/../../{ID}.jsonl")),
         text.replace(&elsewhere, &format!("/projects/{ID}.jsonl")),
         text.replace(&elsewhere, "projects/-w/.credentials.json"),
         text.replace(ID, "no-session"),
-        text.replacen("\"next_generation\":2", "\"next_generation\":1", 1),
+        text.replacen("\"cursor\":\"01", "\"cursor\":\"ff", 1),
+        text.replacen("\"cursor\":\"01", "\"cursor\":\"0", 1),
     ];
     for one in changed {
         assert_ne!(one, text);
-        let decoded = Checkpoint::decode(one.as_bytes());
+        let decoded = Checkpoint::decode(&trial.home, one.as_bytes());
         assert!(matches!(decoded, Err(StoreError::BadCheckpoint { .. })), "{one}");
     }
 }
@@ -410,9 +411,9 @@ fn ten_thousand_logs_are_followed() {
     let mut found = std::collections::BTreeSet::new();
     while found.len() < wanted.len() {
         for change in follower.next(LONG) {
-            let Change::Lines { file, offset, bytes, .. } = change else { panic!("{change:?}") };
+            let Change::Lines { batch, bytes } = change else { panic!("{change:?}") };
             assert_eq!(bytes, b"new\n");
-            assert!(found.insert((file.path.clone(), offset)), "told twice");
+            assert!(found.insert((batch.file.path.clone(), batch.range.start)), "told twice");
         }
     }
     assert_eq!(found, wanted);
@@ -455,4 +456,74 @@ fn what_was_found_but_not_handed_out_is_found_again_after_a_restart() {
     let resumed = Follower::resume(&trial.home, polling(), &checkpoint).unwrap();
     let mut again = Follower::resume(&trial.home, polling(), &resumed.checkpoint()).unwrap();
     assert_eq!(told(&again.look()), ["appeared -w/ID", r#"lines -w/ID 0 "one\n""#]);
+}
+
+/// Everything that is there, in batches.
+fn batches(follower: &mut Follower) -> Vec<Change> {
+    let mut all = Vec::new();
+    loop {
+        match follower.look() {
+            changes if changes.is_empty() => return all,
+            changes => all.extend(changes),
+        }
+    }
+}
+
+#[test]
+fn batches_are_acknowledged_in_any_order_and_none_is_lost() {
+    let trial = Trial::new();
+    let log = trial.write(&format!("projects/-w/{ID}.jsonl"), "one\ntwo\nthree\n");
+    let limits = ReadLimits { batch: 4, line: 100 };
+    let options = FollowOptions { start: FollowStart::Beginning, limits, ..polling() };
+    let mut follower = trial.follow(options.clone());
+    let mut checkpoint = follower.checkpoint();
+    let batches: Vec<Batch> = batches(&mut follower)
+        .into_iter()
+        .filter_map(|change| match change {
+            Change::Lines { batch, .. } => Some(*batch),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(batches.len(), 3);
+    let resumed = |checkpoint: &Checkpoint| {
+        let checkpoint = Checkpoint::decode(&trial.home, &checkpoint.encode()).unwrap();
+        let options = FollowOptions { limits: ReadLimits::default(), ..polling() };
+        told(&Follower::resume(&trial.home, options, &checkpoint).unwrap().look())
+    };
+    checkpoint.acknowledge(&batches[2]);
+    checkpoint.acknowledge(&batches[1]);
+    let all = r#"lines -w/ID 0 "one\ntwo\nthree\n""#;
+    assert_eq!(resumed(&checkpoint), ["appeared -w/ID", all], "the first one is not done");
+    checkpoint.acknowledge(&batches[0]);
+    assert_eq!(resumed(&checkpoint), [""; 0]);
+    // A batch of a life that is over changes nothing for the new one.
+    fs::write(&log, "ONE\n").unwrap();
+    let changes = follower.look();
+    changes.iter().for_each(|change| checkpoint.note(change));
+    checkpoint.acknowledge(&batches[0]);
+    let anew = ["restarted -w/ID", r#"lines -w/ID 0 "ONE\n""#];
+    assert_eq!(resumed(&checkpoint), anew);
+    let Some(Change::Lines { batch, .. }) = changes.last() else { panic!("{changes:?}") };
+    checkpoint.acknowledge(batch);
+    assert_eq!(resumed(&checkpoint), [""; 0]);
+    // What has moved is known by its new name.
+    let moved = trial.path(&format!("projects/-w/{OTHER}.jsonl"));
+    fs::rename(&log, &moved).unwrap();
+    follower.look().iter().for_each(|change| checkpoint.note(change));
+    append(&moved, "two\n");
+    assert_eq!(resumed(&checkpoint), [r#"lines -w/OTHER 4 "two\n""#]);
+}
+
+#[test]
+fn files_that_are_as_they_were_are_not_opened_after_a_restart() {
+    let trial = Trial::new();
+    let log = trial.write(&format!("projects/-w/{ID}.jsonl"), "one\n");
+    // What was written a moment ago may have changed since.
+    std::thread::sleep(Duration::from_millis(80));
+    let checkpoint = trial.follow(polling()).checkpoint();
+    let resumed = Follower::resume(&trial.home, polling(), &checkpoint).unwrap();
+    assert!(resumed.tree.is_at_rest());
+    append(&log, "two\n");
+    let resumed = Follower::resume(&trial.home, polling(), &checkpoint).unwrap();
+    assert!(!resumed.tree.is_at_rest());
 }

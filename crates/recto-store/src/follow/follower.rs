@@ -32,7 +32,7 @@ impl Follower {
         let mut tree = Tree::new(home, options);
         tree.discover(Finding::First(start));
         let schedule = Schedule::new(&tree);
-        let before = (!tree.changes.is_empty()).then(Checkpoint::beginning);
+        let before = (!tree.changes.is_empty()).then(|| Checkpoint::beginning(home));
         Ok(Follower { tree, schedule, before })
     }
 
@@ -98,12 +98,12 @@ impl Follower {
 
     /// The logs that are followed now.
     pub fn files(&self) -> impl Iterator<Item = &FollowedFile> {
-        self.tree.files.values().map(|cursor| &*cursor.file)
+        self.tree.files.values().map(|tail| &*tail.file)
     }
 
     /// Up to where a log has been handed out.
     pub fn offset(&self, path: &std::path::Path) -> Option<u64> {
-        self.tree.files.get(path).map(|cursor| cursor.at.offset)
+        self.tree.files.get(path).map(|tail| tail.cursor.offset())
     }
 
     /// What is not followed though its name says it is a log, and why.
@@ -123,8 +123,8 @@ impl Follower {
         let changes = self.tree.hand_out();
         self.before = None;
         for change in &changes {
-            if let Change::Lines { file, .. } = change {
-                self.schedule.note_active(&file.path);
+            if let Change::Lines { batch, .. } = change {
+                self.schedule.note_active(&batch.file.path);
             }
         }
         changes

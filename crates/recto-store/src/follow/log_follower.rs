@@ -6,12 +6,12 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::FollowNotice;
-use super::cursor::Piece;
-use super::cursor::Position;
-use super::cursor::identity;
 use super::watches::Waker;
 use super::watches::Watches;
 use super::watches::Watching;
+use crate::Advance;
+use crate::Cursor;
+use crate::ReadLimits;
 use crate::StoreError;
 use crate::place::open::open_known;
 
@@ -44,16 +44,14 @@ pub enum LogChange {
 pub struct LogFollower {
     path: PathBuf,
     /// `None` while the file is not there.
-    at: Option<Position>,
+    cursor: Option<Cursor>,
     watches: Watches,
-    batch: usize,
-    longest_line: usize,
+    limits: ReadLimits,
 }
 
 impl LogFollower {
     /// Begins to follow a file, which must be there.
     pub fn new(path: &Path) -> Result<LogFollower, StoreError> {
-        let options = super::FollowOptions::default();
         let mut watches = Watches::new(FollowNotice::Events);
         if let Some(parent) = path.parent() {
             // A bare name has an empty parent.
@@ -63,10 +61,9 @@ impl LogFollower {
         let metadata = crate::open_file(path)?.metadata()?;
         Ok(LogFollower {
             path: path.to_owned(),
-            at: Some(Position::new(identity(&metadata))),
+            cursor: Some(Cursor::start(&metadata)),
             watches,
-            batch: options.batch,
-            longest_line: options.longest_line,
+            limits: ReadLimits::default(),
         })
     }
 
@@ -99,34 +96,33 @@ impl LogFollower {
     fn look(&mut self) -> Vec<LogChange> {
         let opened = open_known(&self.path).and_then(|file| Ok((file.metadata()?, file)));
         let Some((metadata, file)) = opened.ok().filter(|(metadata, _)| metadata.is_file()) else {
-            return self.at.take().map(|_| LogChange::Removed).into_iter().collect();
+            return self.cursor.take().map(|_| LogChange::Removed).into_iter().collect();
         };
         let mut changes = Vec::new();
-        let found = identity(&metadata);
         loop {
-            let at = match &mut self.at {
-                Some(at) if at.identity == found => at,
-                // A file that comes back begins anew, as one that was replaced.
-                other => {
-                    changes.push(LogChange::Restarted);
-                    other.insert(Position::new(found))
+            // A file that comes back begins anew, as one that was replaced.
+            let cursor = self.cursor.get_or_insert_with(|| {
+                changes.push(LogChange::Restarted);
+                Cursor::start(&metadata)
+            });
+            match cursor.advance(&file, self.limits) {
+                Ok(Advance::Grown(growth)) => {
+                    let offset = growth.range.start;
+                    changes.push(match growth.is_long_line() {
+                        true => LogChange::LongLine {
+                            offset,
+                            start: growth.bytes,
+                            length: growth.range.end - offset - 1,
+                        },
+                        false => LogChange::Lines(offset, growth.bytes),
+                    });
                 }
-            };
-            let piece = at.read_on(&file, &metadata, self.batch, self.longest_line);
-            let end = at.offset;
-            match piece {
-                Ok(Piece::Lines(bytes)) => {
-                    changes.push(LogChange::Lines(end - bytes.len() as u64, bytes));
-                }
-                Ok(Piece::LongLine { start, length }) => {
-                    changes.push(LogChange::LongLine { offset: end - length - 1, start, length });
-                }
-                Ok(Piece::Differs) => {
-                    self.at = None;
+                Ok(Advance::Differs) => {
+                    self.cursor = None;
                     continue;
                 }
                 // What cannot be read now may be read later; a file that is gone is told.
-                Ok(Piece::Nothing) | Err(_) => {}
+                Ok(Advance::Nothing) | Err(_) => {}
             }
             return changes;
         }

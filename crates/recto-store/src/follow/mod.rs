@@ -5,22 +5,19 @@
 //! system what has changed, and looks by itself as well: all the time where the system
 //! tells nothing, now and then where it does.
 //!
-//! Where a log is read up to is told by a cursor: which file it is (its number in the
-//! file system), its generation, the offset, and sums of the bytes before the offset.
-//! As long as those bytes are what they were, the log has only grown. If they are not,
-//! or the file is another one, the log begins anew: [`Change::Restarted`], with a
-//! generation of its own. Generations are numbers that a follower, and those that resume
-//! it, give out once, for whatever file.
+//! Each log has a [`Cursor`](crate::Cursor). As long as the bytes before its offset are what
+//! they were, the log has only grown. If they are not, or the file is another one, the log is
+//! read again from its beginning: [`Change::Restarted`]. The cursor says which changes it
+//! cannot see.
 //!
-//! What is not seen: a change in place of a line that was handed out, if the file stays
-//! the same one and neither the first nor the last 4 KB before the offset differ.
+//! Memory is bounded: [`Follower::next`] gives at most [`ReadLimits::batch`] bytes of
+//! lines, or one line that is longer. Of a line over [`ReadLimits::line`] the start and the range are given ([`Change::LongLine`]), so that who wants all of it can read it in
+//! parts.
 //!
-//! Memory is bounded: [`Follower::next`] gives at most [`FollowOptions::batch`] bytes of
-//! lines, or one line that is longer. Of a line over [`FollowOptions::longest_line`] only
-//! the start is given ([`Change::LongLine`]), as `recto_log::LineReader` does it.
+//! Every [`Batch`] knows where its log is read up to. Work on batches can end in any order:
+//! [`Checkpoint::acknowledge`] moves on as soon as nothing is missing before.
 
 mod checkpoint;
-mod cursor;
 mod discovery;
 mod follower;
 mod log_follower;
@@ -33,12 +30,16 @@ mod follow_tests;
 #[cfg(test)]
 mod model_tests;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use recto_log::AgentId;
-use recto_log::DEFAULT_LINE_CAP;
 use recto_log::SessionId;
+
+use crate::Cursor;
+use crate::GenerationId;
+use crate::ReadLimits;
 
 pub use checkpoint::Checkpoint;
 pub use follower::Follower;
@@ -55,10 +56,8 @@ pub struct FollowOptions {
     /// Where to begin in logs that are there already. Those that come later are read
     /// from their beginning.
     pub start: FollowStart,
-    /// How many bytes of lines are handed out at once.
-    pub batch: usize,
-    /// The longest line that is handed out whole.
-    pub longest_line: usize,
+    /// How much is handed out at once.
+    pub limits: ReadLimits,
     /// Whether the system is asked to tell what changes.
     pub notice: FollowNotice,
 }
@@ -68,8 +67,7 @@ impl Default for FollowOptions {
         FollowOptions {
             scope: FollowScope::Home,
             start: FollowStart::End,
-            batch: 1024 * 1024,
-            longest_line: DEFAULT_LINE_CAP,
+            limits: ReadLimits::default(),
             notice: FollowNotice::Events,
         }
     }
@@ -125,6 +123,21 @@ pub struct FollowedFile {
     pub agent: Option<AgentId>,
 }
 
+/// Lines of one log that are handed out together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// The log.
+    pub file: Arc<FollowedFile>,
+    /// Which life of the log they belong to.
+    pub generation: GenerationId,
+    /// Where they are.
+    pub range: Range<u64>,
+    /// Where the log is read up to with them.
+    pub cursor: Cursor,
+    /// Counts lives of logs, as this follower has seen them.
+    life: u64,
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -132,35 +145,20 @@ pub enum Change {
     Appeared(Arc<FollowedFile>),
     /// Lines were added.
     Lines {
-        /// The log.
-        file: Arc<FollowedFile>,
-        /// Which life of the log they belong to.
-        generation: u64,
-        /// Where the first of them begins.
-        offset: u64,
+        /// Where they are.
+        batch: Box<Batch>,
         /// Whole lines, each with its `\n`.
         bytes: Vec<u8>,
     },
     /// A line was added that is longer than what is handed out whole.
     LongLine {
-        /// The log.
-        file: Arc<FollowedFile>,
-        /// Which life of the log it belongs to.
-        generation: u64,
-        /// Where it begins.
-        offset: u64,
+        /// Where it is, with its `\n`.
+        batch: Box<Batch>,
         /// The first bytes of it.
         start: Vec<u8>,
-        /// How long it is, without its `\n`.
-        length: u64,
     },
     /// The log was cut, rewritten or replaced. Its lines come again from offset 0.
-    Restarted {
-        /// The log.
-        file: Arc<FollowedFile>,
-        /// Its life from now on.
-        generation: u64,
-    },
+    Restarted(Arc<FollowedFile>),
     /// The log has another path; what was read of it stays read.
     Moved {
         /// What it was.

@@ -9,6 +9,8 @@ use fs_err as fs;
 use proptest::prelude::*;
 
 use super::*;
+use crate::Advance;
+use crate::ChainHash;
 use crate::Home;
 
 const PROJECTS: [&str; 3] = ["-a", "-b", "-c"];
@@ -111,8 +113,9 @@ fn action() -> impl Strategy<Value = Action> {
 /// What a reader of the changes knows of a log.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Known {
-    generation: Option<u64>,
     bytes: Vec<u8>,
+    /// The chain, unless the log was not read from its beginning.
+    chain: Option<ChainHash>,
 }
 
 struct World {
@@ -120,14 +123,12 @@ struct World {
     home: Home,
     follower: Option<Follower>,
     known: BTreeMap<PathBuf, Known>,
-    newest_generation: u64,
 }
 
 fn options(start: FollowStart) -> FollowOptions {
     FollowOptions {
         start,
-        batch: BATCH,
-        longest_line: LONGEST_LINE,
+        limits: ReadLimits { batch: BATCH, line: LONGEST_LINE },
         notice: FollowNotice::Polling,
         ..FollowOptions::default()
     }
@@ -146,10 +147,10 @@ impl World {
             for file in follower.files() {
                 let offset = follower.offset(&file.path).unwrap() as usize;
                 let bytes = fs::read(&file.path).unwrap()[..offset].to_vec();
-                known.insert(file.path.clone(), Known { generation: None, bytes });
+                known.insert(file.path.clone(), Known { bytes, chain: None });
             }
         }
-        World { folder, home, follower: Some(follower), known, newest_generation: 0 }
+        World { folder, home, follower: Some(follower), known }
     }
 
     fn follower(&mut self) -> &mut Follower {
@@ -230,7 +231,7 @@ impl World {
             }
             Action::Restart => {
                 let written = self.follower.take().unwrap().checkpoint().encode();
-                let checkpoint = Checkpoint::decode(&written).unwrap();
+                let checkpoint = Checkpoint::decode(&self.home, &written).unwrap();
                 let options = options(FollowStart::End);
                 let resumed = Follower::resume(&self.home, options, &checkpoint).unwrap();
                 self.follower = Some(resumed);
@@ -250,7 +251,7 @@ impl World {
                 Change::Appeared(file) => {
                     assert!(self.known.insert(file.path.clone(), Known::default()).is_none());
                 }
-                Change::Lines { file, generation, offset, bytes } => {
+                Change::Lines { batch, bytes } => {
                     assert!(bytes.ends_with(b"\n"), "a line is cut");
                     size += bytes.len();
                     let lines: Vec<&[u8]> =
@@ -261,22 +262,18 @@ impl World {
                     );
                     // One line may be longer than the rest of the batch.
                     assert!(size <= BATCH || lines.len() == 1, "{size} bytes at once");
-                    self.add(&file.path, generation, offset, &bytes);
+                    self.add(&batch, &bytes);
                 }
-                Change::LongLine { file, generation, offset, start, length } => {
-                    assert!(length > LONGEST_LINE as u64 && start.len() == 4096);
-                    let from = offset as usize;
-                    let bytes =
-                        fs::read(&file.path).unwrap()[from..=from + length as usize].to_vec();
+                Change::LongLine { batch, start } => {
+                    let range = batch.range.start as usize..batch.range.end as usize;
+                    assert!(range.len() > LONGEST_LINE + 1 && start.len() == 4096);
+                    let bytes = fs::read(&batch.file.path).unwrap()[range].to_vec();
                     assert!(bytes.starts_with(&start) && bytes.ends_with(b"\n"));
                     assert!(!bytes[..bytes.len() - 1].contains(&b'\n'));
-                    self.add(&file.path, generation, offset, &bytes);
+                    self.add(&batch, &bytes);
                 }
-                Change::Restarted { file, generation } => {
-                    assert!(generation > self.newest_generation, "a generation is used again");
-                    let known = self.known.get_mut(&file.path).unwrap();
-                    *known = Known { generation: Some(generation), bytes: Vec::new() };
-                    self.newest_generation = generation;
+                Change::Restarted(file) => {
+                    *self.known.get_mut(&file.path).unwrap() = Known::default();
                 }
                 Change::Moved { from, to } => {
                     let known = self.known.remove(&from.path).unwrap();
@@ -290,14 +287,15 @@ impl World {
         }
     }
 
-    /// No line twice, none missed: each piece begins where the one before has ended.
-    fn add(&mut self, path: &Path, generation: u64, offset: u64, bytes: &[u8]) {
-        let known = self.known.get_mut(path).unwrap();
-        assert_eq!(offset, known.bytes.len() as u64, "{}", path.display());
-        assert!(known.generation.is_none_or(|known| known == generation));
-        known.generation = Some(generation);
+    /// No line twice, none missed: each piece begins where the one before has ended. Who
+    /// comes now and reads the same has the same generation and the same chain.
+    fn add(&mut self, batch: &Batch, bytes: &[u8]) {
+        let known = self.known.get_mut(&batch.file.path).unwrap();
+        assert_eq!(batch.range.start, known.bytes.len() as u64, "{}", batch.file.path.display());
         known.bytes.extend_from_slice(bytes);
-        self.newest_generation = self.newest_generation.max(generation);
+        assert_eq!(batch.range.end, known.bytes.len() as u64);
+        assert_eq!(Some(batch.generation), GenerationId::of(&known.bytes));
+        known.chain = (batch.cursor.covers_from() == 0).then(|| batch.cursor.chain());
     }
 
     /// Takes everything, and compares it with what is there.
@@ -327,8 +325,20 @@ impl World {
         assert_eq!(names(&known), names(&there));
         for (path, bytes) in &there {
             assert!(known[path] == *bytes, "{} differs", path.display());
+            let (chain, mut cursor) = (self.known[path].chain, start_of(path));
+            if chain.is_some() {
+                let file = fs::File::open(path).unwrap().into_parts().0;
+                while let Advance::Grown(_) = cursor.advance(&file, ReadLimits::default()).unwrap()
+                {
+                }
+                assert_eq!(chain, Some(cursor.chain()), "{}", path.display());
+            }
         }
     }
+}
+
+fn start_of(path: &Path) -> Cursor {
+    Cursor::start(&fs::metadata(path).unwrap())
 }
 
 fn make_parent(path: &Path) {

@@ -30,9 +30,9 @@ impl Schedule {
     /// The logs that were written last are those that will be written next.
     pub(super) fn new(tree: &Tree) -> Schedule {
         let mut files: Vec<_> = tree.files.values().collect();
-        files.sort_by_key(|cursor| cursor.at.state.modified);
+        files.sort_by_key(|tail| tail.cursor.state().modified);
         let first = files.len().saturating_sub(MOST_ACTIVE);
-        let active = files[first..].iter().map(|cursor| cursor.file.path.clone()).collect();
+        let active = files[first..].iter().map(|tail| tail.file.path.clone()).collect();
         Schedule { round: VecDeque::new(), active, next: Instant::now() }
     }
 

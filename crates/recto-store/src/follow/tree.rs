@@ -13,25 +13,34 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
+use super::Batch;
 use super::Change;
 use super::FollowOptions;
 use super::FollowedFile;
-use super::cursor::Cursor;
-use super::cursor::Identity;
-use super::cursor::Piece;
-use super::cursor::identity;
 use super::discovery::Directory;
 use super::discovery::Loose;
 use super::watches::Watches;
+use crate::Advance;
+use crate::Cursor;
+use crate::Growth;
 use crate::Home;
+use crate::ReadLimits;
+use crate::log::cursor::Identity;
+use crate::log::cursor::identity;
 use crate::log::file_state::FileState;
 use crate::place::open::open_known;
 
 /// How long a file may be gone before that is told.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Generations are numbered from here on.
-pub(super) const FIRST_GENERATION: u64 = 1;
+/// A log, and how far it is read.
+#[derive(Debug, Clone)]
+pub(super) struct Tail {
+    pub(super) file: Arc<FollowedFile>,
+    /// Which of all lives of all logs it is, counted.
+    pub(super) life: u64,
+    pub(super) cursor: Cursor,
+}
 
 /// The logs, the directories they are in, and what has changed.
 #[derive(Debug)]
@@ -39,7 +48,7 @@ pub(super) struct Tree {
     pub(super) home: Home,
     pub(super) options: FollowOptions,
     pub(super) watches: Watches,
-    pub(super) files: BTreeMap<PathBuf, Cursor>,
+    pub(super) files: BTreeMap<PathBuf, Tail>,
     by_identity: HashMap<Identity, PathBuf>,
     pub(super) directories: BTreeMap<PathBuf, Directory>,
     /// Logs of subagents beside the main logs that are not followed, or not yet.
@@ -56,7 +65,7 @@ pub(super) struct Tree {
     waiting: VecDeque<PathBuf>,
     is_waiting: HashSet<PathBuf>,
     pub(super) changes: Vec<Change>,
-    pub(super) next_generation: u64,
+    pub(super) next_life: u64,
 }
 
 impl Tree {
@@ -76,42 +85,43 @@ impl Tree {
             waiting: VecDeque::new(),
             is_waiting: HashSet::new(),
             changes: Vec::new(),
-            next_generation: FIRST_GENERATION,
+            next_life: 1,
         }
     }
 
-    pub(super) fn new_generation(&mut self) -> u64 {
-        let generation = self.next_generation;
-        self.next_generation += 1;
-        generation
+    /// A log that begins a life of its own.
+    pub(super) fn new_tail(&mut self, file: Arc<FollowedFile>, cursor: Cursor) -> Tail {
+        let life = self.next_life;
+        self.next_life += 1;
+        Tail { file, life, cursor }
     }
 
-    /// Puts a cursor in its place.
-    pub(super) fn insert(&mut self, cursor: Cursor) {
-        let path = cursor.file.path.clone();
+    /// Puts a log in its place.
+    pub(super) fn insert(&mut self, tail: Tail) {
+        let path = tail.file.path.clone();
         // Of files with two names, by links, the first one counts.
-        self.by_identity.entry(cursor.at.identity).or_insert_with(|| path.clone());
-        self.files.insert(path, cursor);
+        self.by_identity.entry(tail.cursor.identity()).or_insert_with(|| path.clone());
+        self.files.insert(path, tail);
     }
 
     /// A log at a path that had none: one that moved, or a new one.
     pub(super) fn admit(&mut self, file: FollowedFile, identity: Identity) {
         let file = Arc::new(file);
-        if let Some(mut cursor) = self.take_moved(identity) {
-            let from = std::mem::replace(&mut cursor.file, Arc::clone(&file));
+        if let Some(mut tail) = self.take_moved(identity) {
+            let from = std::mem::replace(&mut tail.file, Arc::clone(&file));
             self.mark(&file.path);
-            self.insert(cursor);
+            self.insert(tail);
             self.changes.push(Change::Moved { from, to: file });
             return;
         }
-        let generation = self.new_generation();
         self.mark(&file.path);
-        self.insert(Cursor::new(Arc::clone(&file), generation, identity));
+        let tail = self.new_tail(Arc::clone(&file), Cursor::start_of(identity));
+        self.insert(tail);
         self.changes.push(Change::Appeared(file));
     }
 
-    /// The cursor of a file that is no longer where it was.
-    fn take_moved(&mut self, wanted: Identity) -> Option<Cursor> {
+    /// A file that is no longer where it was.
+    fn take_moved(&mut self, wanted: Identity) -> Option<Tail> {
         // Systems without such numbers say zeros.
         if wanted == (0, 0) {
             return None;
@@ -128,13 +138,17 @@ impl Tree {
     }
 
     /// Forgets a file.
-    fn forget(&mut self, path: &Path) -> Option<Cursor> {
+    fn forget(&mut self, path: &Path) -> Option<Tail> {
         self.missing.remove(path);
-        let cursor = self.files.remove(path)?;
-        if self.by_identity.get(&cursor.at.identity).is_some_and(|known| known == path) {
-            self.by_identity.remove(&cursor.at.identity);
+        let tail = self.files.remove(path)?;
+        self.forget_identity(path, tail.cursor.identity());
+        Some(tail)
+    }
+
+    fn forget_identity(&mut self, path: &Path, identity: Identity) {
+        if self.by_identity.get(&identity).is_some_and(|known| known == path) {
+            self.by_identity.remove(&identity);
         }
-        Some(cursor)
     }
 
     /// Notes that a file may have changed.
@@ -158,12 +172,12 @@ impl Tree {
 
     /// Looks whether a known file has changed.
     pub(super) fn check_file(&mut self, path: &Path) {
-        let Some(cursor) = self.files.get(path) else { return };
+        let Some(tail) = self.files.get(path) else { return };
         match self.home.look_at(path).filter(std::fs::Metadata::is_file) {
             None => self.miss(path),
             Some(metadata) => {
                 let state = FileState::listed(&metadata);
-                if state != cursor.at.state || self.missing.contains_key(path) {
+                if state != tail.cursor.state() || self.missing.contains_key(path) {
                     self.mark(path);
                 }
             }
@@ -193,8 +207,8 @@ impl Tree {
             if self.home.look_at(&path).is_some_and(|metadata| metadata.is_file()) {
                 self.missing.remove(&path);
                 self.mark(&path);
-            } else if let Some(cursor) = self.forget(&path) {
-                self.changes.push(Change::Removed(cursor.file));
+            } else if let Some(tail) = self.forget(&path) {
+                self.changes.push(Change::Removed(tail.file));
             }
         }
     }
@@ -205,7 +219,7 @@ impl Tree {
             self.look_at_path(&path);
         }
         let mut changes = std::mem::take(&mut self.changes);
-        let mut room = self.options.batch.max(1);
+        let mut room = self.options.limits.batch.max(1);
         while room > 0
             && let Some(path) = self.waiting.pop_front()
         {
@@ -228,57 +242,55 @@ impl Tree {
             self.miss(path);
             return false;
         }
-        let Some(cursor) = self.files.get_mut(path) else { return false };
+        let Some(tail) = self.files.get_mut(path) else { return false };
         let opened = open_known(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) = match opened {
             Ok((metadata, file)) if metadata.is_file() => (metadata, file),
             Ok(_) => return self.cannot_read(path, "is not a regular file"),
             Err(error) => return self.cannot_read(path, &error.to_string()),
         };
-        if cursor.at.identity != identity(&metadata) {
-            self.restart(path, identity(&metadata), changes);
-            return true;
-        }
-        let cap = self.options.longest_line;
-        let piece = match cursor.at.read_on(&file, &metadata, most, cap) {
-            Ok(piece) => piece,
+        let limits = ReadLimits { batch: most, ..self.options.limits };
+        let advance = match tail.cursor.advance(&file, limits) {
+            Ok(advance) => advance,
             Err(error) => return self.cannot_read(path, &error.to_string()),
         };
-        let generation = cursor.generation;
-        let file = Arc::clone(&cursor.file);
-        let end = cursor.at.offset;
-        let is_behind = cursor.at.is_behind();
+        let (file, life, cursor) = (Arc::clone(&tail.file), tail.life, &tail.cursor);
         self.skipped.remove(path);
         self.missing.remove(path);
-        match piece {
-            Piece::Nothing => false,
-            Piece::Lines(bytes) => {
-                let offset = end - bytes.len() as u64;
-                changes.push(Change::Lines { file, generation, offset, bytes });
+        match advance {
+            Advance::Nothing => false,
+            Advance::Grown(growth) => {
+                let is_long_line = growth.is_long_line();
+                let Growth { generation, range, bytes } = growth;
+                let is_behind = cursor.is_behind();
+                let batch =
+                    Box::new(Batch { file, generation, range, cursor: cursor.clone(), life });
+                changes.push(match is_long_line {
+                    true => Change::LongLine { batch, start: bytes },
+                    false => Change::Lines { batch, bytes },
+                });
                 is_behind
             }
-            Piece::LongLine { start, length } => {
-                let offset = end - length - 1;
-                changes.push(Change::LongLine { file, generation, offset, start, length });
-                is_behind
-            }
-            Piece::Differs => {
-                self.restart(path, identity(&metadata), changes);
+            Advance::Differs => {
+                let before = cursor.identity();
+                self.restart(file, before, identity(&metadata), changes);
                 true
             }
         }
     }
 
-    fn restart(&mut self, path: &Path, identity: Identity, changes: &mut Vec<Change>) {
-        let generation = self.new_generation();
-        let Some(cursor) = self.files.get_mut(path) else { return };
-        if self.by_identity.get(&cursor.at.identity).is_some_and(|known| known == path) {
-            self.by_identity.remove(&cursor.at.identity);
-        }
-        let file = Arc::clone(&cursor.file);
-        *cursor = Cursor::new(Arc::clone(&file), generation, identity);
-        self.by_identity.insert(identity, path.to_owned());
-        changes.push(Change::Restarted { file, generation });
+    fn restart(
+        &mut self,
+        file: Arc<FollowedFile>,
+        before: Identity,
+        now: Identity,
+        changes: &mut Vec<Change>,
+    ) {
+        self.forget_identity(&file.path, before);
+        let tail = self.new_tail(Arc::clone(&file), Cursor::start_of(now));
+        self.files.insert(file.path.clone(), tail);
+        self.by_identity.insert(now, file.path.clone());
+        changes.push(Change::Restarted(file));
     }
 
     /// A file that is gone may come back; one that may not be read is looked at again
@@ -287,8 +299,8 @@ impl Tree {
         match self.home.look_at(path).filter(std::fs::Metadata::is_file) {
             None => self.miss(path),
             Some(metadata) => {
-                if let Some(cursor) = self.files.get_mut(path) {
-                    cursor.at.state = FileState::now(&metadata);
+                if let Some(tail) = self.files.get_mut(path) {
+                    tail.cursor.note_state(FileState::now(&metadata));
                 }
                 self.skipped.insert(path.to_owned(), why.to_owned());
             }
@@ -303,9 +315,17 @@ fn size(change: &Change) -> usize {
         Change::Lines { bytes, .. } => bytes.len(),
         Change::LongLine { start, .. } => start.len(),
         Change::Appeared(_)
-        | Change::Restarted { .. }
+        | Change::Restarted(_)
         | Change::Moved { .. }
         | Change::Removed(_)
         | Change::Announcements => 0,
+    }
+}
+
+#[cfg(test)]
+impl Tree {
+    /// Whether there is nothing to read.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.waiting.is_empty() && self.changes.is_empty()
     }
 }

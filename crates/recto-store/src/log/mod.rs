@@ -1,6 +1,8 @@
 //! Logs on disk: which ones there are, which files belong to them, which are chosen.
 
 pub(crate) mod agents;
+pub(crate) mod chain;
+pub(crate) mod cursor;
 pub(crate) mod file_state;
 pub(crate) mod filter;
 pub(crate) mod inventory;

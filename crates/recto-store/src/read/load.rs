@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
+use std::io::Read;
 use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use recto_log::DEFAULT_LINE_CAP;
 use recto_log::Entry;
@@ -16,17 +19,39 @@ use recto_session::Span;
 use recto_session::request::Generation;
 use recto_session::request::read_by;
 
+use crate::Advance;
+use crate::Cursor;
+use crate::ReadLimits;
 use crate::StoreError;
+use crate::log::file_state::FileState;
 use crate::open_file;
 use crate::place::platform::read_span;
 
 /// A session with the file it was read from. The session holds facts; texts
 /// are read again by their place, so that a log of any size can be worked on.
-#[derive(Debug)]
+///
+/// Clones share the file, and copy the session.
+#[derive(Debug, Clone)]
 pub struct Loaded {
     /// The session.
     pub session: Session,
-    file: File,
+    path: PathBuf,
+    file: Arc<File>,
+    /// What the file was when it was read.
+    state: FileState,
+    /// Where the log is read on; none if it has to be read again as a whole.
+    cursor: Option<Cursor>,
+}
+
+/// What became of a log since it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refresh {
+    /// Nothing.
+    Same,
+    /// Lines were added, and are taken in.
+    Grown,
+    /// It was read again, because it was changed or ended in the middle of a line.
+    Anew,
 }
 
 impl Loaded {
@@ -35,7 +60,8 @@ impl Loaded {
         Loaded::read_with(path, |entry| entry)
     }
 
-    /// Reads a log as clients of a generation do, who may see more in a damaged line.
+    /// Reads a log as clients of a generation do, who may see more in a damaged line. It
+    /// does not grow: a refresh would read it without that.
     pub fn read_as(path: &Path, generation: Generation) -> Result<Loaded, StoreError> {
         Loaded::read_with(path, |entry| read_by(entry, generation))
     }
@@ -44,13 +70,64 @@ impl Loaded {
         path: &Path,
         see: impl for<'a> Fn(Entry<'a>) -> Entry<'a>,
     ) -> Result<Loaded, StoreError> {
-        let mut lines = LineReader::new(open_file(path)?);
+        let file = open_file(path)?;
+        let cursor = Cursor::at_end(&file)?;
+        let state = cursor.state();
+        let mut lines = LineReader::new((&file).take(state.size));
         let mut session = Session::new();
+        let mut is_torn = false;
         while let Some(line) = lines.next_line()? {
+            if line.terminated && line.offset >= cursor.offset() {
+                // Written meanwhile: it comes with a refresh.
+                break;
+            }
+            is_torn = !line.terminated;
             session.push(&see(decode(line).0));
         }
-        // A second descriptor, because the reader has moved the first one.
-        Ok(Loaded { session, file: open_file(path)? })
+        // A line that is not whole is shown, and may become another one. A file that was
+        // changed while it was read must not be gone on with.
+        let goes_on = !is_torn && cursor.is_intact(&file)?;
+        let cursor = goes_on.then_some(cursor);
+        Ok(Loaded { session, path: path.to_owned(), file: Arc::new(file), state, cursor })
+    }
+
+    /// Takes in what happened to the file since. After an error it must be read again.
+    pub fn refresh(&mut self) -> Result<Refresh, StoreError> {
+        if self.is_fresh() {
+            return Ok(Refresh::Same);
+        }
+        let file = open_file(&self.path)?;
+        let before = self.session.lines;
+        if !self.take_new(&file)? {
+            *self = Loaded::read(&self.path)?;
+            return Ok(Refresh::Anew);
+        }
+        Ok(if self.session.lines > before { Refresh::Grown } else { Refresh::Same })
+    }
+
+    /// Whether the file looks as it did when it was read.
+    pub fn is_fresh(&self) -> bool {
+        let metadata = std::fs::symlink_metadata(&self.path);
+        self.state.is_certain()
+            && metadata.is_ok_and(|metadata| FileState::now(&metadata) == self.state)
+    }
+
+    /// Takes in the lines that were added. `false` if that is not all that happened.
+    fn take_new(&mut self, file: &File) -> Result<bool, StoreError> {
+        let Some(cursor) = &mut self.cursor else { return Ok(false) };
+        loop {
+            match cursor.advance(file, ReadLimits::default())? {
+                Advance::Grown(growth) => {
+                    let number = self.session.lines + 1;
+                    growth.lines(number).for_each(|line| self.session.push(&decode(line).0));
+                }
+                Advance::Nothing => break,
+                Advance::Differs => return Ok(false),
+            }
+        }
+        self.state = cursor.state();
+        // The end of a line that is not whole is shown, too.
+        Ok(!cursor.is_behind())
     }
 
     /// Reads a line of the chain again and gives it to `work`, decoded. `None` if it cannot

@@ -25,15 +25,18 @@ use recto_session::status::StatusKind;
 use recto_session::status::TaskKind;
 use recto_session::status::status;
 
+use crate::Advance;
 use crate::Announcements;
+use crate::Cursor;
 use crate::Digest;
 use crate::Home;
 use crate::Inventory;
 use crate::LiveSession;
+use crate::ReadLimits;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::log::file_state::FileState;
-use crate::place::open::open_sized;
+use crate::open_file;
 use crate::place::platform::read_up_to;
 use crate::read::live::KnownClients;
 
@@ -43,8 +46,6 @@ const WHOLE: u64 = 1024 * 1024;
 /// How much of the end of a larger one is read at first, and at most.
 const TAIL: u64 = 256 * 1024;
 const TAIL_MOST: u64 = 4 * 1024 * 1024;
-/// How many bytes before the place that was read up to must still be the same.
-const SAME: usize = 256;
 /// A log that was written within this time is looked at without being asked for.
 pub const RECENT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -117,9 +118,8 @@ struct KnownLog {
     digest: Digest,
     /// How the file was when it was read last.
     state: FileState,
-    offset: u64,
-    /// The bytes before the offset.
-    before: Vec<u8>,
+    /// None if the file was changed while it was read: then it is read again.
+    cursor: Option<Cursor>,
     is_whole: bool,
 }
 
@@ -264,79 +264,58 @@ impl KnownLog {
         path: &Path,
         is_live: bool,
     ) -> Result<KnownLog, StoreError> {
-        let (file, length) = open_sized(path)?;
-        let state = FileState::now(&file.metadata()?);
-        match known {
-            Some(mut known) if known.has_only_grown(&file, length, state)? => {
-                known.state = state;
-                known.take(&file, length)?;
-                // The first prompt can come long after the first line.
-                if known.digest.first_prompt.is_none() {
-                    known.digest = Digest::read(path, false)?;
-                }
-                Ok(known)
+        let file = open_file(path)?;
+        if let Some(mut known) = known
+            && known.take_new(&file)?
+        {
+            // The first prompt can come long after the first line.
+            if known.digest.first_prompt.is_none() {
+                known.digest = Digest::read(path, false)?;
             }
-            _ => KnownLog::read(path, &file, (length, state), is_live),
+            return Ok(known);
         }
+        KnownLog::read(path, &file, is_live)
     }
 
-    fn read(
-        path: &Path,
-        file: &File,
-        (length, state): (u64, FileState),
-        is_live: bool,
-    ) -> Result<KnownLog, StoreError> {
+    fn read(path: &Path, file: &File, is_live: bool) -> Result<KnownLog, StoreError> {
         let digest = Digest::read(path, false)?;
+        let cursor = Cursor::at_end(file)?;
+        let length = cursor.state().size;
         let whole = if is_live { WHOLE_LIVE } else { WHOLE };
         let mut wanted = if length <= whole { length } else { TAIL };
-        loop {
+        let (fold, is_whole) = loop {
             let start = length.saturating_sub(wanted);
-            let mut known = KnownLog {
-                fold: StatusFold::default(),
-                digest: digest.clone(),
-                state,
-                offset: start,
-                before: Vec::new(),
-                is_whole: start == 0,
-            };
-            known.take(file, length)?;
-            if start == 0 || known.fold.has_conversation() || wanted >= TAIL_MOST {
-                return Ok(known);
+            let mut fold = StatusFold::default();
+            let bytes = read_up_to(file, start, cursor.offset().saturating_sub(start))?;
+            // A first line that is cut, because only the end is read, is no JSON and says
+            // nothing.
+            for line in Lines::new(&bytes).filter(|line| line.terminated) {
+                fold.push(&decode(line).0);
+            }
+            if start == 0 || fold.has_conversation() || wanted >= TAIL_MOST {
+                break (fold, start == 0);
             }
             wanted = (wanted * 4).min(TAIL_MOST).min(length);
-        }
+        };
+        let state = cursor.state();
+        let cursor = cursor.is_intact(file)?.then_some(cursor);
+        Ok(KnownLog { fold, digest, state, cursor, is_whole })
     }
 
-    /// Whether what was read is still there, and is the start of what is there now.
-    fn has_only_grown(
-        &self,
-        file: &File,
-        length: u64,
-        state: FileState,
-    ) -> Result<bool, StoreError> {
-        let number = |state: &FileState| (state.stamp.device, state.stamp.number);
-        let is_same = number(&state) == number(&self.state);
-        if !is_same || length < self.offset {
-            return Ok(false);
+    /// Takes in what was added. `false` if the file is not what it was.
+    fn take_new(&mut self, file: &File) -> Result<bool, StoreError> {
+        let Some(cursor) = &mut self.cursor else { return Ok(false) };
+        loop {
+            match cursor.advance(file, ReadLimits::default())? {
+                Advance::Grown(growth) => {
+                    growth.lines(1).for_each(|line| self.fold.push(&decode(line).0));
+                }
+                Advance::Nothing => break,
+                Advance::Differs => return Ok(false),
+            }
         }
-        let start = self.offset - self.before.len() as u64;
-        Ok(read_up_to(file, start, self.before.len() as u64)? == self.before)
-    }
-
-    /// Takes in the whole lines after the offset. A first line that is cut, because
-    /// only the end is read, is no JSON and says nothing.
-    fn take(&mut self, file: &File, length: u64) -> Result<(), StoreError> {
-        let bytes = read_up_to(file, self.offset, length.saturating_sub(self.offset))?;
-        let mut end = 0;
-        for line in Lines::new(&bytes).filter(|line| line.terminated) {
-            self.fold.push(&decode(line).0);
-            end = usize::try_from(line.end()).unwrap_or(bytes.len());
-        }
-        self.before.extend_from_slice(&bytes[..end]);
-        let surplus = self.before.len().saturating_sub(SAME);
-        self.before.drain(..surplus);
-        self.offset += end as u64;
-        Ok(())
+        self.state = cursor.state();
+        Ok(true)
     }
 }
 

@@ -153,15 +153,14 @@ impl FollowedSession {
 /// What a change says about the log at a path, which changes when the log moves.
 fn news_of(change: Change, path: &mut PathBuf) -> Option<News> {
     match change {
-        Change::Lines { file, offset, bytes, .. } if file.path == *path => {
-            Some(News::Log(LogChange::Lines(offset, bytes)))
+        Change::Lines { batch, bytes } if batch.file.path == *path => {
+            Some(News::Log(LogChange::Lines(batch.range.start, bytes)))
         }
-        Change::LongLine { file, offset, start, length, .. } if file.path == *path => {
-            Some(News::Log(LogChange::LongLine { offset, start, length }))
+        Change::LongLine { batch, start } if batch.file.path == *path => {
+            let (offset, end) = (batch.range.start, batch.range.end);
+            Some(News::Log(LogChange::LongLine { offset, start, length: end - offset - 1 }))
         }
-        Change::Restarted { file, .. } if file.path == *path => {
-            Some(News::Log(LogChange::Restarted))
-        }
+        Change::Restarted(file) if file.path == *path => Some(News::Log(LogChange::Restarted)),
         Change::Removed(file) if file.path == *path => Some(News::Log(LogChange::Removed)),
         Change::Moved { from, to } if from.path == *path => {
             path.clone_from(&to.path);
@@ -172,7 +171,7 @@ fn news_of(change: Change, path: &mut PathBuf) -> Option<News> {
         Change::Appeared(_)
         | Change::Lines { .. }
         | Change::LongLine { .. }
-        | Change::Restarted { .. }
+        | Change::Restarted(_)
         | Change::Removed(_)
         | Change::Moved { .. }
         | Change::Announcements => None,

@@ -112,12 +112,13 @@ impl Source {
         let (found, only) = (&self.found, self.only);
         // The files are listed anew if others are to be looked at than before.
         self.watch.wait((SHORTEST, wait), |change| match change {
-            Change::Lines { file, .. } | Change::LongLine { file, .. } => {
-                only.is_some_and(|only| only != file.session)
-                    || found.iter().any(|one| one.id == file.session)
+            Change::Lines { batch, .. } | Change::LongLine { batch, .. } => {
+                let session = batch.file.session;
+                only.is_some_and(|only| only != session)
+                    || found.iter().any(|one| one.id == session)
             }
             Change::Announcements => true,
-            Change::Appeared(file) | Change::Restarted { file, .. } | Change::Removed(file) => {
+            Change::Appeared(file) | Change::Restarted(file) | Change::Removed(file) => {
                 only.is_some_and(|only| only != file.session)
             }
             Change::Moved { .. } => false,

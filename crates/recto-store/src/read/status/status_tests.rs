@@ -96,7 +96,10 @@ fn only_new_lines_are_read_and_rewritten_logs_are_read_again() {
     let mut look = || {
         let scope = StatusScope::All;
         let found = statuses.look(&home, &home.inventory(), &scope, now());
-        (found[0].status.last_prompt.clone().unwrap(), statuses.logs[&path].offset)
+        (
+            found[0].status.last_prompt.clone().unwrap(),
+            statuses.logs[&path].cursor.as_ref().unwrap().offset(),
+        )
     };
     let (prompt, offset) = look();
     assert_eq!((prompt.as_str(), offset), ("Repair it", fs::metadata(&path).unwrap().len()));

@@ -10,6 +10,7 @@ use rusqlite::params;
 use super::ingest::Batch;
 use super::ingest::Place;
 use super::rollups;
+use crate::Cursor;
 use crate::LogFile;
 use crate::StoreError;
 
@@ -147,8 +148,8 @@ impl<'c> Writer<'c> {
             None => {
                 let mut step = self.connection.prepare_cached(
                     "INSERT OR IGNORE INTO files (path, device, number, changed, modified, size,
-                     generation, offset, line, time, tail, state, tentative, tentative_end)
-                     VALUES (?1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '', 0, 0)",
+                     generation, offset, line, time, state, tentative, tentative_end)
+                     VALUES (?1, 0, 0, 0, 0, 0, 0, 0, 1, 0, '', 0, 0)",
                 )?;
                 if step.execute(params![log.name_in_home()])? == 0 {
                     return Ok(None);
@@ -230,7 +231,7 @@ impl<'c> Writer<'c> {
         let end = &batch.end;
         let mut step = self.connection.prepare_cached(
             "UPDATE files SET cwd = ?2, model = ?3, branch = ?4, offset = ?5, line = ?6, time = ?7,
-             tail = ?8, state = ?9, tentative = ?10, tentative_end = ?11, device = ?12,
+             cursor = ?8, state = ?9, tentative = ?10, tentative_end = ?11, device = ?12,
              number = ?13, changed = ?14, modified = ?15, size = ?16,
              generation = generation + ?17, session = ?18, agent = ?19 WHERE id = ?1",
         )?;
@@ -248,7 +249,7 @@ impl<'c> Writer<'c> {
             end.offset.cast_signed(),
             end.line.cast_signed(),
             end.time,
-            end.tail,
+            end.cursor.as_ref().map(Cursor::encode),
             end.state,
             self.next - batch.tentative as i64,
             self.next,

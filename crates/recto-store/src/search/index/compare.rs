@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use rusqlite::OptionalExtension;
 use rusqlite::Row;
 
+use crate::Cursor;
 use crate::LogFile;
 use crate::StoreError;
 use crate::log::file_state::Stamp;
@@ -163,7 +164,8 @@ pub(super) struct Checkpoint {
     pub(super) line: u64,
     /// The last time that was seen, in milliseconds since 1970; 0 for none.
     pub(super) time: i64,
-    pub(super) tail: i64,
+    /// None if the file was cut while it was read.
+    pub(super) cursor: Option<Cursor>,
     pub(super) state: String,
     pub(super) cwd: Option<String>,
     pub(super) model: Option<String>,
@@ -178,14 +180,14 @@ impl Checkpoint {
     /// How far a log of the index was read.
     pub(super) fn of(connection: &Connection, file: i64) -> Result<Checkpoint, StoreError> {
         let mut one = connection.prepare_cached(
-            "SELECT offset, line, time, tail, state, cwd, model, branch FROM files WHERE id = ?1",
+            "SELECT offset, line, time, cursor, state, cwd, model, branch FROM files WHERE id = ?1",
         )?;
         let found = one.query_row([file], |row| {
             Ok(Checkpoint {
                 offset: row.get::<_, i64>(0)?.cast_unsigned(),
                 line: row.get::<_, i64>(1)?.cast_unsigned(),
                 time: row.get(2)?,
-                tail: row.get(3)?,
+                cursor: Cursor::decode(&row.get::<_, Option<Vec<u8>>>(3)?.unwrap_or_default()),
                 state: row.get(4)?,
                 cwd: row.get(5)?,
                 model: row.get(6)?,

@@ -17,12 +17,12 @@ use recto_session::search::State;
 use super::compare::Change;
 use super::compare::Checkpoint;
 use super::facts::see_facts;
-use super::fingerprint::fingerprint;
-use super::fingerprint::sum;
 use super::rollups::UsageOnTheWay;
+use crate::Cursor;
 use crate::Digest;
 use crate::LogFile;
 use crate::StoreError;
+use crate::log::chain::short_hash;
 use crate::log::file_state::FileState;
 use crate::place::error::PlaceError;
 use crate::place::open::open_known;
@@ -85,7 +85,7 @@ impl Batch {
     pub(super) fn sum(&self, number: usize) -> i64 {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before][3]);
         let end = self.ends[number][3];
-        sum(&self.tokens.as_bytes()[start..end]).cast_signed()
+        short_hash(&self.tokens.as_bytes()[start..end])
     }
 
     /// The tokens of a document, to compare them with a query.
@@ -148,8 +148,7 @@ pub(super) fn ingest(
     }
     let state = FileState::now(&metadata);
     let goes_on = matches!(change, Change::Touched | Change::Moved | Change::Doubtful)
-        && from.offset <= state.size
-        && fingerprint(&file, from.offset)? == Some(from.tail);
+        && from.cursor.as_ref().map_or(Ok(false), |cursor| cursor.is_intact(&file))?;
     let is_anew = !goes_on && change != Change::New;
     let from = if goes_on { from } else { Checkpoint::start() };
     let extractor = Extractor::resume(State::decode(&from.state), &FileLines(&file));
@@ -241,8 +240,8 @@ impl Reading<'_> {
     /// Notes how far the batch goes.
     fn finish(&mut self) -> Result<(), StoreError> {
         self.batch.end.state = self.extractor.state().encode();
-        // A file that was cut meanwhile has no fingerprint; it will not fit again.
-        self.batch.end.tail = fingerprint(&self.file, self.batch.end.offset)?.unwrap_or(0);
+        // A file that was cut meanwhile has no such place; it is read again then.
+        self.batch.end.cursor = Cursor::at(&self.file, self.batch.end.offset).ok();
         Ok(())
     }
 }

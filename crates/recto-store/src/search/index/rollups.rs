@@ -21,13 +21,13 @@ use rusqlite::TransactionBehavior;
 use rusqlite::params;
 
 use super::Index;
-use super::fingerprint::sum;
 use super::ingest::Batch;
 use super::schema::set_up;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::LogFile;
 use crate::StoreError;
+use crate::log::chain::short_hash;
 use crate::log::file_state::FileState;
 use crate::log::file_state::Stamp;
 use crate::place::locking::lock_file;
@@ -79,7 +79,7 @@ pub(super) fn make_tables(connection: &Connection) -> Result<(), StoreError> {
 }
 
 fn number_of(name: &str) -> i64 {
-    sum(name.as_bytes()).cast_signed()
+    short_hash(name.as_bytes())
 }
 
 /// What a log adds.

@@ -23,7 +23,7 @@ use crate::place::platform;
 
 /// Goes up with every change of the tables, or of what is put into them. An index
 /// of another version is made anew.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_millis(2000);
@@ -53,7 +53,7 @@ CREATE TABLE files (
     offset INTEGER NOT NULL,
     line INTEGER NOT NULL,
     time INTEGER NOT NULL,
-    tail INTEGER NOT NULL,
+    cursor BLOB,
     state TEXT NOT NULL,
     tentative INTEGER NOT NULL,
     tentative_end INTEGER NOT NULL
