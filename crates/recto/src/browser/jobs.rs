@@ -37,20 +37,19 @@ use super::state::shown_path;
 use crate::commands::agents;
 use crate::commands::export::Place;
 use crate::commands::export::export_to_file;
-use crate::commands::show::ToolDetail;
 use crate::commands::tools;
 use crate::error::CommandError;
 use crate::reading::Reading;
 use crate::terminal::document_file::Existing;
-use crate::terminal::output::Captured;
 use crate::terminal::output::Look;
-use crate::terminal::output::Output;
 use crate::terminal::overflow::OverflowFiles;
 use crate::terminal::text::Span;
 use crate::terminal::text::plural;
 use crate::terminal::text::safe;
 use crate::terminal::text::wrap;
+use crate::terminal::transcript::Answers;
 use crate::terminal::transcript::Options;
+use crate::terminal::transcript::ToolDetail;
 use crate::terminal::transcript::Transcript;
 
 /// How many lines of the screen are kept of a log.
@@ -151,11 +150,12 @@ impl<'a> Sheet<'a> {
 }
 
 fn transcript<'a>(home: &'a Home, request: &'a ReadRequest) -> Transcript<'a> {
-    let options = match request.detail {
-        Detail::Brief => Options { thinking: false, tools: ToolDetail::Brief, meta: false },
-        Detail::Full => Options { thinking: true, tools: ToolDetail::Full, meta: false },
-        Detail::Words => Options { thinking: false, tools: ToolDetail::None, meta: false },
+    let (thinking, tools) = match request.detail {
+        Detail::Brief => (false, ToolDetail::Brief),
+        Detail::Full => (true, ToolDetail::Full),
+        Detail::Words => (false, ToolDetail::None),
     };
+    let options = Options { thinking, tools, meta: false, answers: Answers::Rendered };
     let files = OverflowFiles::new(home, &request.target.path);
     Transcript::new(options, Some(request.width), files)
 }
@@ -212,8 +212,6 @@ struct Conversation<'a> {
     home: &'a Home,
     request: &'a ReadRequest,
     flow: &'a Flow<'a>,
-    output: Output,
-    captured: Captured,
     shown: Transcript<'a>,
     sheet: Sheet<'a>,
     /// The number of the next line.
@@ -222,10 +220,9 @@ struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     fn new(home: &'a Home, request: &'a ReadRequest, flow: &'a Flow<'a>) -> Conversation<'a> {
-        let (output, captured) = Output::captured(request.width);
         let shown = transcript(home, request);
         let sheet = Sheet::new(request, flow);
-        Conversation { home, request, flow, output, captured, shown, sheet, number: 1 }
+        Conversation { home, request, flow, shown, sheet, number: 1 }
     }
 
     fn take(&mut self, change: LogChange) -> Result<Goes, CommandError> {
@@ -263,8 +260,9 @@ impl<'a> Conversation<'a> {
         }
         let log_line = line.number;
         self.number = log_line + 1;
-        self.shown.entry(&decode(line).0, &mut self.output)?;
-        self.gather(log_line);
+        let mut lines = Vec::new();
+        self.shown.entry(&decode(line).0, &mut gather(&mut lines))?;
+        self.add(lines, log_line);
         self.sheet.tell_some();
         if self.sheet.is_full() {
             self.sheet.end(true);
@@ -274,8 +272,9 @@ impl<'a> Conversation<'a> {
     }
 
     fn end(&mut self) -> Result<(), CommandError> {
-        self.shown.end(&mut self.output)?;
-        self.gather(self.number);
+        let mut lines = Vec::new();
+        self.shown.end(&mut gather(&mut lines))?;
+        self.add(lines, self.number);
         if self.shown.is_empty() {
             let text = ("(no conversation in this log)".to_owned(), Look::Faint);
             self.sheet.add(vec![text], self.number, 0);
@@ -284,9 +283,8 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Takes what the transcript has written.
-    fn gather(&mut self, log_line: u64) {
-        let mut lines: Vec<Vec<Span>> = self.captured.take().into_iter().collect();
+    /// Takes what the transcript shows of a line of the log.
+    fn add(&mut self, mut lines: Vec<Vec<Span>>, log_line: u64) {
         let place = self.request.place.as_ref().filter(|place| place.hit.line == log_line);
         if let Some(place) = place.filter(|place| !is_seen(place, &lines)) {
             lines.extend(lines_apart(place, self.request.width));
@@ -294,6 +292,22 @@ impl<'a> Conversation<'a> {
         for spans in lines {
             self.sheet.add(spans, log_line, self.shown.turn());
         }
+    }
+}
+
+/// Takes lines of a transcript, without the space at their ends.
+fn gather(lines: &mut Vec<Vec<Span>>) -> impl FnMut(Vec<Span>) -> Result<(), CommandError> {
+    |mut line| {
+        line.retain(|(text, _)| !text.is_empty());
+        while let Some((text, Look::Plain)) = line.last_mut() {
+            text.truncate(text.trim_end().len());
+            if !text.is_empty() {
+                break;
+            }
+            line.pop();
+        }
+        lines.push(line);
+        Ok(())
     }
 }
 

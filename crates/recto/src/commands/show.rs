@@ -7,7 +7,6 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::ValueEnum;
 use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::Item;
@@ -41,7 +40,9 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
 use crate::terminal::text::safe;
+use crate::terminal::transcript::Answers;
 use crate::terminal::transcript::Options;
+use crate::terminal::transcript::ToolDetail;
 use crate::terminal::transcript::Transcript;
 
 /// Read a session
@@ -93,17 +94,6 @@ pub(crate) struct ShowArgs {
     /// Give the bytes of the log, unchanged
     #[arg(long, conflicts_with_all = ["thinking", "tools", "agents", "meta"])]
     raw: bool,
-}
-
-/// How much of tool calls is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ToolDetail {
-    /// Nothing
-    None,
-    /// A line for the call, a few for the result
-    Brief,
-    /// Everything
-    Full,
 }
 
 pub(crate) fn cmd_show(
@@ -176,7 +166,7 @@ pub(super) struct Asked<'a> {
 impl<'a> Asked<'a> {
     pub(super) fn transcript(self, found: &'a Target, output: &Output) -> Transcript<'a> {
         let files = OverflowFiles::new(self.home, &found.path);
-        Transcript::new(options(self.args), self.args.width.or(output.width), files)
+        Transcript::new(options(self.args, output), self.args.width.or(output.width), files)
     }
 }
 
@@ -234,7 +224,7 @@ fn show_log(
     let mut lines = LineReader::new(open_file(&found.path)?);
     while let Some(line) = lines.next_line()? {
         let (entry, _) = decode(line);
-        transcript.entry(&entry, output)?;
+        transcript.entry(&entry, &mut |line| output.spans(&line))?;
         if agents.by_call.is_empty() {
             continue;
         }
@@ -246,7 +236,7 @@ fn show_log(
             }
         }
     }
-    transcript.end(output)?;
+    transcript.end(&mut |line| output.spans(&line))?;
     if transcript.is_empty() {
         output.line("")?;
         output.line(&output.paint(Look::Faint, "(no conversation in this log)"))?;
@@ -291,10 +281,11 @@ fn show_turn(
     }
     let files = OverflowFiles::new(home, &reading.target.path);
     let width = args.width.or(output.width);
-    let mut transcript = Transcript::new(options(args), width, files.clone()).of_turn(number);
+    let mut transcript =
+        Transcript::new(options(args, output), width, files.clone()).of_turn(number);
     let mut write = |shown: Shown, output: &mut Output| match output.json {
         true => export::write_item(shown, &files, wanted(args), output),
-        false => transcript.show(&shown, output),
+        false => transcript.show(&shown, &mut |line| output.spans(&line)),
     };
     // What the queue tells stands after the line after which the model got it.
     let queued = |after: Option<NodeId>| {
@@ -314,8 +305,9 @@ fn show_turn(
     Ok(Outcome::Done)
 }
 
-fn options(args: &ShowArgs) -> Options {
-    Options { thinking: args.thinking, tools: args.tools, meta: args.meta }
+fn options(args: &ShowArgs, output: &Output) -> Options {
+    let answers = if output.has_colour() { Answers::Rendered } else { Answers::Written };
+    Options { thinking: args.thinking, tools: args.tools, meta: args.meta, answers }
 }
 
 pub(super) fn write_head(

@@ -293,7 +293,7 @@ impl<'a> View<'a> {
             self.last = Some((uuid, number));
         }
         if !output.json {
-            return self.transcript.entry(&entry, output);
+            return self.transcript.entry(&entry, &mut |line| output.spans(&line));
         }
         for shown in self.feed.next(&entry) {
             export::write_item(shown, &self.files, wanted(self.asked.args), output)?;

@@ -1,6 +1,5 @@
 //! Standard output and error: colour, width, pager, JSON lines.
 
-use std::cell::RefCell;
 use std::io;
 use std::io::BufWriter;
 use std::io::IsTerminal;
@@ -8,8 +7,6 @@ use std::io::Write;
 use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
-use std::rc::Rc;
-use std::sync::LazyLock;
 
 use anstyle::AnsiColor;
 use anstyle::Style;
@@ -50,22 +47,6 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    const ALL: [Look; 13] = [
-        Look::Plain,
-        Look::Strong,
-        Look::Faint,
-        Look::User,
-        Look::Model,
-        Look::Tool,
-        Look::Good,
-        Look::Bad,
-        Look::Warning,
-        Look::Keyword,
-        Look::Literal,
-        Look::Constant,
-        Look::Name,
-    ];
-
     pub(crate) fn style(self) -> Style {
         let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
         match self {
@@ -86,68 +67,6 @@ impl Look {
             Look::Match => colour(AnsiColor::Red).bold(),
         }
     }
-}
-
-/// What was written to an output that goes nowhere else.
-#[derive(Clone, Default)]
-pub(crate) struct Captured(Rc<RefCell<Vec<u8>>>);
-
-impl Captured {
-    /// The lines that were written since the last time, as pieces with looks.
-    pub(crate) fn take(&self) -> Vec<Vec<Span>> {
-        let bytes = self.0.take();
-        String::from_utf8_lossy(&bytes).lines().map(unpaint).collect()
-    }
-}
-
-impl Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Undoes [`Output::paint`]. Nothing else writes an escape character, because all
-/// text is made safe before; one that is there nevertheless is dropped.
-fn unpaint(line: &str) -> Vec<Span> {
-    const ESCAPE: char = '\u{1b}';
-    let mut spans = Vec::new();
-    let mut look = Look::Plain;
-    let mut rest = line;
-    while !rest.is_empty() {
-        if rest.starts_with(ESCAPE) {
-            let unknown = rest.find('m').map_or(rest.len(), |at| at + 1);
-            let (next, length) = look_at(rest).unwrap_or((look, unknown));
-            look = next;
-            rest = &rest[length..];
-            continue;
-        }
-        let end = rest.find(ESCAPE).unwrap_or(rest.len());
-        spans.push((rest[..end].to_owned(), look));
-        rest = &rest[end..];
-    }
-    spans
-}
-
-/// The look that begins here, and the length of its codes.
-fn look_at(text: &str) -> Option<(Look, usize)> {
-    static CODES: LazyLock<Vec<(String, Look)>> = LazyLock::new(|| {
-        let codes = |look: Look| match look {
-            Look::Plain => anstyle::Reset.render().to_string(),
-            _ => look.style().render().to_string(),
-        };
-        let mut all: Vec<(String, Look)> =
-            Look::ALL.into_iter().map(|look| (codes(look), look)).collect();
-        // Bold is also how bold and blue begins.
-        all.sort_by_key(|(codes, _)| std::cmp::Reverse(codes.len()));
-        all
-    });
-    let (codes, look) = CODES.iter().find(|(codes, _)| text.starts_with(codes.as_str()))?;
-    Some((*look, codes.len()))
 }
 
 /// Where a command's output goes.
@@ -188,24 +107,6 @@ impl Output {
             indent: String::new(),
             width: is_terminal.then(terminal_width),
         }
-    }
-
-    /// What a person would see on a terminal of this width, kept in memory.
-    pub(crate) fn captured(width: usize) -> (Output, Captured) {
-        let captured = Captured::default();
-        let output = Output {
-            out: Box::new(captured.clone()),
-            pager: None,
-            json: false,
-            is_terminal: true,
-            colour: true,
-            error_colour: false,
-            may_page: false,
-            pager_command: None,
-            indent: String::new(),
-            width: Some(width),
-        };
-        (output, captured)
     }
 
     /// Sends what follows through the pager, if a person is reading.
@@ -259,6 +160,12 @@ impl Output {
         self.out.write_all(line.as_bytes())?;
         self.out.write_all(b"\n")?;
         Ok(())
+    }
+
+    /// One line of spans, without the space at its end. Their texts must have been made safe.
+    pub(crate) fn spans(&mut self, line: &[Span]) -> Result<(), CommandError> {
+        let painted: String = line.iter().map(|(text, look)| self.paint(*look, text)).collect();
+        self.line(painted.trim_end())
     }
 
     /// Does something with all lines set in.
@@ -449,36 +356,5 @@ impl Progress {
         if self.is_shown {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_captured_is_what_was_painted() {
-        let (mut output, captured) = Output::captured(80);
-        for look in Look::ALL {
-            output.line(&format!("a {} z", output.paint(look, "text"))).unwrap();
-        }
-        let lines = captured.take();
-        assert_eq!(lines.len(), Look::ALL.len());
-        for (line, look) in lines.iter().zip(Look::ALL) {
-            let text: String = line.iter().map(|(text, _)| text.as_str()).collect();
-            assert_eq!(text, "a text z");
-            let painted = line.iter().find(|(text, _)| text == "text");
-            // Some looks have the same colours.
-            let style = painted.map_or(Look::Plain, |(_, look)| *look).style();
-            assert_eq!(style, look.style(), "{look:?}");
-        }
-        assert_eq!(captured.take(), Vec::<Vec<Span>>::new());
-    }
-
-    #[test]
-    fn other_codes_are_dropped() {
-        let text = |line: &str| -> String { unpaint(line).into_iter().map(|(t, _)| t).collect() };
-        assert_eq!(text("a\u{1b}[2Jb\u{1b}[38;5;1mc\u{1b}"), "ac");
-        assert_eq!(text("a\u{1b}[7mb"), "ab");
     }
 }

@@ -1,10 +1,12 @@
 //! A log as a conversation that people can read, line by line.
 //!
 //! Works as the lines come, so that the first screen of a large log is there at
-//! once. Everything from the log is made safe before it is written.
+//! once. Everything from the log is made safe before it is written. Lines are spans: the
+//! terminal paints them, the browser draws them.
 
 use std::collections::HashMap;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use recto_log::Entry;
 use recto_log::Kind;
@@ -17,14 +19,13 @@ use recto_session::NoteKind;
 use recto_session::Overflow;
 use recto_session::Shown;
 
-use crate::commands::show::ToolDetail;
 use crate::error::CommandError;
 use crate::terminal::output::Look;
-use crate::terminal::output::Output;
 use crate::terminal::overflow::MOST_SHOWN;
 use crate::terminal::overflow::OverflowFiles;
 use crate::terminal::overflow::each_line;
 use crate::terminal::overflow::text_of;
+use crate::terminal::text::Span;
 use crate::terminal::text::bytes;
 use crate::terminal::text::clock;
 use crate::terminal::text::count;
@@ -52,7 +53,31 @@ pub(crate) struct Options {
     pub(crate) thinking: bool,
     pub(crate) tools: ToolDetail,
     pub(crate) meta: bool,
+    pub(crate) answers: Answers,
 }
+
+/// How much of tool calls is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ToolDetail {
+    /// Nothing
+    None,
+    /// A line for the call, a few for the result
+    Brief,
+    /// Everything
+    Full,
+}
+
+/// How the Markdown of answers is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// As the model wrote it.
+    Written,
+    /// As headings, lists and code, where lines have a width.
+    Rendered,
+}
+
+/// Where lines go.
+pub(crate) type Lines<'w> = dyn FnMut(Vec<Span>) -> Result<(), CommandError> + 'w;
 
 /// Who spoke last, so that a heading comes only when that changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,35 +148,39 @@ impl<'a> Transcript<'a> {
     pub(crate) fn entry(
         &mut self,
         entry: &Entry<'_>,
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         if entry.kind() == Kind::Unknown && self.options.meta {
             let name = entry.type_name().unwrap_or("line without a type".into());
             return self.note(
                 &format!("({name}, line {})", entry.line().number),
                 Look::Faint,
-                output,
+                lines,
             );
         }
         for shown in self.feed.next(entry) {
-            self.show(&shown, output)?;
+            self.show(&shown, lines)?;
         }
         Ok(())
     }
 
     /// Shows what is left when the log has ended.
-    pub(crate) fn end(&mut self, output: &mut Output) -> Result<(), CommandError> {
+    pub(crate) fn end(&mut self, lines: &mut Lines<'_>) -> Result<(), CommandError> {
         for shown in self.feed.rest() {
-            self.show(&shown, output)?;
+            self.show(&shown, lines)?;
         }
         Ok(())
     }
 
     /// Shows one item.
-    pub(crate) fn show(&mut self, shown: &Shown, output: &mut Output) -> Result<(), CommandError> {
+    pub(crate) fn show(
+        &mut self,
+        shown: &Shown,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), CommandError> {
         let turn = self.only_turn.unwrap_or(shown.turn);
         self.turn = turn;
-        self.item(&shown.item, turn, shown.origin.time, output)
+        self.item(&shown.item, turn, shown.origin.time, lines)
     }
 
     fn item(
@@ -159,56 +188,56 @@ impl<'a> Transcript<'a> {
         item: &Item,
         turn: u32,
         time: Option<Timestamp>,
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         match item {
             Item::Prompt { text, pictures, kind, is_queued } => {
                 if matches!(kind, UserText::Command | UserText::BashInput) {
-                    self.speak(Speaker::User, output)?;
-                    return self.text(text, Look::Tool, output);
+                    self.speak(Speaker::User, lines)?;
+                    return self.text(text, Look::Tool, lines);
                 }
                 let mark = if *kind == UserText::AgentTask { "Task" } else { "You" };
                 let mut heading = turn.to_string();
                 heading.extend(time.map(|time| format!("  {}", clock(time))));
                 heading.push_str(if *is_queued { "  queued" } else { "" });
-                self.prompt((mark, &heading), text, *pictures, output)
+                self.prompt((mark, &heading), text, *pictures, lines)
             }
             Item::Answer { text } => {
-                self.speak(Speaker::Model, output)?;
+                self.speak(Speaker::Model, lines)?;
                 if std::mem::take(&mut self.after_tool) {
-                    output.line("")?;
+                    lines(Vec::new())?;
                 }
-                self.answer(text, output)
+                self.answer(text, lines)
             }
             Item::Thinking { text } => {
                 if !self.options.thinking {
                     return Ok(());
                 }
-                self.speak(Speaker::Model, output)?;
+                self.speak(Speaker::Model, lines)?;
                 let text =
                     if text.is_empty() { "(thinking, not shown by the model)" } else { text };
-                self.text(text, Look::Faint, output)
+                self.text(text, Look::Faint, lines)
             }
-            Item::Call { id, name, about, input } => self.call(id, name, about, input, output),
+            Item::Call { id, name, about, input } => self.call(id, name, about, input, lines),
             Item::Result { id, text, pictures, is_error, diff, overflow } => {
                 if self.options.tools == ToolDetail::None {
                     return Ok(());
                 }
-                self.name_result(id, output)?;
+                self.name_result(id, lines)?;
                 if let Some(overflow) = overflow {
-                    return self.overflow(id, text, *is_error, overflow, output);
+                    return self.overflow(id, text, *is_error, overflow, lines);
                 }
                 match diff {
-                    Some(diff) => self.diff(diff, output),
+                    Some(diff) => self.diff(diff, lines),
                     None if text.is_empty() && *pictures > 0 => self.result_text(
                         &format!("({})", plural(*pictures as u64, "picture")),
                         *is_error,
-                        output,
+                        lines,
                     ),
-                    None => self.result_text(text, *is_error, output),
+                    None => self.result_text(text, *is_error, lines),
                 }
             }
-            Item::Note { kind, text } => self.note_item(*kind, text, output),
+            Item::Note { kind, text } => self.note_item(*kind, text, lines),
         }
     }
 
@@ -217,19 +246,15 @@ impl<'a> Transcript<'a> {
         (mark, heading): (&str, &str),
         text: &str,
         pictures: usize,
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
-        output.line("")?;
-        output.line(&format!(
-            "{}  {}",
-            output.paint(Look::User, mark),
-            output.paint(Look::Faint, heading)
-        ))?;
+        lines(Vec::new())?;
+        lines(vec![span(Look::User, mark), span(Look::Plain, "  "), span(Look::Faint, heading)])?;
         self.speaker = Some(Speaker::User);
         self.after_tool = false;
-        self.text(text, Look::Plain, output)?;
+        self.text(text, Look::Plain, lines)?;
         if pictures > 0 {
-            self.text(&format!("({})", plural(pictures as u64, "picture")), Look::Faint, output)?;
+            self.text(&format!("({})", plural(pictures as u64, "picture")), Look::Faint, lines)?;
         }
         Ok(())
     }
@@ -240,7 +265,7 @@ impl<'a> Transcript<'a> {
         name: &str,
         about: &str,
         input: &[u8],
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         if self.calls.len() < OPEN_CALLS {
             self.calls.insert(id.to_owned(), name.to_owned());
@@ -248,45 +273,46 @@ impl<'a> Transcript<'a> {
         if self.options.tools == ToolDetail::None {
             return Ok(());
         }
-        self.speak(Speaker::Model, output)?;
+        self.speak(Speaker::Model, lines)?;
         self.after_tool = true;
         let name = one_line(name);
         let room = self.width.unwrap_or(usize::MAX).saturating_sub(name.len() + 6);
         let is_full = self.options.tools == ToolDetail::Full;
         let about = if is_full { String::new() } else { fit(&one_line(about), room) };
-        let line = format!(
-            "  {} {} {about}",
-            output.paint(Look::Tool, "⏺"),
-            output.paint(Look::Strong, &name)
-        );
-        output.line(line.trim_end())?;
+        lines(vec![
+            span(Look::Plain, "  "),
+            span(Look::Tool, "⏺"),
+            span(Look::Plain, " "),
+            span(Look::Strong, &name),
+            span(Look::Plain, &format!(" {about}")),
+        ])?;
         if is_full && let Ok(input) = Value::parse(input) {
             for member in input.members() {
                 let value = member
                     .value
                     .as_str()
                     .unwrap_or_else(|| String::from_utf8_lossy(member.value.bytes()));
-                self.indented(&format!("{}: {value}", member.key()), "    ", Look::Faint, output)?;
+                self.indented(&format!("{}: {value}", member.key()), "    ", Look::Faint, lines)?;
             }
         }
         Ok(())
     }
 
     /// Says whose result it is, where something else stands between.
-    fn name_result(&mut self, id: &str, output: &mut Output) -> Result<(), CommandError> {
+    fn name_result(&mut self, id: &str, lines: &mut Lines<'_>) -> Result<(), CommandError> {
         let name = self.calls.remove(id);
         if self.speaker == Some(Speaker::Model) {
             return Ok(());
         }
-        self.speak(Speaker::Model, output)?;
+        self.speak(Speaker::Model, lines)?;
         let text = format!("result of {}", one_line(name.as_deref().unwrap_or("a tool")));
-        output.line(&format!("  {}", output.paint(Look::Faint, &text)))
+        lines(set_in("  ", Look::Faint, &text))
     }
 
     /// What an edit changed.
-    fn diff(&mut self, diff: &Diff, output: &mut Output) -> Result<(), CommandError> {
+    fn diff(&mut self, diff: &Diff, lines: &mut Lines<'_>) -> Result<(), CommandError> {
         let sum = format!("{} added, {} removed", plural(diff.added, "line"), count(diff.removed));
-        output.line(&format!("  ⎿ {}", output.paint(Look::Faint, &sum)))?;
+        lines(set_in("  ⎿ ", Look::Faint, &sum))?;
         let most = if self.options.tools == ToolDetail::Full { usize::MAX } else { DIFF_LINES };
         let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(6));
         for line in diff.lines.iter().take(most) {
@@ -296,9 +322,9 @@ impl<'a> Transcript<'a> {
                 _ => Look::Faint,
             };
             let line = fit(&safe(line).replace(['\n', '\t'], "    "), room);
-            output.line(format!("    {}", output.paint(look, &line)).trim_end())?;
+            lines(set_in("    ", look, &line))?;
         }
-        self.more(diff.lines.len(), most, output)
+        self.more(diff.lines.len(), most, lines)
     }
 
     /// The text of a result, cut to a few lines.
@@ -306,24 +332,24 @@ impl<'a> Transcript<'a> {
         &mut self,
         text: &str,
         is_error: bool,
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         let look = if is_error { Look::Bad } else { Look::Faint };
         let text = safe(text.trim_end());
-        let lines: Vec<&str> = text.lines().collect();
-        if lines.is_empty() {
-            return output.line(&format!("  ⎿ {}", output.paint(Look::Faint, "(nothing)")));
+        let shown: Vec<&str> = text.lines().collect();
+        if shown.is_empty() {
+            return lines(set_in("  ⎿ ", Look::Faint, "(nothing)"));
         }
         let is_full = self.options.tools == ToolDetail::Full;
         let most = if is_full { usize::MAX } else { RESULT_LINES };
         let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(4));
-        for (at, line) in lines.iter().take(most).enumerate() {
+        for (at, line) in shown.iter().take(most).enumerate() {
             let lead = if at == 0 { "  ⎿ " } else { "    " };
             let line = line.replace('\t', "    ");
             let line = if is_full { line } else { fit(&line, room) };
-            output.line(format!("{lead}{}", output.paint(look, &line)).trim_end())?;
+            lines(set_in(lead, look, &line))?;
         }
-        self.more(lines.len(), most, output)
+        self.more(shown.len(), most, lines)
     }
 
     /// A result that is in a file: its first lines, or all of it.
@@ -333,7 +359,7 @@ impl<'a> Transcript<'a> {
         text: &str,
         is_error: bool,
         overflow: &Overflow,
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         let name = one_line(&overflow.name);
         let file = self.files.find(id, overflow);
@@ -341,100 +367,97 @@ impl<'a> Transcript<'a> {
         // A file that cannot be read is no reason to stop here.
         let start = file.as_ref().and_then(|file| text_of(&file.path, OVERFLOW_START).ok());
         let (Some(file), Some(start)) = (file, start) else {
-            self.result_text(text, is_error, output)?;
+            self.result_text(text, is_error, lines)?;
             let is_refused = is_there || self.files.is_refused(id, overflow);
             let remark = Overflow { is_refused, ..overflow.clone() }.remark();
             let remark = one_line(&remark);
-            return output.line(&format!("    {}", output.paint(Look::Warning, &remark)));
+            return lines(set_in("    ", Look::Warning, &remark));
         };
         let is_full = self.options.tools == ToolDetail::Full;
         if !is_full || start.is_empty() {
-            let lines: Vec<&str> = start.lines().take(RESULT_LINES).collect();
-            self.result_text(&lines.join("\n"), is_error, output)?;
+            let first: Vec<&str> = start.lines().take(RESULT_LINES).collect();
+            self.result_text(&first.join("\n"), is_error, lines)?;
             let more = format!("… {} in all, in {name}", bytes(file.bytes));
-            return output.line(&format!("    {}", output.paint(Look::Faint, &more)));
+            return lines(set_in("    ", Look::Faint, &more));
         }
         let look = if is_error { Look::Bad } else { Look::Faint };
         let mut lead = "  ⎿ ";
         each_line(&file.path, |line| {
             let line = safe(line).replace('\t', "    ").replace('\n', " ");
-            output.line(format!("{lead}{}", output.paint(look, &line)).trim_end())?;
-            lead = "    ";
-            Ok(())
+            lines(set_in(std::mem::replace(&mut lead, "    "), look, &line))
         })?;
         if file.bytes > MOST_SHOWN {
             let more = format!("… cut, {} in all, in {name}", bytes(file.bytes));
-            output.line(&format!("    {}", output.paint(Look::Warning, &more)))?;
+            lines(set_in("    ", Look::Warning, &more))?;
         }
         Ok(())
     }
 
-    fn more(&self, lines: usize, shown: usize, output: &mut Output) -> Result<(), CommandError> {
-        if lines <= shown {
+    fn more(&self, all: usize, shown: usize, lines: &mut Lines<'_>) -> Result<(), CommandError> {
+        if all <= shown {
             return Ok(());
         }
-        let more = format!("… {} more", plural((lines - shown) as u64, "line"));
-        output.line(&format!("    {}", output.paint(Look::Faint, &more)))
+        let more = format!("… {} more", plural((all - shown) as u64, "line"));
+        lines(set_in("    ", Look::Faint, &more))
     }
 
     fn note_item(
         &mut self,
         kind: NoteKind,
         text: &str,
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         match kind {
             NoteKind::Meta if !self.options.meta => Ok(()),
-            NoteKind::Meta | NoteKind::Remark => self.note(text, Look::Faint, output),
-            NoteKind::Output => self.result_text(text, false, output),
+            NoteKind::Meta | NoteKind::Remark => self.note(text, Look::Faint, lines),
+            NoteKind::Output => self.result_text(text, false, lines),
             NoteKind::Summary => {
-                self.note("summary of the conversation so far", Look::Warning, output)?;
-                if self.options.meta { self.text(text, Look::Faint, output) } else { Ok(()) }
+                self.note("summary of the conversation so far", Look::Warning, lines)?;
+                if self.options.meta { self.text(text, Look::Faint, lines) } else { Ok(()) }
             }
-            NoteKind::Compaction => self.note(&format!("── {text} ──"), Look::Warning, output),
-            NoteKind::Interrupt | NoteKind::Hook => self.note(text, Look::Warning, output),
-            NoteKind::Task => self.note(text, Look::Tool, output),
-            NoteKind::ApiError => self.note(text, Look::Bad, output),
-            NoteKind::Damage => self.note(&format!("({text})"), Look::Bad, output),
+            NoteKind::Compaction => self.note(&format!("── {text} ──"), Look::Warning, lines),
+            NoteKind::Interrupt | NoteKind::Hook => self.note(text, Look::Warning, lines),
+            NoteKind::Task => self.note(text, Look::Tool, lines),
+            NoteKind::ApiError => self.note(text, Look::Bad, lines),
+            NoteKind::Damage => self.note(&format!("({text})"), Look::Bad, lines),
         }
     }
 
     /// A heading, if somebody else spoke before.
-    fn speak(&mut self, speaker: Speaker, output: &mut Output) -> Result<(), CommandError> {
+    fn speak(&mut self, speaker: Speaker, lines: &mut Lines<'_>) -> Result<(), CommandError> {
         if self.speaker == Some(speaker) {
             return Ok(());
         }
         self.speaker = Some(speaker);
         self.after_tool = false;
-        output.line("")?;
+        lines(Vec::new())?;
         match speaker {
-            Speaker::User => output.line(&output.paint(Look::User, "You")),
-            Speaker::Model => output.line(&output.paint(Look::Model, "Claude")),
+            Speaker::User => lines(vec![span(Look::User, "You")]),
+            Speaker::Model => lines(vec![span(Look::Model, "Claude")]),
             Speaker::Client => Ok(()),
         }
     }
 
     /// A remark of the client's, on its own.
-    fn note(&mut self, text: &str, look: Look, output: &mut Output) -> Result<(), CommandError> {
-        self.speak(Speaker::Client, output)?;
-        self.text(text, look, output)
+    fn note(&mut self, text: &str, look: Look, lines: &mut Lines<'_>) -> Result<(), CommandError> {
+        self.speak(Speaker::Client, lines)?;
+        self.text(text, look, lines)
     }
 
-    /// Markdown as what it is, where there are colours to show it; else as written.
-    fn answer(&mut self, text: &str, output: &mut Output) -> Result<(), CommandError> {
-        let Some(width) = self.width.filter(|_| output.has_colour()) else {
-            return self.text(text, Look::Plain, output);
+    /// Markdown as what it is, or as written.
+    fn answer(&mut self, text: &str, lines: &mut Lines<'_>) -> Result<(), CommandError> {
+        let Some(width) = self.width.filter(|_| self.options.answers == Answers::Rendered) else {
+            return self.text(text, Look::Plain, lines);
         };
-        for line in markdown(&safe(text), width) {
-            let painted: String =
-                line.iter().map(|(text, look)| output.paint(*look, text)).collect();
-            output.line(format!("  {painted}").trim_end())?;
+        for mut line in markdown(&safe(text), width) {
+            line.insert(0, span(Look::Plain, "  "));
+            lines(line)?;
         }
         Ok(())
     }
 
-    fn text(&mut self, text: &str, look: Look, output: &mut Output) -> Result<(), CommandError> {
-        self.indented(text, "  ", look, output)
+    fn text(&mut self, text: &str, look: Look, lines: &mut Lines<'_>) -> Result<(), CommandError> {
+        self.indented(text, "  ", look, lines)
     }
 
     fn indented(
@@ -442,17 +465,25 @@ impl<'a> Transcript<'a> {
         text: &str,
         indent: &str,
         look: Look,
-        output: &mut Output,
+        lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         let text = safe(text.trim_end());
-        let lines = match self.width {
+        let wrapped = match self.width {
             Some(width) => wrap(&text, width),
             None => text.split('\n').map(str::to_owned).collect(),
         };
-        for line in lines {
-            let line = format!("{indent}{}", output.paint(look, &line));
-            output.line(line.trim_end())?;
+        for line in wrapped {
+            lines(set_in(indent, look, &line))?;
         }
         Ok(())
     }
+}
+
+fn span(look: Look, text: &str) -> Span {
+    (text.to_owned(), look)
+}
+
+/// A line of one look, set in.
+fn set_in(indent: &str, look: Look, text: &str) -> Vec<Span> {
+    vec![span(Look::Plain, indent), span(look, text)]
 }
