@@ -31,6 +31,7 @@
 
 #![warn(missing_docs)]
 
+pub mod ansi;
 pub mod chart;
 pub mod context_fill;
 pub mod edit;

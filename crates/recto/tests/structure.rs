@@ -37,7 +37,16 @@ const PURE: [(&str, &[&str]); 2] = [
     ("recto-log", &["jiff", "memchr"]),
     (
         "recto-session",
-        &["aho-corasick", "jiff", "memchr", "pulldown-cmark", "regex", "regex-syntax", "sha2"],
+        &[
+            "aho-corasick",
+            "anstyle-parse",
+            "jiff",
+            "memchr",
+            "pulldown-cmark",
+            "regex",
+            "regex-syntax",
+            "sha2",
+        ],
     ),
 ];
 

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use maud::Markup;
 use maud::html;
+use recto_session::ansi::ESCAPE;
+use recto_session::ansi::sequence;
 
 use crate::pages::text::shown;
 
@@ -37,6 +39,10 @@ impl Pen {
     fn apply(&mut self, codes: &str) {
         let mut codes = codes.split(';');
         while let Some(code) = codes.next() {
+            // Codes with colons have their arguments in them.
+            if code.contains(':') {
+                continue;
+            }
             match code.parse().unwrap_or(0) {
                 0 => *self = Pen::default(),
                 1 => self.bold = true,
@@ -72,7 +78,7 @@ pub(crate) fn coloured(text: &str) -> Markup {
 
 /// A text without sequences of a terminal.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains('\u{1b}') {
+    if !text.contains(ESCAPE) {
         return Cow::Borrowed(text);
     }
     parts(text).into_iter().map(|(_, part)| part).collect::<String>().into()
@@ -82,43 +88,20 @@ fn parts(text: &str) -> Vec<(Pen, &str)> {
     let mut parts = Vec::new();
     let mut pen = Pen::default();
     let mut rest = text;
-    while let Some(at) = rest.find('\u{1b}') {
+    while let Some(at) = rest.find(ESCAPE) {
         if at > 0 {
             parts.push((pen, &rest[..at]));
         }
-        let after = &rest[at + 1..];
-        let (codes, length) = sequence(after);
-        if let Some(codes) = codes {
+        let sequence = sequence(&rest[at..]);
+        if let Some(codes) = sequence.colours {
             pen.apply(codes);
         }
-        rest = &after[length..];
+        rest = &rest[at + sequence.text.len()..];
     }
     if !rest.is_empty() {
         parts.push((pen, rest));
     }
     parts
-}
-
-/// The codes of colours at the start of a text, and how long the sequence is.
-fn sequence(text: &str) -> (Option<&str>, usize) {
-    let bytes = text.as_bytes();
-    match bytes.first() {
-        Some(b'[') => {
-            let end = bytes[1..].iter().position(|byte| !(0x20..=0x3f).contains(byte));
-            match end {
-                Some(end) if bytes[1 + end] == b'm' => (Some(&text[1..1 + end]), end + 2),
-                Some(end) if bytes[1 + end].is_ascii() => (None, end + 2),
-                Some(end) => (None, end + 1),
-                None => (None, bytes.len()),
-            }
-        }
-        // A title or a link: up to its end.
-        Some(b']') => {
-            let end = text.find(['\u{7}', '\u{1b}', '\n']).unwrap_or(text.len());
-            (None, end)
-        }
-        _ => (None, 0),
-    }
 }
 
 #[cfg(test)]
@@ -136,7 +119,16 @@ mod tests {
         assert_eq!(drawn("\u{1b}[38;5;31mx\u{1b}[2J\u{1b}[Hy"), "xy");
         assert_eq!(drawn("\u{1b}[38;2;1;2;31mx"), "x");
         assert_eq!(plain("a\u{1b}[1;31mb\u{1b}[0m [1;31m"), "ab [1;31m");
-        assert_eq!(drawn("\u{1b}]0;title\u{7}x\u{1b}]8;;http://a\u{1b}\\y"), "x\\y");
+        assert_eq!(drawn("\u{1b}]0;title\u{7}x\u{1b}[38:5:31my"), "xy");
+    }
+
+    #[test]
+    fn a_link_is_its_text() {
+        for end in ["\u{1b}\\", "\u{7}"] {
+            let text = format!("see \u{1b}]8;;http://a{end}this\u{1b}]8;;{end} link");
+            assert_eq!(drawn(&text), "see this link");
+            assert_eq!(plain(&text), "see this link");
+        }
     }
 
     #[test]

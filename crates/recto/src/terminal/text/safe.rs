@@ -5,6 +5,9 @@
 //! hide text; bidirectional marks can make a command read as another. Nothing
 //! of the kind is printed: colour codes are dropped, all else is made visible.
 
+use recto_session::ansi::ESCAPE;
+use recto_session::ansi::Sequence;
+use recto_session::ansi::sequence;
 use recto_session::hostile::is_hidden;
 use recto_session::hostile::is_joiner;
 use recto_session::hostile::joins;
@@ -18,10 +21,10 @@ pub(crate) fn safe(text: &str) -> String {
     let mut rest = text;
     let mut before = None;
     while let Some(c) = rest.chars().next() {
-        if c == '\u{1b}'
-            && let Some(length) = colour_code(rest)
+        if c == ESCAPE
+            && let Sequence { text, colours: Some(_) } = sequence(rest)
         {
-            rest = &rest[length..];
+            rest = &rest[text.len()..];
             continue;
         }
         rest = &rest[c.len_utf8()..];
@@ -82,13 +85,6 @@ pub(crate) fn json_for_terminal(json: &[u8]) -> String {
 /// Plain ASCII on its lines, which most text is.
 fn is_harmless(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
-}
-
-/// The length of a colour code (`ESC [ … m`) at the start of the text.
-fn colour_code(text: &str) -> Option<usize> {
-    let inside = text.strip_prefix("\u{1b}[")?;
-    let end = inside.find(|c: char| !(c.is_ascii_digit() || c == ';' || c == ':'))?;
-    inside[end..].starts_with('m').then_some(end + 3)
 }
 
 fn push_visible(shown: &mut String, c: char) {
