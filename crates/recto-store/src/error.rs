@@ -9,7 +9,7 @@ use crate::edit::error::EditError;
 use crate::pack::error::PackError;
 use crate::place::error::PlaceError;
 use crate::publish::error::PublishError;
-use crate::search::index::error::IndexError;
+use crate::search::error::IndexError;
 
 /// Why something could not be read or written. The text is for people.
 #[derive(Debug, Error)]

@@ -1,12 +1,11 @@
 //! What a file is at some moment: its size, its times, and which file it is.
 
 use std::fs::Metadata;
-use std::io;
-use std::time::SystemTime;
 
 use jiff::Timestamp;
 
 use crate::place::platform;
+use crate::place::platform::timestamp;
 
 /// What a file is at some moment: as long as nothing of it differs, it was not
 /// written. The time and the size are not enough: edits of recto's keep the time, and
@@ -83,9 +82,4 @@ impl FileState {
 
 fn nanoseconds(time: Timestamp) -> i64 {
     i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)
-}
-
-/// The time of a file; 1970 where the system does not tell it.
-pub(crate) fn timestamp(time: io::Result<SystemTime>) -> Timestamp {
-    time.ok().and_then(|time| Timestamp::try_from(time).ok()).unwrap_or(Timestamp::UNIX_EPOCH)
 }

@@ -19,9 +19,9 @@ use crate::Inventory;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::each_alone;
-use crate::log::file_state::timestamp;
 use crate::log::log_file::LogFile;
 use crate::open_file;
+use crate::place::platform::timestamp;
 
 impl LogFile {
     /// Whether it holds the word somewhere in its bytes. One that cannot be read may.

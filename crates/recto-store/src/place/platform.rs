@@ -7,6 +7,9 @@ use std::path::Path;
 use std::path::PathBuf;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
 
 /// Opens a file without waiting for the other end if it is a pipe.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
@@ -98,6 +101,11 @@ fn fill(
         }
     }
     Ok(filled)
+}
+
+/// The time of a file; 1970 where the system does not tell it.
+pub(crate) fn timestamp(time: io::Result<SystemTime>) -> Timestamp {
+    time.ok().and_then(|time| Timestamp::try_from(time).ok()).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// The bytes of a path.

@@ -17,7 +17,7 @@
 //! | `recovery` | what to do with an operation that was interrupted |
 //! | `undo` | undo and redo |
 //! | `prune` | forgetting old operations |
-//! | `backup`, `record`, `state`, `operation`, `bounds` | their parts |
+//! | `backup`, `record`, `state`, `operation`, `operation_id`, `bounds` | their parts |
 
 mod apply;
 mod backup;
@@ -26,6 +26,7 @@ pub(crate) mod error;
 mod journal;
 mod notes;
 mod operation;
+mod operation_id;
 mod prune;
 mod record;
 mod recovery;
@@ -45,8 +46,8 @@ pub use journal::list_operations;
 pub use journal::newest_operations;
 pub use operation::Change;
 pub use operation::Operation;
-pub use operation::OperationId;
 pub use operation::Status;
+pub use operation_id::OperationId;
 pub use prune::Prune;
 pub use prune::Pruned;
 pub use recovery::Recovered;

@@ -7,10 +7,10 @@ use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Value;
 
+use super::OperationId;
 use super::PublishError;
 use super::operation::Change;
 use super::operation::Operation;
-use super::operation::OperationId;
 use super::operation::Pending;
 use super::operation::Status;
 use super::operation::Step;

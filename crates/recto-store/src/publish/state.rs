@@ -14,10 +14,10 @@ use sha2::Digest as _;
 use sha2::Sha256;
 
 use crate::StoreError;
-use crate::log::file_state::timestamp;
 use crate::open_file;
 use crate::place::error::PlaceError;
 use crate::place::platform;
+use crate::place::platform::timestamp;
 
 /// Tells one version of a file from the next without reading it: a write
 /// changes the size or the time, a replacement the number of the file.

@@ -27,9 +27,9 @@ use super::state::FileState;
 use super::state::HashingWriter;
 use super::state::State;
 use crate::StoreError;
-use crate::log::file_state::timestamp;
 use crate::place::error::PlaceError;
 use crate::place::platform;
+use crate::place::platform::timestamp;
 
 /// An operation under way. Dropped without [`Transaction::commit`], it leaves
 /// everything as it was.

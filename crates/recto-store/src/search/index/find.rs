@@ -12,9 +12,9 @@ use recto_session::search::Query;
 
 use super::Hit;
 use super::Index;
+use super::IndexError;
 use super::compare::Plan;
 use super::compare::compare;
-use super::error::IndexError;
 use super::facts::LogFacts;
 use super::scan::scan;
 use super::search::Found;

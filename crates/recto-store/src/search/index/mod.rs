@@ -13,7 +13,6 @@
 
 mod apply;
 mod compare;
-pub(crate) mod error;
 mod expression;
 mod facts;
 mod find;
@@ -27,7 +26,7 @@ mod schema;
 mod search;
 mod verify;
 
-pub use error::IndexError;
+pub use super::error::IndexError;
 pub use facts::LogFacts;
 pub use find::Answer;
 pub use find::Request;

@@ -13,7 +13,7 @@ use rusqlite::config::DbConfig;
 use sha2::Digest as _;
 use sha2::Sha256;
 
-use super::error::IndexError;
+use super::IndexError;
 use super::rollups;
 use crate::CacheDirectory;
 use crate::Home;

@@ -8,11 +8,11 @@ use std::time::Duration;
 use rusqlite::params;
 
 use super::Index;
+use super::IndexError;
 use super::apply::read_kind;
 use super::compare::Change;
 use super::compare::Checkpoint;
 use super::compare::compare;
-use super::error::IndexError;
 use super::ingest::Batch;
 use super::ingest::Buffers;
 use super::ingest::ingest;
@@ -25,7 +25,7 @@ use crate::LogFile;
 use crate::Skipped;
 use crate::StoreError;
 use crate::place::locking::lock_file;
-use crate::read::statistics::sums_of;
+use crate::read::log_statistics::log_statistics;
 
 /// How long to wait for another process that builds the index.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -308,7 +308,7 @@ impl Index {
             return Ok(Some("its title and state are not as they are in the index".to_owned()));
         }
         if let Some(kept) = kept(RollupKind::Statistics)?
-            && kept != sums_of(&log.path, log.is_agent())?
+            && kept != log_statistics(log)?.encode()
         {
             return Ok(Some("its statistics are not as they are in the index".to_owned()));
         }

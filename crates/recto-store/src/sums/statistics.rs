@@ -1,20 +1,17 @@
 //! Reads logs for the statistics of many, each to its end or not at all.
 
-use std::path::Path;
-
 use rayon::prelude::*;
-use recto_session::statistics::LogRole;
 use recto_session::statistics::LogStatistics;
-use recto_session::turns;
 
 use crate::CacheDirectory;
 use crate::Home;
-use crate::Loaded;
 use crate::LogFile;
 use crate::StoreError;
 use crate::each_alone;
 use crate::log::file_state::FileState;
 use crate::open_file;
+use crate::read::log_statistics::log_statistics;
+use crate::read::log_statistics::role_of;
 use crate::search::index::Rollup;
 use crate::search::index::RollupKind;
 use crate::search::index::Rollups;
@@ -76,24 +73,6 @@ impl Home {
     }
 }
 
-fn role_of(log: &LogFile) -> LogRole {
-    role(log.is_agent())
-}
-
-fn role(is_agent: bool) -> LogRole {
-    if is_agent { LogRole::Agent } else { LogRole::Session }
-}
-
-/// What a log adds, as it is kept in the index.
-pub(crate) fn sums_of(path: &Path, is_agent: bool) -> Result<Vec<u8>, StoreError> {
-    Ok(statistics_of(path, role(is_agent))?.encode())
-}
-
-fn statistics_of(path: &Path, role: LogRole) -> Result<LogStatistics, StoreError> {
-    let loaded = Loaded::read(path)?;
-    Ok(LogStatistics::of(&loaded.session, &turns(&loaded.session), role))
-}
-
 /// Reads a log. With a name, what it adds is to be kept under that.
 fn read_log(
     log: &LogFile,
@@ -104,7 +83,7 @@ fn read_log(
         Some(_) => FileState::now(&open_file(&log.path)?.metadata()?),
         None => FileState::default(),
     };
-    let statistics = statistics_of(&log.path, role_of(log))?;
+    let statistics = log_statistics(log)?;
     let rollup = name.map(|name| Rollup { name, state, sums: statistics.encode() });
     Ok((statistics, rollup))
 }
