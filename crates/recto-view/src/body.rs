@@ -21,7 +21,7 @@ impl Library {
         let known = session.names().find(call).and_then(|name| session.facts().call(name));
         let line = known.and_then(|call| call.result).ok_or_else(missing)?;
         let mut item = result_item(reading, line, call).ok_or_else(missing)?;
-        let files = OverflowFiles::new(self.home(), reading.path());
+        let files = OverflowFiles::new(self.home(), &reading.log.path);
         files.complete(&mut item, OverflowWanted::Bytes(MOST));
         Ok(item.result_text().into_owned())
     }

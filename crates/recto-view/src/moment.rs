@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::Serializer;
 
 /// A time: RFC 3339 with milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(pub Timestamp);
 
 impl Serialize for Moment {

@@ -6,50 +6,85 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
-use recto_log::SessionId;
-use recto_session::turn_places;
-use recto_session::turns;
-use recto_store::Loaded;
+use recto_log::Entry;
+use recto_log::ToolResult;
+use recto_log::json::Value;
+use recto_session::ToolCall;
+use recto_session::with_call;
 use recto_store::LogFile;
-use recto_store::PLAN_TOOL;
 use recto_store::PlanFile;
-use recto_store::logged_plans;
-use recto_store::plan_file_named;
+use recto_store::read_small;
 use serde::Serialize;
 
-use crate::Moment;
-use crate::cut;
-use crate::error::ViewError;
+use crate::Reading;
 use crate::library::Library;
+use crate::sweep::Place;
+use crate::sweep::Tell;
+use crate::sweep::drop_copies;
 
-/// How long a plan is at most, in bytes.
-const MOST_TEXT: usize = 64 * 1024;
+/// The tool by which the model shows a plan.
+const PLAN_TOOL: &str = "ExitPlanMode";
 
 /// A plan.
 #[derive(Debug, Clone, Serialize)]
-pub struct PlanView {
-    /// None for a file that no session names.
-    pub session: Option<String>,
-    pub agent: Option<String>,
-    /// The turn in its log.
-    pub turn: u32,
-    pub time: Option<Moment>,
-    /// Whether the user agreed; none without an answer.
+pub struct PlanRow {
+    /// Where the model showed it. Of a file that no log names only the time is known.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Whether the user agreed; unknown without an answer. A call that failed counts as
+    /// refused, because the log does not tell by whom in all clients.
     pub agreed: Option<bool>,
-    /// The name of the file that keeps it.
+    /// The file that keeps it, as the log names it.
     pub file: Option<String>,
+    /// Its text; empty where it is in a file that is gone.
     pub text: String,
 }
 
+impl PlanRow {
+    /// The first line that says something, without the marks of a heading.
+    pub fn title(&self) -> &str {
+        let mut lines = self.text.lines().map(|line| line.trim_start_matches('#').trim());
+        lines.find(|line| !line.is_empty()).unwrap_or_default()
+    }
+
+    /// The name of the file that keeps it, without its directory.
+    pub fn file_name(&self) -> Option<&str> {
+        self.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next())
+    }
+}
+
+/// Which plans are wanted.
+#[derive(Debug, Clone)]
+pub enum PlanScope {
+    /// Those of all logs, and the files that belong to none of them.
+    Home,
+    /// Those of some logs.
+    Logs(Vec<LogFile>),
+}
+
+/// Plans, newest first.
+#[derive(Debug, Default)]
+pub struct Plans {
+    /// The plans.
+    pub rows: Vec<PlanRow>,
+    /// Why logs could not be read, one sentence each.
+    pub skipped: Vec<String>,
+}
+
+/// The plans of a log, or why it could not be read.
+type PlansOfLog = Result<Vec<PlanRow>, String>;
+
 /// A log as it was, and the plans in it.
-type ReadPlans = (LogFile, Arc<Vec<PlanView>>);
+type ReadPlans = (LogFile, Arc<PlansOfLog>);
 
 /// Plans that were read, as long as the logs are what they were. To look for them in all
 /// logs takes seconds where there is a gigabyte of these.
 #[derive(Debug, Default)]
-pub struct KnownPlans(Mutex<HashMap<PathBuf, ReadPlans>>);
+pub(crate) struct KnownPlans(Mutex<HashMap<PathBuf, ReadPlans>>);
 
 impl KnownPlans {
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, ReadPlans>> {
@@ -57,21 +92,22 @@ impl KnownPlans {
     }
 
     /// The plans of all logs; those that are new or have changed are read.
-    fn of(&self, logs: Vec<LogFile>) -> Vec<Arc<Vec<PlanView>>> {
+    fn of(&self, logs: Vec<LogFile>, tell: Tell<'_>) -> Vec<Arc<PlansOfLog>> {
         let known = |log: &LogFile| {
             let known = self.lock().get(&log.path).cloned();
             known.filter(|(before, _)| before == log).map(|(_, plans)| plans)
         };
-        let read = |log: LogFile| {
-            let plans = Arc::new(if log.holds(PLAN_TOOL) { plans_in(&log) } else { Vec::new() });
-            (log, plans)
+        let read = |log: &LogFile| {
+            Arc::new(if log.holds(PLAN_TOOL) { plans_in(log) } else { Ok(Vec::new()) })
         };
+        let (done, all) = (AtomicU64::new(0), logs.len() as u64);
         let found: Vec<ReadPlans> = logs
             .into_par_iter()
             .with_max_len(1)
-            .map(|log| match known(&log) {
-                Some(plans) => (log, plans),
-                None => read(log),
+            .map(|log| {
+                tell(done.fetch_add(1, Ordering::Relaxed), all);
+                let plans = known(&log).unwrap_or_else(|| read(&log));
+                (log, plans)
             })
             .collect();
         let kept =
@@ -82,77 +118,99 @@ impl KnownPlans {
 }
 
 impl Library {
-    /// The plans of a session or of all, newest first.
-    pub fn plans(&self, id: Option<SessionId>) -> Result<Vec<PlanView>, ViewError> {
-        let mut plans: Vec<PlanView> = match id {
-            Some(id) => {
-                let found = self.find(id)?;
-                let logs = self.home().logs_of(&found.inventory, &found.file);
-                logs.par_iter().flat_map_iter(plans_in).collect()
-            }
-            None => {
+    /// The plans of some logs or of all, newest first.
+    pub fn plans(&self, scope: PlanScope, tell: Tell<'_>) -> Plans {
+        let is_home = matches!(scope, PlanScope::Home);
+        let found: Vec<Arc<PlansOfLog>> = match scope {
+            PlanScope::Home => {
                 let logs = self.home().all_logs(&self.inventory());
-                let plans = self.figures().plans.of(logs);
-                plans.iter().flat_map(|plans| plans.iter().cloned()).collect()
+                self.figures().plans.of(logs, tell)
             }
+            PlanScope::Logs(logs) => logs.par_iter().map(|log| Arc::new(plans_in(log))).collect(),
         };
+        let mut plans = Plans::default();
+        for one in found {
+            match &*one {
+                Ok(rows) => plans.rows.extend(rows.iter().cloned()),
+                Err(why) => plans.skipped.push(why.clone()),
+            }
+        }
+        drop_copies(&mut plans.rows, |plan| &plan.place);
         let files = self.home().plan_files();
-        for plan in plans.iter_mut().filter(|plan| plan.text.is_empty()) {
+        for plan in plans.rows.iter_mut().filter(|plan| plan.text.is_empty()) {
             // Some clients leave the text to the file. Only a file of the home's own
             // directory is opened, whatever path the log names.
-            let kept = plan.file.as_deref().and_then(|named| plan_file_named(&files, named));
-            plan.text = kept.map_or_else(String::new, |file| cut(&file.text(), MOST_TEXT).0);
+            let kept = plan.file_name().and_then(|name| file_named(&files, name));
+            plan.text = kept.map(text_of).unwrap_or_default();
         }
-        if id.is_none() {
-            add_files(&mut plans, &files);
+        if is_home {
+            add_files(&mut plans.rows, &files);
         }
-        plans.sort_by_key(|plan| std::cmp::Reverse(plan.time));
-        Ok(plans)
+        plans.rows.reverse();
+        plans.rows.sort_by_key(|plan| std::cmp::Reverse(plan.place.time));
+        plans
     }
 }
 
-fn plans_in(log: &LogFile) -> Vec<PlanView> {
-    let Ok(loaded) = Loaded::read(&log.path) else { return Vec::new() };
-    let found = logged_plans(&loaded);
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let turns = turns(&loaded.session);
-    let places = turn_places(&loaded.session, &turns);
-    let view = |plan: recto_store::LoggedPlan| PlanView {
-        session: log.session.map(|session| session.to_string()),
-        agent: log.agent.as_ref().map(|agent| agent.as_str().to_owned()),
-        turn: turns.get(places[plan.call.index()]).map_or(0, |turn| turn.number),
-        time: loaded.session.node(plan.call).time().map(Moment),
-        agreed: plan.agreed,
-        file: plan.file.map(|file| base_name(&file)),
-        text: cut(&plan.text, MOST_TEXT).0,
+fn plans_in(log: &LogFile) -> PlansOfLog {
+    let reading = Reading::open(log.clone()).map_err(|error| error.to_string())?;
+    let session = reading.session();
+    let calls = session.facts().calls.iter();
+    let is_plan = |call: &&ToolCall| call.name.is_some_and(|name| session.name(name) == PLAN_TOOL);
+    Ok(calls.filter(is_plan).filter_map(|call| plan_of(&reading, call)).collect())
+}
+
+fn plan_of(reading: &Reading, call: &ToolCall) -> Option<PlanRow> {
+    let line = call.call?;
+    let own =
+        |value: Option<Value<'_>>| value.and_then(Value::as_str).map(|text| text.into_owned());
+    let asked = reading.loaded.with_entry(line, |entry| {
+        with_call(entry, reading.session().name(call.id), |input| {
+            (own(input.get("plan")), own(input.get("planFilePath")))
+        })
+    });
+    let (asked, asked_file) = asked.flatten().unwrap_or_default();
+    let answer = |entry: &Entry<'_>| match entry.tool_result(Some(PLAN_TOOL)) {
+        Some(ToolResult::Plan { plan, path }) => (own(plan), own(path)),
+        _ => (None, None),
     };
-    found.into_iter().map(view).collect()
+    let answer = call.result.and_then(|result| reading.loaded.with_entry(result, answer));
+    let (agreed, agreed_file) = answer.unwrap_or_default();
+    Some(PlanRow {
+        place: reading.place(line),
+        agreed: call.result.map(|_| !call.is_error),
+        file: agreed_file.or(asked_file),
+        // The user can change a plan before agreeing: the answer has what holds.
+        text: agreed.or(asked).unwrap_or_default(),
+    })
+}
+
+/// The file of the home that a log means. The home may have been moved since, so that only
+/// the name counts.
+fn file_named<'a>(files: &'a [PlanFile], name: &str) -> Option<&'a PlanFile> {
+    files.iter().find(|file| file.path.file_name().is_some_and(|known| known == name))
+}
+
+/// The text of a file; empty if it cannot be read.
+fn text_of(file: &PlanFile) -> String {
+    let bytes = read_small(&file.path).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Adds the files that are the text of no plan so far.
-fn add_files(plans: &mut Vec<PlanView>, files: &[PlanFile]) {
+fn add_files(plans: &mut Vec<PlanRow>, files: &[PlanFile]) {
     for file in files {
-        let name = base_name(&file.path.to_string_lossy());
-        let text = cut(&file.text(), MOST_TEXT).0;
-        let is_known = |plan: &PlanView| {
-            plan.file.as_deref() == Some(&name) || plan.text.trim() == text.trim()
-        };
+        let name = file.path.file_name().map(|name| name.to_string_lossy());
+        let text = text_of(file);
+        let is_known =
+            |plan: &PlanRow| plan.file_name() == name.as_deref() || plan.text.trim() == text.trim();
         if !plans.iter().any(is_known) {
-            plans.push(PlanView {
-                session: None,
-                agent: None,
-                turn: 0,
-                time: Some(Moment(file.modified)),
+            plans.push(PlanRow {
+                place: Place::at_time(file.modified),
                 agreed: None,
-                file: Some(name),
+                file: Some(file.path.to_string_lossy().into_owned()),
                 text,
             });
         }
     }
-}
-
-fn base_name(path: &str) -> String {
-    path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
 }

@@ -5,28 +5,38 @@
 //! texts; texts are read again by their place.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
 use recto_log::AgentId;
+use recto_log::Entry;
 use recto_log::SessionId;
+use recto_session::Item;
 use recto_session::NameId;
 use recto_session::NodeId;
+use recto_session::QueuedLine;
+use recto_session::QueuedPrompt;
 use recto_session::Session;
+use recto_session::ToolCall;
 use recto_session::Turn;
+use recto_session::call_about;
+use recto_session::items;
 use recto_session::on_current_branch;
 use recto_session::spoken_text;
 use recto_session::turn_places;
 use recto_session::turns;
-use recto_store::FileState;
+use recto_session::with_call;
+use recto_session::with_line;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::Loaded;
+use recto_store::LogFile;
 use recto_store::SessionFile;
+use recto_store::StoreError;
 
 use crate::error::ViewError;
 use crate::library::Library;
@@ -41,46 +51,49 @@ const LIST_LIFE: Duration = Duration::from_millis(500);
 /// A log that was read.
 #[derive(Debug)]
 pub struct Reading {
-    key: Key,
+    /// The log, and what its file was.
+    pub log: LogFile,
+    /// The folded session, and its file to read texts from.
     pub loaded: Loaded,
+    /// The turns of the log.
     pub turns: Vec<Turn>,
-    /// For each turn, whether the newest clients would go on from it.
-    pub is_current: Vec<bool>,
     /// The turn of each line, as a place in `turns`.
     turn_of: Vec<usize>,
-}
-
-/// Which file, and in which state.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
-    path: PathBuf,
-    state: FileState,
+    is_current: OnceLock<Vec<bool>>,
 }
 
 impl Reading {
-    fn of(key: Key) -> Result<Reading, ViewError> {
-        let loaded = Loaded::read(&key.path)?;
+    /// Reads a log.
+    pub fn open(log: LogFile) -> Result<Reading, StoreError> {
+        let loaded = Loaded::read(&log.path)?;
         let turns = turns(&loaded.session);
-        let is_current = on_current_branch(&loaded.session, &turns);
         let turn_of = turn_places(&loaded.session, &turns);
-        Ok(Reading { key, loaded, turns, is_current, turn_of })
+        Ok(Reading { log, loaded, turns, turn_of, is_current: OnceLock::new() })
     }
 
-    pub fn path(&self) -> &PathBuf {
-        &self.key.path
-    }
-
+    /// The folded session.
     pub fn session(&self) -> &Session {
         &self.loaded.session
     }
 
+    /// A name, as a row has it.
     pub fn name(&self, id: Option<NameId>) -> Option<String> {
         id.map(|id| self.session().name(id).to_owned())
     }
 
+    /// For each turn, whether the newest clients would continue from it.
+    pub fn is_current(&self) -> &[bool] {
+        self.is_current.get_or_init(|| on_current_branch(self.session(), &self.turns))
+    }
+
+    /// The turn that a line belongs to.
+    pub fn turn(&self, id: NodeId) -> Option<&Turn> {
+        self.turns.get(self.turn_of[id.index()])
+    }
+
     /// The number of the turn that a line belongs to; 0 if to none.
     pub fn turn_number(&self, id: NodeId) -> u32 {
-        self.turns.get(self.turn_of[id.index()]).map_or(0, |turn| turn.number)
+        self.turn(id).map_or(0, |turn| turn.number)
     }
 
     /// The text of a line, as a person typed or read it.
@@ -91,6 +104,26 @@ impl Reading {
     /// What began a turn, in words.
     pub fn prompt(&self, turn: &Turn) -> String {
         turn.prompt.map(|id| self.text(id)).unwrap_or_default()
+    }
+
+    /// A prompt that only the queue contains.
+    pub fn queued(&self, line: &QueuedLine) -> Option<QueuedPrompt> {
+        with_line(&self.loaded, line.span, line.line, QueuedPrompt::of).ok()?
+    }
+
+    /// The result of a call.
+    pub fn result(&self, call: &ToolCall) -> Option<Item> {
+        let wanted = self.session().name(call.id);
+        let is_it = |item: &Item| matches!(item, Item::Result { id, .. } if id == wanted);
+        self.loaded.with_entry(call.result?, |entry| items(entry).into_iter().find(is_it))?
+    }
+
+    /// The arguments of a call in a few words.
+    pub fn call_about(&self, call: &ToolCall) -> String {
+        let about = |entry: &Entry<'_>| {
+            with_call(entry, self.session().name(call.id), call_about).unwrap_or_default()
+        };
+        call.call.and_then(|id| self.loaded.with_entry(id, about)).unwrap_or_default()
     }
 }
 
@@ -128,22 +161,22 @@ impl Readings {
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn log(&self, key: Key) -> Result<Arc<Reading>, ViewError> {
+    fn log(&self, log: LogFile) -> Result<Arc<Reading>, ViewError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = logs.iter().position(|reading| reading.key == key)
+        if let Some(at) = logs.iter().position(|reading| reading.log == log)
             && let Some(reading) = logs.remove(at)
         {
             logs.push_back(Arc::clone(&reading));
             return Ok(reading);
         }
         // An older state of the file is of no use any more.
-        logs.retain(|reading| reading.key.path != key.path);
+        logs.retain(|reading| reading.log.path != log.path);
         drop(logs);
-        let reading = Arc::new(Reading::of(key)?);
+        let reading = Arc::new(Reading::open(log)?);
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         logs.push_back(Arc::clone(&reading));
         let all = |logs: &VecDeque<Arc<Reading>>| -> u64 {
-            logs.iter().map(|reading| reading.key.state.size()).sum()
+            logs.iter().map(|reading| reading.log.bytes()).sum()
         };
         while logs.len() > 1 && (logs.len() > MOST_LOGS || all(&logs) > MOST_BYTES) {
             logs.pop_front();
@@ -173,7 +206,7 @@ impl Library {
 
     /// The log of a session.
     pub fn read(&self, file: &SessionFile) -> Result<Arc<Reading>, ViewError> {
-        self.readings().log(Key { path: file.path.clone(), state: file.state })
+        self.readings().log((**file).clone())
     }
 
     /// The log of a session, or of a subagent of it.
@@ -184,9 +217,14 @@ impl Library {
     ) -> Result<Arc<Reading>, ViewError> {
         let found = self.find(id)?;
         let Some(agent) = agent else { return self.read(&found.file) };
-        let mut agents = self.home().agents_of(&found.inventory, &found.file).into_iter();
-        let file = agents.find(|file| file.agent.as_ref() == Some(agent));
-        let file = file.ok_or_else(|| ViewError::NotFound("the session has no such subagent"))?;
-        self.readings().log(Key { path: file.path, state: file.state })
+        let mut logs = self.home().logs_of(&found.inventory, &found.file).into_iter();
+        let log = logs.find(|log| log.agent.as_ref() == Some(agent));
+        self.readings().log(log.ok_or(ViewError::NotFound("the session has no such subagent"))?)
+    }
+
+    /// The logs of a session and its subagents.
+    pub fn logs_of(&self, id: SessionId) -> Result<Vec<LogFile>, ViewError> {
+        let found = self.find(id)?;
+        Ok(self.home().logs_of(&found.inventory, &found.file))
     }
 }

@@ -171,7 +171,7 @@ impl Library {
 
 /// The turns in a few words each.
 pub fn outline(reading: &Reading) -> Vec<OutlineTurn> {
-    let turns = reading.turns.iter().zip(&reading.is_current);
+    let turns = reading.turns.iter().zip(reading.is_current());
     turns
         .map(|(turn, is_current)| OutlineTurn {
             turn: turn.number,

@@ -6,10 +6,8 @@
 use recto_session::Item;
 use recto_session::NodeId;
 use recto_session::Origin;
-use recto_session::QueuedPrompt;
 use recto_session::Turn;
 use recto_session::items;
-use recto_session::with_line;
 use recto_store::OverflowFiles;
 use recto_store::OverflowWanted;
 use serde::Serialize;
@@ -87,7 +85,7 @@ impl Library {
         let first = (query.from.max(1) - 1) as usize;
         let mut page = TurnPage { total: reading.turns.len(), turns: Vec::new(), next: None };
         let mut budget = Budget { lines: MOST_LINES, bytes: MOST_BYTES };
-        let files = OverflowFiles::new(self.home(), reading.path());
+        let files = OverflowFiles::new(self.home(), &reading.log.path);
         let looker = Looker { reading, base, files };
         let mut skip = query.skip;
         for at in first..reading.turns.len() {
@@ -134,7 +132,7 @@ fn view(reading: &Reading, at: usize, continued: bool, items: Vec<ItemView>) -> 
         failed_tool_calls: turn.failed_calls,
         api_errors: turn.api_errors,
         interrupted: turn.is_interrupted,
-        current: reading.is_current[at],
+        current: reading.is_current()[at],
         tokens: turn.tokens.into(),
         continued,
         items,
@@ -169,10 +167,7 @@ impl Looker<'_> {
             }
         }
         for line in &turn.queued_lines {
-            let prompt = with_line(&self.reading.loaded, line.span, line.line, QueuedPrompt::of);
-            if let Ok(Some(prompt)) = prompt {
-                views.push(ItemView::queued(&prompt));
-            }
+            views.extend(self.reading.queued(line).as_ref().map(ItemView::queued));
         }
         (views, None)
     }

@@ -14,7 +14,6 @@ mod prompts;
 mod reading;
 mod search;
 mod select;
-mod sweep;
 mod terminal;
 mod watching;
 

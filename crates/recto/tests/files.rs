@@ -53,8 +53,8 @@ fn a_path_lists_the_turns_that_used_the_file() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["files", "src/main.rs", "--changed", "--json"]).shown(), @r#"
-    {"session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","agent":null,"turn":2,"time":"2026-11-16T08:00:09.000Z","path":"/home/dev/app/src/main.rs","action":"edited","lines_added":1,"lines_removed":0,"prompt":"Make it run."}
-    {"session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","agent":null,"turn":1,"time":"2026-11-16T08:00:03.000Z","path":"/home/dev/app/src/main.rs","action":"created","lines_added":2,"lines_removed":0,"prompt":"Start a program."}
+    {"session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","agent":null,"turn":2,"time":"2026-11-16T08:00:09.000Z","path":"/home/dev/app/src/main.rs","action":"edited","lines_added":1,"lines_removed":0,"prompt":"Make it run.","title":"Start a program.","tools":["Edit","Read"]}
+    {"session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","agent":null,"turn":1,"time":"2026-11-16T08:00:03.000Z","path":"/home/dev/app/src/main.rs","action":"created","lines_added":2,"lines_removed":0,"prompt":"Start a program.","title":"Start a program.","tools":["Write"]}
     --- exit 0
     "#);
     assert_snapshot!(test.run(&["files", "docs/src/main.rs"]).shown(), @"

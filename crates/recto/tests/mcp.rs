@@ -23,7 +23,7 @@ use crate::support::hours_ago;
 const MOST: usize = 64 * 1024;
 
 /// A program, and a client that talks to it.
-struct Talk {
+pub(crate) struct Talk {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
@@ -31,7 +31,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn start(test: &TestHome, arguments: &[&str]) -> Talk {
+    pub(crate) fn start(test: &TestHome, arguments: &[&str]) -> Talk {
         let mut command = test.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -90,7 +90,7 @@ impl Talk {
         text
     }
 
-    fn json(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn json(&mut self, tool: &str, arguments: Value) -> Value {
         let text = self.text(tool, arguments);
         serde_json::from_str(&text).unwrap()
     }
@@ -192,7 +192,7 @@ fn each_tool_answers() {
     );
     test.home.add(&log, hours_ago(1));
     let plans = talk.json("plans", json!({}));
-    assert_eq!(plans["items"][0]["answer"], "agreed", "{plans}");
+    assert_eq!(plans["items"][0]["agreed"], true, "{plans}");
     assert!(plans["items"][0]["text"].as_str().unwrap().contains("First this."), "{plans}");
 }
 

@@ -7,6 +7,7 @@
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
 //! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `surfaces` | the terminal, the API, pages and MCP give the same answers |
 //! | `mcp` | what agents are told over the Model Context Protocol |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
@@ -68,6 +69,7 @@ mod status;
 mod statusline;
 mod structure;
 mod support;
+mod surfaces;
 #[cfg(unix)]
 mod terminal;
 mod todos;

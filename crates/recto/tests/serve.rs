@@ -12,7 +12,7 @@ use crate::support::FIX;
 use crate::support::TestHome;
 
 /// A server that is ended, whatever the test does.
-struct Served(Child);
+pub(crate) struct Served(Child);
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -21,7 +21,7 @@ impl Drop for Served {
     }
 }
 
-fn start(test: &TestHome, arguments: &[&str]) -> (Served, String) {
+pub(crate) fn start(test: &TestHome, arguments: &[&str]) -> (Served, String) {
     let arguments = [&["serve", "--port", "0"], arguments].concat();
     let mut command = test.command(&arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -31,7 +31,7 @@ fn start(test: &TestHome, arguments: &[&str]) -> (Served, String) {
 }
 
 /// The answer to a request, and the first cookie that it sets.
-fn get(url: &str, more: &str) -> String {
+pub(crate) fn get(url: &str, more: &str) -> String {
     let rest = url.strip_prefix("http://").unwrap();
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let mut stream = TcpStream::connect(host).unwrap();

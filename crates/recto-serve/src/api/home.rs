@@ -9,7 +9,8 @@ use crate::answer::Json;
 use crate::context::Context;
 use crate::parameters::Parameters;
 use recto_view::Overview;
-use recto_view::PlanView;
+use recto_view::PlanRow;
+use recto_view::PlanScope;
 use recto_view::SearchAnswer;
 use recto_view::SearchQuery;
 use recto_view::SessionList;
@@ -81,9 +82,9 @@ pub(super) async fn usage(
 pub(super) async fn plans(
     State(context): State<Context>,
     parameters: Parameters,
-) -> Result<Json<Vec<PlanView>>, Failure> {
+) -> Result<Json<Vec<PlanRow>>, Failure> {
     parameters.finish()?;
-    context.answer(|library| library.plans(None)).await.map(Json)
+    context.answer(|library| Ok(library.plans(PlanScope::Home, &|_, _| {}).rows)).await.map(Json)
 }
 
 pub(super) async fn status(

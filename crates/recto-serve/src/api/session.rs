@@ -22,7 +22,8 @@ use recto_view::AgentView;
 use recto_view::FileView;
 use recto_view::HealthView;
 use recto_view::Library;
-use recto_view::PlanView;
+use recto_view::PlanRow;
+use recto_view::PlanScope;
 use recto_view::SessionHead;
 use recto_view::TurnPage;
 use recto_view::TurnQuery;
@@ -124,10 +125,16 @@ pub(super) async fn plans(
     State(context): State<Context>,
     Path(session): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Vec<PlanView>>, Failure> {
+) -> Result<Json<Vec<PlanRow>>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
-    context.answer(move |library| library.plans(Some(id))).await.map(Json)
+    context
+        .answer(move |library| {
+            let logs = library.logs_of(id)?;
+            Ok(library.plans(PlanScope::Logs(logs), &|_, _| {}).rows)
+        })
+        .await
+        .map(Json)
 }
 
 pub(super) async fn files(

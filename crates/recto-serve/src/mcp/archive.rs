@@ -21,6 +21,7 @@ use recto_store::SessionFile;
 use recto_store::StoreError;
 use recto_store::open_file;
 use recto_store::parse_time;
+use recto_view::ViewError;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
@@ -45,6 +46,17 @@ impl Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
         Refusal(error.to_string())
+    }
+}
+
+impl From<ViewError> for Refusal {
+    fn from(error: ViewError) -> Refusal {
+        match error {
+            ViewError::Refused { message, hint: Some(hint), .. } => {
+                Refusal(format!("{message}; {hint}"))
+            }
+            error => Refusal(error.to_string()),
+        }
     }
 }
 

@@ -1,18 +1,14 @@
 //! What the pages about many sessions show: usage, tools, files, health.
 
 mod explain;
-mod file_uses;
 mod index_build;
 mod period;
 mod survey;
 mod totals;
 mod usage_page;
-mod wanted_file;
 
 pub use explain::Explained;
 pub use explain::Explanation;
-pub use file_uses::FileHistory;
-pub use file_uses::FileUseRow;
 pub use index_build::IndexBuild;
 pub use index_build::IndexState;
 pub use period::Choice;
@@ -34,11 +30,11 @@ use crate::plans::KnownPlans;
 
 /// What is kept between requests.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub(crate) struct Kept {
     /// What was seen in logs.
-    pub survey: Survey,
+    pub(crate) survey: Survey,
     /// An index that is being made.
-    pub index: IndexBuild,
+    pub(crate) index: IndexBuild,
     /// Plans that were found in logs.
-    pub plans: KnownPlans,
+    pub(crate) plans: KnownPlans,
 }

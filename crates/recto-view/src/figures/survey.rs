@@ -17,10 +17,8 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
-use recto_session::BlockFact;
 use recto_session::FileAction;
 use recto_session::Item;
-use recto_session::Session;
 use recto_session::ToolCall;
 use recto_session::call_about;
 use recto_session::health::Health;
@@ -266,13 +264,4 @@ fn failed_call(loaded: &Loaded, call: &ToolCall, turn: u32) -> FailedCall {
 fn cut(text: String, most: usize) -> String {
     let (text, was_cut) = crate::cut(&text, most);
     if was_cut { text + "…" } else { text }
-}
-
-/// The call that a line with a result answers.
-pub(super) fn call_of(session: &Session, node: recto_session::NodeId) -> Option<&str> {
-    let call = session.node(node).blocks.iter().find_map(|block| match block {
-        BlockFact::ToolResult { id, .. } => Some(*id),
-        _ => None,
-    })?;
-    Some(session.name(call))
 }

@@ -4,24 +4,27 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
-use recto_log::json::ObjectWriter;
 use recto_session::Blame;
 use recto_session::FileAction;
 use recto_session::FileChange;
 use recto_store::Home;
 use recto_store::read_small;
+use recto_view::Moment;
+use recto_view::Place;
+use recto_view::Reading;
+use recto_view::Sweep;
+use recto_view::WantedFile;
+use recto_view::sweep;
+use serde::Serialize;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::file_path;
-use crate::select::file_path::WantedFile;
 use crate::select::target;
-use crate::sweep::Place;
-use crate::sweep::Swept;
-use crate::sweep::sweep;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
 use crate::terminal::text::Column;
 use crate::terminal::text::Table;
 use crate::terminal::text::clock;
@@ -62,11 +65,15 @@ pub(crate) fn cmd_blame(
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();
     let range = check_range(range, lines.len())?;
-    let wanted = WantedFile::exact(name, environment.working_directory.as_deref());
+    let wanted = file_path::exact(name, environment.working_directory.as_deref());
     let inventory = home.inventory();
     target::tell_skipped(&inventory, output);
     let logs = home.logs_with(&inventory, wanted.word());
-    let changes = sweep(&logs, output, |swept| changes_in(swept, &wanted));
+    let progress = Progress::new("reading", output);
+    let Sweep { answers: changes, skipped } =
+        sweep(&logs, &|done, all| progress.tell(done, all), |log| changes_in(log, &wanted));
+    progress.done();
+    skipped.iter().for_each(|why| output.remark(&format!("skipped: {why}")));
     let mut blame = Blame::default();
     for (number, (_, change)) in changes.iter().enumerate() {
         blame.apply(number, change);
@@ -76,13 +83,11 @@ pub(crate) fn cmd_blame(
         .map(|number| {
             let writer = writers.get(number - 1).copied().flatten();
             let place = writer.and_then(|writer| changes.get(writer)).map(|(place, _)| place);
-            Row { number, text: lines[number - 1], place }
+            Row::new(number, lines[number - 1], place)
         })
         .collect();
     if output.json {
-        for row in &rows {
-            output.json_line(json(row))?;
-        }
+        output.rows(&rows)?;
     } else {
         write_table(&rows, output)?;
         if changes.is_empty() {
@@ -94,10 +99,30 @@ pub(crate) fn cmd_blame(
 }
 
 /// A line of the file.
+#[derive(Serialize)]
 struct Row<'a> {
-    number: usize,
+    line: usize,
+    session: Option<&'a str>,
+    agent: Option<&'a str>,
+    turn: Option<u32>,
+    time: Option<Moment>,
     text: &'a str,
+    #[serde(skip)]
     place: Option<&'a Place>,
+}
+
+impl<'a> Row<'a> {
+    fn new(line: usize, text: &'a str, place: Option<&'a Place>) -> Row<'a> {
+        Row {
+            line,
+            session: place.and_then(|place| place.session.as_deref()),
+            agent: place.and_then(|place| place.agent.as_deref()),
+            turn: place.map(|place| place.turn),
+            time: place.and_then(|place| place.time),
+            text,
+            place,
+        }
+    }
 }
 
 fn absolute(name: &str, environment: &Environment) -> PathBuf {
@@ -131,31 +156,16 @@ fn check_range(
     Ok(first..=last.min(length))
 }
 
-fn changes_in(swept: &Swept<'_>, wanted: &WantedFile) -> Vec<(Place, FileChange)> {
-    let session = swept.session();
+fn changes_in(log: &Reading, wanted: &WantedFile) -> Vec<(Place, FileChange)> {
+    let session = log.session();
     let touches = session.facts().files.iter().filter(|touch| touch.action != FileAction::Read);
     touches
         .filter(|touch| wanted.fits(session.name(touch.path)))
         .filter_map(|touch| {
-            let change = swept.loaded.with_entry(touch.node, FileChange::of).flatten()?;
-            Some((swept.place(touch.node), change))
+            let change = log.loaded.with_entry(touch.node, FileChange::of).flatten()?;
+            Some((log.place(touch.node), change))
         })
         .collect()
-}
-
-fn json(row: &Row<'_>) -> ObjectWriter {
-    let place = row.place;
-    let object = ObjectWriter::new()
-        .number("line", row.number as u64)
-        .string_or_null("session", place.and_then(Place::session).as_deref())
-        .string_or_null("agent", place.and_then(Place::agent));
-    let object = match place {
-        Some(place) => object.number("turn", u64::from(place.turn)),
-        None => object.json("turn", b"null"),
-    };
-    object
-        .string_or_null("time", place.and_then(Place::rfc3339).as_deref())
-        .string("text", row.text)
 }
 
 fn write_table(rows: &[Row<'_>], output: &mut Output) -> Result<(), CommandError> {
@@ -166,10 +176,12 @@ fn write_table(rows: &[Row<'_>], output: &mut Output) -> Result<(), CommandError
     for row in rows {
         let place = row.place;
         table.row([
-            place.map_or("unknown".to_owned(), |place| one_line(&place.short_name())),
+            place.map_or("unknown".to_owned(), |place| {
+                one_line(place.name.as_deref().unwrap_or_default())
+            }),
             place.map(|place| format!("turn {}", place.turn)).unwrap_or_default(),
-            place.and_then(|place| place.time).map(clock).unwrap_or_default(),
-            row.number.to_string(),
+            row.time.map(|time| clock(time.0)).unwrap_or_default(),
+            row.line.to_string(),
         ]);
     }
     // The text is no column: a file has wide lines, and its tabs count.

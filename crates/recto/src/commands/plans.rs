@@ -1,26 +1,21 @@
 //! `recto plans`: the plans that were made in plan mode.
 
-use std::path::Path;
-
 use clap::Args;
-use recto_log::json::ObjectWriter;
+use recto_session::usage::PriceTable;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::LogFile;
-use recto_store::PLAN_TOOL;
-use recto_store::PlanFile;
-use recto_store::logged_plans;
-use recto_store::plan_file_named;
+use recto_view::PlanRow;
+use recto_view::PlanScope;
+use recto_view::Plans;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::target;
-use crate::sweep::Place;
-use crate::sweep::Swept;
-use crate::sweep::sweep;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
 use crate::terminal::text::Column;
 use crate::terminal::text::Table;
 use crate::terminal::text::clock;
@@ -48,33 +43,12 @@ pub(crate) struct PlansArgs {
     latest: bool,
 }
 
-/// A plan, wherever it was found.
-struct Plan {
-    /// None for a file that no session names.
-    place: Option<Place>,
-    time: Option<jiff::Timestamp>,
-    /// Whether the user agreed; unknown without an answer. A call that failed
-    /// counts as refused, because the log does not tell by whom in all clients.
-    agreed: Option<bool>,
-    /// The file that keeps it.
-    file: Option<String>,
-    text: String,
-}
-
-impl Plan {
-    fn answer(&self) -> &'static str {
-        match (&self.place, self.agreed) {
-            (None, _) => "file",
-            (_, Some(true)) => "agreed",
-            (_, Some(false)) => "refused",
-            (_, None) => "open",
-        }
-    }
-
-    /// The first line that says something, without the marks of a heading.
-    fn title(&self) -> String {
-        let mut lines = self.text.lines().map(|line| line.trim_start_matches('#').trim());
-        one_line(lines.find(|line| !line.is_empty()).unwrap_or_default())
+fn answer(plan: &PlanRow) -> &'static str {
+    match (&plan.place.name, plan.agreed) {
+        (None, _) => "file",
+        (_, Some(true)) => "agreed",
+        (_, Some(false)) => "refused",
+        (_, None) => "open",
     }
 }
 
@@ -84,41 +58,27 @@ pub(crate) fn cmd_plans(
     output: &mut Output,
     args: &PlansArgs,
 ) -> Result<Outcome, CommandError> {
-    let inventory = home.inventory();
-    let logs = match &args.session {
-        Some(session) => logs_of(home, &inventory, environment, session)?,
+    let library = environment.library(home, PriceTable::default());
+    let inventory = library.inventory();
+    let scope = match &args.session {
+        Some(session) => PlanScope::Logs(logs_of(home, &inventory, environment, session)?),
         None => {
             target::tell_skipped(&inventory, output);
-            home.logs_with(&inventory, PLAN_TOOL)
+            PlanScope::Home
         }
     };
-    let files = home.plan_files();
-    let found = sweep(&logs, output, plans_of);
-    let mut plans: Vec<Plan> = found.into_iter().map(|(_, plan)| plan).collect();
-    for plan in &mut plans {
-        // Some clients leave the text to the file. Only a file of the home's
-        // own directory is opened, whatever path the log names.
-        let kept = plan.file.as_deref().and_then(|named| plan_file_named(&files, named));
-        if let Some(file) = kept.filter(|_| plan.text.is_empty()) {
-            plan.text = file.text();
-        }
-    }
-    if args.session.is_none() {
-        add_files(&mut plans, &files);
-    }
-    plans.reverse();
-    plans.sort_by_key(|plan| std::cmp::Reverse(plan.time));
+    let progress = Progress::new("reading", output);
+    let Plans { rows: mut plans, skipped } =
+        library.plans(scope, &|done, all| progress.tell(done, all));
+    progress.done();
+    skipped.iter().for_each(|why| output.remark(&format!("skipped: {why}")));
     if args.latest {
         plans.truncate(1);
     }
     match plans.first() {
         None if !output.json => output.remark("there is no plan"),
         Some(plan) if args.latest && !output.json => write_text(plan, output)?,
-        _ if output.json => {
-            for plan in &plans {
-                output.json_line(json(plan))?;
-            }
-        }
+        _ if output.json => output.rows(&plans)?,
         _ => write_table(&plans, output)?,
     }
     Ok(if plans.is_empty() { Outcome::Found } else { Outcome::Done })
@@ -141,60 +101,7 @@ fn logs_of(
     })
 }
 
-fn plans_of(swept: &Swept<'_>) -> Vec<(Place, Plan)> {
-    let plans = logged_plans(&swept.loaded).into_iter();
-    plans
-        .map(|plan| {
-            let place = swept.place(plan.call);
-            let plan = Plan {
-                time: place.time,
-                place: Some(place.clone()),
-                agreed: plan.agreed,
-                file: plan.file,
-                text: plan.text,
-            };
-            (place, plan)
-        })
-        .collect()
-}
-
-/// Adds the files that are the text of no plan so far.
-fn add_files(plans: &mut Vec<Plan>, files: &[PlanFile]) {
-    for file in files {
-        let is_named = |plan: &Plan| {
-            let named = plan.file.as_deref().and_then(|named| Path::new(named).file_name());
-            named.is_some() && named == file.path.file_name()
-        };
-        let text = file.text();
-        if plans.iter().any(|plan| is_named(plan) || plan.text.trim() == text.trim()) {
-            continue;
-        }
-        plans.push(Plan {
-            place: None,
-            time: Some(file.modified),
-            agreed: None,
-            file: Some(file.path.to_string_lossy().into_owned()),
-            text,
-        });
-    }
-}
-
-fn json(plan: &Plan) -> ObjectWriter {
-    let place = plan.place.as_ref();
-    let time = plan.time.map(|time| format!("{time:.3}"));
-    let object = ObjectWriter::new()
-        .string_or_null("session", place.and_then(Place::session).as_deref())
-        .string_or_null("agent", place.and_then(Place::agent))
-        .number("turn", place.map_or(0, |place| u64::from(place.turn)))
-        .string_or_null("time", time.as_deref());
-    let object = match plan.agreed {
-        Some(agreed) => object.boolean("agreed", agreed),
-        None => object.json("agreed", b"null"),
-    };
-    object.string_or_null("file", plan.file.as_deref()).string("text", &plan.text)
-}
-
-fn write_text(plan: &Plan, output: &mut Output) -> Result<(), CommandError> {
+fn write_text(plan: &PlanRow, output: &mut Output) -> Result<(), CommandError> {
     output.page();
     for line in safe(&plan.text).lines() {
         output.line(line)?;
@@ -202,7 +109,7 @@ fn write_text(plan: &Plan, output: &mut Output) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn write_table(plans: &[Plan], output: &mut Output) -> Result<(), CommandError> {
+fn write_table(plans: &[PlanRow], output: &mut Output) -> Result<(), CommandError> {
     if plans.len() > 30 {
         output.page();
     }
@@ -215,14 +122,14 @@ fn write_table(plans: &[Plan], output: &mut Output) -> Result<(), CommandError> 
         Column::Flexible,
     ]);
     for plan in plans {
-        let name = plan.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
+        let name = plan.place.name.as_deref();
         table.row([
-            plan.time.map(clock).unwrap_or_default(),
-            plan.place.as_ref().map(|place| one_line(&place.short_name())).unwrap_or_default(),
-            plan.place.as_ref().map(|place| format!("turn {}", place.turn)).unwrap_or_default(),
-            plan.answer().to_owned(),
-            plan.title(),
-            one_line(name.unwrap_or_default()),
+            plan.place.time.map(|time| clock(time.0)).unwrap_or_default(),
+            name.map(one_line).unwrap_or_default(),
+            name.map(|_| format!("turn {}", plan.place.turn)).unwrap_or_default(),
+            answer(plan).to_owned(),
+            one_line(plan.title()),
+            plan.file_name().map(one_line).unwrap_or_default(),
         ]);
     }
     for (plan, cells) in plans.iter().zip(table.layout(output.width)) {

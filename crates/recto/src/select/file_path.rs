@@ -5,71 +5,31 @@ use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
+use recto_view::WantedFile;
+
 use crate::environment::Environment;
 use crate::error::CommandError;
 
-/// A file as the user named it, to be compared with paths in logs.
-#[derive(Debug)]
-pub(crate) struct WantedFile {
-    /// The file, without `.` and `..`; a second form if links lead elsewhere.
-    absolute: Vec<PathBuf>,
-    /// The parts that the end of a path must have to fit too.
-    ending: Option<Vec<String>>,
+/// Exactly the file at a path.
+pub(crate) fn exact(text: &str, working_directory: Option<&Path>) -> WantedFile {
+    let path = Path::new(text);
+    let path = working_directory.map_or_else(|| path.to_owned(), |base| base.join(path));
+    let plain = without_dots(&path);
+    // A client started in a linked directory logs the path without links,
+    // or with them: both are this file.
+    let real = without_links(&path).filter(|real| *real != plain);
+    WantedFile::at(std::iter::once(plain).chain(real))
 }
 
-impl WantedFile {
-    /// Exactly the file at a path.
-    pub(crate) fn exact(text: &str, working_directory: Option<&Path>) -> WantedFile {
-        let path = Path::new(text);
-        let path = working_directory.map_or_else(|| path.to_owned(), |base| base.join(path));
-        let plain = without_dots(&path);
-        // A client started in a linked directory logs the path without links,
-        // or with them: both are this file.
-        let real = without_links(&path).filter(|real| *real != plain);
-        WantedFile { absolute: std::iter::once(plain).chain(real).collect(), ending: None }
+/// The file at a path, and where the path is relative, every file whose path ends with it.
+pub(crate) fn anywhere(text: &str, working_directory: Option<&Path>) -> WantedFile {
+    let is_plain = |component: Component<'_>| matches!(component, Component::Normal(_));
+    let exact = exact(text, working_directory);
+    // `components` leaves out a `.` at the start only if nothing else is there.
+    match Path::new(text).components().all(is_plain) {
+        true => exact.or_ending_with(text),
+        false => exact,
     }
-
-    /// The file at a path, and where the path is relative, every file whose
-    /// path ends with it.
-    pub(crate) fn anywhere(text: &str, working_directory: Option<&Path>) -> WantedFile {
-        let is_plain = |component: Component<'_>| matches!(component, Component::Normal(_));
-        // `components` leaves out a `.` at the start only if nothing else is there.
-        let ending = Path::new(text).components().all(is_plain).then(|| parts(text));
-        WantedFile { ending, ..WantedFile::exact(text, working_directory) }
-    }
-
-    /// Whether a path in a log is this file.
-    pub(crate) fn fits(&self, logged: &str) -> bool {
-        if self.absolute.iter().any(|path| path.as_path() == Path::new(logged)) {
-            return true;
-        }
-        let Some(ending) = self.ending.as_ref().filter(|ending| !ending.is_empty()) else {
-            return false;
-        };
-        parts(logged).ends_with(ending)
-    }
-
-    /// A word that every log which names the file has in its bytes: the longest
-    /// part of the file's name that no writer of JSON would escape. Empty if
-    /// there is none.
-    pub(crate) fn word(&self) -> &str {
-        let name = self.absolute.first().and_then(|path| path.file_name()?.to_str());
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+@".contains(c);
-        let runs = name.unwrap_or_default().split(|c| !is_plain(c));
-        // All forms of the path must have it, and a link can have another name.
-        let is_common = |run: &&str| {
-            self.absolute.iter().all(|path| {
-                path.file_name().is_some_and(|name| name.to_string_lossy().contains(run))
-            })
-        };
-        runs.filter(is_common).max_by_key(|run| run.len()).unwrap_or_default()
-    }
-}
-
-/// The parts of a path of any system.
-fn parts(path: &str) -> Vec<String> {
-    let parts = path.split(['/', '\\']).filter(|part| !part.is_empty());
-    parts.map(str::to_owned).collect()
 }
 
 /// Whether a user's path leads to anything.
@@ -143,7 +103,7 @@ mod tests {
     #[test]
     fn a_relative_path_fits_every_path_that_ends_with_it() {
         let base = Some(Path::new("/nowhere/app"));
-        let wanted = WantedFile::anywhere("src/main.rs", base);
+        let wanted = anywhere("src/main.rs", base);
         assert!(wanted.fits("/nowhere/app/src/main.rs"));
         assert!(wanted.fits("/other/src/main.rs"));
         assert!(wanted.fits(r"C:\other\src\main.rs"));
@@ -158,18 +118,10 @@ mod tests {
         for text in
             ["./main.rs", "../app/main.rs", "/nowhere/app/main.rs", "/nowhere/./app/main.rs"]
         {
-            let wanted = WantedFile::anywhere(text, base);
+            let wanted = anywhere(text, base);
             assert!(wanted.fits("/nowhere/app/main.rs"), "{text}");
             assert!(!wanted.fits("/other/main.rs"), "{text}");
         }
-        assert!(!WantedFile::exact("main.rs", base).fits("/other/main.rs"));
-    }
-
-    #[test]
-    fn the_word_is_never_escaped_in_json() {
-        let word = |name: &str| WantedFile::exact(name, Some(Path::new("/n"))).word().to_owned();
-        assert_eq!(word("my \"big\" file.txt"), "file.txt");
-        assert_eq!(word("größe.md"), "e.md");
-        assert_eq!(word("日本"), "");
+        assert!(!exact("main.rs", base).fits("/other/main.rs"));
     }
 }

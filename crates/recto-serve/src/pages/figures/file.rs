@@ -27,11 +27,16 @@ use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
-use recto_view::figures::FileHistory;
-use recto_view::figures::FileUseRow;
+use recto_view::FileHistory;
+use recto_view::FileUseRow;
+use recto_view::WantedFile;
+use recto_view::cut;
 
 /// How many sessions the chart shows: the last ones.
 const MOST_BARS: usize = 60;
+
+/// How much of a prompt is shown, in bytes.
+const MOST_PROMPT: usize = 240;
 
 /// What is asked.
 struct Asked {
@@ -56,9 +61,9 @@ pub(crate) async fn file(
     };
     let asked = Asked { path, with_reads, page: page_number(&mut parameters)? };
     parameters.finish()?;
-    let wanted = asked.path.clone();
-    let found = context.answer(move |library| Ok(library.file_history(&wanted))).await?;
-    let found = found.ok_or_else(missing)?;
+    let wanted = WantedFile::named(&asked.path).ok_or_else(missing)?;
+    let found =
+        context.answer(move |library| Ok(library.file_history(&wanted, &|_, _| {}))).await?;
     let title = one_line(asked.path.rsplit(['/', '\\']).next().unwrap_or_default());
     Ok(page(&title, Nav::Files, &body(&asked, &found, context.library.zone())))
 }
@@ -66,13 +71,13 @@ pub(crate) async fn file(
 fn body(asked: &Asked, found: &FileHistory, zone: &TimeZone) -> Markup {
     let link = Link::new("/file").with("path", &asked.path);
     let kept = if asked.with_reads { link.clone() } else { link.with("reads", "no") };
-    let is_change = |one: &&FileUseRow| one.action != FileAction::Read;
+    let is_change = |one: &&FileUseRow| one.is_change();
     let changes = found.uses.iter().filter(is_change).count();
     let shown: Vec<&FileUseRow> =
         found.uses.iter().filter(|one| asked.with_reads || is_change(one)).collect();
     let sum = |of: fn(&FileUseRow) -> u64| found.uses.iter().map(of).sum::<u64>();
     let mut sessions: Vec<&str> =
-        found.uses.iter().filter_map(|one| one.session.as_deref()).collect();
+        found.uses.iter().filter_map(|one| one.place.session.as_deref()).collect();
     sessions.sort_unstable();
     sessions.dedup();
     let paths = found.paths();
@@ -85,7 +90,7 @@ fn body(asked: &Asked, found: &FileHistory, zone: &TimeZone) -> Markup {
             }
             p { "What sessions did to this file, by their logs. The file itself is not looked at. " a href="/files" { "All files" } }
         }
-        @if found.skipped > 0 { div.notice.warn { (plural(found.skipped as u64, "log")) " could not be read." } }
+        @if !found.skipped.is_empty() { div.notice.warn { (plural(found.skipped.len() as u64, "log")) " could not be read." } }
         @if found.uses.is_empty() {
             div.panel { (empty("No session used this file", "The end of a path is enough, such as src/main.rs. What a shell command did is not seen.")) }
         } @else {
@@ -102,8 +107,8 @@ fn body(asked: &Asked, found: &FileHistory, zone: &TimeZone) -> Markup {
             dl.cards {
                 (card("Sessions", &count(sessions.len() as u64), ""))
                 (card("Changes", &count(changes as u64), &plural((found.uses.len() - changes) as u64, "read")))
-                (card("Lines added", &count(sum(|one| one.added)), ""))
-                (card("Lines removed", &count(sum(|one| one.removed)), ""))
+                (card("Lines added", &count(sum(|one| one.lines_added)), ""))
+                (card("Lines removed", &count(sum(|one| one.lines_removed)), ""))
             }
             (chart(found, zone))
             section.panel aria-label="Uses" {
@@ -122,7 +127,7 @@ fn body(asked: &Asked, found: &FileHistory, zone: &TimeZone) -> Markup {
 }
 
 fn row(one: &FileUseRow, zone: &TimeZone, with_path: bool) -> Markup {
-    let class = match one.action {
+    let class = match one.strongest {
         FileAction::Read => "tag",
         FileAction::Created => "tag good",
         FileAction::Written => "tag warn",
@@ -130,18 +135,18 @@ fn row(one: &FileUseRow, zone: &TimeZone, with_path: bool) -> Markup {
     };
     html! {
         tr {
-            td.nowrap { @match one.time { Some(time) => time datetime=(time) { (clock(time, zone)) }, None => span.faint { "unknown" } } }
+            td.nowrap { @match one.place.time { Some(time) => time datetime=(time.0) { (clock(time.0, zone)) }, None => span.faint { "unknown" } } }
             td.nowrap {
-                span class=(class) { (one.action.name()) }
-                @if let Some(tool) = &one.tool { " " span.faint { (one_line(tool)) } }
+                span class=(class) { (one.action) }
+                @for tool in &one.tools { " " span.faint { (one_line(tool)) } }
             }
-            td.number { @if one.action == FileAction::Read { span.faint { "–" } } @else { (lines(one.added, one.removed)) } }
+            td.number { @if !one.is_change() { span.faint { "–" } } @else { (lines(one.lines_added, one.lines_removed)) } }
             td.wide {
                 div.cut {
-                    (session_link(one.session.as_deref(), one.agent.as_deref(), one.turn, one.title.as_deref()))
-                    span.faint { " turn " (one.turn) @if let Some(agent) = &one.agent { ", agent " (one_line(agent)) } }
+                    (session_link(one.place.session.as_deref(), one.place.agent.as_deref(), one.place.turn, one.title.as_deref()))
+                    span.faint { " turn " (one.place.turn) @if let Some(agent) = &one.place.agent { ", agent " (one_line(agent)) } }
                 }
-                @if !one.prompt.is_empty() { div.cut.faint { bdi { (one_line(&one.prompt)) } } }
+                @if !one.prompt.is_empty() { div.cut.faint { bdi { (one_line(&cut(&one.prompt, MOST_PROMPT).0)) } } }
                 @if with_path { div.cut.faint.mono { bdi { (one_line(&one.path)) } } }
             }
         }
@@ -151,17 +156,17 @@ fn row(one: &FileUseRow, zone: &TimeZone, with_path: bool) -> Markup {
 /// Lines added and removed by each session, in the order of time.
 fn chart(found: &FileHistory, zone: &TimeZone) -> Markup {
     let mut bars: Vec<(Option<&str>, Column)> = Vec::new();
-    for one in found.uses.iter().rev().filter(|one| one.added + one.removed > 0) {
-        let session = one.session.as_deref();
+    for one in found.uses.iter().rev().filter(|one| one.lines_added + one.lines_removed > 0) {
+        let session = one.place.session.as_deref();
         let is_same = bars.last().is_some_and(|(known, _)| *known == session);
         if !is_same {
-            let day = one.time.map(|time| zone.to_datetime(time).date().to_string());
+            let day = one.place.time.map(|time| zone.to_datetime(time.0).date().to_string());
             let title = one
                 .title
                 .as_deref()
                 .map_or_else(|| session.unwrap_or_default().to_owned(), one_line);
-            let address =
-                session.map(|id| super::session_address(id, one.agent.as_deref(), one.turn));
+            let address = session
+                .map(|id| super::session_address(id, one.place.agent.as_deref(), one.place.turn));
             let day = day.unwrap_or_default();
             bars.push((
                 session,
@@ -174,8 +179,8 @@ fn chart(found: &FileHistory, zone: &TimeZone) -> Markup {
             ));
         }
         if let Some((_, column)) = bars.last_mut() {
-            column.parts[0].1 += u128::from(one.added);
-            column.parts[1].1 += u128::from(one.removed);
+            column.parts[0].1 += u128::from(one.lines_added);
+            column.parts[1].1 += u128::from(one.lines_removed);
         }
     }
     for (_, column) in &mut bars {

@@ -25,7 +25,8 @@ use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::markdown;
 use crate::parameters::Parameters;
-use recto_view::PlanView;
+use recto_view::PlanRow;
+use recto_view::PlanScope;
 
 pub(crate) async fn plans(
     State(context): State<Context>,
@@ -38,8 +39,8 @@ pub(crate) async fn plans(
     let is_list = wanted.is_none();
     let (plans, titles) = context
         .work(move |context| {
-            let plans = context.library.plans(None)?;
-            let shown: &[PlanView] =
+            let plans = context.library.plans(PlanScope::Home, &|_, _| {}).rows;
+            let shown: &[PlanRow] =
                 if is_list { plans.get(from..).unwrap_or_default() } else { &plans };
             let titles = titles(context, shown.iter().take(ROWS));
             Ok((plans, titles))
@@ -57,9 +58,9 @@ pub(crate) async fn plans(
 /// What sessions are called, by their ids.
 type Titles = HashMap<String, String>;
 
-fn titles<'a>(context: &Context, plans: impl Iterator<Item = &'a PlanView>) -> Titles {
+fn titles<'a>(context: &Context, plans: impl Iterator<Item = &'a PlanRow>) -> Titles {
     let inventory = context.library.inventory();
-    let ids = plans.filter_map(|plan| plan.session.clone());
+    let ids = plans.filter_map(|plan| plan.place.session.clone());
     let title = |id: String| {
         let title = context.library.title_of(&inventory, id.parse().ok()?)?;
         Some((id, title))
@@ -68,10 +69,12 @@ fn titles<'a>(context: &Context, plans: impl Iterator<Item = &'a PlanView>) -> T
 }
 
 /// A name that stays the same as long as the plan does.
-fn key(plan: &PlanView) -> String {
+fn key(plan: &PlanRow) -> String {
     let mut hash = Sha256::new();
-    let (turn, time) = (plan.turn.to_string(), plan.time.map(|time| time.0.to_string()));
-    let parts = [plan.session.as_deref(), plan.agent.as_deref(), Some(&*turn), time.as_deref()];
+    let (turn, time) =
+        (plan.place.turn.to_string(), plan.place.time.map(|time| time.0.to_string()));
+    let parts =
+        [plan.place.session.as_deref(), plan.place.agent.as_deref(), Some(&*turn), time.as_deref()];
     for part in parts.into_iter().chain([Some(plan.text.as_str())]) {
         hash.update(part.unwrap_or_default().as_bytes());
         hash.update([0]);
@@ -80,14 +83,13 @@ fn key(plan: &PlanView) -> String {
 }
 
 /// The first line that says something, without the marks of a heading.
-fn title(plan: &PlanView) -> String {
-    let mut lines = plan.text.lines().map(|line| line.trim_start_matches('#').trim());
-    let line = one_line(lines.find(|line| !line.is_empty()).unwrap_or_default());
+fn title(plan: &PlanRow) -> String {
+    let line = one_line(plan.title());
     if line.is_empty() { "A plan without text".to_owned() } else { line }
 }
 
-fn state(plan: &PlanView) -> Markup {
-    match (&plan.session, plan.agreed) {
+fn state(plan: &PlanRow) -> Markup {
+    match (&plan.place.session, plan.agreed) {
         (None, _) => html! { span.tag { "file only" } },
         (_, Some(true)) => html! { span.tag.good { "accepted" } },
         (_, Some(false)) => html! { span.tag.bad { "rejected" } },
@@ -95,7 +97,7 @@ fn state(plan: &PlanView) -> Markup {
     }
 }
 
-fn list(plans: &[PlanView], titles: &Titles, number: usize, zone: &TimeZone) -> Markup {
+fn list(plans: &[PlanRow], titles: &Titles, number: usize, zone: &TimeZone) -> Markup {
     let agreed = plans.iter().filter(|plan| plan.agreed == Some(true)).count();
     html! {
         header.page-head {
@@ -127,34 +129,34 @@ fn list(plans: &[PlanView], titles: &Titles, number: usize, zone: &TimeZone) -> 
     }
 }
 
-fn when(plan: &PlanView, zone: &TimeZone) -> Markup {
+fn when(plan: &PlanRow, zone: &TimeZone) -> Markup {
     html! {
-        @match plan.time {
+        @match plan.place.time {
             Some(time) => time datetime=(time.0) { (clock(time.0, zone)) },
             None => span.faint { "unknown" }
         }
     }
 }
 
-fn place(plan: &PlanView, titles: &Titles) -> Markup {
+fn place(plan: &PlanRow, titles: &Titles) -> Markup {
     html! {
-        @match &plan.session {
-            Some(id) => a href=(session_address(id, plan.agent.as_deref(), plan.turn)) {
+        @match &plan.place.session {
+            Some(id) => a href=(session_address(id, plan.place.agent.as_deref(), plan.place.turn)) {
                 bdi { (titles.get(id).map_or_else(|| id.chars().take(8).collect(), |title| one_line(title))) }
-                span.faint { " · turn " (plan.turn) }
+                span.faint { " · turn " (plan.place.turn) }
             },
-            None => span.faint { bdi { (plan.file.as_deref().map_or_else(|| "no session".to_owned(), one_line)) } }
+            None => span.faint { bdi { (plan.file_name().map_or_else(|| "no session".to_owned(), one_line)) } }
         }
     }
 }
 
-fn reader(plan: &PlanView, titles: &Titles, zone: &TimeZone) -> Markup {
+fn reader(plan: &PlanRow, titles: &Titles, zone: &TimeZone) -> Markup {
     html! {
         header.page-head {
             h1 { bdi { (title(plan)) } }
             a.button href="/plans" { "← Plans" }
             p { (state(plan)) " " (when(plan, zone)) " · " (place(plan, titles))
-                @if let (Some(_), Some(file)) = (&plan.session, &plan.file) { " · " span.mono { bdi { (one_line(file)) } } }
+                @if let (Some(_), Some(file)) = (&plan.place.session, plan.file_name()) { " · " span.mono { bdi { (one_line(file)) } } }
             }
         }
         article.panel.plan-text {
@@ -168,18 +170,16 @@ fn reader(plan: &PlanView, titles: &Titles, zone: &TimeZone) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use recto_view::Place;
+
     use super::*;
 
-    fn plan(text: &str) -> PlanView {
-        PlanView {
-            session: Some("01234567-89ab".into()),
-            agent: None,
-            turn: 2,
-            time: None,
-            agreed: Some(true),
-            file: Some("<f>.md".into()),
-            text: text.into(),
-        }
+    fn plan(text: &str) -> PlanRow {
+        let mut place = Place::default();
+        place.session = Some("01234567-89ab".into());
+        place.turn = 2;
+        let file = Some("<f>.md".into());
+        PlanRow { place, agreed: Some(true), file, text: text.into() }
     }
 
     #[test]

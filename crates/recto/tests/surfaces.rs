@@ -1,0 +1,168 @@
+//! Every question has one answer: `recto … --json`, the API and MCP are asked the same, and
+//! what they have in common must be equal.
+
+use recto_testkit::Client;
+use recto_testkit::SessionBuilder;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::mcp::Talk;
+use crate::serve::Served;
+use crate::serve::get;
+use crate::serve::start;
+use crate::support::DOCS;
+use crate::support::FIX;
+use crate::support::TestHome;
+use crate::support::hours_ago;
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+/// A home, a server and an agent's client.
+struct Surfaces {
+    test: TestHome,
+    talk: Talk,
+    _served: Served,
+    base: String,
+}
+
+impl Surfaces {
+    fn new() -> Surfaces {
+        let test = home();
+        let token = test.work.path().join("token");
+        std::fs::write(&token, TOKEN).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let (served, url) = start(&test, &["--token-file", token.to_str().unwrap()]);
+        let base = url.split("/login").next().unwrap().to_owned();
+        let talk = Talk::start(&test, &["mcp"]);
+        Surfaces { test, talk, _served: served, base }
+    }
+
+    /// The answer of a command.
+    fn command(&self, arguments: &[&str]) -> Vec<Value> {
+        self.test.run(&[arguments, &["--json"]].concat()).json()
+    }
+
+    /// The body of an answer of the server.
+    fn body(&self, path: &str) -> String {
+        let url = format!("{}{path}", self.base);
+        let answer = get(&url, &format!("Authorization: Bearer {TOKEN}\r\n"));
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        body.to_owned()
+    }
+
+    fn api(&self, path: &str) -> Value {
+        serde_json::from_str(&self.body(&format!("/api/v1/{path}"))).unwrap()
+    }
+
+    fn api_list(&self, path: &str) -> Vec<Value> {
+        self.api(path).as_array().unwrap().clone()
+    }
+
+    /// The items that an agent is told.
+    fn mcp(&mut self, tool: &str, arguments: Value) -> Vec<Value> {
+        self.talk.json(tool, arguments)["items"].as_array().unwrap().clone()
+    }
+
+    /// The session that `clone` made.
+    fn clone_id(&self) -> String {
+        let all = self.command(&["ls"]);
+        let ids = all.iter().map(|row| row["id"].as_str().unwrap());
+        ids.filter(|id| ![FIX, DOCS].contains(id)).next().unwrap().to_owned()
+    }
+}
+
+/// Two projects; a session with a plan, edits, to-dos, a subagent and a compaction, its clone, and
+/// a fork; a plan that no log names.
+fn home() -> TestHome {
+    let test = TestHome::empty();
+    let patch = r#"{"filePath":"/home/dev/app/src/main.rs","oldString":"x","newString":"y","structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":2,"lines":["-x","+y","+z"]}]}"#;
+    let fix = SessionBuilder::new(FIX, Client::V2_1_325)
+        .branch("fix/parser")
+        .at(hours_ago(5))
+        .prompt("The parser fails on empty lines.")
+        .tool_with_detail(
+            "ExitPlanMode",
+            r##"{"plan":"# Repair one function\n"}"##,
+            "User has approved your plan.",
+            r##"{"plan":"# Repair one function\n\n1. skip\n","isAgent":false,"filePath":"/home/dev/.claude/plans/calm-river.md"}"##,
+        )
+        .tool_with_detail(
+            "Edit",
+            r#"{"file_path":"/home/dev/app/src/main.rs","old_string":"x","new_string":"y"}"#,
+            "The file was updated.",
+            patch,
+        )
+        .tool(
+            "TodoWrite",
+            r#"{"todos":[{"content":"Test it","status":"pending","activeForm":"Testing it"}]}"#,
+            "Todos have been modified.",
+        )
+        .failed_tool("Read", r#"{"file_path":"/home/dev/app/gone.rs"}"#, "File does not exist.")
+        .answer("Repaired: empty lines are skipped now.")
+        .compaction("We repaired the parser.")
+        .prompt("Thanks!")
+        .answer("You are welcome.")
+        .model_title("Repair the parser");
+    test.home.add(&fix, hours_ago(4));
+    let agent = SessionBuilder::agent(FIX, "a1b2c3d4e5f60718", Client::V2_1_325)
+        .at(hours_ago(5))
+        .prompt("Find all callers of parse().")
+        .answer("There are two callers.");
+    test.home.add(&agent, hours_ago(4));
+    let docs = SessionBuilder::new(DOCS, Client::V2_1_29)
+        .at(hours_ago(27))
+        .cwd("/home/dev/docs")
+        .prompt("Write the parser docs")
+        .answer("Written.")
+        .prompt("Once more.")
+        .answer("Written again.")
+        .custom_title("Parser docs");
+    test.home.add(&docs, hours_ago(26));
+    test.home.write("plans/lost-leaf.md", "# Nobody's plan\n");
+    assert_eq!(test.run(&["clone", FIX]).code, 0);
+    test
+}
+
+/// What two answers have in common must be equal; `least` fields must be in both.
+#[track_caller]
+fn assert_agree(what: &str, left: &[Value], right: &[Value], least: usize) {
+    assert_eq!(left.len(), right.len(), "{what}: {left:#?} {right:#?}");
+    assert!(!left.is_empty(), "{what}: no rows");
+    for (left, right) in left.iter().zip(right) {
+        let (left, right) = (left.as_object().unwrap(), right.as_object().unwrap());
+        let shared: Vec<&String> = left.keys().filter(|name| right.contains_key(*name)).collect();
+        assert!(shared.len() >= least, "{what}: only {shared:?} of {left:?} and {right:?}");
+        for name in shared {
+            assert_eq!(left[name], right[name], "{what}: {name}");
+        }
+    }
+}
+
+#[test]
+fn plans_are_the_same_everywhere_and_a_copy_is_none() {
+    let mut surfaces = Surfaces::new();
+    let told = surfaces.command(&["plans"]);
+    let sessions: Vec<&Value> = told.iter().map(|plan| &plan["session"]).collect();
+    assert_eq!(sessions, [&Value::Null, &json!(FIX)], "the loose file, and the original's plan");
+    assert_agree("plans", &told, &surfaces.api_list("plans"), 7);
+    assert_agree("plans", &told, &surfaces.mcp("plans", json!({})), 3);
+    let of_session = surfaces.command(&["plans", FIX]);
+    assert_agree("plans", &of_session, &surfaces.api_list(&format!("sessions/{FIX}/plans")), 7);
+    assert_agree("plans", &of_session, &surfaces.mcp("plans", json!({"session": FIX})), 6);
+}
+
+#[test]
+fn uses_of_a_file_are_the_originals_everywhere() {
+    let surfaces = Surfaces::new();
+    let told = surfaces.command(&["files", "src/main.rs"]);
+    let sessions: Vec<&Value> = told.iter().map(|one| &one["session"]).collect();
+    assert_eq!(sessions, [&json!(FIX)]);
+    let page = surfaces.body("/file?path=src/main.rs");
+    assert!(page.contains(&format!("/session/{FIX}")), "{page}");
+    assert!(!page.contains(&format!("/session/{}", surfaces.clone_id())), "{page}");
+}
