@@ -41,9 +41,11 @@ impl Surfaces {
         Surfaces { test, talk, _served: served, base }
     }
 
-    /// The answer of a command.
+    /// The answer of a command, paths included, which snapshots leave out.
     fn command(&self, arguments: &[&str]) -> Vec<Value> {
-        self.test.run(&[arguments, &["--json"]].concat()).json()
+        let output = self.test.command(&[arguments, &["--json"]].concat()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The body of an answer of the server.
@@ -71,8 +73,8 @@ impl Surfaces {
     /// The session that `clone` made.
     fn clone_id(&self) -> String {
         let all = self.command(&["ls"]);
-        let ids = all.iter().map(|row| row["id"].as_str().unwrap());
-        ids.filter(|id| ![FIX, DOCS].contains(id)).next().unwrap().to_owned()
+        let mut ids = all.iter().map(|row| row["id"].as_str().unwrap());
+        ids.find(|id| ![FIX, DOCS].contains(id)).unwrap().to_owned()
     }
 }
 
