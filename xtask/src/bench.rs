@@ -28,6 +28,7 @@ mod others;
 mod report;
 mod search;
 mod serve;
+mod serve_growth;
 mod totals;
 
 use std::ffi::OsString;

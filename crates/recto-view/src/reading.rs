@@ -1,14 +1,22 @@
 //! Logs that were read, kept for the next request.
 //!
-//! A page is one request of many for the same session, so a session is folded
-//! once and kept as long as its file is what it was. What is kept are facts, not
+//! A page is one request of many for the same session, so a session is folded once and kept.
+//! When its log has grown, only what was added is folded. What is kept are facts, not
 //! texts; texts are read again by their place.
+//!
+//! A request keeps the reading it was given: nobody sees one that is half grown. The reading
+//! grows in place while no request holds it; if one does, the reading is copied once, and the
+//! copy grows from then on. So an append costs what was appended, a long request delays nobody,
+//! and there are at most as many copies as requests that overlap an append.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -35,6 +43,7 @@ use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::Loaded;
 use recto_store::LogFile;
+use recto_store::Refresh;
 use recto_store::SessionFile;
 use recto_store::StoreError;
 
@@ -49,7 +58,7 @@ const MOST_BYTES: u64 = 128 * 1024 * 1024;
 const LIST_LIFE: Duration = Duration::from_millis(500);
 
 /// A log that was read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Reading {
     /// The log, and what its file was.
     pub log: LogFile,
@@ -66,9 +75,26 @@ impl Reading {
     /// Reads a log.
     pub fn open(log: LogFile) -> Result<Reading, StoreError> {
         let loaded = Loaded::read(&log.path)?;
-        let turns = turns(&loaded.session);
-        let turn_of = turn_places(&loaded.session, &turns);
-        Ok(Reading { log, loaded, turns, turn_of, is_current: OnceLock::new() })
+        let (turns, turn_of) = (Vec::new(), Vec::new());
+        let mut reading = Reading { log, loaded, turns, turn_of, is_current: OnceLock::new() };
+        reading.derive();
+        Ok(reading)
+    }
+
+    /// Takes in what happened to the log since. After an error it must be read again.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        match self.loaded.refresh()? {
+            Refresh::Same => {}
+            Refresh::Grown | Refresh::Anew => self.derive(),
+        }
+        Ok(())
+    }
+
+    /// Finds what follows from the lines.
+    fn derive(&mut self) {
+        self.turns = turns(&self.loaded.session);
+        self.turn_of = turn_places(&self.loaded.session, &self.turns);
+        self.is_current = OnceLock::new();
     }
 
     /// The folded session.
@@ -136,8 +162,36 @@ pub struct Found {
 /// What was read, newest use last.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
-    logs: Mutex<VecDeque<Arc<Reading>>>,
+    logs: Mutex<VecDeque<Arc<Slot>>>,
     list: Mutex<Option<(Instant, Arc<Inventory>)>>,
+}
+
+/// The place of one log. Who wants it while another reads it waits for that.
+#[derive(Debug, Default)]
+struct Slot {
+    path: PathBuf,
+    reading: Mutex<Option<Arc<Reading>>>,
+    bytes: AtomicU64,
+}
+
+impl Slot {
+    /// The log as it is now.
+    fn read(&self, log: LogFile) -> Result<Arc<Reading>, ViewError> {
+        let mut slot = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        // What fails halfway is not kept.
+        let reading = match slot.take() {
+            Some(reading) if reading.loaded.is_fresh() => reading,
+            Some(mut reading) => {
+                let growing = Arc::make_mut(&mut reading);
+                growing.refresh()?;
+                growing.log = log;
+                reading
+            }
+            None => Arc::new(Reading::open(log)?),
+        };
+        self.bytes.store(reading.loaded.bytes(), Ordering::Relaxed);
+        Ok(Arc::clone(slot.insert(reading)))
+    }
 }
 
 impl Readings {
@@ -162,26 +216,24 @@ impl Readings {
     }
 
     fn log(&self, log: LogFile) -> Result<Arc<Reading>, ViewError> {
+        let slot = {
+            let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = logs.iter().position(|slot| slot.path == log.path);
+            let slot = known
+                .and_then(|at| logs.remove(at))
+                .unwrap_or_else(|| Arc::new(Slot { path: log.path.clone(), ..Slot::default() }));
+            logs.push_back(Arc::clone(&slot));
+            slot
+        };
+        let reading = slot.read(log);
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = logs.iter().position(|reading| reading.log == log)
-            && let Some(reading) = logs.remove(at)
-        {
-            logs.push_back(Arc::clone(&reading));
-            return Ok(reading);
-        }
-        // An older state of the file is of no use any more.
-        logs.retain(|reading| reading.log.path != log.path);
-        drop(logs);
-        let reading = Arc::new(Reading::open(log)?);
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        logs.push_back(Arc::clone(&reading));
-        let all = |logs: &VecDeque<Arc<Reading>>| -> u64 {
-            logs.iter().map(|reading| reading.log.bytes()).sum()
+        let all = |logs: &VecDeque<Arc<Slot>>| -> u64 {
+            logs.iter().map(|slot| slot.bytes.load(Ordering::Relaxed)).sum()
         };
         while logs.len() > 1 && (logs.len() > MOST_LOGS || all(&logs) > MOST_BYTES) {
             logs.pop_front();
         }
-        Ok(reading)
+        reading
     }
 }
 

@@ -3,7 +3,7 @@
 //! A server on 200 logs, 50 clients of which 5 never read, and lines that are added
 //! to one log after another. Measured are the time from the write to each client that
 //! reads, numbers of events that a client missed, and what the server takes: processor
-//! and memory, idle and busy. `--soak MINUTES` goes on for so long, and compares the
+//! and memory, idle and busy, and for a line that is added to a large session. `--soak MINUTES` goes on for so long, and compares the
 //! memory of the first and the last quarter.
 
 use std::collections::BTreeMap;
@@ -35,6 +35,7 @@ use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
 
+use super::serve_growth;
 use crate::repository::heading;
 use crate::repository::root;
 use crate::repository::say;
@@ -44,11 +45,14 @@ const USAGE: &str = "usage: cargo xtask bench serve [--program PATH] [--soak MIN
 const LOGS: u128 = 200;
 const READERS: usize = 45;
 const SILENT: usize = 5;
-const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+pub(super) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 /// How often a line is written.
 const PAUSE: Duration = Duration::from_millis(10);
 /// How many lines are written without `--soak`.
 const LINES: usize = 2000;
+/// What a line that is added to a large session may cost until its turn was fetched, in
+/// seconds of processor time.
+const MOST_GROWTH: f64 = 0.005;
 /// How long the server is left alone to see what it takes.
 const IDLE: Duration = Duration::from_secs(20);
 
@@ -70,7 +74,8 @@ pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         }
     };
     heading("serve");
-    let found = measure(&program, &plan)?;
+    let growth = serve_growth::measure(&program)?;
+    let found = Found { growth, ..measure(&program, &plan)? };
     let text = render(&found);
     say(&text);
     if plan.write {
@@ -109,21 +114,34 @@ struct Found {
     /// Memory while lines were written, in order.
     memory: Vec<u64>,
     soak: Option<Duration>,
+    /// Seconds of processor time for a line that is added to a large session, sorted.
+    growth: Vec<f64>,
 }
 
 impl Found {
+    fn growth_median(&self) -> f64 {
+        self.growth.get(self.growth.len() / 2).copied().unwrap_or(f64::MAX)
+    }
+
     fn percentile(&self, percent: usize) -> Duration {
         let at = (self.latencies.len() * percent / 100).min(self.latencies.len().saturating_sub(1));
         self.latencies.get(at).copied().unwrap_or_default()
     }
 
     fn is_well(&self) -> bool {
-        self.missed == 0 && self.latencies.len() == self.lines * READERS
+        let reached_all = self.missed == 0 && self.latencies.len() == self.lines * READERS;
+        reached_all && self.growth_median() <= MOST_GROWTH
     }
 }
 
 /// A server that ends with the measurement.
-struct Served(Child);
+pub(super) struct Served(Child);
+
+impl Served {
+    pub(super) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -153,7 +171,7 @@ fn measure(program: &Path, plan: &Plan) -> anyhow::Result<Found> {
         logs.push((id, path));
     }
     let (served, base) = start(program, &home)?;
-    let pid = served.0.id();
+    let pid = served.pid();
     thread::sleep(Duration::from_secs(3));
     let (before, began) = (processor(pid)?, Instant::now());
     thread::sleep(IDLE);
@@ -202,10 +220,11 @@ fn measure(program: &Path, plan: &Plan) -> anyhow::Result<Found> {
         busy_cpu,
         memory: memories,
         soak: plan.soak,
+        growth: Vec::new(),
     })
 }
 
-fn start(program: &Path, home: &FakeHome) -> anyhow::Result<(Served, String)> {
+pub(super) fn start(program: &Path, home: &FakeHome) -> anyhow::Result<(Served, String)> {
     let token = home.write("token", TOKEN);
     #[cfg(unix)]
     {
@@ -231,7 +250,7 @@ fn start(program: &Path, home: &FakeHome) -> anyhow::Result<(Served, String)> {
     Ok((served, base))
 }
 
-fn listen(base: &str) -> anyhow::Result<TcpStream> {
+pub(super) fn listen(base: &str) -> anyhow::Result<TcpStream> {
     let mut stream = TcpStream::connect(base)?;
     let request = format!(
         "GET /api/v1/events HTTP/1.1\r\nHost: {base}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
@@ -335,6 +354,10 @@ fn render(found: &Found) -> String {
         ("busy: processor", format!("{:.1} %", found.busy_cpu * 100.0)),
         ("busy: memory, first quarter", megabytes(first)),
         ("busy: memory, last quarter", megabytes(last)),
+        (
+            "67 MB session, a line added → its turn fetched: processor, median",
+            format!("{:.1} ms", found.growth_median() * 1e3),
+        ),
     ];
     text.push_str("| what | |\n|---|---:|\n");
     for (name, value) in rows {

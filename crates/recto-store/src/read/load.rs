@@ -97,19 +97,43 @@ impl Loaded {
             return Ok(Refresh::Same);
         }
         let file = open_file(&self.path)?;
+        let metadata = file.metadata()?;
+        let now = FileState::listed(&metadata);
+        // Written without growing: any of it may be other text.
+        let is_rewritten = now.size == self.state.size && now.modified != self.state.modified;
         let before = self.session.lines;
-        if !self.take_new(&file)? {
+        if is_rewritten || !self.take_new(&file)? {
             *self = Loaded::read(&self.path)?;
             return Ok(Refresh::Anew);
         }
         Ok(if self.session.lines > before { Refresh::Grown } else { Refresh::Same })
     }
 
-    /// Whether the file looks as it did when it was read.
+    /// Whether the file is what it was when it was read, as far as its state and
+    /// its cursor tell.
     pub fn is_fresh(&self) -> bool {
-        let metadata = std::fs::symlink_metadata(&self.path);
-        self.state.is_certain()
-            && metadata.is_ok_and(|metadata| FileState::now(&metadata) == self.state)
+        let Ok(metadata) = std::fs::metadata(&self.path) else { return false };
+        let now = FileState::listed(&metadata);
+        if now == self.state {
+            return true;
+        }
+        // The clock of the file system may have stood still since it was written.
+        let looks_the_same = !self.state.is_certain()
+            && (now.size, now.modified) == (self.state.size, self.state.modified);
+        let is_intact = |cursor: &Cursor| {
+            open_file(&self.path).is_ok_and(|file| cursor.is_intact(&file).unwrap_or(false))
+        };
+        looks_the_same && self.cursor.as_ref().is_some_and(is_intact)
+    }
+
+    /// How large the file was.
+    pub fn bytes(&self) -> u64 {
+        self.state.size
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Takes in the lines that were added. `false` if that is not all that happened.

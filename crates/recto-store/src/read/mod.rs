@@ -15,3 +15,6 @@ pub(crate) mod prompts;
 pub(crate) mod select;
 pub(crate) mod session_health;
 pub(crate) mod status;
+
+#[cfg(all(test, unix))]
+mod growth_tests;
