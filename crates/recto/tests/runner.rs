@@ -17,6 +17,7 @@
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
 //! | `documents` | what the documents show is what the program prints; their links lead somewhere |
+//! | `import_cycles` | how large the import cycles of a crate may be |
 //! | `structure` | crates, file sizes and documents are as the rules say |
 //!
 //! `support` is their tool. Every run of the program has an environment of its
@@ -46,6 +47,7 @@ mod find;
 mod grep;
 mod home;
 mod hostile;
+mod import_cycles;
 mod ls;
 mod mcp;
 mod merging;

@@ -98,13 +98,13 @@ fn pure_crates_use_few_others() {
 }
 
 /// A file of production code, and its text. Lines of tests are empty in it.
-struct Source {
-    path: String,
-    code: String,
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) code: String,
 }
 
 /// The production code below a directory of the repository.
-fn sources(directory: &str) -> Vec<Source> {
+pub(crate) fn sources(directory: &str) -> Vec<Source> {
     let root = repository();
     let mut found = Vec::new();
     let mut waiting = vec![root.join(directory)];
