@@ -232,11 +232,11 @@ impl Library {
     pub fn sessions_of_day(&self, day: Date) -> HashSet<String> {
         let period = Period::one_day(day);
         let (since, until) = (period.since(self.zone()), period.until(self.zone()));
-        let scan = UsageScan { since, ..UsageScan::default() };
-        let usage = self.home().usage(&self.inventory(), &scan, self.cache(), &|_, _| {});
-        let ledger = &usage.ledger;
         let selection = Selection { since, until, ..Selection::default() };
-        let records = ledger.records().iter().filter(|record| selection.holds(ledger, record));
+        let usage = self.count_usage(&[], selection, &|_, _| {});
+        let ledger = &usage.ledger;
+        let records = ledger.records().iter();
+        let records = records.filter(|record| usage.selection.holds(ledger, record));
         let sessions: HashSet<NameId> =
             records.filter_map(|record| ledger.session_of(record)).collect();
         sessions.into_iter().map(|session| ledger.name(session).to_owned()).collect()

@@ -101,12 +101,17 @@ impl Environment {
 
     /// Answers questions about a home. Without a directory of its own recto answers what it can.
     pub(crate) fn library(&self, home: &Home, prices: PriceTable) -> Library {
+        self.library_in(home, prices, TimeZone::system())
+    }
+
+    /// The same, with days of another zone.
+    pub(crate) fn library_in(&self, home: &Home, prices: PriceTable, zone: TimeZone) -> Library {
         Library::new(LibraryOptions {
             home: home.clone(),
             cache: self.cache_directory().ok(),
             data: self.data_directory().ok(),
             prices,
-            zone: TimeZone::system(),
+            zone,
             now: self.fixed_now(),
         })
     }

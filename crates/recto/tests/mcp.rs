@@ -178,7 +178,7 @@ fn each_tool_answers() {
     assert!(usage["sum"]["messages"].as_u64().is_some_and(|sum| sum > 0), "{usage}");
     assert!(usage["items"].as_array().unwrap().iter().any(|row| row["session"] == FIX), "{usage}");
     let one = talk.json("usage", json!({"session": FIX}));
-    assert!(one["items"][0]["output"].as_u64().unwrap() > 0, "{one}");
+    assert!(one["items"][0]["output_tokens"].as_u64().unwrap() > 0, "{one}");
 
     let status = talk.json("status", json!({"session": FIX}));
     assert_eq!(status["items"][0]["id"], FIX);

@@ -10,7 +10,7 @@ fn the_overview_names_the_newest_sessions_and_what_to_type() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&[]).shown(), @r#"
     [claude]  4 session logs in 2 projects, 12 kB
-    today: 5 messages, 45,840 tokens, $0.02
+    today: 6 messages, 55,008 tokens, $0.02
 
     Newest
     3f2a1b4c  2h  9.5 kB  Repair the parser           /home/dev/app   fix/parser  opus-5-5
@@ -31,7 +31,7 @@ fn sessions_of_running_clients_come_first() {
     test.home.announce(FIX, "waiting");
     assert_snapshot!(test.run(&[]).shown(), @r#"
     [claude]  4 session logs in 2 projects, 12 kB
-    today: 5 messages, 45,840 tokens, $0.02
+    today: 6 messages, 55,008 tokens, $0.02
 
     Running now
     3f2a1b4c  2h  9.5 kB  Repair the parser  /home/dev/app  fix/parser  opus-5-5  ● waiting

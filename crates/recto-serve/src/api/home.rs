@@ -76,7 +76,7 @@ pub(super) async fn usage(
         selection.session = Some(session_id(&session)?.to_string());
     }
     parameters.finish()?;
-    context.answer(move |library| Ok(library.usage(dimensions, &selection))).await.map(Json)
+    context.answer(move |library| Ok(library.usage(&dimensions, selection))).await.map(Json)
 }
 
 pub(super) async fn plans(

@@ -1,14 +1,6 @@
 //! `usage`: tokens and cost.
 
-use jiff::SignedDuration;
 use recto_session::usage::Dimension;
-use recto_session::usage::Grouping;
-use recto_session::usage::Total;
-use recto_session::usage::Wanted;
-use recto_session::usage::report;
-use recto_store::UsageScan;
-use serde_json::Value;
-use serde_json::json;
 
 use super::archive::Archive;
 use super::archive::Refusal;
@@ -16,6 +8,9 @@ use super::arguments::Arguments;
 use super::reply::Page;
 use super::tools::LIST_MOST;
 use super::tools::OFFSET;
+
+/// How much of a name is given.
+const TEXT: usize = 600;
 
 impl Archive {
     pub(super) fn usage(&self, mut arguments: Arguments) -> Result<String, Refusal> {
@@ -30,54 +25,29 @@ impl Archive {
             let all = Dimension::ALL.map(Dimension::name).join(", ");
             return Err(Refusal(format!("`by` takes one of {all}")));
         };
-        let inventory = self.0.library.home().inventory();
         if let Some(session) = session {
-            let session = self.choose_session(&inventory, &session)?;
+            let session = self.choose_session(&self.0.library.inventory(), &session)?;
             selection.session = Some(session.id.to_string());
         }
-        // A file can be a day older than its last message says: clocks are set back.
-        let day = SignedDuration::from_hours(24);
-        let since = selection.since.and_then(|since| since.checked_sub(day).ok());
-        let scan = UsageScan { wanted: Wanted { tools: dimension == Dimension::Tool }, since };
-        let usage =
-            self.0.library.home().usage(&inventory, &scan, self.0.library.cache(), &|_, _| {});
-        let grouping =
-            Grouping { dimensions: vec![dimension], zone: self.0.library.zone().clone() };
-        let report =
-            report(&usage.ledger, self.0.library.prices(), &grouping, &selection, self.now());
+        let count = self.0.library.count_usage(&[dimension], selection, &|_, _| {});
+        let mut usage = count.answer(&[dimension]);
         let mut notes = Vec::new();
-        let doubts = &report.doubts;
-        if !doubts.unknown_models.is_empty() {
-            notes.push(format!("models without a price: {}", doubts.unknown_models.join(", ")));
+        if !usage.notes.unknown_models.is_empty() {
+            let models = usage.notes.unknown_models.join(", ");
+            notes.push(format!("models without a price: {models}"));
         }
-        if report.total.under_reported > 0 {
-            let count = report.total.under_reported;
+        if usage.total.under_reported_messages > 0 {
+            let count = usage.total.under_reported_messages;
             notes.push(format!("{count} messages are of clients that wrote too few output tokens"));
         }
-        let skipped = usage.skipped.iter();
-        notes.extend(skipped.map(ToString::to_string));
+        notes.extend(count.skipped.iter().map(ToString::to_string));
         // Times come newest first: that is what is asked for most.
-        let mut rows: Vec<&recto_session::usage::Row> = report.rows.iter().collect();
         if dimension.is_time() {
-            rows.reverse();
+            usage.rows.reverse();
         }
-        let page = Page { offset, total: rows.len(), notes, sum: Some(row(&report.total)) };
-        let wanted = rows.into_iter().skip(offset).take(limit);
-        Ok(page.finish(wanted.map(|one| {
-            let mut value = row(&one.total);
-            value[dimension.name()] = json!(one.keys.first().map(|key| self.say(key)));
-            value
-        })))
+        let sum = Some(self.told(&usage.total, TEXT));
+        let page = Page { offset, total: usage.rows.len(), notes, sum };
+        let wanted = usage.rows.iter().skip(offset).take(limit);
+        Ok(page.finish(wanted.map(|row| self.told(row, TEXT))))
     }
-}
-
-fn row(total: &Total) -> Value {
-    json!({
-        "messages": total.messages,
-        "input": total.input,
-        "output": total.output,
-        "cache_write": total.writes(),
-        "cache_read": total.cache_read,
-        "cost_usd": total.cost().map(|cost| cost.rounded(4)),
-    })
 }

@@ -9,7 +9,6 @@
 
 mod blocks;
 mod counts;
-mod csv;
 mod group;
 mod ledger;
 mod line;
@@ -28,7 +27,6 @@ pub use blocks::Projection;
 pub use blocks::billing_blocks;
 pub use counts::Counts;
 pub use counts::MOST_TOKENS;
-pub use csv::csv_cell;
 pub use group::Dimension;
 pub use group::Grouping;
 pub use group::Selection;

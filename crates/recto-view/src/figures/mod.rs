@@ -1,14 +1,11 @@
 //! What the pages about many sessions show: usage, tools, files, health.
 
-mod explain;
 mod index_build;
 mod period;
 mod survey;
 mod totals;
 mod usage_page;
 
-pub use explain::Explained;
-pub use explain::Explanation;
 pub use index_build::IndexBuild;
 pub use index_build::IndexState;
 pub use period::Choice;

@@ -241,15 +241,6 @@ impl Library {
     }
 }
 
-impl Library {
-    /// The rows of one table, for those who take them elsewhere.
-    pub fn usage_rows(&self, question: &UsageQuestion, dimensions: &[Dimension]) -> Vec<Row> {
-        let usage = self.read_usage(question);
-        let adding = Adding { library: self, ledger: &usage.ledger, labels: BTreeMap::new() };
-        adding.report(dimensions, &question.selection(self, &question.period)).rows
-    }
-}
-
 fn slice_of(row: &Row, key: Option<String>) -> Slice {
     let label = row.keys.first().cloned().unwrap_or_default();
     Slice { key: key.unwrap_or_else(|| label.clone()), label, total: row.total }

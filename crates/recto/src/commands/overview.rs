@@ -1,17 +1,12 @@
 //! Bare `recto`: what is here, what runs, what to type next.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use recto_log::json::ObjectWriter;
 use recto_session::usage::Selection;
 use recto_store::Home;
-use recto_store::Inventory;
-use recto_store::UsageScan;
 
 use crate::commands::ls;
 use crate::commands::ls::Listing;
 use crate::commands::prices::PricesOption;
-use crate::commands::usage::Figures;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -57,7 +52,7 @@ pub(crate) fn cmd_overview(
         bytes(total)
     );
     output.line(&format!("{}  {summary}", output.paint(Look::Strong, &one_line(&root))))?;
-    if let Some(today) = today(home, &inventory, environment, now) {
+    if let Some(today) = today(home, environment) {
         output.line(&today)?;
     }
     if sessions == 0 {
@@ -92,25 +87,15 @@ pub(crate) fn cmd_overview(
 
 /// What was used today, from the files that were written today. Nothing is said
 /// where a log or the prices cannot be read: `recto usage` will say why.
-fn today(
-    home: &Home,
-    inventory: &Inventory,
-    environment: &Environment,
-    now: Timestamp,
-) -> Option<String> {
-    let zone = TimeZone::system();
-    let midnight = now.to_zoned(zone.clone()).date().to_zoned(zone.clone()).ok()?.timestamp();
-    let scan = UsageScan { since: Some(midnight), ..UsageScan::default() };
-    let cache = environment.cache_directory().ok();
-    let usage = home.usage(inventory, &scan, cache.as_ref(), &|_, _| {});
-    if !usage.skipped.is_empty() {
-        return None;
-    }
-    let prices = PricesOption::default().read(environment).ok()?;
+fn today(home: &Home, environment: &Environment) -> Option<String> {
+    let library = environment.library(home, PricesOption::default().read(environment).ok()?);
+    let zone = library.zone();
+    let today = library.now().to_zoned(zone.clone()).date();
+    let midnight = today.to_zoned(zone.clone()).ok()?.timestamp();
     let selection = Selection { since: Some(midnight), ..Selection::default() };
-    let figures = Figures { ledger: usage.ledger, prices, selection, zone, now };
-    let total = figures.report(&[]).total;
-    if total.messages == 0 {
+    let usage = library.count_usage(&[], selection, &|_, _| {});
+    let total = usage.report(&[]).total;
+    if total.messages == 0 || !usage.skipped.is_empty() {
         return None;
     }
     let cost = match total.cost() {

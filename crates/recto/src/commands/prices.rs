@@ -4,7 +4,6 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
-use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_session::usage::Money;
 use recto_session::usage::PriceRow;
@@ -160,11 +159,6 @@ fn json(row: &PriceRow, table: &PriceTable) -> ObjectWriter {
 }
 
 /// Money as JSON.
-pub(crate) fn money(amount: Option<Money>) -> String {
+fn money(amount: Option<Money>) -> String {
     amount.map_or_else(|| "null".to_owned(), |amount| amount.to_string())
-}
-
-/// Texts as a JSON list.
-pub(crate) fn texts(texts: &[String]) -> Vec<u8> {
-    texts.iter().fold(ArrayWriter::new(), |list, text| list.string(text)).finish()
 }

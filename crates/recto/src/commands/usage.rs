@@ -1,20 +1,12 @@
 //! `recto usage`: tokens and what they cost.
 
 use clap::Args;
-use jiff::SignedDuration;
-use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use recto_session::usage::Dimension;
-use recto_session::usage::Grouping;
-use recto_session::usage::Ledger;
-use recto_session::usage::PriceTable;
-use recto_session::usage::Report;
 use recto_session::usage::Selection;
-use recto_session::usage::Wanted;
-use recto_session::usage::report;
 use recto_store::Home;
-use recto_store::UsageScan;
+use recto_view::UsageCount;
 
 use crate::commands::prices::PricesOption;
 use crate::commands::usage_explain;
@@ -75,22 +67,6 @@ pub(crate) struct UsageArgs {
     context: bool,
 }
 
-/// Everything that figures are made of.
-pub(crate) struct Figures {
-    pub(crate) ledger: Ledger,
-    pub(crate) prices: PriceTable,
-    pub(crate) selection: Selection,
-    pub(crate) zone: TimeZone,
-    pub(crate) now: Timestamp,
-}
-
-impl Figures {
-    pub(crate) fn report(&self, dimensions: &[Dimension]) -> Report {
-        let grouping = Grouping { dimensions: dimensions.to_vec(), zone: self.zone.clone() };
-        report(&self.ledger, &self.prices, &grouping, &self.selection, self.now)
-    }
-}
-
 pub(crate) fn cmd_usage(
     home: &Home,
     environment: &Environment,
@@ -116,28 +92,21 @@ pub(crate) fn cmd_usage(
         dimensions.push(Dimension::Day);
     }
     let prices = args.prices.read(environment)?;
-    // A file can be a day older than its last message says: clocks are set back.
-    let day = SignedDuration::from_hours(24);
-    let since = selection.since.and_then(|since| since.checked_sub(day).ok());
-    let is_by_tool = dimensions.contains(&Dimension::Tool);
-    let scan = UsageScan { wanted: Wanted { tools: is_by_tool }, since };
+    let library = environment.library_in(home, prices, zone.clone());
     let progress = Progress::new("counting", output);
-    // Who has no cache directory has no index either.
-    let cache = environment.cache_directory().ok();
     let tell = |done, all| progress.tell(done, all);
-    let usage = home.usage(&inventory, &scan, cache.as_ref(), &tell);
+    let usage = library.count_usage(&dimensions, selection, &tell);
     progress.done();
     tell_skipped(&inventory, output);
     for skipped in &usage.skipped {
         output.remark(&skipped.to_string());
     }
-    let figures = Figures { ledger: usage.ledger, prices, selection, zone, now };
     let outcome = if args.explain {
-        usage_explain::explain(home, &figures, output)?
+        usage_explain::explain(&usage, &zone, output)?
     } else {
-        usage_show::show(&figures, &dimensions, args.csv, output)?
+        usage_show::show(&usage, &dimensions, args.csv, output)?
     };
-    tell_doubts(&figures, output);
+    tell_doubts(&usage, output);
     Ok(outcome)
 }
 
@@ -192,9 +161,9 @@ fn narrow(
 }
 
 /// Says what the figures do not: nothing is left out in silence.
-fn tell_doubts(figures: &Figures, output: &Output) {
-    let report = figures.report(&[]);
-    let (doubts, ledger) = (&report.doubts, &figures.ledger);
+fn tell_doubts(usage: &UsageCount, output: &Output) {
+    let report = usage.report(&[]);
+    let (doubts, ledger) = (&report.doubts, &usage.ledger);
     if !doubts.unknown_models.is_empty() {
         let models = doubts.unknown_models.join(", ");
         output.remark(&format!(

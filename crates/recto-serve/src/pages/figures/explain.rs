@@ -4,6 +4,7 @@ use axum::extract::State;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
+use recto_session::usage::Total;
 use recto_session::usage::Unpriced;
 
 use super::ROWS;
@@ -19,8 +20,7 @@ use crate::context::Context;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
-use recto_view::figures::Explained;
-use recto_view::figures::Explanation;
+use recto_view::ExplainedMessage;
 use recto_view::figures::UsageQuestion;
 
 pub(crate) async fn explain(
@@ -32,8 +32,18 @@ pub(crate) async fn explain(
     parameters.finish()?;
     let asked = question.clone();
     let from = (number - 1) * ROWS;
-    let found = context.answer(move |library| Ok(library.explain(&asked, from, ROWS))).await?;
-    Ok(page("Cost explained", Nav::Usage, &body(&question, &found, number, context.library.zone())))
+    let found = context.answer(move |library| {
+        let selection = asked.selection(library, &asked.period);
+        let count = library.count_usage(&[], selection, &|_, _| {});
+        let explanation = count.explain(from, ROWS);
+        Ok((explanation.total, explanation.messages().collect::<Vec<_>>()))
+    });
+    let (total, messages) = found.await?;
+    Ok(page(
+        "Cost explained",
+        Nav::Usage,
+        &body(&question, (&total, &messages), number, context.library.zone()),
+    ))
 }
 
 /// Takes the number of a page of a list, from 1.
@@ -47,12 +57,11 @@ pub(crate) fn page_number(parameters: &mut Parameters) -> Result<usize, Failure>
 
 pub(crate) fn body(
     question: &UsageQuestion,
-    found: &Explanation,
+    (total, messages): (&Total, &[ExplainedMessage]),
     number: usize,
     zone: &TimeZone,
 ) -> Markup {
     let link = usage::link("/usage/explain", question).without(&["by", "show"]);
-    let total = &found.total;
     let exact = match total.cost() {
         Some(cost) => format!("${cost}"),
         None => format!("${} and what has no price", total.known_cost),
@@ -77,18 +86,18 @@ pub(crate) fn body(
                 }
             }
         }
-        @if found.messages.is_empty() {
+        @if messages.is_empty() {
             div.panel { (super::empty("No messages", "Nothing counts in this period with these filters, or the list has fewer pages.")) }
         }
-        @for message in &found.messages { (one(message, zone)) }
+        @for message in messages { (one(message, zone)) }
         (paging(&link, number, usize::try_from(total.messages).unwrap_or(usize::MAX), "messages"))
     }
 }
 
-fn one(message: &Explained, zone: &TimeZone) -> Markup {
+fn one(message: &ExplainedMessage, zone: &TimeZone) -> Markup {
     let time = message.time.map_or_else(
         || "at an unknown time".to_owned(),
-        |time| zone.to_datetime(time).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        |time| zone.to_datetime(time.0).strftime("%Y-%m-%d %H:%M:%S").to_string(),
     );
     html! {
         article.panel.explained {
@@ -105,14 +114,14 @@ fn one(message: &Explained, zone: &TimeZone) -> Markup {
                         thead { tr { th { "Line" } th.number { "Input" } th.number { "Output" } th.number { "Cache write" } th.number { "Cache read" } th { "Rule" } } }
                         tbody {
                             @for line in &message.lines {
-                                @let counts = &line.counts;
-                                tr.counted[line.is_counted].uncounted[!line.is_counted] {
-                                    td.mono { bdi { (one_line(&line.place)) } }
-                                    td.number { (count(counts.input.into())) }
-                                    td.number { (count(counts.output.into())) }
-                                    td.number { (count(counts.writes())) }
-                                    td.number { (count(counts.cache_read.into())) }
-                                    td { @if line.is_counted { span.tag.good { "counts" } " " } (line.rule) }
+                                @let tokens = &line.tokens;
+                                tr.counted[line.counted].uncounted[!line.counted] {
+                                    td.mono { bdi { (one_line(&line.place())) } }
+                                    td.number { (count(tokens.input_tokens)) }
+                                    td.number { (count(tokens.output_tokens)) }
+                                    td.number { (count(tokens.cache_creation_input_tokens)) }
+                                    td.number { (count(tokens.cache_read_input_tokens)) }
+                                    td { @if line.counted { span.tag.good { "counts" } " " } (line.rule) }
                                 }
                             }
                         }
@@ -124,7 +133,7 @@ fn one(message: &Explained, zone: &TimeZone) -> Markup {
     }
 }
 
-fn amount(message: &Explained) -> Markup {
+fn amount(message: &ExplainedMessage) -> Markup {
     match &message.amount {
         Err(Unpriced::Model) => {
             html! { p.warn { "No row of prices names this model: the cost is unknown." } }
@@ -134,16 +143,18 @@ fn amount(message: &Explained) -> Markup {
         }
         Ok(priced) => html! {
             table.table.plain.sum {
-                caption {
-                    "Price: " strong { (one_line(&priced.row)) } @if priced.is_long { ", long context" }
-                    span.faint { " (" (one_line(&priced.source)) ")" }
+                @if let Some(price) = &message.price {
+                    caption {
+                        "Price: " strong { (one_line(&price.name())) } @if price.long_context { ", long context" }
+                        span.faint { " (" (one_line(&price.place())) ")" }
+                    }
                 }
                 tbody {
-                    @for (name, number, price, sum) in &priced.parts {
+                    @for part in &priced.parts {
                         tr {
-                            th scope="row" { (name) }
-                            td.number { (count(*number)) " × $" (price) }
-                            td.number { "= $" (sum) }
+                            th scope="row" { (part.name) }
+                            td.number { (count(part.number)) " × $" (part.price) }
+                            td.number { "= $" (part.price.times(part.number)) }
                         }
                     }
                     @if priced.factor != 1000 {

@@ -14,7 +14,6 @@ use recto_session::request::Generation;
 use recto_session::request::reach;
 use recto_session::usage::Dimension;
 use recto_session::usage::Selection;
-use recto_store::UsageScan;
 
 use crate::answer::Failure;
 use crate::answer::Page;
@@ -45,7 +44,7 @@ pub(super) async fn facts(
             let health = context.library.health(id)?;
             let fill = fill(&reading);
             let selection = Selection { session: Some(id.to_string()), ..Selection::default() };
-            let usage = context.library.usage(vec![Dimension::Model], &selection);
+            let usage = context.library.usage(&[Dimension::Model], selection);
             Ok(Page(html! {
                 div.facts-row {
                     (cost(id, &usage, &counted_elsewhere(context, &reading, id, &usage)))
@@ -88,8 +87,7 @@ fn counted_elsewhere(
         return Elsewhere { messages, sessions: Vec::new() };
     }
     let inventory = context.library.inventory();
-    let scan = UsageScan::default();
-    let all = context.library.home().usage(&inventory, &scan, context.library.cache(), &|_, _| {});
+    let all = context.library.count_usage(&[], Selection::default(), &|_, _| {});
     let others = all.ledger.sessions_sharing(&id.to_string()).into_iter().map(|other| {
         let title = other.parse().ok().and_then(|id| context.library.title_of(&inventory, id));
         (other.to_owned(), title)
