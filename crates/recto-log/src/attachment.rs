@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::Entry;
 use crate::Kind;
-use crate::Role;
 use crate::json::Value;
 
 /// The view of an attachment line.
@@ -12,11 +11,11 @@ use crate::json::Value;
 pub struct Attachment<'a> {
     value: Value<'a>,
     rendered: Option<Value<'a>>,
-    role: Option<Role>,
 }
 
 /// One text that was sent to the model for an attachment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rendered<'a> {
     /// The exact text, or blocks.
     pub content: Option<Value<'a>>,
@@ -28,12 +27,7 @@ impl<'a> Attachment<'a> {
         if entry.kind() != Kind::Attachment {
             return None;
         }
-        let role = match entry.str("renderedRole").as_deref() {
-            Some("system") => Some(Role::System),
-            Some("user") => Some(Role::User),
-            _ => None,
-        };
-        Some(Attachment { value: entry.get("attachment")?, rendered: entry.get("rendered"), role })
+        Some(Attachment { value: entry.get("attachment")?, rendered: entry.get("rendered") })
     }
 
     /// What is attached, such as `file` or `queued_command`.
@@ -52,11 +46,6 @@ impl<'a> Attachment<'a> {
         texts.map(|text| Rendered { content: text.get("content") })
     }
 
-    /// The role in which the texts were sent.
-    pub fn rendered_role(self) -> Option<Role> {
-        self.role
-    }
-
     /// The prompt that was typed while the client was busy.
     pub fn queued_prompt(self) -> Option<Value<'a>> {
         (self.name()? == "queued_command").then(|| self.get("prompt"))?
@@ -68,15 +57,12 @@ mod tests {
     use crate::RawLine;
     use crate::decode;
 
-    use super::*;
-
     #[test]
     fn rendered_texts_and_queued_prompts_are_read() {
         let line = br#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"go on"},"rendered":[{"content":"<r>"}],"renderedRole":"user"}"#;
         let attachment = decode(RawLine::alone(line)).0.attachment().unwrap();
         assert_eq!(attachment.queued_prompt().unwrap().as_str().unwrap(), "go on");
         assert_eq!(attachment.rendered().count(), 1);
-        assert_eq!(attachment.rendered_role(), Some(Role::User));
         assert!(decode(RawLine::alone(br#"{"type":"mode"}"#)).0.attachment().is_none());
     }
 }

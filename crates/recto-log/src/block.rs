@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::ToolUseId;
 use crate::json::Elements;
 use crate::json::Member;
 use crate::json::Value;
@@ -86,6 +85,10 @@ impl<'a> Iterator for Blocks<'a> {
 }
 
 /// One content block. Values are read on demand.
+///
+/// The list is closed on purpose: what edits, counts or sends blocks must say
+/// what it does with each. A block that the API adds is [`Block::Unknown`] until
+/// a breaking release names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block<'a> {
     /// Text.
@@ -195,15 +198,39 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The id of a tool call, or of the call that a result answers.
-    pub fn tool_use_id(&self) -> Option<ToolUseId> {
-        let id = match self {
-            Block::ToolUse { id, .. } | Block::ServerToolUse { id, .. } => *id,
-            Block::ToolResult { tool_use_id, .. }
-            | Block::WebSearchToolResult { tool_use_id, .. } => *tool_use_id,
+    /// The text of a text block, or of thinking that is not encrypted.
+    pub fn text(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Block::Text { text } => text.as_str(),
+            Block::Thinking { thinking, .. } => (*thinking)?.as_str(),
             _ => None,
-        };
-        id?.as_str().map(|text| ToolUseId::new(&text))
+        }
+    }
+
+    /// The id of a tool call, or of the call that a result answers.
+    pub fn id(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Block::ToolUse { id, .. } | Block::ServerToolUse { id, .. } => (*id)?.as_str(),
+            Block::ToolResult { tool_use_id, .. }
+            | Block::WebSearchToolResult { tool_use_id, .. } => (*tool_use_id)?.as_str(),
+            _ => None,
+        }
+    }
+
+    /// The tool that is called.
+    pub fn name(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Block::ToolUse { name, .. } | Block::ServerToolUse { name, .. } => (*name)?.as_str(),
+            _ => None,
+        }
+    }
+
+    /// The arguments of a call.
+    pub fn input(&self) -> Option<Value<'a>> {
+        match self {
+            Block::ToolUse { input, .. } | Block::ServerToolUse { input, .. } => *input,
+            _ => None,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::schema;
 
 /// What kind of name is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum FindingKind {
     /// A `type` of line.
     Type,
@@ -62,11 +63,6 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Forgets which client wrote the last line; to be called between files.
-    pub fn next_file(&mut self) {
-        self.version.clear();
-    }
-
     /// Looks at one line.
     pub fn add(&mut self, entry: &Entry<'_>) {
         if matches!(entry.kind(), Kind::Blank | Kind::Opaque) {

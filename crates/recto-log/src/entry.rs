@@ -27,6 +27,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Why a line is [`Kind::Opaque`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OpaqueReason {
     /// It is no JSON.
     NotJson,

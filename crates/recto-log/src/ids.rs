@@ -290,10 +290,6 @@ text_id! {
     ToolUseId
 }
 
-/// A place in a log, in bytes from its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Offset(pub u64);
-
 #[cfg(test)]
 mod tests {
     use super::*;

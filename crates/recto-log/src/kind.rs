@@ -2,6 +2,7 @@
 
 /// What a line is, by its `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Kind {
     /// A prompt, a tool's result, or text that the client adds for the user.
     User,

@@ -68,7 +68,6 @@ pub use ids::AgentId;
 pub use ids::EntryUuid;
 pub use ids::IdError;
 pub use ids::MessageId;
-pub use ids::Offset;
 pub use ids::RequestId;
 pub use ids::SessionId;
 pub use ids::ToolUseId;

@@ -95,6 +95,7 @@ impl<'a> Entry<'a> {
 
 /// The last prompt, and where to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LastPrompt<'a> {
     /// The prompt.
     pub prompt: Option<Value<'a>>,

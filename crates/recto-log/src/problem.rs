@@ -28,6 +28,7 @@ pub enum Severity {
 
 /// Every kind of problem there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum ProblemKind {
     /// The line is no JSON; a write was torn, or two were mixed.
     NotJson,

@@ -56,6 +56,7 @@ pub fn classify_user(entry: &Entry<'_>) -> UserText {
 /// What of the content of a user line tells who wrote it, gathered block by
 /// block.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct UserBlocks<'a> {
     has_blocks: bool,
     has_result: bool,

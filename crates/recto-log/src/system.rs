@@ -7,6 +7,7 @@ use crate::json::Value;
 
 /// The view of a system line, by its subtype.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum System<'a> {
     /// The conversation before this line was replaced by a summary.
     CompactBoundary(CompactMetadata),

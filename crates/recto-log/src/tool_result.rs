@@ -8,6 +8,7 @@ use crate::json::Value;
 
 /// The structured result of a tool.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ToolResult<'a> {
     /// A shell command.
     Bash {

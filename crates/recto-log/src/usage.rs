@@ -5,6 +5,7 @@ use crate::json::Value;
 /// The `usage` of an API message. A count that is missing, negative or no
 /// number reads as `None`, so that "not said" and "zero" stay different.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// Tokens of the prompt that were neither read from nor written to the cache.
     pub input_tokens: Option<u64>,

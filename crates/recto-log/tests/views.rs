@@ -61,7 +61,7 @@ fn look_at_message(message: &Message<'_>) {
 fn content(of: Content<'_>) {
     black_box(of.text());
     for block in of.blocks() {
-        black_box(block.tool_use_id());
+        black_box((block.id(), block.name(), block.text()));
         match block {
             Block::Text { text: value } => text(Some(value)),
             Block::Thinking { thinking, signature } => {
@@ -99,7 +99,7 @@ fn tool_result(result: &ToolResult<'_>) {
 }
 
 fn look_at_attachment(attachment: Attachment<'_>) {
-    black_box((attachment.name(), attachment.rendered_role()));
+    black_box(attachment.name());
     text(attachment.queued_prompt());
     for rendered in attachment.rendered() {
         text(rendered.content);

@@ -274,11 +274,8 @@ fn each_call(
         let (entry, _) = decode(RawLine::alone(&bytes));
         let Some(message) = entry.message() else { continue };
         for block in message.content().blocks() {
-            let recto_log::Block::ToolUse { id, name, input } = block else { continue };
-            let text = |value: Option<Value<'_>>| {
-                value.and_then(Value::as_str).unwrap_or_default().into_owned()
-            };
-            let (id, name) = (text(id), text(name));
+            let recto_log::Block::ToolUse { input, .. } = block else { continue };
+            let (id, name) = (block.id().unwrap_or_default(), block.name().unwrap_or_default());
             if is_asked(&name) {
                 take(&id, &name, input, log)?;
             }

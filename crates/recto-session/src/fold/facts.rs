@@ -417,9 +417,8 @@ fn has_overflow(entry: &Entry<'_>, call: &str) -> bool {
     }
     let Some(message) = entry.message() else { return false };
     message.content().blocks().any(|block| match block {
-        Block::ToolResult { tool_use_id, content, .. } => {
-            tool_use_id.and_then(Value::as_str).is_some_and(|id| id == call)
-                && overflow_path(&content.text()).is_some()
+        Block::ToolResult { content, .. } => {
+            block.id().is_some_and(|id| id == call) && overflow_path(&content.text()).is_some()
         }
         _ => false,
     })

@@ -129,7 +129,7 @@ impl<'a> HookLine<'a> {
         };
         for block in content.blocks() {
             match block {
-                Block::ToolResult { tool_use_id, content, is_error: true } => {
+                Block::ToolResult { content, is_error: true, .. } => {
                     let text = content.text();
                     let Some((name, why)) = text.split_once(" hook error: [") else { continue };
                     let is_name = name.starts_with("PreToolUse:") && !name.contains('\n');
@@ -137,8 +137,7 @@ impl<'a> HookLine<'a> {
                         continue;
                     }
                     let why = why.split_once("]: ").map_or("", |(_, why)| why);
-                    let occasion = tool_use_id.and_then(Value::as_str);
-                    return Some(blocked(Teller::Result, name, occasion, why));
+                    return Some(blocked(Teller::Result, name, block.id(), why));
                 }
                 Block::Text { text } => {
                     let text = text.as_str()?;

@@ -1,5 +1,6 @@
 //! The fold: entries in, session out.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::io;
 
@@ -319,10 +320,7 @@ impl Session {
     }
 
     fn block_fact(&mut self, block: Block<'_>) -> BlockFact {
-        let mut name = |value: Option<Value<'_>>| {
-            let text = value.and_then(Value::as_str).unwrap_or_default();
-            self.names.add(&text)
-        };
+        let mut name = |text: Option<Cow<'_, str>>| self.names.add(&text.unwrap_or_default());
         match block {
             Block::Text { text } => BlockFact::Text { is_blank: is_blank_value(text) },
             Block::Thinking { signature, .. } => BlockFact::Thinking {
@@ -331,11 +329,11 @@ impl Session {
                     .is_some_and(|text| !text.is_empty()),
             },
             Block::RedactedThinking { .. } => BlockFact::Thinking { is_signed: true },
-            Block::ToolUse { id, name: tool, .. } => {
-                BlockFact::ToolUse { id: name(id), name: name(tool) }
+            Block::ToolUse { .. } => {
+                BlockFact::ToolUse { id: name(block.id()), name: name(block.name()) }
             }
-            Block::ToolResult { tool_use_id, is_error, .. } => {
-                BlockFact::ToolResult { id: name(tool_use_id), is_error }
+            Block::ToolResult { is_error, .. } => {
+                BlockFact::ToolResult { id: name(block.id()), is_error }
             }
             Block::Image { .. } | Block::Document { .. } => BlockFact::Media,
             Block::ServerToolUse { .. }

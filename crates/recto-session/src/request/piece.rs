@@ -32,15 +32,15 @@ pub(super) enum PieceKind {
 impl Piece {
     /// A block of a line, byte for byte unless there is white space in it.
     pub(super) fn read(value: Value<'_>) -> Piece {
-        let id =
-            |id: Option<Value<'_>>| id.and_then(Value::as_str).unwrap_or_default().into_owned();
-        let kind = match Block::of(value) {
-            Block::Text { text } => {
-                PieceKind::Text { is_blank: text.as_str().is_none_or(|text| is_blank(&text)) }
+        let block = Block::of(value);
+        let id = || block.id().unwrap_or_default().into_owned();
+        let kind = match block {
+            Block::Text { .. } => {
+                PieceKind::Text { is_blank: block.text().is_none_or(|text| is_blank(&text)) }
             }
             Block::Thinking { .. } | Block::RedactedThinking { .. } => PieceKind::Thinking,
-            Block::ToolUse { id: name, .. } => PieceKind::ToolUse { id: id(name) },
-            Block::ToolResult { tool_use_id, .. } => PieceKind::ToolResult { id: id(tool_use_id) },
+            Block::ToolUse { .. } => PieceKind::ToolUse { id: id() },
+            Block::ToolResult { .. } => PieceKind::ToolResult { id: id() },
             Block::Image { .. }
             | Block::Document { .. }
             | Block::ServerToolUse { .. }

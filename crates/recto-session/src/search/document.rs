@@ -280,8 +280,8 @@ impl Extractor {
         };
         for block in content.blocks() {
             match block {
-                Block::ToolResult { tool_use_id, content, is_error } => {
-                    self.result(line, tool_use_id, Source::Content(content), is_error);
+                Block::ToolResult { content, is_error, .. } => {
+                    self.result(line, block.id(), Source::Content(content), is_error);
                 }
                 Block::Text { text } => line.content(Role::ToolResult, Content::Text(text)),
                 _ => {}
@@ -292,11 +292,11 @@ impl Extractor {
     fn result(
         &mut self,
         line: &mut Line<'_, '_>,
-        id: Option<Value<'_>>,
+        id: Option<Cow<'_, str>>,
         source: Source<'_>,
         is_error: bool,
     ) {
-        let call = id.and_then(Value::as_str).and_then(|id| self.state.calls.take(&id));
+        let call = id.and_then(|id| self.state.calls.take(&id));
         let tool = call.as_ref().map(|call| call.tool.as_str());
         let path = call.as_ref().map_or("", |call| call.path.as_str());
         line.give(Role::ToolResult, Of { tool, path, is_error }, source);
@@ -318,19 +318,14 @@ impl Extractor {
                 Block::ToolUse { id, name, input } | Block::ServerToolUse { id, name, input } => {
                     self.call(line, id, name, input);
                 }
-                Block::WebSearchToolResult { tool_use_id, content } => {
+                Block::WebSearchToolResult { content, .. } => {
                     let hits = match content {
                         Content::Blocks(value) | Content::Text(value) | Content::Other(value) => {
                             value
                         }
                         Content::Missing => continue,
                     };
-                    self.result(
-                        line,
-                        tool_use_id,
-                        Source::Strings(hits),
-                        /* is_error */ false,
-                    );
+                    self.result(line, block.id(), Source::Strings(hits), /* is_error */ false);
                 }
                 _ => {}
             }

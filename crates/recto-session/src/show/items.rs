@@ -228,28 +228,26 @@ fn answer_items(entry: &Entry<'_>) -> Vec<Item> {
     let mut items = Vec::new();
     for block in message.content().blocks() {
         match block {
-            Block::Text { text } => {
-                let text = text_of(Some(text));
+            Block::Text { .. } => {
+                let text = owned(block.text());
                 if !text.trim().is_empty() {
                     items.push(Item::Answer { text });
                 }
             }
-            Block::Thinking { thinking, .. } => {
-                items.push(Item::Thinking { text: text_of(thinking) })
-            }
+            Block::Thinking { .. } => items.push(Item::Thinking { text: owned(block.text()) }),
             Block::RedactedThinking { .. } => items.push(Item::Thinking { text: String::new() }),
-            Block::ToolUse { id, name, input } | Block::ServerToolUse { id, name, input } => {
+            Block::ToolUse { input, .. } | Block::ServerToolUse { input, .. } => {
                 items.push(Item::Call {
-                    id: text_of(id),
-                    name: text_of(name),
+                    id: owned(block.id()),
+                    name: owned(block.name()),
                     about: input.map(call_about).unwrap_or_default(),
                     input: input.map_or_else(Vec::new, |input| input.bytes().to_vec()),
                 });
             }
-            Block::WebSearchToolResult { tool_use_id, content } => {
+            Block::WebSearchToolResult { content, .. } => {
                 let hits = content.blocks().count();
                 items.push(Item::Result {
-                    id: text_of(tool_use_id),
+                    id: owned(block.id()),
                     text: format!("{hits} search hits"),
                     pictures: 0,
                     is_error: false,
@@ -279,10 +277,10 @@ fn result_items(entry: &Entry<'_>) -> Vec<Item> {
     let mut items = Vec::new();
     for block in content.blocks() {
         match block {
-            Block::ToolResult { tool_use_id, content, is_error } => {
+            Block::ToolResult { content, is_error, .. } => {
                 let text = content.text().into_owned();
                 items.push(Item::Result {
-                    id: text_of(tool_use_id),
+                    id: owned(block.id()),
                     pictures: pictures(content),
                     is_error,
                     diff: if is_error { None } else { diff_of(entry) },
@@ -290,9 +288,9 @@ fn result_items(entry: &Entry<'_>) -> Vec<Item> {
                     text,
                 });
             }
-            Block::Text { text } => items.push(Item::Result {
+            Block::Text { .. } => items.push(Item::Result {
                 id: String::new(),
-                text: text_of(Some(text)),
+                text: owned(block.text()),
                 pictures: 0,
                 is_error: false,
                 diff: None,
@@ -318,7 +316,7 @@ fn system_items(entry: &Entry<'_>) -> Vec<Item> {
             note(NoteKind::Compaction, format!("conversation compacted{trigger}{tokens}"))
         }
         Some(System::LocalCommand { content } | System::Informational { content }) => {
-            let text = text_of(content);
+            let text = owned(content.and_then(Value::as_str));
             if text.contains("<command-name>") {
                 return vec![Item::Prompt {
                     text: command_text(&text),
@@ -343,7 +341,7 @@ fn system_items(entry: &Entry<'_>) -> Vec<Item> {
             }
             hook_note(&hook)
         }
-        Some(System::TurnDuration { .. } | System::Unknown) => {
+        Some(_) => {
             let name = entry.subtype().unwrap_or_default();
             note(NoteKind::Meta, format!("system: {name}"))
         }
@@ -370,8 +368,8 @@ fn hook_note(hook: &HookLine<'_>) -> Vec<Item> {
     note(if is_meta { NoteKind::Meta } else { NoteKind::Hook }, hook.text())
 }
 
-fn text_of(value: Option<Value<'_>>) -> String {
-    value.and_then(Value::as_str).map(Cow::into_owned).unwrap_or_default()
+fn owned(text: Option<Cow<'_, str>>) -> String {
+    text.unwrap_or_default().into_owned()
 }
 
 pub(crate) fn pictures(content: Content<'_>) -> usize {
@@ -392,8 +390,8 @@ fn diff_of(entry: &Entry<'_>) -> Option<Diff> {
     }
     let lines = patch.hunks().filter_map(|hunk| hunk.get("lines")).flat_map(Value::elements);
     Some(Diff {
-        path: text_of(path),
-        lines: lines.map(|line| text_of(Some(line))).collect(),
+        path: owned(path.and_then(Value::as_str)),
+        lines: lines.map(|line| owned(line.as_str())).collect(),
         added,
         removed,
     })

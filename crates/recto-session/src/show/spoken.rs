@@ -32,15 +32,11 @@ pub fn with_call<T>(
     work: impl FnOnce(Value<'_>) -> T,
 ) -> Option<T> {
     let message = entry.message()?;
-    let input = message.content().blocks().find_map(|block| match block {
-        Block::ToolUse { id, input, .. }
-            if id.and_then(Value::as_str).is_some_and(|id| id == wanted) =>
-        {
-            input
-        }
-        _ => None,
-    })?;
-    Some(work(input))
+    let is_wanted = |block: &Block<'_>| {
+        matches!(block, Block::ToolUse { .. }) && block.id().is_some_and(|id| id == wanted)
+    };
+    let call = message.content().blocks().find(is_wanted)?;
+    Some(work(call.input()?))
 }
 
 /// The text of a user or assistant line; commands as they were typed.

@@ -246,8 +246,8 @@ impl StatusFold {
         let mut since = None;
         for block in message.content().blocks() {
             let Block::ToolResult { is_error, .. } = block else { continue };
-            let Some(id) = block.tool_use_id() else { continue };
-            let call = self.calls.iter().position(|call| call.id == id.as_str());
+            let Some(id) = block.id() else { continue };
+            let call = self.calls.iter().position(|call| call.id == *id);
             let call = call.map(|at| self.calls.remove(at));
             self.last_result = self.last_result.max(time);
             if let Some(call) = &call {
@@ -289,9 +289,9 @@ impl StatusFold {
         let (mut has_call, mut has_text) = (false, false);
         for block in message.content().blocks() {
             has_text |= matches!(block, Block::Text { .. });
-            if let Block::ToolUse { name, input, .. } = block {
+            if let Block::ToolUse { .. } = block {
                 has_call = true;
-                self.take_call(&block, (name, input), time);
+                self.take_call(&block, time);
             }
         }
         if entry.object().is_true("isAbortedMidStream") {
@@ -307,25 +307,21 @@ impl StatusFold {
         }
     }
 
-    fn take_call(
-        &mut self,
-        block: &Block<'_>,
-        (name, input): (Option<Value<'_>>, Option<Value<'_>>),
-        time: Option<Timestamp>,
-    ) {
-        let Some(id) = block.tool_use_id() else { return };
-        let tool = name.and_then(Value::as_str).unwrap_or_default();
+    fn take_call(&mut self, block: &Block<'_>, time: Option<Timestamp>) {
+        let Some(id) = block.id() else { return };
+        let input = block.input();
+        let tool = block.name().unwrap_or_default();
         let is_stop = matches!(&*tool, "KillShell" | "KillBash" | "TaskStop");
         let stopped = || {
             let names = ["shell_id", "task_id", "bash_id"];
             names.iter().find_map(|name| Some(input?.str(name)?.into_owned()))
         };
-        self.calls.retain(|call| call.id != id.as_str());
+        self.calls.retain(|call| call.id != *id);
         if self.calls.len() == MOST_CALLS {
             self.calls.remove(0);
         }
         self.calls.push(PendingCall {
-            id: beginning(id.as_str(), ABOUT_MOST),
+            id: beginning(&id, ABOUT_MOST),
             tool: beginning(&tool, ABOUT_MOST),
             about: beginning(&input.map(about).unwrap_or_default(), ABOUT_MOST),
             since: time,

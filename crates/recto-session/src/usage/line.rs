@@ -99,11 +99,8 @@ impl<'a> UsageLine<'a> {
 pub(super) fn tools_of(entry: &Entry<'_>) -> Vec<String> {
     let Some(message) = entry.message() else { return Vec::new() };
     let blocks = message.content().blocks();
-    let names = blocks.filter_map(|block| match block {
-        Block::ToolUse { name, .. } => name.and_then(Value::as_str).map(Cow::into_owned),
-        _ => None,
-    });
-    names.collect()
+    let calls = blocks.filter(|block| matches!(block, Block::ToolUse { .. }));
+    calls.filter_map(|call| call.name().map(Cow::into_owned)).collect()
 }
 
 /// A message is known by its id and its request. Without an id each line counts
