@@ -29,6 +29,11 @@
 
 #![warn(missing_docs)]
 
+// The examples of the page are tested with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod attachment;
 mod block;
 pub mod build;

@@ -24,7 +24,7 @@ impl<'a> Entry<'a> {
     /// The view of a `last-prompt` line.
     pub fn last_prompt(&self) -> Option<LastPrompt<'a>> {
         (self.kind() == Kind::LastPrompt).then(|| LastPrompt {
-            prompt: self.get("lastPrompt"),
+            prompt: self.str("lastPrompt"),
             leaf: self.uuid_field("leafUuid"),
             explicit: self.object().is_true("explicit"),
         })
@@ -98,7 +98,7 @@ impl<'a> Entry<'a> {
 #[non_exhaustive]
 pub struct LastPrompt<'a> {
     /// The prompt.
-    pub prompt: Option<Value<'a>>,
+    pub prompt: Option<Cow<'a, str>>,
     /// The line to resume from; all zeros after a rewind to the very start.
     pub leaf: Option<EntryUuid>,
     /// Whether the user chose the leaf, by rewinding.

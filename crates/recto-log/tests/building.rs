@@ -21,6 +21,7 @@ use recto_log::build::ApiRequest;
 use recto_log::build::AttachmentLine;
 use recto_log::build::CostLine;
 use recto_log::build::Delivery;
+use recto_log::build::DeltaLine;
 use recto_log::build::Envelope;
 use recto_log::build::HookSummary;
 use recto_log::build::Level;
@@ -31,6 +32,7 @@ use recto_log::build::ProgressLine;
 use recto_log::build::ProgressOf;
 use recto_log::build::QueueLine;
 use recto_log::build::QueueStep;
+use recto_log::build::SnapshotLine;
 use recto_log::build::SyntheticLine;
 use recto_log::build::SystemLine;
 use recto_log::build::TurnPosition;
@@ -47,7 +49,7 @@ use crate::corpus::logs_below;
 const UNRECORDED: [(Kind, &str); 3] = [
     (
         Kind::PrLink,
-        r#"{"type":"pr-position","sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","prNumber":7,"prUrl":"https://h/p/7","prRepository":"o/r","timestamp":"1970-01-01T00:00:00.000Z"}"#,
+        r#"{"type":"pr-link","sessionId":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","prNumber":7,"prUrl":"https://h/p/7","prRepository":"o/r","timestamp":"1970-01-01T00:00:00.000Z"}"#,
     ),
     (
         Kind::Relocated,
@@ -299,7 +301,7 @@ impl<'a> Facts<'a> {
             Kind::QueueOperation => MetaLine::QueueOperation(self.queue()),
             Kind::FileHistorySnapshot => {
                 let snapshot = self.value("snapshot").as_object().unwrap();
-                MetaLine::FileHistorySnapshot {
+                MetaLine::FileHistorySnapshot(SnapshotLine {
                     message: line("messageId"),
                     snapshot_message: recto_log::EntryUuid::new(
                         &snapshot.str("messageId").unwrap(),
@@ -307,15 +309,15 @@ impl<'a> Facts<'a> {
                     files: snapshot.get("trackedFileBackups").unwrap(),
                     time: time(),
                     is_update: self.is("isSnapshotUpdate"),
-                }
+                })
             }
-            Kind::FileHistoryDelta => MetaLine::FileHistoryDelta {
+            Kind::FileHistoryDelta => MetaLine::FileHistoryDelta(DeltaLine {
                 message: line("messageId"),
                 snapshot_message: line("snapshotMessageId"),
                 path: self.word("trackingPath"),
                 backup: self.value("backup"),
                 time: time(),
-            },
+            }),
             Kind::ApiRequest => MetaLine::ApiRequest(ApiRequest {
                 id: self.word("id"),
                 time: time(),

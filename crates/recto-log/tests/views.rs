@@ -109,8 +109,7 @@ fn look_at_attachment(attachment: Attachment<'_>) {
 fn outside_the_chain(entry: &Entry<'_>) {
     black_box((entry.title(), entry.cost_state()));
     if let Some(LastPrompt { prompt, leaf, .. }) = entry.last_prompt() {
-        text(prompt);
-        black_box(leaf.map(|leaf| leaf.to_string()));
+        black_box((prompt, leaf.map(|leaf| leaf.to_string())));
     }
     if let Some(QueueOperation::Enqueue(content) | QueueOperation::Remove(content)) =
         entry.queue_operation()

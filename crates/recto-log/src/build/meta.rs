@@ -12,7 +12,9 @@ use crate::json::ObjectWriter;
 use crate::json::Value;
 
 use super::CostLine;
+use super::DeltaLine;
 use super::Envelope;
+use super::SnapshotLine;
 use super::UserContent;
 
 /// What happened to the queue of prompts.
@@ -132,31 +134,9 @@ pub enum MetaLine<'a> {
     /// A prompt was put into, or taken from, the queue.
     QueueOperation(QueueLine<'a>),
     /// Which files were backed up before an edit.
-    FileHistorySnapshot {
-        /// The line that the snapshot belongs to.
-        message: EntryUuid,
-        /// The line whose snapshot this is, which is another one for an update.
-        snapshot_message: EntryUuid,
-        /// Path to backup: an object.
-        files: Value<'a>,
-        /// When it was made.
-        time: Timestamp,
-        /// Whether an earlier snapshot was changed.
-        is_update: bool,
-    },
+    FileHistorySnapshot(SnapshotLine<'a>),
     /// One more file that was backed up.
-    FileHistoryDelta {
-        /// The line that the backup belongs to.
-        message: EntryUuid,
-        /// The line whose snapshot it adds to.
-        snapshot_message: EntryUuid,
-        /// The file.
-        path: Cow<'a, str>,
-        /// The backup.
-        backup: Value<'a>,
-        /// When it was made.
-        time: Timestamp,
-    },
+    FileHistoryDelta(DeltaLine<'a>),
     /// A request that was sent to the API.
     ApiRequest(ApiRequest<'a>),
     /// The system prompt and tools of requests.
@@ -215,8 +195,8 @@ impl<'a> MetaLine<'a> {
             MetaLine::AtisLatch(_) => Kind::AtisLatch,
             MetaLine::CostState(_) => Kind::CostState,
             MetaLine::QueueOperation(_) => Kind::QueueOperation,
-            MetaLine::FileHistorySnapshot { .. } => Kind::FileHistorySnapshot,
-            MetaLine::FileHistoryDelta { .. } => Kind::FileHistoryDelta,
+            MetaLine::FileHistorySnapshot(_) => Kind::FileHistorySnapshot,
+            MetaLine::FileHistoryDelta(_) => Kind::FileHistoryDelta,
             MetaLine::ApiRequest(_) => Kind::ApiRequest,
             MetaLine::ApiRequestShape { .. } => Kind::ApiRequestShape,
             MetaLine::ApiRequestBlob { .. } => Kind::ApiRequestBlob,
@@ -257,21 +237,8 @@ impl Envelope {
                 .string("prRepository", repository)
                 .time("timestamp", *time),
             MetaLine::QueueOperation(queue) => self.queue_operation(line, queue),
-            MetaLine::FileHistorySnapshot { message, snapshot_message, files, time, is_update } => {
-                let snapshot = ObjectWriter::new()
-                    .id("messageId", snapshot_message)
-                    .value("trackedFileBackups", *files)
-                    .time("timestamp", *time);
-                line.id("messageId", message)
-                    .json("snapshot", &snapshot.finish())
-                    .boolean("isSnapshotUpdate", *is_update)
-            }
-            MetaLine::FileHistoryDelta { message, snapshot_message, path, backup, time } => line
-                .id("messageId", message)
-                .id("snapshotMessageId", snapshot_message)
-                .string("trackingPath", path)
-                .value("backup", *backup)
-                .time("timestamp", *time),
+            MetaLine::FileHistorySnapshot(snapshot) => snapshot.write(line),
+            MetaLine::FileHistoryDelta(delta) => delta.write(line),
             MetaLine::ApiRequest(request) => self.request(self.agent(line), request),
             MetaLine::ApiRequestShape { hash, time, shape } => self
                 .agent(line)

@@ -64,9 +64,8 @@ pub struct HookSummary<'a> {
 }
 
 impl HookSummary<'_> {
-    fn write(&self, line: ObjectWriter, position: &Position) -> ObjectWriter {
-        line.string("subtype", "stop_hook_summary")
-            .number("hookCount", self.hooks)
+    fn write(&self, line: ObjectWriter) -> ObjectWriter {
+        line.number("hookCount", self.hooks)
             .value("hookInfos", self.infos)
             .value("hookErrors", self.errors)
             .value_if_any("hookAdditionalContext", self.additional_context)
@@ -74,9 +73,6 @@ impl HookSummary<'_> {
             .string("stopReason", &self.stop_reason)
             .boolean("hasOutput", self.has_output)
             .string("level", Level::Suggestion.name())
-            .time("timestamp", position.time)
-            .id("uuid", &position.uuid)
-            .string("toolUseID", &self.tool_use)
     }
 }
 
@@ -139,54 +135,49 @@ impl SystemLine<'_> {
         }
     }
 
+    fn subtype(&self) -> &'static str {
+        match self {
+            SystemLine::CompactBoundary { .. } => "compact_boundary",
+            SystemLine::TurnDuration { .. } => "turn_duration",
+            SystemLine::LocalCommand { .. } => "local_command",
+            SystemLine::StopHookSummary(_) => "stop_hook_summary",
+            SystemLine::ApiError { .. } => "api_error",
+            SystemLine::Informational { .. } => "informational",
+        }
+    }
+
     fn write(&self, line: ObjectWriter, position: &Position) -> ObjectWriter {
-        let line = line.string("type", Kind::System.name());
+        let line = line.string("type", Kind::System.name()).string("subtype", self.subtype());
         let time_and_uuid =
             |line: ObjectWriter| line.time("timestamp", position.time).id("uuid", &position.uuid);
         match self {
             SystemLine::CompactBoundary { metadata, .. } => {
-                let line = line
-                    .string("subtype", "compact_boundary")
-                    .string("content", "Conversation compacted")
-                    .boolean("isMeta", false);
-                time_and_uuid(line)
+                let line = line.string("content", "Conversation compacted");
+                time_and_uuid(line.boolean("isMeta", false))
                     .string("level", Level::Info.name())
                     .json("compactMetadata", &compact_metadata(metadata))
             }
             SystemLine::TurnDuration { milliseconds, messages } => {
-                let line = line
-                    .string("subtype", "turn_duration")
-                    .number("durationMs", *milliseconds)
-                    .number("messageCount", *messages);
-                time_and_uuid(line).boolean("isMeta", false)
+                let line = line.number("durationMs", *milliseconds);
+                time_and_uuid(line.number("messageCount", *messages)).boolean("isMeta", false)
             }
             SystemLine::LocalCommand { content, run, is_display_only } => {
-                let line = line
-                    .string("subtype", "local_command")
-                    .string("content", content)
-                    .string("level", Level::Info.name());
+                let line = line.string("content", content).string("level", Level::Info.name());
                 time_and_uuid(line)
                     .boolean("isMeta", false)
                     .value_if_any("commandRun", *run)
                     .true_if("isDisplayOnly", *is_display_only)
             }
-            SystemLine::StopHookSummary(summary) => summary.write(line, position),
+            SystemLine::StopHookSummary(summary) => {
+                time_and_uuid(summary.write(line)).string("toolUseID", &summary.tool_use)
+            }
             SystemLine::ApiError { error, retry_in, attempt, attempts, source } => {
-                let line = line
-                    .string("subtype", "api_error")
-                    .string("level", Level::Error.name())
-                    .value("error", *error)
-                    .float("retryInMs", *retry_in)
-                    .number("retryAttempt", *attempt)
-                    .number("maxRetries", *attempts)
-                    .string("source", source);
-                time_and_uuid(line)
+                let line = line.string("level", Level::Error.name()).value("error", *error);
+                let line = line.float("retryInMs", *retry_in).number("retryAttempt", *attempt);
+                time_and_uuid(line.number("maxRetries", *attempts).string("source", source))
             }
             SystemLine::Informational { content, level } => {
-                let line = line
-                    .string("subtype", "informational")
-                    .string("content", content)
-                    .boolean("isMeta", false);
+                let line = line.string("content", content).boolean("isMeta", false);
                 time_and_uuid(line).string("level", level.name())
             }
         }

@@ -42,13 +42,12 @@ fn push(out: &mut String, json: &[u8]) {
 
 /// One item as an object.
 pub fn item_json(placed: Placed<'_>) -> ObjectWriter {
-    let time = placed.origin.time.map(|time| format!("{time:.3}"));
     let object = ObjectWriter::new()
         .string("item", name_of(placed.item))
         .number("turn", u64::from(placed.turn))
         .number("line", placed.origin.line)
         .string_or_null("uuid", placed.origin.uuid.as_deref())
-        .string_or_null("time", time.as_deref());
+        .time_or_null("time", placed.origin.time);
     match placed.item {
         Item::Prompt { text, pictures, is_queued, .. } => object
             .string("text", text)
@@ -72,10 +71,7 @@ pub fn item_json(placed: Placed<'_>) -> ObjectWriter {
             match diff {
                 None => object.json("diff", b"null"),
                 Some(diff) => {
-                    let lines = diff
-                        .lines
-                        .iter()
-                        .fold(ArrayWriter::new(), |lines, line| lines.string(line));
+                    let lines = ArrayWriter::new().strings(&diff.lines);
                     let diff = ObjectWriter::new()
                         .string("path", &diff.path)
                         .number("added", diff.added)
@@ -91,14 +87,11 @@ pub fn item_json(placed: Placed<'_>) -> ObjectWriter {
 
 /// The file with the whole text of a result, as an object.
 pub fn overflow_json(overflow: &Overflow) -> ObjectWriter {
-    let object = ObjectWriter::new()
+    ObjectWriter::new()
         .string("name", &overflow.name)
-        .string_or_null("path", overflow.path.as_deref());
-    let object = match overflow.bytes {
-        Some(bytes) => object.number("bytes", bytes),
-        None => object.json("bytes", b"null"),
-    };
-    object.string_or_null("text", overflow.text.as_deref())
+        .string_or_null("path", overflow.path.as_deref())
+        .number_or_null("bytes", overflow.bytes)
+        .string_or_null("text", overflow.text.as_deref())
 }
 
 fn name_of(item: &Item) -> &'static str {

@@ -153,9 +153,8 @@ impl Session {
             }
             Kind::LastPrompt => {
                 let Some(last) = entry.last_prompt() else { return };
-                let prompt = last.prompt.and_then(Value::as_str);
-                self.meta.last_prompt =
-                    prompt.map(|text| text.into_owned()).or(self.meta.last_prompt.take());
+                let prompt = last.prompt.map(Cow::into_owned);
+                self.meta.last_prompt = prompt.or(self.meta.last_prompt.take());
                 // An empty name names nothing, so the one before stands.
                 let leaf = last.leaf.filter(|leaf| !leaf.is_empty());
                 self.meta.leaf = leaf.or(self.meta.leaf.take());

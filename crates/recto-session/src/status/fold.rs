@@ -125,7 +125,7 @@ impl StatusFold {
             Kind::CustomTitle => self.custom_title = title(entry).or(self.custom_title.take()),
             Kind::AiTitle => self.model_title = title(entry).or(self.model_title.take()),
             Kind::LastPrompt if self.last_prompt.is_none() => {
-                let prompt = entry.last_prompt().and_then(|last| last.prompt?.as_str());
+                let prompt = entry.last_prompt().and_then(|last| last.prompt);
                 self.last_prompt = prompt.map(|text| beginning(&text, PROMPT_MOST));
             }
             Kind::QueueOperation => {

@@ -320,7 +320,7 @@ fn read_tail<'a>(
 }
 
 fn last_prompt_text(entry: &Entry<'_>) -> Option<String> {
-    Some(shortened(&entry.last_prompt()?.prompt?.as_str()?))
+    Some(shortened(&entry.last_prompt()?.prompt?))
 }
 
 /// The model that answered; none where the client made the line up.

@@ -96,20 +96,16 @@ pub(crate) fn command_line(operation: &Operation) -> String {
 
 /// An operation as JSON.
 pub(crate) fn operation_json(operation: &Operation) -> ObjectWriter {
-    let mut arguments = ArrayWriter::new();
-    for argument in &operation.arguments {
-        arguments = arguments.string(argument);
-    }
-    let session = |id: Option<recto_log::SessionId>| id.map(|id| id.to_string());
+    let arguments = ArrayWriter::new().strings(&operation.arguments);
     ObjectWriter::new()
         .number("id", operation.id.number())
-        .string("time", &format!("{:.3}", operation.time))
+        .time("time", operation.time)
         .string("name", &operation.name)
         .json("arguments", &arguments.finish())
         .string("version", &operation.version)
         .string("home", &operation.home.to_string_lossy())
-        .string_or_null("source", session(operation.source).as_deref())
-        .string_or_null("result", session(operation.result).as_deref())
+        .id_or_null("source", operation.source.as_ref())
+        .id_or_null("result", operation.result.as_ref())
         .string("status", operation.status.name())
         .boolean("unfinished", operation.is_unfinished())
         .json("changes", &changes_json(&operation.changes))
@@ -119,18 +115,13 @@ pub(crate) fn operation_json(operation: &Operation) -> ObjectWriter {
 pub(crate) fn changes_json(changes: &[Change]) -> Vec<u8> {
     let mut all = ArrayWriter::new();
     for change in changes {
-        let size = |object: ObjectWriter, key: &str, state: Option<&State>| match state
-            .and_then(State::file)
-        {
-            Some(file) => object.number(key, file.bytes),
-            None => object.json(key, b"null"),
-        };
-        let (before, after) = (change.before.as_ref(), change.after.as_ref());
+        let size = |state: &Option<State>| Some(state.as_ref()?.file()?.bytes);
         let object = ObjectWriter::new()
             .string("path", &change.path.to_string_lossy())
-            .string("change", change.verb());
-        let object = size(object, "bytes_before", before);
-        all = all.json(&size(object, "bytes_after", after).finish());
+            .string("change", change.verb())
+            .number_or_null("bytes_before", size(&change.before))
+            .number_or_null("bytes_after", size(&change.after));
+        all = all.json(&object.finish());
     }
     all.finish()
 }
