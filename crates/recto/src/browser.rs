@@ -3,9 +3,8 @@
 //! | part | owns |
 //! |---|---|
 //! | `state`, `list`, `row`, `fitting`, `reader`, `find`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
-//! | `view`, `layout`, `theme`, `keys` | the screen, from the state alone |
+//! | `view`, `layout`, `keys` | the screen, from the state alone |
 //! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
-//! | `terminal` | the terminal, and how it is given back |
 //! | `message`, `document` | what they say to each other |
 //!
 //! This file runs them: what happened goes into the state, what comes out of it is
@@ -28,8 +27,6 @@ mod row;
 mod search;
 mod state;
 mod table_page;
-pub(crate) mod terminal;
-pub(crate) mod theme;
 mod view;
 mod worker;
 
@@ -51,9 +48,6 @@ use self::message::Resume;
 use self::state::Browser;
 use self::state::Facts;
 use self::state::shown_path;
-use self::terminal::Screen;
-use self::terminal::signals::Signals;
-use self::terminal::signals::stop;
 use self::worker::Place;
 use self::worker::Workers;
 use crate::environment::Environment;
@@ -61,6 +55,10 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::file_path::is_directory;
 use crate::select::target::home_to_name;
+use crate::terminal::screen;
+use crate::terminal::screen::Screen;
+use crate::terminal::screen::signals::Signals;
+use crate::terminal::screen::signals::stop;
 
 /// How long to wait for a key while something is on its way from the workers.
 const SHORT: Duration = Duration::from_millis(15);
@@ -160,7 +158,7 @@ impl Running {
             if self.signals.came() {
                 return Ok(());
             }
-            if let Some(panic) = terminal::worker_panic() {
+            if let Some(panic) = screen::worker_panic() {
                 return Err(CommandError::user("internal", panic)
                     .with_hint("this is a bug of recto; the logs are not touched"));
             }
@@ -214,7 +212,7 @@ impl Running {
             let mut more = Vec::new();
             for effect in effects {
                 match effect {
-                    Effect::Read(request) => self.workers.read(request),
+                    Effect::Read(request) => self.workers.read(*request),
                     Effect::Search(request) => self.workers.search(request),
                     Effect::Errand(errand) => self.workers.errand(errand),
                     Effect::Refresh => self.workers.look(),

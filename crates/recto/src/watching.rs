@@ -43,14 +43,14 @@ use self::transition::Event;
 use self::transition::Lasting;
 use self::transition::Transitions;
 pub(crate) use self::transition::end;
-use crate::browser::terminal;
-use crate::browser::terminal::Screen;
-use crate::browser::terminal::signals::Signals;
-use crate::browser::terminal::signals::stop;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
+use crate::terminal::screen;
+use crate::terminal::screen::Screen;
+use crate::terminal::screen::signals::Signals;
+use crate::terminal::screen::signals::stop;
 use crate::terminal::text::path_from_home;
 
 /// How long the board waits for a key before it looks for news.
@@ -191,7 +191,7 @@ impl Running {
             if self.signals.came() {
                 return Ok(());
             }
-            if let Some(panic) = terminal::worker_panic() {
+            if let Some(panic) = screen::worker_panic() {
                 return Err(CommandError::user("internal", panic)
                     .with_hint("this is a bug of recto; the logs are not touched"));
             }

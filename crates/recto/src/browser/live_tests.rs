@@ -76,7 +76,7 @@ impl Trial {
     fn input(&mut self, input: Input) {
         for effect in self.browser.handle(input) {
             match effect {
-                Effect::Read(request) => self.workers.read(request),
+                Effect::Read(request) => self.workers.read(*request),
                 Effect::Search(request) => self.workers.search(request),
                 Effect::Refresh => self.workers.look(),
                 other => panic!("nobody asked for {other:?}"),

@@ -77,7 +77,7 @@ pub(super) enum Input {
 /// What is to be done outside the state.
 #[derive(Debug)]
 pub(super) enum Effect {
-    Read(ReadRequest),
+    Read(Box<ReadRequest>),
     Search(SearchRequest),
     Errand(Errand),
     /// Look at the home now.

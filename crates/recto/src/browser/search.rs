@@ -30,8 +30,8 @@ use super::message::SearchState;
 use super::message::Shown;
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::search::searching;
-use crate::search::searching::read_query;
+use crate::search::query;
+use crate::search::query::read_query;
 use crate::select::filter::FilterArgs;
 use crate::terminal::text::one_line;
 
@@ -128,7 +128,7 @@ pub(super) fn search(
         return Ok(());
     }
     let query = read_query(&text)?;
-    let filter = searching::filter(Some(&query), &FilterArgs::default(), environment)?;
+    let filter = query::filter(Some(&query), &FilterArgs::default(), environment)?;
     let (since, until) = filter.span();
     let request = Request {
         query: &query,

@@ -292,7 +292,7 @@ impl Browser {
         };
         if let Some(reader) = reader {
             reader.keep_place();
-            self.effects.push(Effect::Read(reader.request(ticket)));
+            self.effects.push(Effect::Read(Box::new(reader.request(ticket))));
         }
     }
 

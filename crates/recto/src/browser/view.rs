@@ -20,8 +20,6 @@ use super::reader::Reader;
 use super::state::Browser;
 use super::state::Page;
 use super::table_page::TablePage;
-use super::theme::Theme;
-use super::theme::columns;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::age;
@@ -29,6 +27,8 @@ use crate::terminal::text::bytes;
 use crate::terminal::text::fit;
 use crate::terminal::text::plural;
 use crate::terminal::text::wrap;
+use crate::terminal::theme::Theme;
+use crate::terminal::theme::columns;
 
 mod list;
 mod overlay;

@@ -11,6 +11,7 @@ use recto_store::Uuids;
 use recto_store::new_session_id;
 
 use crate::edit::editor;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
 use crate::edit::editor::NewArgs;
@@ -75,5 +76,9 @@ pub(crate) fn cmd_clone(
         arguments.push("--keep-uuids".to_owned());
     }
     let job = Job::new("clone", arguments, Draft::new(&source.opened.manuscript));
-    editor::finish(home, environment, output, &source, Goal::New(new), args.new.dry_run, job)
+    Editor { home, environment, output, source: &source }.finish(
+        Goal::New(new),
+        args.new.mode(),
+        job,
+    )
 }

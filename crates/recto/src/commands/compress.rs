@@ -13,8 +13,8 @@ use recto_store::Home;
 use recto_store::StoreError;
 use recto_store::read_small;
 
-use crate::edit::editor;
 use crate::edit::editor::EditArgs;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
 use crate::edit::editor::Source;
@@ -102,5 +102,5 @@ pub(crate) fn cmd_compress(
     let plan =
         compress(&source.opened.manuscript, &options, &source.opened).map_err(StoreError::from)?;
     let job = Job::of_plan("compress", args.words(), plan, output);
-    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    Editor { home, environment, output, source: &source }.finish(goal, args.edit.new.mode(), job)
 }

@@ -3,11 +3,11 @@
 use clap::Args;
 use recto_store::Home;
 
+use crate::commands::context_view::show_context;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::reading::Reading;
-use crate::terminal::context_view::show_context;
 use crate::terminal::output::Output;
 
 /// Show what fills the context of a session

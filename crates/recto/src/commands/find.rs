@@ -8,11 +8,12 @@ use recto_store::Home;
 use recto_store::index::Request;
 use recto_store::index::Sorting;
 
+use crate::commands::hit_args;
+use crate::commands::hit_args::HitArgs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::search::searching;
-use crate::search::searching::HitArgs;
+use crate::search::query;
 use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
@@ -55,8 +56,8 @@ pub(crate) fn cmd_find(
     output: &mut Output,
     args: &FindArgs,
 ) -> Result<Outcome, CommandError> {
-    let query = searching::read_query(&args.query.join(" "))?;
-    let filter = searching::filter(Some(&query), &args.hits.filter, environment)?;
+    let query = query::read_query(&args.query.join(" "))?;
+    let filter = query::filter(Some(&query), &args.hits.filter, environment)?;
     let (since, until) = filter.span();
     let request = Request {
         query: &query,
@@ -76,5 +77,5 @@ pub(crate) fn cmd_find(
     });
     progress.done();
     let mark = |text: &str| highlights(&query, text);
-    searching::give(answer, &args.hits, &mark, home, environment, output)
+    hit_args::give(answer, &args.hits, &mark, home, environment, output)
 }

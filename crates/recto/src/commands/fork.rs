@@ -7,7 +7,7 @@ use recto_session::edit::fork;
 use recto_store::Home;
 use recto_store::StoreError;
 
-use crate::edit::editor;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
 use crate::edit::editor::NewArgs;
@@ -54,5 +54,5 @@ pub(crate) fn cmd_fork(
     let goal = Goal::beside(&source, &args.new, "fork");
     let job =
         Job::new("fork", vec![args.session.clone(), "--at".to_owned(), args.at.clone()], draft);
-    editor::finish(home, environment, output, &source, goal, args.new.dry_run, job)
+    Editor { home, environment, output, source: &source }.finish(goal, args.new.mode(), job)
 }

@@ -6,11 +6,12 @@ use recto_session::search::ExpressionOptions;
 use recto_store::GrepRequest;
 use recto_store::Home;
 
+use crate::commands::hit_args;
+use crate::commands::hit_args::HitArgs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::search::searching;
-use crate::search::searching::HitArgs;
+use crate::search::query;
 use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
@@ -79,8 +80,8 @@ pub(crate) fn cmd_grep(
         CommandError::user("bad-pattern", format!("the pattern cannot be read: {what}"))
             .with_hint("-F looks for it as a plain text")
     })?;
-    let query = args.query.as_deref().map(searching::read_query).transpose()?;
-    let filter = searching::filter(query.as_ref(), &args.hits.filter, environment)?;
+    let query = args.query.as_deref().map(query::read_query).transpose()?;
+    let filter = query::filter(query.as_ref(), &args.hits.filter, environment)?;
     let (since, until) = filter.span();
     let request = GrepRequest {
         expression: &expression,
@@ -99,5 +100,5 @@ pub(crate) fn cmd_grep(
         let matches = expression.regex().find_iter(text).map(|found| found.range());
         matches.filter(|range| !range.is_empty()).take(MOST_MARKS).collect()
     };
-    searching::give(answer, &args.hits, &mark, home, environment, output)
+    hit_args::give(answer, &args.hits, &mark, home, environment, output)
 }

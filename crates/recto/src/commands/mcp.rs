@@ -8,7 +8,7 @@ use recto_session::redact::Redactor;
 use recto_store::Home;
 
 use super::prices::PricesOption;
-use super::redact::refused;
+use crate::edit::redaction::refused;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;

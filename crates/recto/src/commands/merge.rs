@@ -13,7 +13,7 @@ use recto_store::OpenedLog;
 use recto_store::Prefer;
 use recto_store::StoreError;
 
-use crate::edit::editor;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::NewArgs;
 use crate::edit::editor::Source;
@@ -105,15 +105,8 @@ pub(crate) fn cmd_merge(
     edit.must_send(first_log.session(), merged.unsent_of_first);
     edit.must_send(second_log.session(), merged.unsent_of_second);
     let arguments = vec![args.first.clone(), args.second.clone()];
-    let report = editor::publish(
-        home,
-        environment,
-        output,
-        &source,
-        &edit,
-        ("merge", arguments),
-        args.new.dry_run,
-    )?;
+    let mut editor = Editor { home, environment, output, source: &source };
+    let report = editor.publish(&edit, ("merge", arguments), args.new.mode())?;
     let lines = |log: &OpenedLog| log.manuscript.lines().len() as u64;
     let joined = lines(&source.opened);
     let added = joined.saturating_sub(lines(&first_log));
@@ -128,5 +121,5 @@ pub(crate) fn cmd_merge(
     let mut second_id = Vec::new();
     write_string(&mut second_id, &second.id.to_string());
     let details = vec![("second", second_id)];
-    editor::tell(output, &report, ("merge", source.session.id), &notes, details)
+    editor.tell(&report, "merge", &notes, details)
 }

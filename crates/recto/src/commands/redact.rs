@@ -15,19 +15,19 @@ use recto_session::redact::Finding;
 use recto_session::redact::Options;
 use recto_session::redact::Outcome as Redacted;
 use recto_session::redact::Pattern;
-use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
 use recto_session::redact::ThinkingChange;
 use recto_store::Home;
 use recto_store::OpenedLog;
 use recto_store::StoreError;
 
-use crate::edit::editor;
 use crate::edit::editor::EditArgs;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
 use crate::edit::editor::Source;
 use crate::edit::redaction::collect;
+use crate::edit::redaction::refused;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -103,10 +103,6 @@ impl RedactArgs {
     }
 }
 
-pub(crate) fn refused(error: RedactError) -> CommandError {
-    CommandError::user("bad-pattern", error.to_string())
-}
-
 /// What was found in a line.
 struct Found {
     /// The name of the file, if it is not the log of the session.
@@ -156,7 +152,7 @@ pub(crate) fn cmd_redact(
     let filtered_lines = own.collect::<BTreeSet<u64>>().len() - thinking.len();
     let job = Job { notes, details, filtered_lines, ..Job::new("redact", args.words(), draft) };
     let job = job.filtered(filter, parts);
-    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    Editor { home, environment, output, source: &source }.finish(goal, args.edit.new.mode(), job)
 }
 
 /// What is no JSON object is a text: long results, and pieces of them.

@@ -19,12 +19,12 @@ use recto_store::EditError;
 use recto_store::Home;
 use recto_store::StoreError;
 
-use crate::edit::editor;
+use crate::commands::repair_all;
 use crate::edit::editor::EditArgs;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
 use crate::edit::editor::Source;
-use crate::edit::repair_all;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -136,7 +136,7 @@ pub(crate) fn cmd_repair(
             "clients before 2.1.100 hang on every session of the project while the old log is there: use --in-place, or remove it".to_owned(),
         );
     }
-    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    Editor { home, environment, output, source: &source }.finish(goal, args.edit.new.mode(), job)
 }
 
 /// What there is to mend.

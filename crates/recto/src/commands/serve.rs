@@ -75,7 +75,8 @@ pub(crate) fn cmd_serve(
     args: &ServeArgs,
 ) -> Result<Outcome, CommandError> {
     // A page without an index or a record of operations would fail only when it is asked for.
-    (environment.cache_directory()?, environment.data_directory()?);
+    environment.cache_directory()?;
+    environment.data_directory()?;
     let library = environment.library(home, PricesOption::default().read(environment)?);
     let mut options = ServeOptions::new(library, read_listen(args)?);
     options.home_to_name = target::home_to_name(home, environment);

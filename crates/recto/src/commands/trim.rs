@@ -8,8 +8,8 @@ use recto_session::edit::trim;
 use recto_store::Home;
 use recto_store::StoreError;
 
-use crate::edit::editor;
 use crate::edit::editor::EditArgs;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
 use crate::edit::editor::Source;
@@ -149,7 +149,7 @@ pub(crate) fn cmd_trim(
         trim(&source.opened.manuscript, &options, &source.opened).map_err(StoreError::from)?;
     let goal = Goal::of(&source, &args.edit, "trimmed");
     let job = Job::of_plan("trim", args.words(), plan, output);
-    editor::finish(home, environment, output, &source, goal, args.edit.new.dry_run, job)
+    Editor { home, environment, output, source: &source }.finish(goal, args.edit.new.mode(), job)
 }
 
 #[cfg(test)]

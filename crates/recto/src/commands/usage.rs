@@ -8,6 +8,7 @@ use recto_session::usage::Selection;
 use recto_store::Home;
 use recto_view::UsageCount;
 
+use crate::commands::context_view::show_context;
 use crate::commands::prices::PricesOption;
 use crate::commands::usage_explain;
 use crate::commands::usage_show;
@@ -18,7 +19,6 @@ use crate::reading::Reading;
 use crate::select::filter::FilterArgs;
 use crate::select::target;
 use crate::select::target::tell_skipped;
-use crate::terminal::context_view::show_context;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
 use crate::terminal::text::fit;

@@ -66,6 +66,20 @@ pub(crate) struct NewArgs {
     pub(crate) dry_run: bool,
 }
 
+impl NewArgs {
+    pub(crate) fn mode(&self) -> Mode {
+        if self.dry_run { Mode::Preview } else { Mode::Publish }
+    }
+}
+
+/// What becomes of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It is only found out what it would do.
+    Preview,
+    Publish,
+}
+
 /// A session that is to be edited.
 pub(crate) struct Source {
     pub(crate) inventory: Arc<Inventory>,
@@ -254,121 +268,124 @@ impl Goal {
     }
 }
 
-/// Shows a plan or carries it out, and tells of it.
-pub(crate) fn finish(
-    home: &Home,
-    environment: &Environment,
-    output: &mut Output,
-    source: &Source,
-    goal: Goal,
-    is_dry: bool,
-    job: Job<'_>,
-) -> Result<Outcome, CommandError> {
-    let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
-    let filtered = job.filtered_lines;
-    let mut report = carry_out(home, environment, output, source, goal, is_dry, job)?;
-    report.counts.1 += filtered;
-    tell(output, &report, (name, source.session.id), &notes, details)
+/// Edits a session.
+pub(crate) struct Editor<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) environment: &'a Environment,
+    pub(crate) output: &'a mut Output,
+    pub(crate) source: &'a Source,
 }
 
-/// Tells what an edit did, or would do.
-pub(crate) fn tell(
-    output: &mut Output,
-    report: &Report,
-    (name, source): (&str, SessionId),
-    notes: &[String],
-    details: Vec<(&'static str, Vec<u8>)>,
-) -> Result<Outcome, CommandError> {
-    if output.json {
-        let object = report.json(name, source, notes);
-        let object =
-            details.into_iter().fold(object, |object, (key, json)| object.json(key, &json));
-        output.json_line(object)?;
-    } else {
-        for note in notes {
-            output.line(note)?;
-        }
-        report.text(output)?;
+impl Editor<'_> {
+    /// Shows a plan or carries it out, and tells of it.
+    pub(crate) fn finish(
+        &mut self,
+        goal: Goal,
+        mode: Mode,
+        job: Job<'_>,
+    ) -> Result<Outcome, CommandError> {
+        let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
+        let filtered = job.filtered_lines;
+        let mut report = self.carry_out(goal, mode, job)?;
+        report.counts.1 += filtered;
+        self.tell(&report, name, &notes, details)
     }
-    Ok(Outcome::Done)
-}
 
-/// Carries a plan out, or finds out what it would do.
-pub(crate) fn carry_out(
-    home: &Home,
-    environment: &Environment,
-    output: &Output,
-    source: &Source,
-    goal: Goal,
-    is_dry: bool,
-    job: Job<'_>,
-) -> Result<Report, CommandError> {
-    let Job { name, arguments, draft, removed, filter, .. } = job;
-    let mut edit = match goal {
-        Goal::InPlace if draft.is_unchanged() && filter.is_none() => {
-            return Err(StoreError::from(EditError::NothingToDo).into());
+    /// Tells what an edit did, or would do.
+    pub(crate) fn tell(
+        &mut self,
+        report: &Report,
+        name: &str,
+        notes: &[String],
+        details: Vec<(&'static str, Vec<u8>)>,
+    ) -> Result<Outcome, CommandError> {
+        if self.output.json {
+            let object = report.json(name, self.source.session.id, notes);
+            let object =
+                details.into_iter().fold(object, |object, (key, json)| object.json(key, &json));
+            self.output.json_line(object)?;
+        } else {
+            for note in notes {
+                self.output.line(note)?;
+            }
+            report.text(self.output)?;
         }
-        Goal::InPlace => Edit::in_place(&source.opened, draft, &source.session.path),
-        Goal::New(new) => {
-            let Source { inventory, session, opened } = source;
-            Edit::new_session(home, inventory, session, opened, draft, new)?
+        Ok(Outcome::Done)
+    }
+
+    /// Carries a plan out, or finds out what it would do.
+    pub(crate) fn carry_out(
+        &self,
+        goal: Goal,
+        mode: Mode,
+        job: Job<'_>,
+    ) -> Result<Report, CommandError> {
+        let Job { name, arguments, draft, removed, filter, .. } = job;
+        let (home, source) = (self.home, self.source);
+        let mut edit = match goal {
+            Goal::InPlace if draft.is_unchanged() && filter.is_none() => {
+                return Err(StoreError::from(EditError::NothingToDo).into());
+            }
+            Goal::InPlace => Edit::in_place(&source.opened, draft, &source.session.path),
+            Goal::New(new) => {
+                let Source { inventory, session, opened } = source;
+                Edit::new_session(home, inventory, session, opened, draft, new)?
+            }
+        };
+        if let Some(removed) = removed {
+            edit.removed = removed;
         }
-    };
-    if let Some(removed) = removed {
-        edit.removed = removed;
+        if let Some((filter, parts)) = &filter {
+            let parts: Vec<PathBuf> =
+                parts.iter().filter(|path| **path != source.session.path).cloned().collect();
+            edit = edit.filtered(home, filter, &parts);
+        }
+        self.publish(&edit, (name, arguments), mode)
     }
-    if let Some((filter, parts)) = &filter {
-        let parts: Vec<PathBuf> =
-            parts.iter().filter(|path| **path != source.session.path).cloned().collect();
-        edit = edit.filtered(home, filter, &parts);
+
+    /// Publishes an edit, or finds out what it would do.
+    pub(crate) fn publish(
+        &self,
+        edit: &Edit<'_>,
+        (name, arguments): (&str, Vec<String>),
+        mode: Mode,
+    ) -> Result<Report, CommandError> {
+        let Editor { home, environment, source, .. } = *self;
+        let session = match &edit.destination {
+            Destination::InPlace { .. } => source.session.id,
+            Destination::New { session, .. } => *session,
+        };
+        let (comparison, operation) = match mode {
+            Mode::Preview => (edit.preview()?, None),
+            Mode::Publish => {
+                let mut journal = journal::open_journal(environment, self.output)?;
+                let mut transaction = journal.begin(Intent {
+                    home,
+                    name,
+                    arguments,
+                    time: environment.now(),
+                    source: Some(source.session.id),
+                    result: Some(session),
+                    directories: Vec::new(),
+                })?;
+                let comparison = edit.stage(&mut transaction)?;
+                // A client may have been started meanwhile.
+                journal::may_edit(home, environment, &source.session)?;
+                (comparison, Some(transaction.commit()?.id))
+            }
+        };
+        Ok(Report {
+            session,
+            path: edit.destination.path(),
+            is_in_place: matches!(edit.destination, Destination::InPlace { .. }),
+            counts: edit.draft.counts(),
+            copied_files: edit.copied_files() as u64,
+            comparison,
+            operation,
+            home: target::home_to_name(home, environment),
+        })
     }
-    publish(home, environment, output, source, &edit, (name, arguments), is_dry)
 }
-
-/// Publishes an edit, or finds out what it would do.
-pub(crate) fn publish(
-    home: &Home,
-    environment: &Environment,
-    output: &Output,
-    source: &Source,
-    edit: &Edit<'_>,
-    (name, arguments): (&str, Vec<String>),
-    is_dry: bool,
-) -> Result<Report, CommandError> {
-    let session = match &edit.destination {
-        Destination::InPlace { .. } => source.session.id,
-        Destination::New { session, .. } => *session,
-    };
-    let (comparison, operation) = if is_dry {
-        (edit.preview()?, None)
-    } else {
-        let mut journal = journal::open_journal(environment, output)?;
-        let mut transaction = journal.begin(Intent {
-            home,
-            name,
-            arguments,
-            time: environment.now(),
-            source: Some(source.session.id),
-            result: Some(session),
-            directories: Vec::new(),
-        })?;
-        let comparison = edit.stage(&mut transaction)?;
-        // A client may have been started meanwhile.
-        journal::may_edit(home, environment, &source.session)?;
-        (comparison, Some(transaction.commit()?.id))
-    };
-    Ok(Report {
-        session,
-        path: edit.destination.path(),
-        is_in_place: matches!(edit.destination, Destination::InPlace { .. }),
-        counts: edit.draft.counts(),
-        copied_files: edit.copied_files() as u64,
-        comparison,
-        operation,
-        home: target::home_to_name(home, environment),
-    })
-}
-
 /// What an edit did, or would do.
 pub(crate) struct Report {
     pub(crate) session: SessionId,

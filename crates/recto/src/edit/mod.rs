@@ -3,4 +3,3 @@
 pub(crate) mod editor;
 pub(crate) mod journal;
 pub(crate) mod redaction;
-pub(crate) mod repair_all;

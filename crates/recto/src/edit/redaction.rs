@@ -4,10 +4,10 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use recto_log::LineReader;
+use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
 use recto_store::open_file;
 
-use crate::commands::redact::refused;
 use crate::error::CommandError;
 use crate::terminal::overflow::each_line;
 
@@ -28,6 +28,10 @@ pub(crate) fn collect(redactor: Redactor, files: &[PathBuf]) -> Result<Redactor,
         }
     }
     collector.finish().map_err(refused)
+}
+
+pub(crate) fn refused(error: RedactError) -> CommandError {
+    CommandError::user("bad-pattern", error.to_string())
 }
 
 fn is_log(path: &Path) -> bool {

@@ -1,4 +1,4 @@
 //! What `find`, `grep` and the browser share.
 
 pub(crate) mod hits;
-pub(crate) mod searching;
+pub(crate) mod query;

@@ -11,7 +11,6 @@ use unicode_width::UnicodeWidthStr;
 
 use super::board::Board;
 use super::board::DETAILS;
-use crate::browser::theme::Theme;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::count;
@@ -19,6 +18,7 @@ use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::short_model;
 use crate::terminal::text::wrap;
+use crate::terminal::theme::Theme;
 use crate::watching::status_view;
 
 /// How wide the labels of details are.

@@ -18,7 +18,6 @@ use crate::browser::message::Entry;
 use crate::browser::message::Hit;
 use crate::browser::message::SearchState;
 use crate::browser::row::Row;
-use crate::browser::theme::columns;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::age;
@@ -27,6 +26,7 @@ use crate::terminal::text::count;
 use crate::terminal::text::duration;
 use crate::terminal::text::fit;
 use crate::terminal::text::plural;
+use crate::terminal::theme::columns;
 
 /// From this width on, a row has room for the size of the log, or for its directory.
 const ROOM_FOR_MORE: u16 = 44;

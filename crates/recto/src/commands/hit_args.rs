@@ -1,14 +1,12 @@
-//! What all searches share: which hits are wanted, and what is done with them.
+//! What `find` and `grep` share: which hits are wanted, and what is done with them.
 
 use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
-use recto_session::search::Query;
 use recto_store::Home;
 use recto_store::index::Answer;
 use recto_store::index::Hit;
-use recto_store::index::SearchFilter;
 use recto_store::index::USUAL_HITS;
 
 use crate::commands::show;
@@ -19,8 +17,6 @@ use crate::search::hits;
 use crate::search::hits::FoundText;
 use crate::search::hits::Mark;
 use crate::select::filter::FilterArgs;
-use crate::select::filter::of_project;
-use crate::select::filter::read_time;
 use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::text::count;
@@ -56,12 +52,6 @@ impl HitArgs {
         let usual = if output.json { 0 } else { USUAL_HITS };
         self.chosen().map_or(self.limit.unwrap_or(usual), |chosen| chosen.max(1))
     }
-}
-
-pub(crate) fn read_query(text: &str) -> Result<Query, CommandError> {
-    Query::parse(text).map_err(|error| {
-        CommandError::user("bad-query", error.message.clone()).with_hint(error.hint)
-    })
 }
 
 /// Shows what was found, or does with it what was asked for.
@@ -123,17 +113,6 @@ pub(crate) fn give(
         return Err(error.with_hint("try again when the index is built; `recto index` tells"));
     }
     Ok(if answer.total == 0 { Outcome::Found } else { Outcome::Done })
-}
-
-/// The options and the limits in the query.
-pub(crate) fn filter(
-    query: Option<&Query>,
-    args: &FilterArgs,
-    environment: &Environment,
-) -> Result<SearchFilter, CommandError> {
-    let now = environment.now();
-    let time = |field: &str, text: &str| read_time(field, text, now);
-    SearchFilter::new(args.read(now)?, query, of_project, time)
 }
 
 fn log_name(hit: &Hit) -> String {

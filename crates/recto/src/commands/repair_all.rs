@@ -17,8 +17,9 @@ use recto_store::each_alone;
 use crate::commands::repair::RepairArgs;
 use crate::commands::repair::job;
 use crate::commands::repair::plan;
-use crate::edit::editor;
+use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
+use crate::edit::editor::Mode;
 use crate::edit::editor::Report;
 use crate::edit::editor::Source;
 use crate::edit::journal;
@@ -50,7 +51,8 @@ pub(crate) fn run(
 ) -> Result<Outcome, CommandError> {
     let inventory = Arc::new(home.inventory());
     let sessions = &inventory.sessions;
-    let is_dry = args.edit.new.dry_run || !args.edit.in_place;
+    let mode = if args.edit.in_place { args.edit.new.mode() } else { Mode::Preview };
+    let is_dry = mode == Mode::Preview;
     let progress = Progress::new("looking at sessions", output);
     let done = AtomicU64::new(0);
     // Most sessions are whole: that is found out in parallel.
@@ -62,7 +64,7 @@ pub(crate) fn run(
         .collect();
     let mut rows = Vec::new();
     for session in broken {
-        let fate = one(home, environment, output, args, &inventory, session, is_dry);
+        let fate = one(home, environment, output, args, &inventory, session, mode);
         let fate = fate.unwrap_or_else(|error| Some(Fate::Left { why: error.to_string() }));
         rows.extend(fate.map(|fate| (session.clone(), fate)));
     }
@@ -109,11 +111,11 @@ fn is_whole(
 fn one(
     home: &Home,
     environment: &Environment,
-    output: &Output,
+    output: &mut Output,
     args: &RepairArgs,
     inventory: &Arc<Inventory>,
     session: &SessionFile,
-    is_dry: bool,
+    mode: Mode,
 ) -> Result<Option<Fate>, CommandError> {
     let source = Source::read(inventory, session)?;
     let plan = match plan(home, &source, args) {
@@ -127,12 +129,13 @@ fn one(
     if plan.draft.is_unchanged() {
         return Ok(Some(Fate::Left { why: plan.left.join("; ") }));
     }
-    if !is_dry {
+    if mode == Mode::Publish {
         journal::may_edit(home, environment, session)?;
     }
     let fixes = plan.fixes.len();
     let job = job(plan, vec![session.id.to_string()]);
-    let report = editor::carry_out(home, environment, output, &source, Goal::InPlace, is_dry, job)?;
+    let editor = Editor { home, environment, output, source: &source };
+    let report = editor.carry_out(Goal::InPlace, mode, job)?;
     Ok(Some(Fate::Mended { fixes, report }))
 }
 

@@ -1,0 +1,27 @@
+//! What was typed to search for.
+
+use recto_session::search::Query;
+use recto_store::index::SearchFilter;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::select::filter::FilterArgs;
+use crate::select::filter::of_project;
+use crate::select::filter::read_time;
+
+pub(crate) fn read_query(text: &str) -> Result<Query, CommandError> {
+    Query::parse(text).map_err(|error| {
+        CommandError::user("bad-query", error.message.clone()).with_hint(error.hint)
+    })
+}
+
+/// The options and the limits in the query.
+pub(crate) fn filter(
+    query: Option<&Query>,
+    args: &FilterArgs,
+    environment: &Environment,
+) -> Result<SearchFilter, CommandError> {
+    let now = environment.now();
+    let time = |field: &str, text: &str| read_time(field, text, now);
+    SearchFilter::new(args.read(now)?, query, of_project, time)
+}
