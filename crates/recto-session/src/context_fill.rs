@@ -104,6 +104,7 @@ pub struct FilledPart {
 
 /// The context at the last request of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TurnFill {
     /// The number of the turn.
     pub turn: u32,
@@ -126,6 +127,7 @@ impl TurnFill {
 
 /// What fills the context, turn by turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ContextFill {
     /// The turns in which a model was asked, in order.
     pub turns: Vec<TurnFill>,

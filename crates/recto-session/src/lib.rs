@@ -58,7 +58,7 @@ pub use fold::facts::Compaction;
 pub use fold::facts::Facts;
 pub use fold::facts::FileAction;
 pub use fold::facts::FileTouch;
-pub use fold::facts::Message;
+pub use fold::facts::MessageFact;
 pub use fold::facts::Tokens;
 pub use fold::facts::ToolCall;
 pub use fold::hooks::TurnHook;

@@ -84,29 +84,35 @@ fn line(random: &mut Random, names: usize, seconds: usize) -> String {
     line + "}\n"
 }
 
+/// A log of such lines, with damage and meta lines between them.
+pub(crate) fn random_log(seed: u64) -> String {
+    let mut random = Random(seed);
+    let count = 1 + random.below(40);
+    let names = 1 + random.below(count + 5);
+    let mut log = String::new();
+    for _ in 0..count {
+        let seconds = 1 + random.below(60);
+        log += &line(&mut random, names, seconds);
+        match random.below(60) {
+            0 => log += "null\n",
+            1 => log += "{broken\n",
+            2 => {
+                log += &format!(
+                    "{{\"type\":\"last-prompt\",\"leafUuid\":\"n{}\"}}\n",
+                    random.below(names)
+                )
+            }
+            3 => log += "{\"type\":\"api-request\",\"tail\":[\"00\"]}\n",
+            _ => {}
+        }
+    }
+    log
+}
+
 #[test]
 fn random_graphs_are_harmless() {
     for seed in 0..3000 {
-        let mut random = Random(seed);
-        let count = 1 + random.below(40);
-        let names = 1 + random.below(count + 5);
-        let mut log = String::new();
-        for _ in 0..count {
-            let seconds = 1 + random.below(60);
-            log += &line(&mut random, names, seconds);
-            match random.below(60) {
-                0 => log += "null\n",
-                1 => log += "{broken\n",
-                2 => {
-                    log += &format!(
-                        "{{\"type\":\"last-prompt\",\"leafUuid\":\"n{}\"}}\n",
-                        random.below(names)
-                    )
-                }
-                3 => log += "{\"type\":\"api-request\",\"tail\":[\"00\"]}\n",
-                _ => {}
-            }
-        }
+        let log = random_log(seed);
         let session = session(log.as_bytes());
         for generation in Generation::ALL {
             let reach = reach(&session, generation);

@@ -19,6 +19,7 @@
 //! | `merge` | sessions that were split are joined again |
 //! | `status` | the status of recorded sessions is what the client said, and never flaps |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
+//! | `grow` | a log that grows says the same as all of it at once |
 //!
 //! The other modules are their tools. `RECTO_CORPUS` names a second folder in
 //! the shape of `fixtures/corpus`, which is then compared in the same way.
@@ -33,6 +34,7 @@ mod edit;
 mod fixes;
 mod generated;
 mod graphs;
+mod grow;
 mod hashes;
 mod health;
 mod merge;

@@ -40,12 +40,15 @@ const PURE: [(&str, &[&str]); 2] = [
         &[
             "aho-corasick",
             "anstyle-parse",
+            "foldhash",
+            "hashbrown",
             "jiff",
             "memchr",
             "pulldown-cmark",
             "regex",
             "regex-syntax",
             "sha2",
+            "toml",
         ],
     ),
 ];

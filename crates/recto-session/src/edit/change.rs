@@ -61,7 +61,7 @@ impl Change {
     }
 
     /// Removes a block of the message's content.
-    pub fn remove_block(block: usize) -> Change {
+    pub(crate) fn remove_block(block: usize) -> Change {
         Change::remove(["message".into(), "content".into(), block.into()])
     }
 

@@ -53,7 +53,7 @@ impl<'m> Draft<'m> {
 
     /// Leaves out the line at a place. Lines that follow it are not linked
     /// anew; see [`Draft::relink`].
-    pub fn remove_line(&mut self, place: usize) {
+    pub(crate) fn remove_line(&mut self, place: usize) {
         if let Some(is_removed) = self.is_removed.get_mut(place) {
             *is_removed = true;
         }
@@ -70,13 +70,13 @@ impl<'m> Draft<'m> {
     }
 
     /// Whether the line at a place stays.
-    pub fn keeps_line(&self, place: usize) -> bool {
+    pub(crate) fn keeps_line(&self, place: usize) -> bool {
         !self.is_removed.get(place).copied().unwrap_or(true)
     }
 
     /// Changes a value of the line at a place. Changes of one line are made in
     /// the order in which they were asked for.
-    pub fn change_line(&mut self, place: usize, change: Change) {
+    pub(crate) fn change_line(&mut self, place: usize, change: Change) {
         self.changes.entry(place).or_default().push(change);
     }
 
@@ -92,7 +92,7 @@ impl<'m> Draft<'m> {
 
     /// Puts the lines in another order. Every place of the manuscript must
     /// occur once.
-    pub fn reorder(&mut self, order: Vec<usize>) {
+    pub(crate) fn reorder(&mut self, order: Vec<usize>) {
         self.order = Some(order);
     }
 

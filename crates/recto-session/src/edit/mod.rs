@@ -65,6 +65,7 @@ pub use write::WriteError;
 
 /// Why an edit cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EditError {
     /// There is no such turn.
     NoTurn {

@@ -1,5 +1,6 @@
 //! A draft as bytes.
 
+use std::fmt;
 use std::io;
 
 use recto_log::Patch;
@@ -26,6 +27,17 @@ pub enum WriteError<E> {
     /// The bytes could not be put where they should go.
     Sink(E),
 }
+
+impl<E: fmt::Display> fmt::Display for WriteError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteError::Edit(error) => error.fmt(f),
+            WriteError::Sink(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for WriteError<E> {}
 
 impl<E> From<EditError> for WriteError<E> {
     fn from(error: EditError) -> WriteError<E> {

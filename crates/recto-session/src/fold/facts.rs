@@ -85,7 +85,8 @@ impl Tokens {
 
 /// An API message: the lines that share a `message.id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+#[non_exhaustive]
+pub struct MessageFact {
     /// The id.
     pub id: NameId,
     /// The API call, where the line says it.
@@ -146,6 +147,7 @@ impl ToolCall {
 
 /// A compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Compaction {
     /// The line of the boundary.
     pub boundary: NodeId,
@@ -180,6 +182,7 @@ impl FileAction {
 
 /// One use of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileTouch {
     /// The line with the tool's result.
     pub node: NodeId,
@@ -195,6 +198,7 @@ pub struct FileTouch {
 
 /// A subagent, as the log of its parent tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentRun {
     /// The line with the tool's result.
     pub node: NodeId,
@@ -216,7 +220,7 @@ pub struct AgentRun {
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// The API messages, in the order of their first lines.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageFact>,
     by_message: IdMap<NameId, u32>,
     /// The tool calls, in the order in which call or result first came.
     pub calls: Vec<ToolCall>,
@@ -277,7 +281,7 @@ impl Facts {
     ) {
         let at = *self.by_message.entry(key).or_insert(self.messages.len() as u32) as usize;
         if at == self.messages.len() {
-            self.messages.push(Message {
+            self.messages.push(MessageFact {
                 id: key,
                 request: entry.str("requestId").map(|request| names.add(&request)),
                 nodes: Vec::new(),
@@ -404,7 +408,7 @@ impl Facts {
     }
 
     /// An API message by its id.
-    pub fn message(&self, id: NameId) -> Option<&Message> {
+    pub fn message(&self, id: NameId) -> Option<&MessageFact> {
         self.by_message.get(&id).map(|at| &self.messages[*at as usize])
     }
 }

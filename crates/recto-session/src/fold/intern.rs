@@ -3,8 +3,9 @@
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 
+use foldhash::fast::RandomState;
+
 use crate::fold::hash::Places;
-use crate::fold::hash::Seeded;
 
 /// A name in [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,7 +39,8 @@ impl Names {
             _ => self.more.push(text.into()),
         }
         let (all, ends, more) = (&self.text, &self.ends, &self.more);
-        let hash_at = |seeded: &Seeded, place| seeded.hash_one(text_at(all, ends, more, place));
+        let hash_at =
+            |hashes: &RandomState, place| hashes.hash_one(text_at(all, ends, more, place));
         self.places.add(text, place, hash_at);
         id_of(place)
     }

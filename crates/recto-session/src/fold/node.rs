@@ -144,6 +144,7 @@ impl Moment {
 
 /// Yes-or-no facts of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Flags {
     /// The line belongs to a subagent.
     pub is_sidechain: bool,
@@ -185,6 +186,7 @@ pub struct Span {
 
 /// A line of the chain.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Node {
     /// The line's id.
     pub uuid: EntryUuid,

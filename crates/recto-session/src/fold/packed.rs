@@ -6,8 +6,6 @@
 
 use jiff::Timestamp;
 
-use crate::fold::hash::checksum;
-
 /// Writes.
 pub struct Packer {
     bytes: Vec<u8>,
@@ -224,6 +222,21 @@ impl<'a> Unpacker<'a> {
         }
         Some(list)
     }
+}
+
+/// A number that is another one for other bytes, and the same in every run: it is kept.
+fn checksum(bytes: &[u8]) -> u64 {
+    /// An odd number whose bits look random.
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |sum: u64, word: u64| {
+        let product = u128::from(sum ^ word) * u128::from(ODD);
+        (product as u64) ^ ((product >> 64) as u64).rotate_left(23)
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let sum = words.iter().fold(ODD, |sum, word| fold(sum, u64::from_le_bytes(*word)));
+    // The length keeps apart what differs in zeros at the end.
+    let rest = rest.iter().fold(bytes.len() as u64, |word, byte| (word << 8) | u64::from(*byte));
+    fold(sum, rest)
 }
 
 #[cfg(test)]

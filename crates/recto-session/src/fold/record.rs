@@ -20,6 +20,7 @@ pub type Hash = [u8; 32];
 
 /// A request that the client noted.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RequestFact {
     /// The line of the note.
     pub line: u64,
@@ -36,6 +37,7 @@ pub struct RequestFact {
 
 /// A message that the client noted because no other line gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlobFact {
     /// Its hash, as the line says.
     pub hash: Hash,
@@ -47,6 +49,7 @@ pub struct BlobFact {
 
 /// A line with a uuid whose type is not known: clients cannot chain on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownLine {
     /// The line's number.
     pub line: u64,
@@ -58,6 +61,7 @@ pub struct UnknownLine {
 
 /// What a log says of itself.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Records {
     /// The requests that were sent, in the order of the log.
     pub requests: Vec<RequestFact>,

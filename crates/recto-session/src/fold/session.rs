@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::io;
 
+use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use memchr::memmem;
 use recto_log::Block;
@@ -34,7 +35,6 @@ use crate::Span;
 use crate::ToolCall;
 use crate::fold::hash::IdMap;
 use crate::fold::hash::Places;
-use crate::fold::hash::Seeded;
 use crate::fold::node::Moment;
 use crate::fold::record::Records;
 use crate::with_call;
@@ -42,6 +42,7 @@ use crate::with_line;
 
 /// What lines outside the chain say; of each kind the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Meta {
     /// The title given by the user.
     pub custom_title: Option<String>,
@@ -92,6 +93,7 @@ pub struct Session {
 
 /// A prompt that only the queue tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueuedLine {
     /// The line that put it into the queue.
     pub line: u64,
@@ -199,7 +201,7 @@ impl Session {
         self.nodes.push(node);
         let nodes = &self.nodes;
         let uuid = &nodes[id.index()].uuid;
-        let uuid_at = |seeded: &Seeded, at: u32| seeded.hash_one(&nodes[at as usize].uuid);
+        let uuid_at = |hashes: &RandomState, at: u32| hashes.hash_one(&nodes[at as usize].uuid);
         self.by_uuid.add(uuid, id.0, uuid_at);
         let awaited = self.missing_place(uuid);
         self.wait_for_parent(id, parent);
@@ -309,7 +311,7 @@ impl Session {
         let place = u32::try_from(self.missing.len()).unwrap_or(u32::MAX);
         self.missing.push(uuid);
         let missing = &self.missing;
-        let uuid_at = |seeded: &Seeded, at: u32| seeded.hash_one(&missing[at as usize]);
+        let uuid_at = |hashes: &RandomState, at: u32| hashes.hash_one(&missing[at as usize]);
         self.missing_by_uuid.add(&missing[place as usize], place, uuid_at);
         Parent::Missing(place)
     }

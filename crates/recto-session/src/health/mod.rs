@@ -25,10 +25,11 @@ pub use problems::ProblemClass;
 pub const MOST_PROBLEMS: usize = 1000;
 
 /// The requests that the API takes are at most this large, in bytes.
-pub const MOST_REQUEST_BYTES: u64 = 32 * 1024 * 1024;
+pub(crate) const MOST_REQUEST_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The state of a session.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Health {
     /// The lines of the conversation.
     pub all: Amount,
@@ -51,6 +52,7 @@ pub struct Amount {
 
 /// What clients of a generation would bring back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReachSummary {
     /// The generation.
     pub generation: Generation,
@@ -72,6 +74,7 @@ pub struct ReachSummary {
 
 /// Something that is wrong with a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HealthProblem {
     /// What kind of problem it is.
     pub class: ProblemClass,

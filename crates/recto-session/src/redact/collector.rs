@@ -25,7 +25,7 @@ pub struct Collector {
 
 impl Collector {
     /// The most secrets that are remembered.
-    pub const MOST_SECRETS: usize = 10_000;
+    pub(crate) const MOST_SECRETS: usize = 10_000;
     /// The most bytes of them.
     pub const MOST_BYTES: usize = 4 << 20;
 

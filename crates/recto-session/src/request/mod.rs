@@ -37,7 +37,9 @@ pub use reach::Reach;
 pub use reach::Refusal;
 pub use reach::Sent;
 pub use reach::SentLine;
+pub(crate) use reach::chain_now;
 pub use reach::history_to;
+pub(crate) use reach::leaf_now;
 pub use reach::reach;
 pub use reach::reach_at;
 pub use reach::read_by;
@@ -46,7 +48,6 @@ pub use recto_log::Generation;
 pub use verify::Search;
 pub use verify::Verified;
 pub use verify::VerifiedRequest;
-pub use verify::message_hash;
 pub use verify::verify;
 
 use crate::LineSource;
@@ -72,6 +73,7 @@ impl Default for RequestOptions {
 
 /// A request as a client would send it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Request {
     /// The `messages`, as compact JSON. Empty if the client does not resume.
     pub messages: Vec<u8>,
@@ -85,6 +87,7 @@ pub struct Request {
 
 /// A line that could not be read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnreadableLine {
     /// The number of the line.
     pub line: u64,

@@ -21,6 +21,7 @@ use crate::Session;
 
 /// What a client would do with a session on resume.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Reach {
     /// The generation of the client.
     pub generation: Generation,
@@ -348,6 +349,28 @@ fn outside_chain(session: &Session) -> Vec<Dropped> {
     damaged.chain(without_uuid).chain(repeated).collect()
 }
 
+/// The lines that clients read on the way to a leaf; parallel calls are beside it.
+fn chain_to(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Outcome> {
+    let mut chain = walk(view, leaf).map_err(|why| Outcome::Hangs { why })?;
+    check_chain(view, &chain)?;
+    chain.retain(|id| !lacks_content(view.node(*id)));
+    Ok(chain)
+}
+
+/// The leaf that clients of a generation choose, whether or not they resume from it.
+pub(crate) fn leaf_now(session: &Session, generation: Generation) -> Option<NodeId> {
+    choose_leaf(&View::new(session, generation))
+}
+
+/// The leaf and the chain of [`reach`] for the newest clients, without parallel calls and
+/// without what is sent: a page that follows a session asks for it after every line.
+pub(crate) fn chain_now(session: &Session) -> (Option<NodeId>, Vec<NodeId>) {
+    let leaf = leaf_now(session, Generation::latest());
+    let view = View::new(session, Generation::latest());
+    let chain = leaf.and_then(|leaf| chain_to(&view, leaf).ok());
+    (leaf, chain.unwrap_or_default())
+}
+
 fn resume(session: &Session, place: Place, reach: &mut Reach) -> Result<(), Outcome> {
     let refused = |why| Outcome::Refused { why };
     let generation = reach.generation;
@@ -364,11 +387,8 @@ fn resume(session: &Session, place: Place, reach: &mut Reach) -> Result<(), Outc
     let view = View::new(session, generation);
     let leaf = choose_leaf(&view).ok_or(refused(Refusal::NoConversation))?;
     reach.leaf = Some(leaf);
-    let mut chain = walk(&view, leaf).map_err(|why| Outcome::Hangs { why })?;
-    check_chain(&view, &chain)?;
     let dropped = &mut reach.dropped;
-    chain.retain(|id| !lacks_content(view.node(*id)));
-    let chain = recover_siblings(&view, chain);
+    let chain = recover_siblings(&view, chain_to(&view, leaf)?);
     let kept = cut_at_boundary(&view, &chain);
     note_left_out(&view, &chain, &kept, dropped);
     let mut sent = lines::pass(&view, &kept, dropped);

@@ -113,7 +113,7 @@ pub fn verify(session: &Session, log: &dyn LineSource, search: Search) -> Verifi
 
 /// The hash of a message as clients note it. `None` if it is nested deeper than
 /// any message is.
-pub fn message_hash(message: Value<'_>) -> Option<Hash> {
+pub(crate) fn message_hash(message: Value<'_>) -> Option<Hash> {
     let text = message.get("content").filter(|content| content.is_string());
     let canonical = match text {
         Some(text) => {

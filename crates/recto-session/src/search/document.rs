@@ -35,7 +35,7 @@ use crate::with_line;
 
 /// What a text is in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Role {
+pub enum TextRole {
     /// Something that a person typed, or a subagent's task.
     User,
     /// Text of the model.
@@ -56,38 +56,38 @@ pub enum Role {
     System,
 }
 
-impl Role {
+impl TextRole {
     /// All roles.
-    pub const ALL: [Role; 9] = [
-        Role::User,
-        Role::Assistant,
-        Role::Thinking,
-        Role::ToolInput,
-        Role::ToolResult,
-        Role::Summary,
-        Role::Title,
-        Role::Plan,
-        Role::System,
+    pub const ALL: [TextRole; 9] = [
+        TextRole::User,
+        TextRole::Assistant,
+        TextRole::Thinking,
+        TextRole::ToolInput,
+        TextRole::ToolResult,
+        TextRole::Summary,
+        TextRole::Title,
+        TextRole::Plan,
+        TextRole::System,
     ];
 
     /// The name, for machines and for `role:`.
     pub fn name(self) -> &'static str {
         match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Thinking => "thinking",
-            Role::ToolInput => "tool-input",
-            Role::ToolResult => "tool-result",
-            Role::Summary => "summary",
-            Role::Title => "title",
-            Role::Plan => "plan",
-            Role::System => "system",
+            TextRole::User => "user",
+            TextRole::Assistant => "assistant",
+            TextRole::Thinking => "thinking",
+            TextRole::ToolInput => "tool-input",
+            TextRole::ToolResult => "tool-result",
+            TextRole::Summary => "summary",
+            TextRole::Title => "title",
+            TextRole::Plan => "plan",
+            TextRole::System => "system",
         }
     }
 
     /// The role of a name.
-    pub fn from_name(name: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.name() == name)
+    pub fn from_name(name: &str) -> Option<TextRole> {
+        TextRole::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
@@ -95,7 +95,7 @@ impl Role {
 #[derive(Debug, Clone)]
 pub struct Document<'a> {
     /// What it is.
-    pub role: Role,
+    pub role: TextRole,
     /// The tool that was called, or gave the result; unknown for a result whose
     /// call is not in the log.
     pub tool: Option<&'a str>,
@@ -257,16 +257,16 @@ impl Extractor {
         let Some(message) = entry.message() else { return };
         let content = message.content();
         match kind {
-            UserText::Human | UserText::AgentTask => line.content(Role::User, content),
+            UserText::Human | UserText::AgentTask => line.content(TextRole::User, content),
             UserText::Command | UserText::BashInput => {
-                line.text(Role::User, command_text(&content.text()));
+                line.text(TextRole::User, command_text(&content.text()));
             }
             UserText::CommandOutput | UserText::BashOutput => {
-                line.text(Role::System, output_text(&content.text()));
+                line.text(TextRole::System, output_text(&content.text()));
             }
-            UserText::CompactSummary => line.content(Role::Summary, content),
+            UserText::CompactSummary => line.content(TextRole::Summary, content),
             UserText::Interrupt | UserText::TaskNotification | UserText::Meta => {
-                line.content(Role::System, content);
+                line.content(TextRole::System, content);
             }
             UserText::Nothing | UserText::ToolResult => {}
         }
@@ -283,7 +283,7 @@ impl Extractor {
                 Block::ToolResult { content, is_error, .. } => {
                     self.result(line, block.id(), Source::Content(content), is_error);
                 }
-                Block::Text { text } => line.content(Role::ToolResult, Content::Text(text)),
+                Block::Text { text } => line.content(TextRole::ToolResult, Content::Text(text)),
                 _ => {}
             }
         }
@@ -299,7 +299,7 @@ impl Extractor {
         let call = id.and_then(|id| self.state.calls.take(&id));
         let tool = call.as_ref().map(|call| call.tool.as_str());
         let path = call.as_ref().map_or("", |call| call.path.as_str());
-        line.give(Role::ToolResult, Of { tool, path, is_error }, source);
+        line.give(TextRole::ToolResult, Of { tool, path, is_error }, source);
     }
 
     fn assistant(&mut self, line: &mut Line<'_, '_>) {
@@ -307,13 +307,13 @@ impl Extractor {
         line.model = message.model();
         if line.entry.is_api_error() {
             let of = Of { is_error: true, ..Of::default() };
-            return line.give(Role::System, of, Source::Content(message.content()));
+            return line.give(TextRole::System, of, Source::Content(message.content()));
         }
         for block in message.content().blocks() {
             match block {
-                Block::Text { text } => line.content(Role::Assistant, Content::Text(text)),
+                Block::Text { text } => line.content(TextRole::Assistant, Content::Text(text)),
                 Block::Thinking { thinking: Some(text), .. } => {
-                    line.content(Role::Thinking, Content::of(Some(text)));
+                    line.content(TextRole::Thinking, Content::of(Some(text)));
                 }
                 Block::ToolUse { id, name, input } | Block::ServerToolUse { id, name, input } => {
                     self.call(line, id, name, input);
@@ -350,7 +350,7 @@ impl Extractor {
             tool: text(name),
             path: path.map_or_else(String::new, Cow::into_owned),
         };
-        let role = if call.tool == "ExitPlanMode" { Role::Plan } else { Role::ToolInput };
+        let role = if call.tool == "ExitPlanMode" { TextRole::Plan } else { TextRole::ToolInput };
         if let Some(input) = input {
             let of = Of { tool: Some(&call.tool), path: &call.path, is_error: false };
             line.give(role, of, Source::Strings(input));
@@ -360,9 +360,9 @@ impl Extractor {
 
     fn title(&mut self, line: &mut Line<'_, '_>) {
         let (place, role) = match line.entry.kind() {
-            Kind::CustomTitle => (0, Role::Title),
-            Kind::AiTitle => (1, Role::Title),
-            _ => (2, Role::Summary),
+            Kind::CustomTitle => (0, TextRole::Title),
+            Kind::AiTitle => (1, TextRole::Title),
+            _ => (2, TextRole::Summary),
         };
         let Some(title) = line.entry.title() else { return };
         let hash = fingerprint(&title);
@@ -398,7 +398,7 @@ struct Line<'l, 'e> {
 }
 
 impl Line<'_, '_> {
-    fn give(&mut self, role: Role, of: Of<'_>, source: Source<'_>) {
+    fn give(&mut self, role: TextRole, of: Of<'_>, source: Source<'_>) {
         let entry = self.entry;
         let line = entry.line();
         let time = *self.time.get_or_insert_with(|| entry.timestamp());
@@ -417,11 +417,11 @@ impl Line<'_, '_> {
         });
     }
 
-    fn content(&mut self, role: Role, content: Content<'_>) {
+    fn content(&mut self, role: TextRole, content: Content<'_>) {
         self.give(role, Of::default(), Source::Content(content));
     }
 
-    fn text(&mut self, role: Role, text: String) {
+    fn text(&mut self, role: TextRole, text: String) {
         if !text.trim().is_empty() {
             self.give(role, Of::default(), Source::Text(text.into()));
         }
@@ -431,7 +431,7 @@ impl Line<'_, '_> {
     fn hooks(&mut self) {
         for item in items(self.entry) {
             if let Item::Note { kind: NoteKind::Hook, text } = item {
-                self.text(Role::System, text);
+                self.text(TextRole::System, text);
             }
         }
     }
@@ -442,8 +442,8 @@ fn system(line: &mut Line<'_, '_>) {
         Some(System::LocalCommand { content } | System::Informational { content }) => {
             let text = content.and_then(Value::as_str).unwrap_or_default();
             match text.contains("<command-name>") {
-                true => line.text(Role::User, command_text(&text)),
-                false => line.text(Role::System, output_text(&text)),
+                true => line.text(TextRole::User, command_text(&text)),
+                false => line.text(TextRole::System, output_text(&text)),
             }
         }
         Some(System::StopHookSummary { .. }) => line.hooks(),
@@ -454,7 +454,7 @@ fn system(line: &mut Line<'_, '_>) {
 fn attachment(line: &mut Line<'_, '_>) {
     let Some(attachment) = line.entry.attachment() else { return };
     if let Some(prompt) = attachment.queued_prompt() {
-        return line.content(Role::User, Content::of(Some(prompt)));
+        return line.content(TextRole::User, Content::of(Some(prompt)));
     }
     if attachment.name().is_some_and(|name| name.starts_with("hook_")) {
         return line.hooks();
@@ -462,14 +462,14 @@ fn attachment(line: &mut Line<'_, '_>) {
     // The exact texts, where the client kept them; else what they were made of.
     let rendered = line.entry.get("rendered").filter(|rendered| rendered.elements().count() > 0);
     if let Some(value) = rendered.or_else(|| line.entry.get("attachment")) {
-        line.give(Role::System, Of::default(), Source::Strings(value));
+        line.give(TextRole::System, Of::default(), Source::Strings(value));
     }
 }
 
 fn see_queued(prompt: QueuedPrompt, turn: u32, see: &mut dyn FnMut(&Document<'_>)) {
     let of = Of::default();
     see(&Document {
-        role: Role::User,
+        role: TextRole::User,
         tool: of.tool,
         path: of.path,
         is_error: of.is_error,

@@ -4,6 +4,8 @@
 //! A text is decoded before it is compared. Most lines need not be: what a match
 //! must hold is in their bytes as it is, unless it is written with an escape.
 
+use std::fmt;
+
 use aho_corasick::AhoCorasick;
 use aho_corasick::MatchKind;
 use memchr::memmem;
@@ -31,6 +33,14 @@ pub struct ExpressionError {
     /// What is wrong, on one line or several.
     pub message: String,
 }
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ExpressionError {}
 
 /// A regular expression for decoded texts. `^` and `$` are the ends of a line.
 #[derive(Debug, Clone)]

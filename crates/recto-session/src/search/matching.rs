@@ -9,7 +9,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::Document;
-use super::Role;
+use super::TextRole;
 use super::query::BRANCH;
 use super::query::Column;
 use super::query::ERROR;
@@ -26,7 +26,7 @@ use super::tokens::tokens;
 
 /// How much of a tool's result, and of a text of the client, can be searched by
 /// words, in bytes. The rest is found by expressions, straight in the log.
-pub const MOST_OF_RESULT: usize = 64 * 1024;
+pub(crate) const MOST_OF_RESULT: usize = 64 * 1024;
 
 /// The tokens of a document. Each column has a space before and after each token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Searchable {
     pub whole: String,
     /// The file that a call is about.
     pub path: String,
-    /// Role, tool, failure, model and branch.
+    /// TextRole, tool, failure, model and branch.
     pub about: String,
 }
 
@@ -49,7 +49,7 @@ impl Searchable {
             column.push(' ');
         }
         let mut left = match document.role {
-            Role::ToolResult | Role::System => MOST_OF_RESULT,
+            TextRole::ToolResult | TextRole::System => MOST_OF_RESULT,
             _ => usize::MAX,
         };
         let (text, whole) = (&mut self.text, &mut self.whole);

@@ -17,13 +17,12 @@ mod tokens;
 
 pub use document::Document;
 pub use document::Extractor;
-pub use document::Role;
+pub use document::TextRole;
 pub use expression::Expression;
 pub use expression::ExpressionError;
 pub use expression::ExpressionOptions;
 pub use expression::RawFilter;
 pub use expression::Seen;
-pub use matching::MOST_OF_RESULT;
 pub use matching::Searchable;
 pub use matching::highlights;
 pub use query::Column;

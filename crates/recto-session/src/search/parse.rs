@@ -1,6 +1,6 @@
 //! From what was typed to a [`Query`].
 
-use super::Role;
+use super::TextRole;
 use super::query::BRANCH;
 use super::query::Limit;
 use super::query::MODEL;
@@ -325,17 +325,17 @@ fn term_of(typed: &str, term: Option<Term>) -> Result<Term, QueryError> {
     })
 }
 
-fn role_of(name: &str) -> Result<Role, QueryError> {
+fn role_of(name: &str) -> Result<TextRole, QueryError> {
     let name = name.to_lowercase();
     let known = match name.as_str() {
-        "human" | "prompt" => Some(Role::User),
-        "model" | "answer" => Some(Role::Assistant),
-        "input" | "call" | "tool" | "tool-use" => Some(Role::ToolInput),
-        "result" | "output" => Some(Role::ToolResult),
-        other => Role::from_name(other),
+        "human" | "prompt" => Some(TextRole::User),
+        "model" | "answer" => Some(TextRole::Assistant),
+        "input" | "call" | "tool" | "tool-use" => Some(TextRole::ToolInput),
+        "result" | "output" => Some(TextRole::ToolResult),
+        other => TextRole::from_name(other),
     };
     known.ok_or_else(|| {
-        let all = Role::ALL.map(Role::name).join(", ");
+        let all = TextRole::ALL.map(TextRole::name).join(", ");
         QueryError::new(format!("role: does not understand `{name}`"), format!("use one of {all}"))
     })
 }

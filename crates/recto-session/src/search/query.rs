@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Role;
+use super::TextRole;
 use super::tokens::TokenKind;
 use super::tokens::tokens;
 
@@ -15,7 +15,7 @@ pub enum Column {
     Whole,
     /// The file that a call is about.
     Path,
-    /// Role, tool, failure, model and branch, each with a letter before it.
+    /// TextRole, tool, failure, model and branch, each with a letter before it.
     About,
 }
 
@@ -205,7 +205,7 @@ pub(super) fn squeezed_term(name: &str, letter: char, is_prefix: bool) -> Term {
     Term { phrases: vec![Phrase { columns: vec![Column::About], tokens, is_prefix }] }
 }
 
-pub(super) fn role_term(role: Role) -> Term {
+pub(super) fn role_term(role: TextRole) -> Term {
     squeezed_term(role.name(), ROLE, /* is_prefix */ false)
 }
 

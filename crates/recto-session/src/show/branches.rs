@@ -6,8 +6,6 @@
 //! are none. Steps follow each other as their lines do, across compactions; what
 //! is not spoken (attachments, remarks) is passed over.
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
 use recto_log::Kind;
 use recto_log::UserText;
@@ -18,8 +16,10 @@ use crate::NodeId;
 use crate::Parent;
 use crate::Session;
 use crate::Turn;
+use crate::fold::hash::IdMap;
 use crate::request::Generation;
-use crate::request::reach;
+use crate::request::chain_now;
+use crate::request::leaf_now;
 use crate::show::turns::begins_turn;
 
 /// The generations whose way to choose a branch is told.
@@ -27,6 +27,7 @@ pub const TOLD: [Generation; 3] = [Generation::V2_0_0, Generation::V2_1_0, Gener
 
 /// One way that a session went.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Branch {
     /// Its last line.
     pub tip: NodeId,
@@ -51,7 +52,7 @@ pub fn branches(session: &Session) -> Vec<Branch> {
     let leaves: Vec<(Generation, Option<usize>)> = TOLD
         .into_iter()
         .map(|generation| {
-            let leaf = reach(session, generation).leaf;
+            let leaf = leaf_now(session, generation);
             (generation, leaf.and_then(|leaf| steps.near[leaf.index()]))
         })
         .collect();
@@ -85,12 +86,12 @@ pub fn branches(session: &Session) -> Vec<Branch> {
 /// subagents, and those in which nothing is spoken, are on every branch.
 pub fn on_current_branch(session: &Session, turns: &[Turn]) -> Vec<bool> {
     let steps = Steps::new(session);
-    let reach = reach(session, Generation::latest());
+    let (leaf, chain) = chain_now(session);
     let mut is_current = vec![false; steps.steps.len()];
     let last = || session.ids().max_by_key(|id| session.node(*id).line);
-    let leaf = reach.leaf.or_else(last);
+    let leaf = leaf.or_else(last);
     // The chain is healed where the log is broken, and misses parallel calls.
-    for line in reach.chain.iter().copied().chain(leaf) {
+    for line in chain.into_iter().chain(leaf) {
         let mut at = steps.near[line.index()];
         while let Some(step) = at.filter(|step| !is_current[*step]) {
             is_current[step] = true;
@@ -190,7 +191,7 @@ impl Steps {
             order: order.clone(),
             children: Vec::new(),
         };
-        let mut by_message: HashMap<NameId, usize> = HashMap::new();
+        let mut by_message: IdMap<NameId, usize> = IdMap::default();
         // Results can stand before their call in a file that is out of order.
         let (answers, others): (Vec<NodeId>, Vec<NodeId>) =
             order.into_iter().partition(|id| session.node(*id).kind == Kind::Assistant);

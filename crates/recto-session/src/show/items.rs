@@ -131,6 +131,7 @@ impl NoteKind {
 
 /// What an edit changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Diff {
     /// The file.
     pub path: String,
@@ -144,6 +145,7 @@ pub struct Diff {
 
 /// When and where a line's items are from.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Origin {
     /// The line's number, from 1.
     pub line: u64,

@@ -56,6 +56,7 @@ impl TurnKind {
 
 /// A prompt and everything that came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Turn {
     /// The turn's number, from 1, in the order of the log.
     pub number: u32,

@@ -150,7 +150,7 @@ fn key(what: &str, texts: &[&str], time: Option<Timestamp>) -> u64 {
     hash.finalize().iter().take(8).fold(0, |key, byte| (key << 8) | u64::from(*byte))
 }
 
-fn message_key(session: &Session, message: &crate::Message) -> u64 {
+fn message_key(session: &Session, message: &crate::MessageFact) -> u64 {
     let request = message.request.map_or("", |request| session.name(request));
     key("message", &[session.name(message.id), request], None)
 }
@@ -216,7 +216,7 @@ fn turn_facts(session: &Session, turns: &[Turn]) -> Vec<TurnFact> {
         }
     }
     // The first message of each turn, which was sent all that came before.
-    let mut firsts: Vec<Option<&crate::Message>> = vec![None; turns.len()];
+    let mut firsts: Vec<Option<&crate::MessageFact>> = vec![None; turns.len()];
     for message in session.facts().messages.iter().filter(|message| !message.is_synthetic) {
         let place = message.nodes.first().and_then(|id| turn_of[id.index()]);
         if let Some(place) = place {
@@ -224,7 +224,7 @@ fn turn_facts(session: &Session, turns: &[Turn]) -> Vec<TurnFact> {
         }
     }
     let mut number = 0;
-    let fact = |(turn, first): (&Turn, Option<&crate::Message>)| {
+    let fact = |(turn, first): (&Turn, Option<&crate::MessageFact>)| {
         // Old clients write the work of subagents into the log of the session.
         let is_own = turn.kind != TurnKind::Agent;
         let first = first.filter(|_| is_own);

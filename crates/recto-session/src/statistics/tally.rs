@@ -60,6 +60,7 @@ pub struct Activity {
 
 /// What a model did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ModelStatistics {
     /// The model.
     pub name: String,
@@ -71,6 +72,7 @@ pub struct ModelStatistics {
 
 /// What became of the calls of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolStatistics {
     /// The tool.
     pub name: String,
@@ -125,6 +127,7 @@ pub struct FileStatistics {
 
 /// Many sessions in numbers. Lists begin with the largest.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Sessions.
     pub sessions: u64,

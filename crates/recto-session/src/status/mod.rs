@@ -45,13 +45,13 @@ pub mod timer {
     pub const ASKING: SignedDuration = SignedDuration::from_secs(3);
     /// Clients up to 2.1.29 do not say how a message ended. A text that nothing follows
     /// for so long was the end of a turn.
-    pub const SETTLING: SignedDuration = SignedDuration::from_secs(10);
+    pub(crate) const SETTLING: SignedDuration = SignedDuration::from_secs(10);
     /// A client that announces itself, and is not announced, has ended if its log is
     /// older than this.
-    pub const LEAVING: SignedDuration = SignedDuration::from_secs(10);
+    pub(crate) const LEAVING: SignedDuration = SignedDuration::from_secs(10);
     /// A call that seemed to wait for somebody, in a log without a known process, is
     /// given up after so long.
-    pub const ABANDONED: SignedDuration = SignedDuration::from_hours(24);
+    pub(crate) const ABANDONED: SignedDuration = SignedDuration::from_hours(24);
 }
 
 /// What a session does.
@@ -159,6 +159,7 @@ pub enum Announcement {
 
 /// What a session does now, and how that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Status {
     /// What it does.
     pub kind: StatusKind,

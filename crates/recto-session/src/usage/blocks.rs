@@ -37,7 +37,7 @@ pub struct Projection {
 }
 
 /// The windows of messages at these times, oldest first.
-pub fn billing_blocks(mut times: Vec<Timestamp>) -> Vec<BillingBlock> {
+pub(crate) fn billing_blocks(mut times: Vec<Timestamp>) -> Vec<BillingBlock> {
     times.sort_unstable();
     let mut blocks: Vec<BillingBlock> = Vec::new();
     for time in times {

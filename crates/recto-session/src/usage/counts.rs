@@ -5,7 +5,7 @@ use recto_log::json::Value;
 use super::RecordFlags;
 
 /// A count above this cannot be of one message: no model takes or gives as much.
-pub const MOST_TOKENS: u32 = 100_000_000;
+pub(crate) const MOST_TOKENS: u32 = 100_000_000;
 
 /// What one API message used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 
+use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use recto_log::CostState;
 
@@ -16,7 +17,6 @@ use super::RecordFlags;
 use crate::NameId;
 use crate::Names;
 use crate::fold::hash::Places;
-use crate::fold::hash::Seeded;
 
 /// A log that was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Ledger {
             let at = self.records.len() as u32;
             let records = &self.records;
             let hash_at =
-                |seeded: &Seeded, place: u32| seeded.hash_one(records[place as usize].key);
+                |hashes: &RandomState, place: u32| hashes.hash_one(records[place as usize].key);
             self.places.add(&record.key, at, hash_at);
             self.records.push(record);
             return;
@@ -229,11 +229,6 @@ impl Ledger {
     /// A name of a record.
     pub fn name(&self, id: NameId) -> &str {
         self.names.text(id)
-    }
-
-    /// The id of a name, if it occurs.
-    pub fn find_name(&self, text: &str) -> Option<NameId> {
-        self.names.find(text)
     }
 
     /// The file that a record belongs to.

@@ -24,23 +24,23 @@ pub struct RecordFlags(pub(super) u16);
 
 impl RecordFlags {
     /// The message has no id, so its lines count one by one.
-    pub const NO_ID: RecordFlags = RecordFlags(1);
+    pub(crate) const NO_ID: RecordFlags = RecordFlags(1);
     /// A count was negative, no whole number, or too large to be true.
-    pub const BAD_COUNT: RecordFlags = RecordFlags(1 << 1);
+    pub(crate) const BAD_COUNT: RecordFlags = RecordFlags(1 << 1);
     /// Cache writes by lifetime are more than all cache writes.
-    pub const TIERS_DIFFER: RecordFlags = RecordFlags(1 << 2);
+    pub(crate) const TIERS_DIFFER: RecordFlags = RecordFlags(1 << 2);
     /// The usage is of a line with a stop reason.
     pub const HAS_STOP: RecordFlags = RecordFlags(1 << 3);
     /// The client is known to write too few output tokens.
-    pub const UNDER_REPORTED: RecordFlags = RecordFlags(1 << 4);
+    pub(crate) const UNDER_REPORTED: RecordFlags = RecordFlags(1 << 4);
     /// Sent as a batch.
     pub const BATCH: RecordFlags = RecordFlags(1 << 5);
     /// Sent for a fast answer.
-    pub const FAST: RecordFlags = RecordFlags(1 << 6);
+    pub(crate) const FAST: RecordFlags = RecordFlags(1 << 6);
     /// Sent at a tier or a speed that has no public price.
-    pub const OTHER_TIER: RecordFlags = RecordFlags(1 << 7);
+    pub(crate) const OTHER_TIER: RecordFlags = RecordFlags(1 << 7);
     /// To be computed in the United States only.
-    pub const US_ONLY: RecordFlags = RecordFlags(1 << 8);
+    pub(crate) const US_ONLY: RecordFlags = RecordFlags(1 << 8);
     /// The line names another session than its file.
     pub const COPIED: RecordFlags = RecordFlags(1 << 9);
 
@@ -62,6 +62,7 @@ impl RecordFlags {
 
 /// An API message. Small, because a home has hundreds of thousands.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Record {
     /// The same for all copies of the message, and for no other.
     pub key: u128,

@@ -24,9 +24,7 @@ mod rule;
 
 pub use blocks::BillingBlock;
 pub use blocks::Projection;
-pub use blocks::billing_blocks;
 pub use counts::Counts;
-pub use counts::MOST_TOKENS;
 pub use group::Dimension;
 pub use group::Grouping;
 pub use group::Selection;

@@ -5,10 +5,10 @@ use recto_log::ModelUsage;
 
 use super::Counts;
 use super::LogUsage;
-use super::MOST_TOKENS;
 use super::Record;
 use super::RecordFlags;
 use super::Wanted;
+use super::counts::MOST_TOKENS;
 use crate::NameId;
 use crate::Names;
 use crate::fold::node::Moment;

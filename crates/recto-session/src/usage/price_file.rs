@@ -1,14 +1,18 @@
-//! Reads a file of prices: the few things of TOML that it takes.
+//! Reads a price file, which is TOML. Numbers are taken as they are spelled: a price of `0.3`
+//! is not the nearest binary fraction.
 
 use std::fmt;
 
 use jiff::civil::Date;
+use toml::Spanned;
+use toml::de::DeTable;
+use toml::de::DeValue;
 
 use super::Money;
 use super::PriceRow;
 use super::price::Prices;
 
-/// What is wrong with a file of prices, and where.
+/// What is wrong with a price file, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceFileError {
     /// The line, from 1.
@@ -25,182 +29,179 @@ impl fmt::Display for PriceFileError {
 
 impl std::error::Error for PriceFileError {}
 
-/// What a file of prices holds.
+/// What a price file contains.
 pub(super) struct PriceFile {
     /// Where the prices are from.
     pub(super) about: Option<String>,
     pub(super) rows: Vec<PriceRow>,
 }
 
-/// A `[[price]]` that is being read.
-#[derive(Default)]
-struct Draft {
-    line: usize,
-    model: Option<String>,
-    from: Option<Date>,
-    prices: [Option<Money>; 5],
-    above: Option<u64>,
-    above_prices: [Option<Money>; 5],
-    web_search: Option<Money>,
-    batch: Option<u64>,
-    fast: Option<u64>,
-    us_only: Option<u64>,
-}
-
 const PRICES: [&str; 5] = ["input", "output", "cache_read", "cache_write_5m", "cache_write_1h"];
+const OTHERS: [&str; 7] = ["model", "from", "above", "web_search", "batch", "fast", "us"];
 
 /// Reads the text of a file; `name` is what to call it.
 pub(super) fn parse(text: &str, name: &str) -> Result<PriceFile, PriceFileError> {
+    let source = Source { text, name };
+    let table = DeTable::parse(text).map_err(|error| {
+        source.fail(error.span().map_or(0, |span| span.start), error.message().to_owned())
+    })?;
     let mut file = PriceFile { about: None, rows: Vec::new() };
-    let mut draft: Option<Draft> = None;
-    let mut last = 0;
-    for (at, line) in text.lines().enumerate() {
-        let fail = |message: String| PriceFileError { line: at + 1, message };
-        last = at + 1;
-        let line = without_comment(line).trim();
-        if line.is_empty() {
-            continue;
-        }
-        if line == "[[price]]" {
-            if let Some(done) = draft.replace(Draft { line: at + 1, ..Draft::default() }) {
-                file.rows.push(done.finish(name, at)?);
+    for (key, value) in table.get_ref() {
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            ("source", DeValue::String(about)) => file.about = Some(about.to_string()),
+            ("price", DeValue::Array(rows)) => {
+                for row in rows.iter() {
+                    file.rows.push(source.row(row)?);
+                }
             }
-            continue;
+            (key_text, _) => {
+                let message = format!("`{key_text}` is not part of a `[[price]]`");
+                return Err(source.fail(key.span().start, message));
+            }
         }
-        let Some((key, value)) = line.split_once('=') else {
-            return Err(fail("expected `[[price]]` or `name = value`".into()));
-        };
-        let (key, value) = (key.trim(), value.trim());
-        match &mut draft {
-            Some(draft) => draft.set(key, value).map_err(fail)?,
-            None if key == "source" => file.about = Some(text_of(value).map_err(fail)?),
-            None => return Err(fail(format!("`{key}` before the first `[[price]]`"))),
-        }
-    }
-    if let Some(done) = draft {
-        file.rows.push(done.finish(name, last)?);
     }
     Ok(file)
 }
 
-impl Draft {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        if let Some(place) = PRICES.iter().position(|name| *name == key) {
-            return set_once(&mut self.prices[place], price_of_million(value)?, key);
-        }
-        let above = key.strip_prefix("above_");
-        if let Some(place) = PRICES.iter().position(|name| Some(*name) == above) {
-            return set_once(&mut self.above_prices[place], price_of_million(value)?, key);
-        }
-        match key {
-            "model" => set_once(&mut self.model, text_of(value)?, key),
-            "from" => {
-                let text = text_of(value)?;
-                let date = text.parse().map_err(|_| format!("`{text}` is no date"))?;
-                set_once(&mut self.from, date, key)
-            }
-            "above" => {
-                let tokens = value.parse().map_err(|_| format!("`{value}` is no number"))?;
-                set_once(&mut self.above, tokens, key)
-            }
-            "web_search" => {
-                let thousand = dollars(value)?;
-                set_once(&mut self.web_search, divided(thousand, 1000, value)?, key)
-            }
-            "batch" => set_once(&mut self.batch, thousandths(value)?, key),
-            "fast" => set_once(&mut self.fast, thousandths(value)?, key),
-            "us" => set_once(&mut self.us_only, thousandths(value)?, key),
-            _ => Err(format!("no price is called `{key}`")),
-        }
+/// The text of a price file, to say where something is wrong in it.
+#[derive(Clone, Copy)]
+struct Source<'s> {
+    text: &'s str,
+    name: &'s str,
+}
+
+impl Source<'_> {
+    fn fail(self, at: usize, message: String) -> PriceFileError {
+        PriceFileError { line: self.line(at), message }
     }
 
-    fn finish(self, source: &str, last: usize) -> Result<PriceRow, PriceFileError> {
-        let fail = |message: &str| PriceFileError { line: self.line, message: message.into() };
-        let model = self.model.clone().ok_or_else(|| fail("this price names no model"))?;
-        let all = |prices: [Option<Money>; 5], before: &str| {
+    fn line(self, at: usize) -> usize {
+        1 + self.text[..at].matches('\n').count()
+    }
+
+    fn row(self, value: &Spanned<DeValue<'_>>) -> Result<PriceRow, PriceFileError> {
+        let fail = |message: String| self.fail(value.span().start, message);
+        let DeValue::Table(table) = value.get_ref() else {
+            return Err(fail("a price is a table".into()));
+        };
+        let fields = Fields { source: self, table };
+        fields.refuse_unknown()?;
+        let model =
+            fields.text("model")?.ok_or_else(|| fail("this price names no model".into()))?;
+        let prices = |before: &str| -> Result<Prices, PriceFileError> {
+            let price =
+                |place: usize| fields.price(&format!("{before}{}", PRICES[place]), 1_000_000);
             let needed = |place: usize| {
-                let name = PRICES[place];
-                prices[place].ok_or_else(|| {
-                    fail(&format!("`{model}` has no `{before}{name}` up to line {last}"))
-                })
+                let missing = || fail(format!("`{model}` has no `{before}{}`", PRICES[place]));
+                price(place)?.ok_or_else(missing)
             };
             Ok(Prices {
                 input: needed(0)?,
                 output: needed(1)?,
                 cache_read: needed(2)?,
                 write_5m: needed(3)?,
-                write_1h: prices[4],
+                write_1h: price(4)?,
             })
         };
-        let above = match (self.above, self.above_prices.iter().any(Option::is_some)) {
-            (None, false) => None,
-            (None, true) => return Err(fail("prices of a long context without `above`")),
-            (Some(tokens), _) => Some((tokens, all(self.above_prices, "above_")?)),
+        let has_long =
+            PRICES.iter().any(|name| table.contains_key(format!("above_{name}").as_str()));
+        let above = match fields.tokens("above")? {
+            Some(tokens) => Some((tokens, prices("above_")?)),
+            None if has_long => {
+                return Err(fail("prices of a long context without `above`".into()));
+            }
+            None => None,
         };
         Ok(PriceRow {
-            prices: all(self.prices, "")?,
-            model,
-            from: self.from,
+            prices: prices("")?,
+            from: fields.date("from")?,
             above,
-            web_search: self.web_search,
-            batch: self.batch,
-            fast: self.fast,
-            us_only: self.us_only,
-            source: source.to_owned(),
-            line: self.line,
+            web_search: fields.price("web_search", 1000)?,
+            batch: fields.thousandths("batch")?,
+            fast: fields.thousandths("fast")?,
+            us_only: fields.thousandths("us")?,
+            source: self.name.to_owned(),
+            line: self.line(value.span().start),
+            model,
         })
     }
 }
 
-fn set_once<T>(slot: &mut Option<T>, value: T, key: &str) -> Result<(), String> {
-    match slot.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(format!("`{key}` is there twice")),
-    }
+/// The fields of one `[[price]]`.
+struct Fields<'f, 's> {
+    source: Source<'s>,
+    table: &'f DeTable<'f>,
 }
 
-/// The line up to a `#` that stands in no text.
-fn without_comment(line: &str) -> &str {
-    let mut is_text = false;
-    for (at, c) in line.char_indices() {
-        match c {
-            '"' => is_text = !is_text,
-            '#' if !is_text => return &line[..at],
-            _ => {}
+impl Fields<'_, '_> {
+    fn refuse_unknown(&self) -> Result<(), PriceFileError> {
+        for key in self.table.keys() {
+            let name = key.get_ref().as_ref();
+            let price = name.strip_prefix("above_").unwrap_or(name);
+            if !PRICES.contains(&price) && !OTHERS.contains(&name) {
+                let message = format!("no price is called `{name}`");
+                return Err(self.source.fail(key.span().start, message));
+            }
         }
+        Ok(())
     }
-    line
-}
 
-fn text_of(value: &str) -> Result<String, String> {
-    let inside = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    let plain = inside.filter(|text| !text.contains(['"', '\\']));
-    plain.map(str::to_owned).ok_or_else(|| format!("`{value}` is no text in quotes"))
-}
-
-fn dollars(value: &str) -> Result<Money, String> {
-    Money::parse(value).ok_or_else(|| format!("`{value}` is no price in dollars"))
-}
-
-fn divided(money: Money, by: u128, value: &str) -> Result<Money, String> {
-    if !money.pico().is_multiple_of(by) {
-        return Err(format!("`{value}` has too many digits"));
+    /// A field, if it is there and `read` can make something of it. A value is given as what
+    /// was written, quotes aside.
+    fn field<T>(
+        &self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&DeValue<'_>, &str) -> Option<T>,
+    ) -> Result<Option<T>, PriceFileError> {
+        let Some(value) = self.table.get(name) else { return Ok(None) };
+        let written = match value.get_ref() {
+            DeValue::String(text) => text,
+            _ => &self.source.text[value.span()],
+        };
+        let fail = || self.source.fail(value.span().start, format!("`{written}` is no {what}"));
+        read(value.get_ref(), written).map(Some).ok_or_else(fail)
     }
-    Ok(Money::from_pico(money.pico() / by))
+
+    fn text(&self, name: &str) -> Result<Option<String>, PriceFileError> {
+        self.field(name, "text in quotes", |value, _| value.as_str().map(str::to_owned))
+    }
+
+    fn date(&self, name: &str) -> Result<Option<Date>, PriceFileError> {
+        self.field(name, "date", |_, written| written.parse().ok())
+    }
+
+    fn tokens(&self, name: &str) -> Result<Option<u64>, PriceFileError> {
+        self.field(name, "number", |value, _| value.as_integer()?.as_str().parse().ok())
+    }
+
+    /// The price of one, from that of `many`, in dollars.
+    fn price(&self, name: &str, many: u128) -> Result<Option<Money>, PriceFileError> {
+        let read = |value: &DeValue<'_>, _: &str| {
+            let pico = Money::parse(number(value)?)?.pico();
+            pico.is_multiple_of(many).then(|| Money::from_pico(pico / many))
+        };
+        self.field(name, "price in dollars, or has too many digits", read)
+    }
+
+    fn thousandths(&self, name: &str) -> Result<Option<u64>, PriceFileError> {
+        let thousandth = Money::PER_DOLLAR / 1000;
+        let read = |value: &DeValue<'_>, _: &str| {
+            let pico = Money::parse(number(value)?)?.pico();
+            let number = u64::try_from(pico / thousandth).ok()?;
+            (pico.is_multiple_of(thousandth) && number <= 1_000_000).then_some(number)
+        };
+        self.field(name, "factor, or has too many digits", read)
+    }
 }
 
-/// The price of one, from that of a million.
-fn price_of_million(value: &str) -> Result<Money, String> {
-    divided(dollars(value)?, 1_000_000, value)
-}
-
-fn thousandths(value: &str) -> Result<u64, String> {
-    let pico = dollars(value)?.pico();
-    let number = divided(Money::from_pico(pico), Money::PER_DOLLAR / 1000, value)?.pico();
-    u64::try_from(number)
-        .ok()
-        .filter(|number| *number <= 1_000_000)
-        .ok_or_else(|| format!("`{value}` is no factor"))
+/// A number as it is spelled.
+fn number<'v>(value: &'v DeValue<'_>) -> Option<&'v str> {
+    match value {
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
+        DeValue::Float(number) => Some(number.as_str()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -221,33 +222,60 @@ mod tests {
         let row = &file.rows[0];
         assert_eq!((row.model.as_str(), row.line), ("m#1", 3));
         assert_eq!(row.prices.output, Money::from_pico(15_500_000));
+        assert_eq!(row.prices.cache_read, Money::from_pico(300_000));
         assert_eq!(row.prices.write_1h, None);
+        assert_eq!(row.from, Some(jiff::civil::date(2026, 1, 2)));
         assert_eq!(row.web_search, Some(Money::from_pico(10_000_000_000)));
         assert_eq!((row.batch, row.fast, row.us_only), (Some(500), Some(2000), Some(1100)));
     }
 
     #[test]
+    fn all_spellings_of_toml_are_taken() {
+        let row = ROW.replace("\"m#1\"", "'m#1'");
+        let file = parse(&format!("{row}from = 2026-01-02\nabove = 200_000\n{}", above()), "test");
+        let row = &file.unwrap().rows[0];
+        assert_eq!((row.model.as_str(), row.from), ("m#1", Some(jiff::civil::date(2026, 1, 2))));
+        assert_eq!(row.above.as_ref().map(|above| above.0), Some(200_000));
+        let inline = "price = [{ model = \"m\", input = 1, output = 1, cache_read = 1, \
+            cache_write_5m = 1_000.5 }]";
+        let row = &parse(inline, "test").unwrap().rows[0];
+        assert_eq!(row.prices.write_5m, Money::from_pico(1_000_500_000));
+    }
+
+    fn above() -> String {
+        ["input", "output", "cache_read", "cache_write_5m"]
+            .map(|name| format!("above_{name} = 1\n"))
+            .concat()
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_line() {
+        let dollars = "is no price in dollars, or has too many digits";
         assert_eq!(error(ROW), "");
-        assert_eq!(error("input = 3\n"), "line 1: `input` before the first `[[price]]`");
-        assert_eq!(error(&format!("{ROW}inptu = 3\n")), "line 7: no price is called `inptu`");
-        assert_eq!(error(&format!("{ROW}input = 3\n")), "line 7: `input` is there twice");
-        assert_eq!(error(&format!("{ROW}batch = half\n")), "line 7: `half` is no price in dollars");
-        assert_eq!(
-            error(&format!("{ROW}above_input = -3\n")),
-            "line 7: `-3` is no price in dollars"
-        );
-        assert_eq!(error(&format!("{ROW}us = 1.0001\n")), "line 7: `1.0001` has too many digits");
-        assert_eq!(error(&format!("{ROW}from = \"May\"\n")), "line 7: `May` is no date");
-        assert_eq!(
-            error(&format!("{ROW}what\n")),
-            "line 7: expected `[[price]]` or `name = value`"
-        );
-        assert_eq!(
-            error(&format!("{ROW}above = 5\n")),
-            "line 1: `m#1` has no `above_input` up to line 7"
-        );
-        assert_eq!(error("[[price]]\nmodel = m\n"), "line 2: `m` is no text in quotes");
-        assert_eq!(error("[[price]]\n[[price]]\n"), "line 1: this price names no model");
+        for (text, expected) in [
+            ("input = 3\n".to_owned(), "line 1: `input` is not part of a `[[price]]`".to_owned()),
+            ("price = 3\n".into(), "line 1: `price` is not part of a `[[price]]`".into()),
+            ("price = [3]\n".into(), "line 1: a price is a table".into()),
+            (format!("{ROW}inptu = 3\n"), "line 7: no price is called `inptu`".into()),
+            (format!("{ROW}input = 3\n"), "line 7: duplicate key".into()),
+            (format!("{ROW}above_input = -3\nabove = 1\n"), format!("line 7: `-3` {dollars}")),
+            (format!("{ROW}web_search = 'x'\n"), format!("line 7: `x` {dollars}")),
+            (
+                format!("{ROW}us = 1.0001\n"),
+                "line 7: `1.0001` is no factor, or has too many digits".into(),
+            ),
+            (format!("{ROW}from = \"May\"\n"), "line 7: `May` is no date".into()),
+            (format!("{ROW}above = 5.5\n"), "line 7: `5.5` is no number".into()),
+            (format!("{ROW}above = 5\n"), "line 1: `m#1` has no `above_input`".into()),
+            (
+                format!("{ROW}{}", above()),
+                "line 1: prices of a long context without `above`".into(),
+            ),
+            (format!("{ROW}what\n"), "line 7: key with no value, expected `=`".into()),
+            ("[[price]]\nmodel = 3\n".into(), "line 2: `3` is no text in quotes".into()),
+            ("[[price]]\n[[price]]\n".into(), "line 1: this price names no model".into()),
+        ] {
+            assert_eq!(error(&text), expected, "{text}");
+        }
     }
 }

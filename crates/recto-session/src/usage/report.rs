@@ -16,7 +16,7 @@ use super::Projection;
 use super::Record;
 use super::RecordFlags;
 use super::Selection;
-use super::billing_blocks;
+use super::blocks::billing_blocks;
 use super::group::Code;
 use super::project_label::ProjectLabels;
 
@@ -99,6 +99,7 @@ pub struct Row {
 
 /// What must be said beside the figures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Doubts {
     /// Messages without an id, whose lines were counted one by one.
     pub no_id: u64,
@@ -118,6 +119,7 @@ pub struct Doubts {
 
 /// Rows and their sum.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Report {
     /// The rows: by time, or the dearest first.
     pub rows: Vec<Row>,

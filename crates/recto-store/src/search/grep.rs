@@ -190,7 +190,7 @@ fn keep_first(hits: &mut Vec<Hit>, limit: usize) {
 #[cfg(test)]
 mod tests {
     use recto_session::search::ExpressionOptions;
-    use recto_session::search::Role;
+    use recto_session::search::TextRole;
     use recto_testkit::Client;
     use recto_testkit::FakeHome;
     use recto_testkit::SessionBuilder;
@@ -242,7 +242,7 @@ mod tests {
             let session = hit.session.map(|session| session.to_string()).unwrap_or_default();
             let text = hit.read().unwrap().text.replace('\n', "|");
             assert!(hit.cwd.is_some() && hit.time.is_some());
-            assert!(hit.role != Role::ToolResult || hit.tool.is_some());
+            assert!(hit.role != TextRole::ToolResult || hit.tool.is_some());
             format!("{}:{} {} {tool}: {text}", &session[..1], hit.turn, hit.role.name())
         });
         (answer.total, hits.collect())

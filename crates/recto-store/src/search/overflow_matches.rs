@@ -12,7 +12,7 @@ use recto_log::DEFAULT_LINE_CAP;
 use recto_session::Overflow;
 use recto_session::search::Document;
 use recto_session::search::Expression;
-use recto_session::search::Role;
+use recto_session::search::TextRole;
 
 use crate::Home;
 use crate::OverflowFile;
@@ -34,7 +34,7 @@ impl OverflowMatches {
 
     /// The file that matches and has the whole of a text.
     pub(crate) fn of(&self, document: &Document<'_>) -> Option<&Path> {
-        if self.is_empty() || document.role != Role::ToolResult {
+        if self.is_empty() || document.role != TextRole::ToolResult {
             return None;
         }
         let mut overflow = None;

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use recto_session::search::Query;
-use recto_session::search::Role;
+use recto_session::search::TextRole;
 use recto_session::search::highlights;
 use recto_store::CacheDirectory;
 use recto_store::Home;
@@ -247,11 +247,13 @@ fn hits(home: &Home, inventory: &Inventory, query: &Query, found: Vec<index::Hit
     hits
 }
 
-fn shown(role: Role) -> Shown {
+fn shown(role: TextRole) -> Shown {
     match role {
-        Role::User | Role::Assistant => Shown::InBrief,
-        Role::Thinking | Role::ToolInput | Role::ToolResult | Role::Plan => Shown::InFull,
-        Role::Summary | Role::Title | Role::System => Shown::Apart,
+        TextRole::User | TextRole::Assistant => Shown::InBrief,
+        TextRole::Thinking | TextRole::ToolInput | TextRole::ToolResult | TextRole::Plan => {
+            Shown::InFull
+        }
+        TextRole::Summary | TextRole::Title | TextRole::System => Shown::Apart,
     }
 }
 

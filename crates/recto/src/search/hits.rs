@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 use recto_log::json::ObjectWriter;
-use recto_session::search::Role;
+use recto_session::search::TextRole;
 use recto_store::Digest;
 use recto_store::index::Hit;
 use recto_store::index::HitText;
@@ -62,20 +62,20 @@ fn kind(hit: &Hit) -> String {
     let error = if hit.is_error { ", failed" } else { "" };
     let whole = if hit.overflow.is_some() { ", whole output" } else { "" };
     match (hit.role, &hit.tool) {
-        (Role::ToolInput, Some(tool)) => one_line(tool),
-        (Role::ToolResult, Some(tool)) => format!("{} result{error}{whole}", one_line(tool)),
-        (Role::ToolResult, None) => format!("result{error}{whole}"),
+        (TextRole::ToolInput, Some(tool)) => one_line(tool),
+        (TextRole::ToolResult, Some(tool)) => format!("{} result{error}{whole}", one_line(tool)),
+        (TextRole::ToolResult, None) => format!("result{error}{whole}"),
         (role, _) => role.name().to_owned(),
     }
 }
 
 fn look(hit: &Hit) -> Look {
     match hit.role {
-        Role::User => Look::User,
-        Role::Assistant | Role::Thinking | Role::Plan => Look::Model,
-        Role::ToolInput | Role::ToolResult if hit.is_error => Look::Bad,
-        Role::ToolInput | Role::ToolResult => Look::Tool,
-        Role::Summary | Role::Title | Role::System => Look::Faint,
+        TextRole::User => Look::User,
+        TextRole::Assistant | TextRole::Thinking | TextRole::Plan => Look::Model,
+        TextRole::ToolInput | TextRole::ToolResult if hit.is_error => Look::Bad,
+        TextRole::ToolInput | TextRole::ToolResult => Look::Tool,
+        TextRole::Summary | TextRole::Title | TextRole::System => Look::Faint,
     }
 }
 

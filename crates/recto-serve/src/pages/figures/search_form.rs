@@ -2,7 +2,7 @@
 
 use maud::Markup;
 use maud::html;
-use recto_session::search::Role;
+use recto_session::search::TextRole;
 use recto_store::Filter;
 
 use super::explain::page_number;
@@ -158,7 +158,7 @@ pub(super) fn form(typed: &Typed, choices: &Choices) -> Markup {
 
 fn filters(typed: &Typed, choices: &Choices) -> Markup {
     let project = |path: &str| path_end(&one_line(path), 3);
-    let roles = Role::ALL.map(|role| role.name().to_owned());
+    let roles = TextRole::ALL.map(|role| role.name().to_owned());
     let tools = TOOLS.map(str::to_owned);
     html! {
         div.filters {

@@ -157,7 +157,7 @@ impl Fix {
     /// perhaps meant: a rewind to the very start looks like a lost link, forks
     /// of old clients keep the id of their source, and all clients leave out
     /// open calls by themselves.
-    pub fn is_default(self) -> bool {
+    pub(crate) fn is_default(self) -> bool {
         !matches!(self, Fix::SecondBeginning | Fix::OtherSession | Fix::CallWithoutResult)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use recto_session::search::Role;
+use recto_session::search::TextRole;
 use rusqlite::Connection;
 use rusqlite::OptionalExtension;
 use rusqlite::params;
@@ -324,14 +324,14 @@ impl Drop for Writer<'_> {
     }
 }
 
-/// Role, failure and part in one number.
+/// TextRole, failure and part in one number.
 fn kind_of(place: &Place) -> i64 {
-    let role = Role::ALL.iter().position(|role| *role == place.role).unwrap_or(0) as i64;
+    let role = TextRole::ALL.iter().position(|role| *role == place.role).unwrap_or(0) as i64;
     role | i64::from(place.is_error) << 4 | i64::from(place.part) << 5
 }
 
 /// Reads what [`kind_of`] wrote.
-pub(super) fn read_kind(kind: i64) -> (Role, bool, u32) {
-    let role = Role::ALL.get((kind & 15) as usize).copied().unwrap_or(Role::System);
+pub(super) fn read_kind(kind: i64) -> (TextRole, bool, u32) {
+    let role = TextRole::ALL.get((kind & 15) as usize).copied().unwrap_or(TextRole::System);
     (role, kind & 16 != 0, u32::try_from(kind >> 5).unwrap_or(0))
 }

@@ -15,7 +15,7 @@ use recto_log::SessionId;
 use recto_log::decode;
 use recto_session::QueuedPrompt;
 use recto_session::search::Extractor;
-use recto_session::search::Role;
+use recto_session::search::TextRole;
 
 use crate::open_file;
 use crate::place::platform::read_at;
@@ -43,7 +43,7 @@ pub struct Hit {
     /// Which document of the line it is, from 0.
     pub part: u32,
     /// What it is.
-    pub role: Role,
+    pub role: TextRole,
     /// The tool, of inputs and results.
     pub tool: Option<Arc<str>>,
     /// Whether a call failed.

@@ -10,9 +10,9 @@ use recto_log::LineReader;
 use recto_log::decode;
 use recto_session::search::Document;
 use recto_session::search::Extractor;
-use recto_session::search::Role;
 use recto_session::search::Searchable;
 use recto_session::search::State;
+use recto_session::search::TextRole;
 
 use super::compare::Change;
 use super::compare::Checkpoint;
@@ -39,7 +39,7 @@ pub(super) struct Place {
     /// Milliseconds since 1970; 0 where no line so far had a time.
     pub(super) time: i64,
     pub(super) turn: u32,
-    pub(super) role: Role,
+    pub(super) role: TextRole,
     pub(super) is_error: bool,
     /// Which document of its line it is.
     pub(super) part: u32,
@@ -267,7 +267,7 @@ impl Adding<'_> {
         let part = if is_of_line { self.part } else { 0 };
         self.part += u32::from(is_of_line);
         self.searchable.fill(document);
-        let is_of_tool = matches!(document.role, Role::ToolInput | Role::ToolResult);
+        let is_of_tool = matches!(document.role, TextRole::ToolInput | TextRole::ToolResult);
         if !is_of_tool && self.searchable.text.len() < 2 {
             return;
         }
