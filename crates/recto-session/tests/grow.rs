@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -198,8 +199,8 @@ fn told_usage(usage: &LogUsage) -> String {
     ledger.add(file, usage.clone());
     let grouping =
         Grouping { dimensions: vec![Dimension::Model, Dimension::Day], zone: TimeZone::UTC };
-    let prices = PriceTable::built_in().unwrap();
-    let report = report(&ledger, &prices, &grouping, &Selection::default(), now());
+    static PRICES: LazyLock<PriceTable> = LazyLock::new(|| PriceTable::built_in().unwrap());
+    let report = report(&ledger, &PRICES, &grouping, &Selection::default(), now());
     format!("{packed:?} {:?} {report:?}", ledger.records())
 }
 
@@ -266,11 +267,11 @@ fn recorded_logs_say_the_same_however_they_are_cut() {
         }
         let cuts = all_cuts(&log);
         let name = path.display().to_string();
-        if cuts.len() * log.len() < 2_000_000 {
+        if cuts.len() * log.len() < 400_000 {
             whole += 1;
             assert_grows(&name, &log, cuts);
         } else {
-            assert_grows(&name, &log, some_cuts(&mut random, &log, 8));
+            assert_grows(&name, &log, some_cuts(&mut random, &log, 3));
         }
     }
     assert!(whole >= 20, "{whole} logs were cut at every line");
@@ -292,7 +293,7 @@ fn generated_logs_say_the_same_however_they_are_cut() {
 
 #[test]
 fn random_graphs_say_the_same_however_they_are_cut() {
-    for seed in 0..400 {
+    for seed in 0..150 {
         let log = random_log(seed);
         let cuts = some_cuts(&mut Random(seed), log.as_bytes(), 6);
         assert_grows(&format!("seed {seed}"), log.as_bytes(), cuts);

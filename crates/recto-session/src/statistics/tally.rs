@@ -60,7 +60,6 @@ pub struct Activity {
 
 /// What a model did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub struct ModelStatistics {
     /// The model.
     pub name: String,
@@ -72,7 +71,6 @@ pub struct ModelStatistics {
 
 /// What became of the calls of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ToolStatistics {
     /// The tool.
     pub name: String,
@@ -127,7 +125,6 @@ pub struct FileStatistics {
 
 /// Many sessions in numbers. Lists begin with the largest.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct Statistics {
     /// Sessions.
     pub sessions: u64,
