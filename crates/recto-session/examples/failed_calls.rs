@@ -2,6 +2,9 @@
 //!
 //! `cargo run -p recto-session --example failed_calls -- LOG.jsonl`
 
+// Clippy takes an example for ordinary code.
+#![allow(clippy::print_stdout)]
+
 use std::fs::File;
 use std::io;
 

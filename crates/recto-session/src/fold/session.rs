@@ -59,6 +59,12 @@ pub struct Meta {
 }
 
 /// A session: the chain of its lines, and what stands beside.
+///
+/// A session of a log that grows is pushed to in place: each line costs what it is long,
+/// whatever came before. A line that is still being written is pushed to a clone, which is
+/// thrown away when the line is whole. Readers share a session in an `Arc`; the one who
+/// pushes takes it by `Arc::make_mut`, which clones only while somebody still reads the old
+/// one. A clone takes about half a millisecond for a log of 67 MB.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     nodes: Vec<Node>,
