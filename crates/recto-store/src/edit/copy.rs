@@ -17,16 +17,35 @@ use crate::Home;
 use crate::Inventory;
 use crate::LogFile;
 use crate::OpenedLog;
-use crate::Prefer;
 use crate::SessionFile;
 use crate::StoreError;
-use crate::edit::edition::Uuids;
-use crate::edit::edition::write_draft;
+use crate::edit::draft_text::write_draft;
 use crate::open_file;
 use crate::place::error::PlaceError;
 use crate::publish::FileIdentity;
 use crate::publish::Transaction;
 use crate::read_small;
+
+/// Whether the lines of a copy keep their uuids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uuids {
+    /// As the client's own forks do.
+    Keep,
+    /// The copy shares no id with its source.
+    New,
+}
+
+/// Which file to take where both sessions have one of the same name, and the
+/// contents differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefer {
+    /// None: the edit is refused.
+    Neither,
+    /// That of the first session.
+    First,
+    /// That of the second session.
+    Second,
+}
 
 /// What a copy of a session is made of, beside its log.
 #[derive(Debug, Default)]

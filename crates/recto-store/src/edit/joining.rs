@@ -21,24 +21,13 @@ use crate::Inventory;
 use crate::OpenedLog;
 use crate::SessionFile;
 use crate::StoreError;
+use crate::edit::copy::Prefer;
 use crate::edit::copy::SessionCopy;
-use crate::edit::edition::NextLog;
 use crate::edit::error::EditError;
+use crate::edit::opened_log::NextLog;
 use crate::open_file;
 use crate::publish::FileIdentity;
 use crate::publish::HashingWriter;
-
-/// Which file to take where both sessions have one of the same name, and the
-/// contents differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prefer {
-    /// None: the edit is refused.
-    Neither,
-    /// That of the first session.
-    First,
-    /// That of the second session.
-    Second,
-}
 
 impl OpenedLog {
     /// Reads two logs as one: the lines of the first, then those of the second

@@ -1,7 +1,4 @@
-//! Whether a session may be edited now, and what belongs to it if it goes.
-
-use std::path::Path;
-use std::path::PathBuf;
+//! Whether a session may be edited now.
 
 use fs_err as fs;
 use jiff::SignedDuration;
@@ -10,13 +7,11 @@ use recto_log::SessionId;
 
 use crate::DataDirectory;
 use crate::Home;
-use crate::Inventory;
 use crate::LiveSession;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::UnreadableClient;
 use crate::edit::error::EditError;
-use crate::place::error::PlaceError;
 use crate::publish::Change;
 use crate::publish::FileIdentity;
 use crate::publish::Operation;
@@ -26,15 +21,6 @@ use crate::publish::list_operations;
 /// A log that was written within this time may be in use by a client that has
 /// not announced itself.
 const RECENT: SignedDuration = SignedDuration::from_secs(10);
-
-/// All files of a session, and the directories that hold nothing else.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SessionParts {
-    /// The files.
-    pub files: Vec<PathBuf>,
-    /// The directories, inner ones first.
-    pub directories: Vec<PathBuf>,
-}
 
 impl Home {
     /// Refuses if a client works on the session, or may: one that writes while
@@ -89,31 +75,6 @@ impl Home {
             },
         }
     }
-
-    /// Everything that belongs to a session and to no other: its log, those of
-    /// its subagents, long results, tasks, lists of things to do, files as they
-    /// were before an edit.
-    pub fn parts_of(
-        &self,
-        inventory: &Inventory,
-        session: &SessionFile,
-    ) -> Result<SessionParts, StoreError> {
-        let mut parts = SessionParts { files: vec![session.path.clone()], directories: Vec::new() };
-        let id = session.id.to_string();
-        for agent in self.agents_of(inventory, session) {
-            let folder = session.folder();
-            if !agent.path.starts_with(&folder) {
-                parts.files.push(agent.path);
-            }
-        }
-        parts.files.extend(self.sidecars_of(session).todos);
-        for directory in [session.folder(), self.tasks().join(&id), self.file_history().join(&id)] {
-            if self.contains(&directory) && directory.is_dir() {
-                collect(&directory, &mut parts)?;
-            }
-        }
-        Ok(parts)
-    }
 }
 
 /// Whether a log is as an operation left it.
@@ -129,34 +90,6 @@ fn is_as_published(data: &DataDirectory, session: &SessionFile) -> Result<bool, 
     };
     let operations = list_operations(data)?;
     Ok(operations.iter().flat_map(|operation| &operation.changes).any(is_it))
-}
-
-/// Adds what is below a directory. Anything else than files and directories is
-/// refused: a link could lead anywhere.
-pub(crate) fn collect(directory: &Path, parts: &mut SessionParts) -> Result<(), StoreError> {
-    let mut directories = vec![directory.to_owned()];
-    let mut at = 0;
-    while let Some(directory) = directories.get(at).cloned() {
-        at += 1;
-        let mut entries = Vec::new();
-        for entry in fs::read_dir(&directory)? {
-            entries.push(entry?.path());
-        }
-        entries.sort();
-        for path in entries {
-            let metadata = fs::symlink_metadata(&path)?;
-            if metadata.is_dir() {
-                directories.push(path);
-            } else if metadata.is_file() {
-                parts.files.push(path);
-            } else {
-                return Err(PlaceError::NotAFile { path }.into());
-            }
-        }
-    }
-    // Those found later are inside of those found before.
-    parts.directories.extend(directories.into_iter().rev());
-    Ok(())
 }
 
 #[cfg(test)]
@@ -219,42 +152,5 @@ mod tests {
         // What to do if it stays so helps.
         fs::remove_file(&place).unwrap();
         home.editing_allowed(&session, later).unwrap();
-    }
-
-    #[test]
-    fn a_session_has_its_own_parts_and_no_others() {
-        let (folder, home, _) = home_with_session();
-        let write = |path: &str| {
-            let path = folder.path().join(path.replace("ID", ID));
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, format!("{{\"sessionId\":\"{ID}\"}}\n")).unwrap();
-        };
-        for path in [
-            "projects/-w/ID/subagents/agent-a1.jsonl",
-            "projects/-w/ID/subagents/agent-a1.meta.json",
-            "projects/-w/ID/tool-results/x.txt",
-            "projects/-w/agent-b2.jsonl",
-            "todos/ID-agent-ID.json",
-            "tasks/ID/1.json",
-            "tasks/ID/.lock",
-            "file-history/ID/abc@v1",
-        ] {
-            write(path);
-        }
-        write("todos/other.json");
-        write("projects/-w/memory/MEMORY.md");
-        let inventory = home.inventory();
-        let parts = home.parts_of(&inventory, &inventory.sessions[0]).unwrap();
-        assert_eq!(parts.files.len(), 9);
-        let names = |path: &PathBuf| path.strip_prefix(folder.path()).unwrap().to_owned();
-        let directories: Vec<PathBuf> = parts.directories.iter().map(names).collect();
-        let expected = [
-            "projects/-w/ID/tool-results",
-            "projects/-w/ID/subagents",
-            "projects/-w/ID",
-            "tasks/ID",
-            "file-history/ID",
-        ];
-        assert_eq!(directories, expected.map(|path| PathBuf::from(path.replace("ID", ID))));
     }
 }

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use fs_err as fs;
 use recto_log::Lines;
+use recto_log::decode;
 use recto_session::edit::CompressOptions;
+use recto_session::edit::EditError as PlanError;
 use recto_session::edit::ForkPoint;
 use recto_session::edit::OldLines;
 use recto_session::edit::ResultAction;

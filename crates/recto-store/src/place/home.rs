@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use fs_err as fs;
 use recto_log::ProjectKey;
-use recto_log::SessionId;
 
 use crate::StoreError;
 use crate::place::error::PlaceError;
@@ -93,11 +92,6 @@ impl Home {
         self.projects().join(key.as_str())
     }
 
-    /// The log of a session in a project.
-    pub fn session_log(&self, key: &ProjectKey, id: SessionId) -> PathBuf {
-        self.project(key).join(format!("{id}.jsonl"))
-    }
-
     /// The prompts typed in all projects.
     pub fn history(&self) -> PathBuf {
         self.root.join("history.jsonl")
@@ -128,24 +122,9 @@ impl Home {
         self.root.join("file-history")
     }
 
-    /// The client's own statistics.
-    pub fn stats_cache(&self) -> PathBuf {
-        self.root.join("stats-cache.json")
-    }
-
     /// The user's settings.
     pub fn settings(&self) -> PathBuf {
         self.root.join("settings.json")
-    }
-
-    /// The user's memory file.
-    pub fn memory_file(&self) -> PathBuf {
-        self.root.join("CLAUDE.md")
-    }
-
-    /// The memory that the client keeps for one project.
-    pub fn project_memory(&self, key: &ProjectKey) -> PathBuf {
-        self.project(key).join("memory")
     }
 
     /// Whether a path, with its symbolic links followed, is inside the home.
@@ -157,17 +136,6 @@ impl Home {
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         let inside = path.strip_prefix(&self.real_root).or_else(|_| path.strip_prefix(&self.root));
         inside.unwrap_or(path)
-    }
-
-    /// The directories of the projects in which the client keeps the sessions
-    /// of a working directory, newest naming first; only those that exist.
-    pub fn projects_for(&self, path: &Path) -> Vec<ProjectKey> {
-        // The client resolves symbolic links; a directory that is gone has none.
-        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        recto_log::project_key_candidates(&real.to_string_lossy())
-            .into_iter()
-            .filter(|key| self.project(key).is_dir())
-            .collect()
     }
 }
 

@@ -94,11 +94,6 @@ impl Journal {
         read_record(&path)
     }
 
-    /// Where the content of a version is kept, compressed.
-    pub fn backup_path(&self, sha256: &str) -> PathBuf {
-        self.backups.path(sha256)
-    }
-
     /// Starts an operation. Nothing is changed before it is committed.
     pub fn begin(&mut self, intent: Intent<'_>) -> Result<Transaction<'_>, StoreError> {
         let mut directories = Vec::new();

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use memchr::memmem;
-use memchr::memrchr;
 use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::RawLine;
@@ -16,6 +15,7 @@ use recto_log::decode;
 use crate::StoreError;
 use crate::place::open::open_sized;
 use crate::place::platform::read_up_to;
+use crate::read::lines_back::LinesBack;
 
 /// How much of the tail is read at first, and at most: a result of a tool can be
 /// long, and the answer stands before it.
@@ -59,12 +59,7 @@ impl LastState {
     /// Looks at lines, the last one first, until everything is known.
     fn look_back(&mut self, tail: &[u8]) -> Found {
         let mut is_compacted = false;
-        let mut end = tail.len();
-        while end > 0 {
-            let stop = if tail[end - 1] == b'\n' { end - 1 } else { end };
-            let start = memrchr(b'\n', &tail[..stop]).map_or(0, |at| at + 1);
-            let line = &tail[start..stop];
-            end = start;
+        for line in LinesBack(tail) {
             if self.branch.is_some() && !may_tell(line) {
                 continue;
             }

@@ -7,6 +7,7 @@ pub(crate) mod export_log;
 pub(crate) mod filter;
 pub(crate) mod history;
 pub(crate) mod last_state;
+pub(crate) mod lines_back;
 pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod log_statistics;

@@ -5,9 +5,8 @@ use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_store::Digest;
 use recto_store::Home;
+use recto_store::Removal;
 use recto_store::SessionFile;
-use recto_store::publish::FileIdentity;
-use recto_store::publish::Intent;
 
 use crate::edit::journal;
 use crate::environment::Environment;
@@ -67,17 +66,9 @@ pub(crate) fn cmd_rm(
             sessions.push(session.clone());
         }
     }
-    let mut files = Vec::new();
-    let mut directories = Vec::new();
-    for session in &sessions {
-        let parts = home.parts_of(&inventory, session)?;
-        for path in parts.files {
-            let identity = FileIdentity::of(&path)?;
-            files.push((path, identity));
-        }
-        directories.extend(parts.directories);
-    }
-    let total: u64 = files.iter().map(|(_, identity)| identity.bytes).sum();
+    let removal = Removal::plan(home, &inventory, sessions)?;
+    let (sessions, files) = (&removal.sessions, &removal.files);
+    let total = removal.bytes();
     let what = format!(
         "{} ({}, {})",
         plural(sessions.len() as u64, "session"),
@@ -85,12 +76,12 @@ pub(crate) fn cmd_rm(
         bytes(total)
     );
     if !output.json && (args.dry_run || !args.yes) {
-        for session in &sessions {
+        for session in sessions {
             let title = Digest::read(&session.path, false).ok().and_then(|digest| digest.title);
             let title = title.map_or(String::new(), |(title, _)| fit(&one_line(&title), 60));
             output.line(format!("{}  {title}", session.id).trim_end())?;
         }
-        for (path, identity) in &files {
+        for (path, identity) in files {
             let path = one_line(&home.relative(path).to_string_lossy());
             output.line(&format!("  {path}  {}", bytes(identity.bytes)))?;
         }
@@ -104,34 +95,15 @@ pub(crate) fn cmd_rm(
         None
     } else {
         let mut journal = journal::open_journal(environment, output)?;
-        let one = match sessions.as_slice() {
-            [one] => Some(one.id),
-            _ => None,
-        };
-        let mut transaction = journal.begin(Intent {
-            home,
-            name: "rm",
-            arguments: args.sessions.clone(),
-            time: now,
-            source: one,
-            result: None,
-            directories: Vec::new(),
-        })?;
-        for (path, identity) in &files {
-            transaction.remove(path, identity)?;
-        }
-        for path in &directories {
-            transaction.remove_directory(path)?;
-        }
-        Some(transaction.commit()?)
+        Some(journal.remove(home, &removal, args.sessions.clone(), now)?)
     };
     if output.json {
         let mut removed = ArrayWriter::new();
-        for session in &sessions {
+        for session in sessions {
             removed = removed.string(&session.id.to_string());
         }
         let mut paths = ArrayWriter::new();
-        for (path, _) in &files {
+        for (path, _) in files {
             paths = paths.string(&path.to_string_lossy());
         }
         let id = operation.as_ref().map(|operation| operation.id.to_string());

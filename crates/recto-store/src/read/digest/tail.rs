@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use memchr::memmem;
-use memchr::memrchr;
 use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::RawLine;
@@ -14,6 +13,7 @@ use super::Parts;
 use super::Side;
 use super::last_prompt_text;
 use super::model_of;
+use crate::read::lines_back::LinesBack;
 
 /// Looks at the lines of the tail, the last one first, and only at those that
 /// can still say something new.
@@ -21,12 +21,7 @@ pub(super) fn digest_tail(tail: &[u8], digest: &mut Digest, parts: &mut Parts) {
     let mut last = Digest::default();
     let mut titles = Parts::default();
     let finders = &*FINDERS;
-    let mut end = tail.len();
-    while end > 0 {
-        let stop = if tail[end - 1] == b'\n' { end - 1 } else { end };
-        let start = memrchr(b'\n', &tail[..stop]).map_or(0, |at| at + 1);
-        let line = &tail[start..stop];
-        end = start;
+    for line in LinesBack(tail) {
         let says_state = last.ended.is_none() || last.version.is_none() || last.model.is_none();
         if !says_state && !may_tell(line, finders) {
             continue;

@@ -1,31 +1,21 @@
 //! From a draft to a published session: written, read again, compared, and only
 //! then given its name.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fs::File;
-use std::io;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
 use recto_log::EntryUuid;
-use recto_log::LineReader;
 use recto_log::SessionId;
 use recto_log::build::Envelope;
 use recto_log::build::MetaLine;
-use recto_log::decode;
-use recto_session::LineSource;
 use recto_session::Session;
-use recto_session::Span;
 use recto_session::edit::Comparison;
 use recto_session::edit::Draft;
-use recto_session::edit::EditError as PlanError;
 use recto_session::edit::LineFilter;
-use recto_session::edit::Manuscript;
 use recto_session::edit::Place;
 use recto_session::edit::Rewrite;
-use recto_session::edit::WriteError;
 use recto_session::edit::compare;
 
 use crate::Home;
@@ -33,81 +23,14 @@ use crate::Inventory;
 use crate::SessionFile;
 use crate::StoreError;
 use crate::edit::copy::SessionCopy;
+use crate::edit::copy::Uuids;
 use crate::edit::copy::make_parents;
 use crate::edit::copy::stage_filtered;
+use crate::edit::draft_text::write_draft;
+use crate::edit::draft_text::written;
 use crate::edit::error::EditError;
-use crate::open_file;
-use crate::place::platform::read_span;
-use crate::publish::FileIdentity;
+use crate::edit::opened_log::OpenedLog;
 use crate::publish::Transaction;
-
-/// A log that is to be edited. What is read of it later is of the same version,
-/// or the edit is refused.
-#[derive(Debug)]
-pub struct OpenedLog {
-    /// What the log holds.
-    pub manuscript: Manuscript,
-    /// Problems of its lines.
-    pub problems: u64,
-    /// Which version of the file it is.
-    pub identity: FileIdentity,
-    file: File,
-    /// A second log whose lines follow.
-    pub(crate) next: Option<NextLog>,
-}
-
-/// A log whose lines follow those of another one.
-#[derive(Debug)]
-pub(crate) struct NextLog {
-    /// Where it begins.
-    pub(crate) offset: u64,
-    pub(crate) file: File,
-    pub(crate) identity: FileIdentity,
-}
-
-impl OpenedLog {
-    /// Reads a log.
-    pub fn read(path: &Path) -> Result<OpenedLog, StoreError> {
-        let file = open_file(path)?;
-        let identity = FileIdentity::of_file(&file)?;
-        let mut lines = LineReader::new(open_file(path)?);
-        let mut manuscript = Manuscript::new();
-        let mut problems = 0;
-        while let Some(line) = lines.next_line()? {
-            let (entry, found) = decode(line);
-            problems += found.len() as u64;
-            manuscript.push(&entry);
-        }
-        Ok(OpenedLog { manuscript, problems, identity, file, next: None })
-    }
-
-    /// The session.
-    pub fn session(&self) -> &Session {
-        &self.manuscript.session
-    }
-
-    /// Refuses if a file was written to since it was read.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        let next_is_same = match &self.next {
-            Some(next) => FileIdentity::of_file(&next.file)? == next.identity,
-            None => true,
-        };
-        if next_is_same && FileIdentity::of_file(&self.file)? == self.identity {
-            return Ok(());
-        }
-        Err(PlanError::SourceChanged { line: self.manuscript.lines().len() as u64 }.into())
-    }
-}
-
-impl LineSource for OpenedLog {
-    fn line(&self, span: Span) -> io::Result<Cow<'_, [u8]>> {
-        let (file, start) = match &self.next {
-            Some(next) if span.offset >= next.offset => (&next.file, span.offset - next.offset),
-            _ => (&self.file, span.offset),
-        };
-        read_span(file, start, span.length).map(Cow::Owned)
-    }
-}
 
 /// Where the result of an edit goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,15 +66,6 @@ impl Destination {
 /// A new id for a session.
 pub fn new_session_id() -> SessionId {
     SessionId::from_bits(uuid::Uuid::new_v4().as_u128())
-}
-
-/// Whether the lines of a copy keep their uuids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Uuids {
-    /// As the client's own forks do.
-    Keep,
-    /// The copy shares no id with its source.
-    New,
 }
 
 /// An edit that is ready to be published.
@@ -331,78 +245,6 @@ pub(crate) fn refuse_damage(source: &OpenedLog, result: &OpenedLog) -> Result<()
     match result.problems.saturating_sub(source.problems) {
         0 => Ok(()),
         new => Err(EditError::WouldLose { losses: vec![format!("{new} damaged lines")] }.into()),
-    }
-}
-
-/// A draft as it would be read, without a file.
-pub(crate) fn written(
-    opened: &OpenedLog,
-    draft: &Draft<'_>,
-    rewrite: &Rewrite,
-) -> Result<Session, StoreError> {
-    let mut lines = Refold::default();
-    write_draft(opened, draft, rewrite, &mut lines)?;
-    Ok(lines.finish())
-}
-
-pub(crate) fn write_draft(
-    opened: &OpenedLog,
-    draft: &Draft<'_>,
-    rewrite: &Rewrite,
-    out: &mut dyn Write,
-) -> Result<(), StoreError> {
-    let mut put = |bytes: &[u8]| out.write_all(bytes);
-    draft.write(rewrite, opened, &mut put).map_err(|error| match error {
-        WriteError::Edit(error) => error.into(),
-        WriteError::Sink(error) => error.into(),
-    })
-}
-
-/// Takes in a log as it is written.
-#[derive(Default)]
-struct Refold {
-    session: Session,
-    line: Vec<u8>,
-    offset: u64,
-    number: u64,
-}
-
-impl Refold {
-    fn end_line(&mut self, terminated: bool) {
-        self.number += 1;
-        let line = recto_log::RawLine {
-            offset: self.offset,
-            number: self.number,
-            terminated,
-            ..recto_log::RawLine::alone(&self.line)
-        };
-        self.offset = line.end();
-        self.session.push(&decode(line).0);
-        self.line.clear();
-    }
-
-    fn finish(mut self) -> Session {
-        if !self.line.is_empty() {
-            self.end_line(false);
-        }
-        self.session
-    }
-}
-
-impl Write for Refold {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut rest = bytes;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            self.line.extend_from_slice(&rest[..end]);
-            self.end_line(true);
-            rest = &rest[end + 1..];
-        }
-        self.line.extend_from_slice(rest);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 
