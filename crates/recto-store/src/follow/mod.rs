@@ -20,6 +20,7 @@
 mod checkpoint;
 mod discovery;
 mod follower;
+mod home_file;
 mod log_follower;
 mod schedule;
 mod tree;
@@ -43,6 +44,8 @@ use crate::ReadLimits;
 
 pub use checkpoint::Checkpoint;
 pub use follower::Follower;
+pub use home_file::FileKind;
+pub use home_file::HomeFile;
 pub use log_follower::LogChange;
 pub use log_follower::LogFollower;
 pub use watches::Waker;
