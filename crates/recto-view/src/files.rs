@@ -8,7 +8,7 @@ use crate::Reading;
 
 /// A file that a session read or changed.
 #[derive(Debug, Serialize)]
-pub struct FileView {
+pub struct FileRow {
     pub path: String,
     /// What became of it: `read`, `created`, …
     pub action: &'static str,
@@ -20,7 +20,7 @@ pub struct FileView {
 }
 
 /// The files of a session: those that were changed first, the most changed first.
-pub fn files(reading: &Reading) -> Vec<FileView> {
+pub fn files(reading: &Reading) -> Vec<FileRow> {
     let mut rows: Vec<(&str, FileUse)> = file_uses(reading.session()).into_iter().collect();
     rows.sort_by(|a, b| {
         let changed = |file: &FileUse| (file.edits.min(1), file.added + file.removed);
@@ -30,7 +30,7 @@ pub fn files(reading: &Reading) -> Vec<FileView> {
         let mut turns: Vec<u32> =
             file.touches.iter().map(|touch| reading.turn_number(touch.node)).collect();
         turns.dedup();
-        FileView {
+        FileRow {
             path: path.to_owned(),
             action: file.fate().name(),
             reads: file.reads,

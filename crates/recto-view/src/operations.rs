@@ -26,7 +26,7 @@ const OFFERED: SignedDuration = SignedDuration::from_mins(10);
 
 /// Something that recto did, as `recto log --json` tells it.
 #[derive(Debug, Serialize)]
-pub struct OperationView {
+pub struct OperationRow {
     pub id: u64,
     pub time: Moment,
     pub name: String,
@@ -37,12 +37,12 @@ pub struct OperationView {
     pub result: Option<String>,
     pub status: &'static str,
     pub unfinished: bool,
-    pub changes: Vec<ChangeView>,
+    pub changes: Vec<ChangeRow>,
 }
 
 /// What an operation did to one file.
 #[derive(Debug, Serialize)]
-pub struct ChangeView {
+pub struct ChangeRow {
     pub path: String,
     pub change: &'static str,
     pub bytes_before: Option<u64>,
@@ -64,14 +64,14 @@ pub struct RenamedView {
 #[derive(Debug, Serialize)]
 pub struct UndoneView {
     #[serde(flatten)]
-    pub operation: OperationView,
+    pub operation: OperationRow,
     /// What had been interrupted before, and was put right first.
     pub remarks: Vec<String>,
 }
 
-impl From<&Operation> for OperationView {
-    fn from(operation: &Operation) -> OperationView {
-        OperationView {
+impl From<&Operation> for OperationRow {
+    fn from(operation: &Operation) -> OperationRow {
+        OperationRow {
             id: operation.id.number(),
             time: Moment(operation.time),
             name: operation.name.clone(),
@@ -82,16 +82,16 @@ impl From<&Operation> for OperationView {
             result: operation.result.map(|id| id.to_string()),
             status: operation.status.name(),
             unfinished: operation.is_unfinished(),
-            changes: operation.changes.iter().map(ChangeView::from).collect(),
+            changes: operation.changes.iter().map(ChangeRow::from).collect(),
         }
     }
 }
 
-impl From<&Change> for ChangeView {
-    fn from(change: &Change) -> ChangeView {
+impl From<&Change> for ChangeRow {
+    fn from(change: &Change) -> ChangeRow {
         let bytes =
             |state: &Option<State>| state.as_ref().and_then(State::file).map(|file| file.bytes);
-        ChangeView {
+        ChangeRow {
             path: change.path.to_string_lossy().into_owned(),
             change: change.verb(),
             bytes_before: bytes(&change.before),
@@ -102,9 +102,9 @@ impl From<&Change> for ChangeView {
 
 impl Library {
     /// What recto did in this home, newest first.
-    pub fn operations(&self, most: usize) -> Result<Vec<OperationView>, ViewError> {
+    pub fn operations(&self, most: usize) -> Result<Vec<OperationRow>, ViewError> {
         let operations = newest_operations(self.data()?, self.home())?;
-        Ok(operations.iter().take(most).map(OperationView::from).collect())
+        Ok(operations.iter().take(most).map(OperationRow::from).collect())
     }
 }
 
@@ -143,7 +143,7 @@ impl Library {
         let mut journal = Journal::open(self.data()?)?;
         let reversal = journal.undo(self.home(), which, Changed::Refuse);
         self.readings().forget_list();
-        let operation = OperationView::from(&reversal?.operation);
+        let operation = OperationRow::from(&reversal?.operation);
         Ok(UndoneView { operation, remarks: remarks(&journal) })
     }
 }

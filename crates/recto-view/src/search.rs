@@ -1,12 +1,14 @@
 //! Words in all sessions.
 
 use std::ops::ControlFlow;
+use std::ops::Deref;
 use std::ops::Range;
 
 use recto_session::search::Query;
 use recto_session::search::highlights;
 use recto_store::Filter;
 use recto_store::index::Hit;
+use recto_store::index::HitText;
 use recto_store::index::Request;
 use recto_store::index::SearchFilter;
 use recto_store::index::Sorting;
@@ -36,23 +38,94 @@ pub struct SearchAnswer {
     pub remarks: Vec<String>,
 }
 
-/// A place that fits.
+/// Where a text that matches is.
+#[derive(Debug, Clone, Serialize)]
+pub struct HitRow {
+    /// The session; none for a subagent whose session is not known.
+    pub session: Option<String>,
+    /// The subagent, if it is in the log of one.
+    pub agent: Option<String>,
+    /// The log.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// The byte at which the line begins.
+    pub offset: u64,
+    /// The id of the line.
+    pub uuid: Option<String>,
+    /// Whose text it is.
+    pub role: &'static str,
+    /// The tool, of inputs and results.
+    pub tool: Option<String>,
+    /// Whether a call failed.
+    pub error: bool,
+    /// The turn, in the order of the log.
+    pub turn: u32,
+    /// When the line was written, or the one before it that has a time.
+    pub timestamp: Option<Moment>,
+    /// The file that has the text, if the result was too long for the log.
+    pub overflow: Option<String>,
+}
+
+impl HitRow {
+    /// A hit whose text was read.
+    pub fn of(hit: &Hit, text: &HitText) -> HitRow {
+        HitRow {
+            session: hit.session.map(|session| session.to_string()),
+            agent: hit.agent.as_ref().map(|agent| agent.as_str().to_owned()),
+            path: hit.path.to_string_lossy().into_owned(),
+            line: hit.line,
+            offset: hit.offset,
+            uuid: text.uuid.clone(),
+            role: hit.role.name(),
+            tool: hit.tool.as_deref().map(str::to_owned),
+            error: hit.is_error,
+            turn: hit.turn,
+            timestamp: text.time.or(hit.time).map(Moment),
+            overflow: hit.overflow.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+/// A hit with the text around it.
 #[derive(Debug, Serialize)]
 pub struct HitView {
-    pub session: Option<String>,
-    pub agent: Option<String>,
+    /// Where it is.
+    #[serde(flatten)]
+    pub row: HitRow,
+    /// The name of the project's directory.
     pub project: String,
+    /// The working directory.
     pub cwd: Option<String>,
+    /// What the session is called.
     pub title: Option<String>,
-    pub turn: u32,
-    pub line: u64,
-    pub uuid: Option<String>,
-    pub role: &'static str,
-    pub tool: Option<String>,
-    pub error: bool,
-    pub time: Option<Moment>,
     /// The text around the first place that fits, in parts.
     pub parts: Vec<Part>,
+}
+
+impl Deref for HitView {
+    type Target = HitRow;
+
+    fn deref(&self) -> &HitRow {
+        &self.row
+    }
+}
+
+/// Hits as the store found them; their texts are still in the logs.
+#[derive(Debug)]
+pub struct Hits {
+    /// What was looked for.
+    pub query: Query,
+    /// The hits that were asked for.
+    pub hits: Vec<Hit>,
+    /// How many places fit in all.
+    pub total: usize,
+    /// In how many logs they are.
+    pub logs: usize,
+    /// Where the next ones begin, if there are more.
+    pub next: Option<usize>,
+    /// What a reader should know: what is missing, or what was wrong.
+    pub remarks: Vec<String>,
 }
 
 /// A part of a text.
@@ -75,8 +148,15 @@ pub struct SearchQuery {
 }
 
 impl Library {
-    /// Searches all logs, as they are now.
+    /// Searches all logs, as they are now, and reads the texts of the hits.
     pub fn search(&self, wanted: &SearchQuery, asker: &Asker) -> Result<SearchAnswer, ViewError> {
+        let Hits { query, hits, total, logs, next, remarks } = self.hits(wanted, asker)?;
+        let hits = hits.iter().filter_map(|hit| view(self, &query, hit)).collect();
+        Ok(SearchAnswer { total, logs, hits, next, remarks })
+    }
+
+    /// Searches all logs, as they are now.
+    pub fn hits(&self, wanted: &SearchQuery, asker: &Asker) -> Result<Hits, ViewError> {
         let query = Query::parse(&wanted.text).map_err(|error| {
             ViewError::refused("bad-query", error.message.clone()).with_hint(error.hint)
         })?;
@@ -105,18 +185,17 @@ impl Library {
         };
         let answer = self.home().find(&inventory, self.index_directory()?, &request, &go_on);
         let given = answer.hits.len();
-        let hits = answer.hits.into_iter().skip(wanted.from);
-        let hits = hits.filter_map(|hit| view(self, &query, hit));
         let mut remarks = answer.remarks;
         remarks.extend(answer.skipped.iter().map(ToString::to_string));
         // Of those that are ranked there are fewer than fit.
         let is_cut = given < answer.total && given == request.limit;
-        Ok(SearchAnswer {
+        Ok(Hits {
             total: answer.total,
             logs: answer.logs,
-            hits: hits.collect(),
             next: is_cut.then_some(given),
+            hits: answer.hits.into_iter().skip(wanted.from).collect(),
             remarks,
+            query,
         })
     }
 }
@@ -133,7 +212,7 @@ impl Library {
 }
 
 /// A hit whose log has changed meanwhile is left out.
-fn view(library: &Library, query: &Query, hit: Hit) -> Option<HitView> {
+fn view(library: &Library, query: &Query, hit: &Hit) -> Option<HitView> {
     let text = hit.read()?;
     let title = hit.session.and_then(|id| {
         let inventory = library.inventory();
@@ -141,18 +220,10 @@ fn view(library: &Library, query: &Query, hit: Hit) -> Option<HitView> {
         library.digests().of(file)?.title.as_ref().map(|(title, _)| title.clone())
     });
     Some(HitView {
-        session: hit.session.map(|session| session.to_string()),
-        agent: hit.agent.as_ref().map(|agent| agent.as_str().to_owned()),
+        row: HitRow::of(hit, &text),
         project: hit.project.to_string(),
         cwd: hit.cwd.as_deref().map(str::to_owned),
         title,
-        turn: hit.turn,
-        line: hit.line,
-        uuid: text.uuid,
-        role: hit.role.name(),
-        tool: hit.tool.as_deref().map(str::to_owned),
-        error: hit.is_error,
-        time: text.time.or(hit.time).map(Moment),
         parts: parts(&text.text, &highlights(query, &text.text)),
     })
 }

@@ -10,12 +10,14 @@ use serde::Serialize;
 use crate::Moment;
 use crate::Reading;
 use crate::SessionRow;
+use crate::TurnRow;
 use crate::cut;
 use crate::error::ViewError;
 use crate::library::Library;
+use crate::turns::turn_rows;
 
 /// How long a prompt in an outline is at most, in bytes.
-const OUTLINE_TEXT: usize = 240;
+pub(crate) const OUTLINE_TEXT: usize = 240;
 /// How long the last output is at most, in bytes.
 const OUTPUT_TEXT: usize = 500;
 
@@ -33,7 +35,7 @@ pub struct SessionHead {
     pub compactions: Vec<CompactionView>,
     pub branches: Vec<BranchView>,
     pub agents: Vec<AgentRunView>,
-    pub outline: Vec<OutlineTurn>,
+    pub outline: Vec<TurnRow>,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,6 +81,30 @@ impl From<Tokens> for TokenCounts {
     }
 }
 
+/// Tokens of a turn or a subagent.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct TokenColumns {
+    /// Neither read from nor written to the cache.
+    pub input_tokens: u64,
+    /// Of answers.
+    pub output_tokens: u64,
+    /// Written to the cache.
+    pub cache_creation_input_tokens: u64,
+    /// Read from the cache.
+    pub cache_read_input_tokens: u64,
+}
+
+impl From<Tokens> for TokenColumns {
+    fn from(tokens: Tokens) -> TokenColumns {
+        TokenColumns {
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            cache_creation_input_tokens: tokens.cache_creation,
+            cache_read_input_tokens: tokens.cache_read,
+        }
+    }
+}
+
 /// A place where the conversation was compacted.
 #[derive(Debug, Serialize)]
 pub struct CompactionView {
@@ -116,25 +142,6 @@ pub struct AgentRunView {
     pub duration_ms: Option<u64>,
 }
 
-/// A turn in a few words.
-#[derive(Debug, Clone, Serialize)]
-pub struct OutlineTurn {
-    pub turn: u32,
-    pub kind: &'static str,
-    pub prompt: String,
-    pub line: u64,
-    pub started: Option<Moment>,
-    pub duration_ms: Option<u64>,
-    pub messages: u32,
-    pub tool_calls: u32,
-    pub failed_tool_calls: u32,
-    pub api_errors: u32,
-    pub interrupted: bool,
-    /// Whether the newest clients would go on from it.
-    pub current: bool,
-    pub tokens: TokenCounts,
-}
-
 impl Library {
     /// One session.
     pub fn session(&self, id: SessionId) -> Result<SessionHead, ViewError> {
@@ -170,25 +177,8 @@ impl Library {
 }
 
 /// The turns in a few words each.
-pub fn outline(reading: &Reading) -> Vec<OutlineTurn> {
-    let turns = reading.turns.iter().zip(reading.is_current());
-    turns
-        .map(|(turn, is_current)| OutlineTurn {
-            turn: turn.number,
-            kind: turn.kind.name(),
-            prompt: cut(reading.prompt(turn).trim(), OUTLINE_TEXT).0,
-            line: turn.nodes.first().map_or(0, |id| reading.session().node(*id).line),
-            started: turn.started.map(Moment),
-            duration_ms: turn.length(),
-            messages: turn.messages,
-            tool_calls: turn.calls,
-            failed_tool_calls: turn.failed_calls,
-            api_errors: turn.api_errors,
-            interrupted: turn.is_interrupted,
-            current: *is_current,
-            tokens: turn.tokens.into(),
-        })
-        .collect()
+pub fn outline(reading: &Reading) -> Vec<TurnRow> {
+    turn_rows(reading, OUTLINE_TEXT)
 }
 
 /// The text of the last message that has one.

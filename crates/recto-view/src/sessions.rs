@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -17,6 +18,8 @@ use recto_store::FileKind;
 use recto_store::FileState;
 use recto_store::Filter;
 use recto_store::Inventory;
+use recto_store::LiveSession;
+use recto_store::LogFile;
 use recto_store::SessionFile;
 use recto_store::SessionStatus;
 use serde::Serialize;
@@ -24,28 +27,104 @@ use serde::Serialize;
 use crate::Moment;
 use crate::library::Library;
 
+/// One log in a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct ListedRow {
+    /// The session's id; of a subagent's log `agent-` and the id of the subagent.
+    pub id: String,
+    /// What the log is: `session`, `agent`, `empty`, …
+    pub kind: &'static str,
+    /// The session that it belongs to.
+    pub session: String,
+    /// The name of the project's directory.
+    pub project: String,
+    /// The log.
+    pub path: String,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// What the session is called.
+    pub title: Option<String>,
+    /// Who called it so.
+    pub title_source: Option<&'static str>,
+    /// The beginning of the first prompt.
+    pub first_prompt: Option<String>,
+    /// The beginning of the last prompt.
+    pub last_prompt: Option<String>,
+    /// When the first line was written.
+    pub started: Option<Moment>,
+    /// When the log was written last, by the file system.
+    pub updated: Moment,
+    /// When the last line was written.
+    pub ended: Option<Moment>,
+    /// The size of the log.
+    pub bytes: u64,
+    /// The client that wrote last.
+    pub version: Option<String>,
+    /// The git branch.
+    pub branch: Option<String>,
+    /// The model that answered last.
+    pub model: Option<String>,
+    /// What a running client says of itself; none if no client runs.
+    pub live: Option<String>,
+}
+
+impl ListedRow {
+    /// A log of a session, by its head and tail.
+    pub fn of(
+        session: SessionId,
+        log: &LogFile,
+        digest: &Digest,
+        live: Option<&LiveSession>,
+    ) -> ListedRow {
+        ListedRow {
+            id: log.name(),
+            kind: listed_kind(log, digest).name(),
+            session: session.to_string(),
+            project: log.project.key.clone(),
+            path: log.path.to_string_lossy().into_owned(),
+            cwd: digest.cwd.clone(),
+            title: digest.title.as_ref().map(|(title, _)| title.clone()),
+            title_source: digest.title.as_ref().map(|(_, source)| source.name()),
+            first_prompt: digest.first_prompt.clone(),
+            last_prompt: digest.last_prompt.clone(),
+            started: digest.started.map(Moment),
+            updated: Moment(log.modified()),
+            ended: digest.ended.map(Moment),
+            bytes: log.bytes(),
+            version: digest.version.clone(),
+            branch: digest.branch.clone(),
+            model: digest.model.clone(),
+            live: live
+                .filter(|live| live.alive)
+                .map(|live| live.status.clone().unwrap_or_else(|| "unknown".to_owned())),
+        }
+    }
+}
+
+/// What a log is. The client's own helpers are told by their ids.
+pub fn listed_kind(log: &LogFile, digest: &Digest) -> FileKind {
+    match &log.agent {
+        Some(id) if id.is_prompt_suggestion() || id.is_compaction() => FileKind::Helper,
+        _ => digest.kind,
+    }
+}
+
 /// One session in a list.
 #[derive(Debug, Clone, Serialize)]
 pub struct SessionRow {
-    pub id: String,
-    pub kind: &'static str,
-    pub project: String,
-    pub cwd: Option<String>,
-    pub title: Option<String>,
-    pub title_source: Option<&'static str>,
-    pub first_prompt: Option<String>,
-    pub last_prompt: Option<String>,
-    pub started: Option<Moment>,
-    pub updated: Moment,
-    pub ended: Option<Moment>,
-    pub bytes: u64,
-    pub version: Option<String>,
-    pub branch: Option<String>,
-    pub model: Option<String>,
+    /// What `recto ls --json` says of it.
+    #[serde(flatten)]
+    pub listed: ListedRow,
     /// What it does; none if no client runs and it was not written within the last hour.
     pub status: Option<&'static str>,
-    /// What a running client says of itself; none if no client runs.
-    pub live: Option<String>,
+}
+
+impl Deref for SessionRow {
+    type Target = ListedRow;
+
+    fn deref(&self) -> &ListedRow {
+        &self.listed
+    }
 }
 
 /// A part of the list.
@@ -286,27 +365,10 @@ impl Library {
 }
 
 fn row(file: &SessionFile, digest: &Digest, status: Option<&SessionStatus>) -> SessionRow {
+    let live = status.and_then(|status| status.announced.as_ref());
     SessionRow {
-        id: file.id.to_string(),
-        kind: digest.kind.name(),
-        project: file.project.key.clone(),
-        cwd: digest.cwd.clone(),
-        title: digest.title.as_ref().map(|(title, _)| title.clone()),
-        title_source: digest.title.as_ref().map(|(_, source)| source.name()),
-        first_prompt: digest.first_prompt.clone(),
-        last_prompt: digest.last_prompt.clone(),
-        started: digest.started.map(Moment),
-        updated: Moment(file.modified()),
-        ended: digest.ended.map(Moment),
-        bytes: file.bytes(),
-        version: digest.version.clone(),
-        branch: digest.branch.clone(),
-        model: digest.model.clone(),
+        listed: ListedRow::of(file.id, file, digest, live),
         status: status.map(|status| status.status.kind.name()),
-        live: status
-            .and_then(|status| status.announced.as_ref())
-            .filter(|live| live.alive)
-            .map(|live| live.status.clone().unwrap_or_else(|| "unknown".to_owned())),
     }
 }
 

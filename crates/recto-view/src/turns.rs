@@ -3,6 +3,8 @@
 //! A part is bounded by turns, by lines and by bytes, because one turn can hold a
 //! day of work. Where a part ends, `next` says where to go on.
 
+use std::ops::Deref;
+
 use recto_session::Item;
 use recto_session::NodeId;
 use recto_session::Origin;
@@ -15,10 +17,12 @@ use serde::Serialize;
 use crate::ItemView;
 use crate::Moment;
 use crate::Reading;
-use crate::TokenCounts;
+use crate::TokenColumns;
+use crate::cut;
 use crate::error::ViewError;
 use crate::items::Place;
 use crate::library::Library;
+use crate::session::OUTLINE_TEXT;
 
 /// How many turns, lines and bytes a part has at most.
 pub const MOST_TURNS: usize = 50;
@@ -44,26 +48,112 @@ pub struct Next {
     pub skip: usize,
 }
 
-/// A turn, or a part of one.
+/// A turn.
+#[derive(Debug, Clone, Serialize)]
+pub struct TurnRow {
+    /// Its number, from 1.
+    pub turn: u32,
+    /// What began it: `prompt`, `command`, …
+    pub kind: &'static str,
+    /// What began it, in words.
+    pub prompt: String,
+    /// The line with the prompt.
+    pub uuid: Option<String>,
+    /// The number of its first line.
+    pub line: u64,
+    /// When it began.
+    pub started: Option<Moment>,
+    /// When its last line was written.
+    pub ended: Option<Moment>,
+    /// From the first line to the last one.
+    pub duration_ms: Option<u64>,
+    /// Messages of the model.
+    pub messages: u32,
+    /// Calls of tools.
+    pub tool_calls: u32,
+    /// Calls that failed.
+    pub failed_tool_calls: u32,
+    /// Answers of the API that are errors.
+    pub api_errors: u32,
+    /// Prompts that were typed while it went on.
+    pub queued_prompts: usize,
+    /// The hooks that ran.
+    pub hooks: Vec<HookRow>,
+    /// Whether the user interrupted it.
+    pub interrupted: bool,
+    /// Tokens of its messages, each counted once.
+    #[serde(flatten)]
+    pub tokens: TokenColumns,
+    /// Whether the newest clients would continue from it.
+    pub current: bool,
+}
+
+/// What a hook did in a turn.
+#[derive(Debug, Clone, Serialize)]
+pub struct HookRow {
+    /// The event and what it matched.
+    pub name: String,
+    /// How often it ran.
+    pub runs: u32,
+    /// How often it failed.
+    pub failed: u32,
+    /// How often it blocked something.
+    pub blocked: u32,
+}
+
+/// All turns of a log, of each prompt so many bytes at most.
+pub fn turn_rows(reading: &Reading, most_prompt: usize) -> Vec<TurnRow> {
+    (0..reading.turns.len()).map(|at| turn_row(reading, at, most_prompt)).collect()
+}
+
+fn turn_row(reading: &Reading, at: usize, most_prompt: usize) -> TurnRow {
+    let turn = &reading.turns[at];
+    let session = reading.session();
+    let hook = |hook: &recto_session::TurnHook| HookRow {
+        name: session.name(hook.name).to_owned(),
+        runs: hook.runs,
+        failed: hook.failed,
+        blocked: hook.blocked,
+    };
+    TurnRow {
+        turn: turn.number,
+        kind: turn.kind.name(),
+        prompt: cut(&reading.prompt(turn), most_prompt).0,
+        uuid: turn.prompt.map(|id| session.node(id).uuid.to_string()),
+        line: turn.nodes.first().map_or(0, |id| session.node(*id).line),
+        started: turn.started.map(Moment),
+        ended: turn.ended.map(Moment),
+        duration_ms: turn.length(),
+        messages: turn.messages,
+        tool_calls: turn.calls,
+        failed_tool_calls: turn.failed_calls,
+        api_errors: turn.api_errors,
+        queued_prompts: turn.queued.len() + turn.queued_lines.len(),
+        hooks: turn.hooks.iter().map(hook).collect(),
+        interrupted: turn.is_interrupted,
+        tokens: turn.tokens.into(),
+        current: reading.is_current()[at],
+    }
+}
+
+/// A turn with its items, or a part of one.
 #[derive(Debug, Serialize)]
 pub struct TurnView {
-    pub turn: u32,
-    pub kind: &'static str,
-    pub uuid: Option<String>,
-    pub line: u64,
-    pub started: Option<Moment>,
-    pub ended: Option<Moment>,
-    pub duration_ms: Option<u64>,
-    pub messages: u32,
-    pub tool_calls: u32,
-    pub failed_tool_calls: u32,
-    pub api_errors: u32,
-    pub interrupted: bool,
-    pub current: bool,
-    pub tokens: TokenCounts,
+    /// The turn in numbers; of a long prompt the beginning.
+    #[serde(flatten)]
+    pub row: TurnRow,
     /// Whether lines of the turn come before these items.
     pub continued: bool,
+    /// What is shown of its lines.
     pub items: Vec<ItemView>,
+}
+
+impl Deref for TurnView {
+    type Target = TurnRow;
+
+    fn deref(&self) -> &TurnRow {
+        &self.row
+    }
 }
 
 /// Which part is wanted.
@@ -95,7 +185,8 @@ impl Library {
                 break;
             }
             let (items, end) = looker.items(turn, skip, &mut budget);
-            page.turns.push(view(reading, at, skip > 0, items));
+            let row = turn_row(reading, at, OUTLINE_TEXT);
+            page.turns.push(TurnView { row, continued: skip > 0, items });
             if let Some(skip) = end {
                 page.next = Some(Next { from: turn.number, skip });
                 break;
@@ -114,28 +205,6 @@ struct Budget {
 impl Budget {
     fn is_spent(&self) -> bool {
         self.lines == 0 || self.bytes == 0
-    }
-}
-
-fn view(reading: &Reading, at: usize, continued: bool, items: Vec<ItemView>) -> TurnView {
-    let turn = &reading.turns[at];
-    TurnView {
-        turn: turn.number,
-        kind: turn.kind.name(),
-        uuid: turn.prompt.map(|id| reading.session().node(id).uuid.to_string()),
-        line: turn.nodes.first().map_or(0, |id| reading.session().node(*id).line),
-        started: turn.started.map(Moment),
-        ended: turn.ended.map(Moment),
-        duration_ms: turn.length(),
-        messages: turn.messages,
-        tool_calls: turn.calls,
-        failed_tool_calls: turn.failed_calls,
-        api_errors: turn.api_errors,
-        interrupted: turn.is_interrupted,
-        current: reading.is_current()[at],
-        tokens: turn.tokens.into(),
-        continued,
-        items,
     }
 }
 

@@ -154,7 +154,7 @@ fn subagents_are_listed_and_inspected() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["agents", "latest", "a1b2", "--json"]).shown(), @r#"
-    {"id":"a1b2c3d4e5f60718","kind":"agent","path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl","type":null,"description":null,"call":"toolu_3f2a1b4c0002","link":"result","turn":1,"depth":0,"background":false,"tool_calls":1,"failed_tool_calls":0,"input_tokens":16,"output_tokens":80,"cache_creation_input_tokens":240,"cache_read_input_tokens":18000,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:03.000Z","task":"Find all callers of parse().","answer":"Two."}
+    {"id":"a1b2c3d4e5f60718","kind":"agent","path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl","type":null,"description":null,"call":"toolu_3f2a1b4c0002","link":"result","turn":1,"depth":0,"background":false,"bytes":2381,"tool_calls":1,"failed_tool_calls":0,"input_tokens":16,"output_tokens":80,"cache_creation_input_tokens":240,"cache_read_input_tokens":18000,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:03.000Z","task":"Find all callers of parse().","answer":"Two."}
     --- exit 0
     "#);
 }

@@ -168,3 +168,50 @@ fn uses_of_a_file_are_the_originals_everywhere() {
     assert!(page.contains(&format!("/session/{FIX}")), "{page}");
     assert!(!page.contains(&format!("/session/{}", surfaces.clone_id())), "{page}");
 }
+
+#[test]
+fn sessions_are_listed_the_same_everywhere() {
+    let mut surfaces = Surfaces::new();
+    let told = surfaces.command(&["ls"]);
+    assert_eq!(told.len(), 3, "two sessions and a clone");
+    let listed = surfaces.api("sessions")["sessions"].as_array().unwrap().clone();
+    assert_agree("sessions", &told, &listed, 18);
+    assert_agree("sessions", &told, &surfaces.mcp("list_sessions", json!({})), 18);
+    let head = surfaces.api(&format!("sessions/{FIX}"))["session"].clone();
+    let own: Vec<Value> = told.into_iter().filter(|row| row["id"] == FIX).collect();
+    assert_agree("session", &own, &[head], 18);
+}
+
+#[test]
+fn turns_agents_files_and_health_are_the_same_everywhere() {
+    let surfaces = Surfaces::new();
+    let of = |what: &str| surfaces.api(&format!("sessions/{FIX}{what}"));
+    let turns = surfaces.command(&["turns", FIX]);
+    assert_agree("turns", &turns, of("/turns")["turns"].as_array().unwrap(), 19);
+    assert_agree("outline", &turns, of("")["outline"].as_array().unwrap(), 19);
+    let agents = surfaces.command(&["agents", FIX]);
+    assert_agree("agents", &agents, of("/agents").as_array().unwrap(), 20);
+    let files = surfaces.command(&["files", FIX]);
+    assert_agree("files", &files, of("/files").as_array().unwrap(), 7);
+    let checked = surfaces.command(&["check", FIX, "--notes"]);
+    let reach = checked.iter().find(|row| row["kind"] == "reach").unwrap();
+    let reach = reach["reach"].as_array().unwrap();
+    assert_agree("reach", reach, of("/health")["reach"].as_array().unwrap(), 12);
+}
+
+#[test]
+fn operations_are_the_same_everywhere() {
+    let surfaces = Surfaces::new();
+    let told = surfaces.command(&["log"]);
+    assert_agree("operations", &told, &surfaces.api_list("operations"), 11);
+}
+
+#[test]
+fn hits_are_the_same_everywhere() {
+    let mut surfaces = Surfaces::new();
+    let told = surfaces.command(&["find", "parser"]);
+    assert!(told.len() >= 3, "{told:?}");
+    let answer = surfaces.api("search?q=parser");
+    assert_agree("hits", &told, answer["hits"].as_array().unwrap(), 12);
+    assert_agree("hits", &told, &surfaces.mcp("search_sessions", json!({"query": "parser"})), 12);
+}

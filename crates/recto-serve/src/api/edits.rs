@@ -19,7 +19,7 @@ use crate::answer::Failure;
 use crate::answer::Json;
 use crate::context::Context;
 use crate::parameters::Parameters;
-use recto_view::OperationView;
+use recto_view::OperationRow;
 use recto_view::RenamedView;
 use recto_view::UndoneView;
 
@@ -52,7 +52,7 @@ struct Undo {
 pub(super) async fn operations(
     State(context): State<Context>,
     mut parameters: Parameters,
-) -> Result<Json<Vec<OperationView>>, Failure> {
+) -> Result<Json<Vec<OperationRow>>, Failure> {
     let count = parameters.value("count")?.unwrap_or(50).min(500);
     parameters.finish()?;
     context.answer(move |library| library.operations(count)).await.map(Json)

@@ -18,9 +18,9 @@ use crate::answer::Json;
 use crate::answer::content;
 use crate::context::Context;
 use crate::parameters::Parameters;
-use recto_view::AgentView;
-use recto_view::FileView;
-use recto_view::HealthView;
+use recto_view::AgentRow;
+use recto_view::FileRow;
+use recto_view::HealthRow;
 use recto_view::Library;
 use recto_view::PlanRow;
 use recto_view::PlanScope;
@@ -115,7 +115,7 @@ pub(super) async fn agents(
     State(context): State<Context>,
     Path(session): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Vec<AgentView>>, Failure> {
+) -> Result<Json<Vec<AgentRow>>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
     context.answer(move |library| library.agents(id)).await.map(Json)
@@ -141,7 +141,7 @@ pub(super) async fn files(
     State(context): State<Context>,
     Path(session): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Vec<FileView>>, Failure> {
+) -> Result<Json<Vec<FileRow>>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
     let work = move |library: &Library| Ok(recto_view::files(&*library.read_any(id, None)?));
@@ -152,7 +152,7 @@ pub(super) async fn health(
     State(context): State<Context>,
     Path(session): Path<String>,
     parameters: Parameters,
-) -> Result<Json<HealthView>, Failure> {
+) -> Result<Json<HealthRow>, Failure> {
     let id = session_id(&session)?;
     parameters.finish()?;
     context.answer(move |library| library.health(id)).await.map(Json)

@@ -1,22 +1,16 @@
 //! `list_sessions`.
 
-use recto_store::Digest;
-use recto_store::Digests;
-use recto_store::FileKind;
-use recto_store::SessionFile;
-use serde_json::Value;
-use serde_json::json;
+use recto_view::SessionQuery;
 
 use super::archive::Archive;
 use super::archive::Refusal;
 use super::arguments::Arguments;
 use super::reply::Page;
-use super::reply::cut;
 use super::tools::LIST_MOST;
 use super::tools::OFFSET;
 
-/// How much of a title is given.
-const TITLE: usize = 300;
+/// How much of a title or a prompt is given.
+const TEXT: usize = 300;
 
 impl Archive {
     pub(super) fn list(&self, mut arguments: Arguments) -> Result<String, Refusal> {
@@ -24,40 +18,11 @@ impl Archive {
         let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(50) as usize;
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
-        let inventory = self.0.library.home().inventory();
-        let sessions: Vec<&SessionFile> =
-            inventory.sessions.iter().filter(|file| filter.fits_time(file.modified())).collect();
-        let mut digests = Digests::new(self.0.library.home(), self.0.library.cache());
-        let read = digests.read(sessions.iter().copied());
-        digests.finish();
-        let found: Vec<(&SessionFile, Digest)> = sessions
-            .into_iter()
-            .zip(read)
-            .filter_map(|(session, digest)| {
-                let digest = digest?;
-                let project = session.project.key.as_str();
-                let fits = digest.kind == FileKind::Session && filter.fits(project, &digest);
-                fits.then_some((session, digest))
-            })
-            .collect();
-        let skipped = inventory.skipped.iter();
-        let notes = skipped.map(ToString::to_string);
-        let page = Page { offset, total: found.len(), notes: notes.collect(), sum: None };
-        let wanted = found.iter().skip(offset).take(limit);
-        Ok(page.finish(wanted.map(|(session, digest)| self.listed(session, digest))))
-    }
-
-    fn listed(&self, session: &SessionFile, digest: &Digest) -> Value {
-        let title = digest.title.as_ref().map(|(title, _)| cut(&self.say(title), TITLE));
-        json!({
-            "session": session.id.to_string(),
-            "title": title,
-            "cwd": self.say_some(digest.cwd.as_deref()),
-            "branch": self.say_some(digest.branch.as_deref()),
-            "model": self.say_some(digest.model.as_deref()),
-            "started": digest.started.map(|time| format!("{time:.0}")),
-            "written": format!("{:.0}", session.modified()),
-            "bytes": session.bytes(),
-        })
+        let query = SessionQuery { filter, from: offset, count: limit, ..SessionQuery::default() };
+        let list = self.0.library.sessions(&query);
+        let skipped = self.0.library.inventory();
+        let notes = skipped.skipped.iter().map(ToString::to_string);
+        let page = Page { offset, total: list.total, notes: notes.collect(), sum: None };
+        Ok(page.finish(list.sessions.iter().map(|row| self.told(row, TEXT))))
     }
 }

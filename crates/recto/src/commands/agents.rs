@@ -1,12 +1,12 @@
 //! `recto agents`: the subagents of a session.
 
 use clap::Args;
-use recto_log::json::ObjectWriter;
-use recto_session::ToolCall;
 use recto_session::call_about;
 use recto_store::Agent;
 use recto_store::FileKind;
 use recto_store::Home;
+use recto_view::AgentRow;
+use recto_view::agent_texts;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -61,7 +61,7 @@ pub(crate) fn cmd_agents(
         Some(wanted) => {
             let agent = choose(&agents, wanted)?;
             if output.json {
-                output.json_line(json(&reading, agent))?;
+                output.row(&AgentRow::of(&reading, agent))?;
             } else {
                 inspect(agent, output)?;
             }
@@ -111,28 +111,9 @@ fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandErr
 pub(crate) fn about(agent: &Agent) -> (String, String) {
     let meta = agent.meta.as_ref();
     let kind = meta.and_then(|meta| meta.agent_type.as_deref()).unwrap_or("").to_owned();
-    let task = meta.and_then(|meta| meta.description.clone()).unwrap_or_else(|| task_text(agent));
+    let task =
+        meta.and_then(|meta| meta.description.clone()).unwrap_or_else(|| agent_texts(agent).0);
     (one_line(&kind), one_line(&task))
-}
-
-fn task_text(agent: &Agent) -> String {
-    agent
-        .task_and_answer()
-        .0
-        .and_then(|id| agent.loaded.with_entry(id, text_of))
-        .unwrap_or_default()
-}
-
-fn answer_text(agent: &Agent) -> String {
-    agent
-        .task_and_answer()
-        .1
-        .and_then(|id| agent.loaded.with_entry(id, text_of))
-        .unwrap_or_default()
-}
-
-fn text_of(entry: &recto_log::Entry<'_>) -> String {
-    entry.message().map(|message| message.content().text().into_owned()).unwrap_or_default()
 }
 
 fn span(agent: &Agent) -> Option<u64> {
@@ -142,7 +123,7 @@ fn span(agent: &Agent) -> Option<u64> {
 fn list(reading: &Reading, agents: &[Agent], output: &mut Output) -> Result<(), CommandError> {
     if output.json {
         for agent in agents {
-            output.json_line(json(reading, agent))?;
+            output.row(&AgentRow::of(reading, agent))?;
         }
         return Ok(());
     }
@@ -210,39 +191,6 @@ pub(crate) fn table_by_task(agents: &[Agent], width: usize) -> Table {
     table
 }
 
-fn json(reading: &Reading, agent: &Agent) -> ObjectWriter {
-    let (calls, failed) = agent.calls();
-    let meta = agent.meta.as_ref();
-    let time = |time: Option<jiff::Timestamp>| time.map(|time| format!("{time:.3}"));
-    let call = agent.call.as_deref();
-    let turn = call
-        .and_then(|call| reading.session().names().find(call))
-        .and_then(|name| reading.session().facts().call(name))
-        .and_then(|call: &ToolCall| call.call)
-        .map_or(0, |id| reading.turn_number(id));
-    ObjectWriter::new()
-        .string("id", agent.id.as_str())
-        .string("kind", agent.kind.name())
-        .string("path", &agent.file.path.to_string_lossy())
-        .string_or_null("type", meta.and_then(|meta| meta.agent_type.as_deref()))
-        .string_or_null("description", meta.and_then(|meta| meta.description.as_deref()))
-        .string_or_null("call", call)
-        .string("link", agent.link.name())
-        .number("turn", u64::from(turn))
-        .number("depth", agent.depth as u64)
-        .boolean("background", agent.is_background)
-        .number("tool_calls", calls as u64)
-        .number("failed_tool_calls", failed as u64)
-        .number("input_tokens", agent.tokens.input)
-        .number("output_tokens", agent.tokens.output)
-        .number("cache_creation_input_tokens", agent.tokens.cache_creation)
-        .number("cache_read_input_tokens", agent.tokens.cache_read)
-        .string_or_null("started", time(agent.started).as_deref())
-        .string_or_null("ended", time(agent.ended).as_deref())
-        .string("task", &task_text(agent))
-        .string("answer", &answer_text(agent))
-}
-
 fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
     output.page();
     let (kind, _) = about(agent);
@@ -256,7 +204,8 @@ fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
     ];
     facts.extend(span(agent).map(duration));
     output.line(&output.paint(Look::Faint, &facts.join(" · ")))?;
-    write_part("Task", &task_text(agent), output)?;
+    let (task, answer) = agent_texts(agent);
+    write_part("Task", &task, output)?;
     output.line("")?;
     output.line(&output.paint(Look::Strong, "Calls"))?;
     let session = &agent.loaded.session;
@@ -276,7 +225,7 @@ fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
         let line = fit(&format!("  {} {}", one_line(name), one_line(&about)), width);
         output.line(&output.paint(look, line.trim_end()))?;
     }
-    write_part("Answer", &answer_text(agent), output)
+    write_part("Answer", &answer, output)
 }
 
 fn write_part(heading: &str, text: &str, output: &mut Output) -> Result<(), CommandError> {

@@ -1,6 +1,7 @@
 //! `recto check`: damage in logs.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
@@ -414,7 +415,8 @@ fn write_health_json(
     if is_lost || notes {
         let row = row(None, "reach", if is_lost { "damage" } else { "note" });
         let row = row.string("detail", &check_health::summary(health));
-        output.json_line(row.json("reach", &check_health::reach_json(health)))?;
+        let reach = serde_json::to_vec(&recto_view::reach_rows(health)).map_err(io::Error::from)?;
+        output.json_line(row.json("reach", &reach))?;
     }
     Ok(())
 }

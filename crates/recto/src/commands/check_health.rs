@@ -2,8 +2,6 @@
 //! bring back.
 
 use recto_log::Severity;
-use recto_log::json::ArrayWriter;
-use recto_log::json::ObjectWriter;
 use recto_session::health::Health;
 use recto_session::health::HealthProblem;
 use recto_session::health::ProblemClass;
@@ -95,27 +93,4 @@ pub(crate) fn summary(health: &Health) -> String {
         text += &format!("; left out on purpose: {}", left_out.join(", "));
     }
     text
-}
-
-/// The reach of a session for machines.
-pub(crate) fn reach_json(health: &Health) -> Vec<u8> {
-    let row = |array: ArrayWriter, reach: &ReachSummary| {
-        let tenth = |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0).into_bytes();
-        let (lines, tokens) = reach.percent(health.all);
-        let row = ObjectWriter::new()
-            .string("as", reach.generation.observed())
-            .string("generation", reach.generation.name())
-            .string("outcome", reach.outcome.name())
-            .json("percent_of_lines", &tenth(lines))
-            .json("percent_of_tokens", &tenth(tokens))
-            .json("percent_kept", &tenth(reach.percent_kept().0))
-            .number("sent", reach.sent.lines)
-            .number("lost", reach.lost.lines)
-            .number("compacted", reach.compacted.lines)
-            .number("branches", reach.branches.lines)
-            .number("other_beginnings", reach.other_beginnings.lines)
-            .number("unsendable", reach.unsendable.lines);
-        array.json(&row.finish())
-    };
-    health.reaches.iter().fold(ArrayWriter::new(), row).finish()
 }

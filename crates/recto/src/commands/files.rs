@@ -2,10 +2,8 @@
 //! the sessions that used one file.
 
 use clap::Args;
-use recto_log::json::ObjectWriter;
-use recto_session::FileUse;
-use recto_session::file_uses;
 use recto_store::Home;
+use recto_view::FileRow;
 
 use crate::commands::file_uses;
 use crate::environment::Environment;
@@ -61,49 +59,18 @@ pub(crate) fn cmd_files(
         let hint = "of a file that is not here, give more of the path, such as `src/main.rs`";
         if is_name { error.with_hint(hint) } else { error }
     })?;
-    let mut rows: Vec<(&str, FileUse)> = file_uses(reading.session())
-        .into_iter()
-        .filter(|(_, file)| !args.changed || file.edits > 0)
-        .collect();
-    rows.sort_by(|a, b| {
-        let changed = |file: &FileUse| file.added + file.removed;
-        b.1.edits
-            .min(1)
-            .cmp(&a.1.edits.min(1))
-            .then(changed(&b.1).cmp(&changed(&a.1)))
-            .then(a.0.cmp(b.0))
-    });
+    let mut rows = recto_view::files(&reading);
+    rows.retain(|file| !args.changed || file.edits > 0);
     if output.json {
-        for (path, file) in &rows {
-            let turns: Vec<String> = turns_of(&reading, file).iter().map(u32::to_string).collect();
-            output.json_line(
-                ObjectWriter::new()
-                    .string("path", path)
-                    .string("action", file.fate().name())
-                    .number("reads", file.reads)
-                    .number("edits", file.edits)
-                    .number("lines_added", file.added)
-                    .number("lines_removed", file.removed)
-                    .json("turns", format!("[{}]", turns.join(",")).as_bytes()),
-            )?;
-        }
+        output.rows(&rows)?;
     } else {
-        write_table(&reading, &rows, environment, output)?;
+        write_table(&rows, environment, output)?;
     }
     Ok(if rows.is_empty() { Outcome::Found } else { Outcome::Done })
 }
 
-/// The turns that used a file.
-fn turns_of(reading: &Reading, file: &FileUse) -> Vec<u32> {
-    let mut turns: Vec<u32> =
-        file.touches.iter().map(|touch| reading.turn_number(touch.node)).collect();
-    turns.dedup();
-    turns
-}
-
 fn write_table(
-    reading: &Reading,
-    rows: &[(&str, FileUse)],
+    rows: &[FileRow],
     environment: &Environment,
     output: &mut Output,
 ) -> Result<(), CommandError> {
@@ -117,22 +84,21 @@ fn write_table(
         Column::Flexible,
         Column::Flexible,
     ]);
-    for (path, file) in rows {
-        let turns = turns_of(reading, file);
+    for file in rows {
         let lines = |sign: &str, number: u64| {
             if number == 0 { String::new() } else { format!("{sign}{}", count(number)) }
         };
-        let more = if turns.len() > 8 { ", …" } else { "" };
-        let turns: Vec<String> = turns.iter().take(8).map(u32::to_string).collect();
+        let more = if file.turns.len() > 8 { ", …" } else { "" };
+        let turns: Vec<String> = file.turns.iter().take(8).map(u32::to_string).collect();
         table.row([
-            file.fate().name().to_owned(),
-            lines("+", file.added),
-            lines("-", file.removed),
-            one_line(&path_from_home(path, environment.user_home.as_deref())),
+            file.action.to_owned(),
+            lines("+", file.lines_added),
+            lines("-", file.lines_removed),
+            one_line(&path_from_home(&file.path, environment.user_home.as_deref())),
             format!("turn {}{more}", turns.join(", ")),
         ]);
     }
-    for ((_, file), cells) in rows.iter().zip(table.layout(output.width)) {
+    for (file, cells) in rows.iter().zip(table.layout(output.width)) {
         let look = if file.edits > 0 { Look::Plain } else { Look::Faint };
         output.line(&output.paint(look, cells.join("  ").trim_end()))?;
     }

@@ -8,6 +8,7 @@ use recto_store::Home;
 use recto_store::publish::Operation;
 use recto_store::publish::Prune;
 use recto_store::publish::newest_operations;
+use recto_view::OperationRow;
 
 use crate::edit::journal;
 use crate::environment::Environment;
@@ -77,9 +78,8 @@ pub(crate) fn cmd_log(
     let mut operations = newest_operations(&environment.data_directory()?, home)?;
     operations.truncate(args.limit.unwrap_or(usize::MAX));
     if output.json {
-        for operation in &operations {
-            output.json_line(journal::operation_json(operation))?;
-        }
+        let rows: Vec<OperationRow> = operations.iter().map(OperationRow::from).collect();
+        output.rows(&rows)?;
     } else {
         write_table(&operations, output)?;
     }

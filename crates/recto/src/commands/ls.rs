@@ -6,7 +6,6 @@ use clap::Args;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::SessionId;
-use recto_log::json::ObjectWriter;
 use recto_store::CacheDirectory;
 use recto_store::Digest;
 use recto_store::Digests;
@@ -16,6 +15,8 @@ use recto_store::Inventory;
 use recto_store::LiveSession;
 use recto_store::LogFile;
 use recto_store::SessionFile;
+use recto_view::ListedRow;
+use recto_view::listed_kind;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -92,23 +93,20 @@ impl Row {
         Row { session, agent: Some(agent), digest, live: None, is_unreadable: false }
     }
 
+    fn log(&self) -> &LogFile {
+        self.agent.as_ref().unwrap_or(&self.session)
+    }
+
+    fn listed(&self) -> ListedRow {
+        ListedRow::of(self.session.id, self.log(), &self.digest, self.live.as_ref())
+    }
+
     fn kind(&self) -> FileKind {
-        match self.agent.as_ref().and_then(|log| log.agent.as_ref()) {
-            Some(id) if id.is_prompt_suggestion() || id.is_compaction() => FileKind::Helper,
-            _ => self.digest.kind,
-        }
+        listed_kind(self.log(), &self.digest)
     }
 
     pub(crate) fn is_shown(&self, all: bool) -> bool {
         all || matches!(self.kind(), FileKind::Session | FileKind::Agent)
-    }
-
-    fn modified(&self) -> Timestamp {
-        self.agent.as_ref().map_or(self.session.modified(), |agent| agent.modified())
-    }
-
-    fn bytes(&self) -> u64 {
-        self.agent.as_ref().map_or(self.session.bytes(), |agent| agent.bytes())
     }
 
     /// The title, or what stands in for it.
@@ -233,9 +231,8 @@ pub(crate) fn cmd_ls(
     let cache = environment.cache_directory().ok();
     let rows = listing.rows(home, &inventory, cache.as_ref());
     if output.json {
-        for line in rows.par_iter().map(json).collect::<Vec<_>>() {
-            output.json_line(line)?;
-        }
+        let listed: Vec<ListedRow> = rows.par_iter().map(Row::listed).collect();
+        output.rows(&listed)?;
     } else {
         if rows.len() > 30 {
             output.page();
@@ -272,8 +269,8 @@ pub(crate) fn table(
         let cwd = digest.cwd.as_deref().unwrap_or("?");
         [
             row.short_id(),
-            age(row.modified(), now),
-            bytes(row.bytes()),
+            age(row.log().modified(), now),
+            bytes(row.log().bytes()),
             row.title(),
             one_line(&path_from_home(cwd, environment.user_home.as_deref())),
             one_line(digest.branch.as_deref().filter(|branch| *branch != "HEAD").unwrap_or("")),
@@ -301,35 +298,4 @@ pub(crate) fn table(
         output.line(line.trim_end())?;
     }
     Ok(())
-}
-
-fn json(row: &Row) -> ObjectWriter {
-    let digest = &row.digest;
-    let time = |time: Option<Timestamp>| time.map(|time| format!("{time:.3}"));
-    let path = row.agent.as_ref().map_or(&row.session.path, |agent| &agent.path);
-    let project = row.session.project.key.as_str();
-    let live = row.live.as_ref().map(|live| live.status.as_deref().unwrap_or("unknown"));
-    let id = match &row.agent {
-        Some(agent) => agent.name(),
-        None => row.session.id.to_string(),
-    };
-    ObjectWriter::new()
-        .string("id", &id)
-        .string("kind", row.kind().name())
-        .string("session", &row.session.id.to_string())
-        .string("project", project)
-        .string("path", &path.to_string_lossy())
-        .string_or_null("cwd", digest.cwd.as_deref())
-        .string_or_null("title", digest.title.as_ref().map(|(title, _)| title.as_str()))
-        .string_or_null("title_source", digest.title.as_ref().map(|(_, source)| source.name()))
-        .string_or_null("first_prompt", digest.first_prompt.as_deref())
-        .string_or_null("last_prompt", digest.last_prompt.as_deref())
-        .string_or_null("started", time(digest.started).as_deref())
-        .string("updated", &format!("{:.3}", row.modified()))
-        .string_or_null("ended", time(digest.ended).as_deref())
-        .number("bytes", row.bytes())
-        .string_or_null("version", digest.version.as_deref())
-        .string_or_null("branch", digest.branch.as_deref())
-        .string_or_null("model", digest.model.as_deref())
-        .string_or_null("live", live)
 }

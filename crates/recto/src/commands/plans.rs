@@ -94,10 +94,7 @@ fn logs_of(
     let target = target::find(home, inventory, environment, text)?;
     Ok(match &target.session {
         Some(session) => home.logs_of(inventory, session),
-        None => {
-            let agent = target.agent();
-            vec![LogFile::alone(target.path, agent)]
-        }
+        None => vec![target.log()],
     })
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn cmd_rename(
             .string("title", title)
             .json("operation", id.as_deref().unwrap_or("null").as_bytes())
             .boolean("dry_run", args.dry_run)
-            .json("changes", &journal::changes_json(&renamed.changes));
+            .json("changes", &journal::changes_json(&renamed.changes)?);
         output.json_line(object)?;
     } else if let Some(operation) = operation {
         output.line(&format!("{} has {shown} now (operation {})", session.id, operation.id))?;

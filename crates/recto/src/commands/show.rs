@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
+use recto_log::Block;
 use recto_log::LineReader;
 use recto_log::decode;
-use recto_session::Item;
 use recto_session::NodeId;
 use recto_session::Origin;
 use recto_session::Shown;
@@ -229,9 +229,11 @@ fn show_log(
             continue;
         }
         // A subagent stands below the result of its call.
-        for item in items(&entry) {
-            let Item::Result { id, .. } = item else { continue };
-            for agent in agents.by_call.get(&id).into_iter().flatten() {
+        let blocks = entry.message().into_iter().flat_map(|message| message.content().blocks());
+        for block in blocks.filter(|block| matches!(block, Block::ToolResult { .. })) {
+            let call = block.id();
+            let below = call.and_then(|call| agents.by_call.get(&*call));
+            for agent in below.into_iter().flatten() {
                 set_in(agent, agents, asked, output)?;
             }
         }

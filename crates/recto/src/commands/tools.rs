@@ -204,7 +204,7 @@ fn json(home: &Home, reading: &Reading, call: &ToolCall) -> ObjectWriter {
         Some(span) => object.number("duration_ms", span),
         None => object.json("duration_ms", b"null"),
     };
-    let mut result = reading.overflow(call);
+    let mut result = reading.result(call).filter(|_| call.has_overflow);
     if let Some(result) = &mut result {
         OverflowFiles::new(home, &reading.target.path).complete(result, Wanted::Nothing);
     }

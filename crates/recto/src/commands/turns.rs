@@ -1,11 +1,8 @@
 //! `recto turns`: the turns of a session.
 
 use clap::Args;
-use recto_log::json::ArrayWriter;
-use recto_log::json::ObjectWriter;
-use recto_session::Turn;
-use recto_session::on_current_branch;
 use recto_store::Home;
+use recto_view::TurnRow;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -45,32 +42,25 @@ pub(crate) fn cmd_turns(
     args: &TurnsArgs,
 ) -> Result<Outcome, CommandError> {
     let reading = Reading::open(home, environment, &args.session)?;
-    let current = on_current_branch(reading.session(), &reading.turns);
-    let turns = reading.turns.iter().zip(current);
+    let turns = recto_view::turn_rows(&reading, usize::MAX);
     if output.json {
-        for (turn, is_current) in turns {
-            output.json_line(json(&reading, turn).boolean("current", is_current))?;
-        }
+        output.rows(&turns)?;
     } else {
-        write_table(&reading, turns, output)?;
+        write_table(&turns, output)?;
     }
-    Ok(if reading.turns.is_empty() { Outcome::Found } else { Outcome::Done })
+    Ok(if turns.is_empty() { Outcome::Found } else { Outcome::Done })
 }
 
-fn write_table<'a>(
-    reading: &Reading,
-    turns: impl Iterator<Item = (&'a Turn, bool)>,
-    output: &mut Output,
-) -> Result<(), CommandError> {
+fn write_table(turns: &[TurnRow], output: &mut Output) -> Result<(), CommandError> {
     use Column::Flexible;
     use Column::Left;
     use Column::Right;
-    if reading.turns.len() > 30 {
+    if turns.len() > 30 {
         output.page();
     }
     let mut table = Table::new(&[Right, Left, Right, Right, Right, Flexible]);
-    for (turn, is_current) in turns {
-        let calls = match (turn.calls, turn.failed_calls) {
+    for turn in turns {
+        let calls = match (turn.tool_calls, turn.failed_tool_calls) {
             (0, _) => String::new(),
             (calls, 0) => plural(u64::from(calls), "call"),
             (calls, failed) => format!("{} ({failed} failed)", plural(u64::from(calls), "call")),
@@ -78,29 +68,29 @@ fn write_table<'a>(
         let tokens = if turn.messages == 0 {
             String::new()
         } else {
-            format!("{} out", count(turn.tokens.output))
+            format!("{} out", count(turn.tokens.output_tokens))
         };
-        let mut about = one_line(&reading.prompt(turn));
+        let mut about = one_line(&turn.prompt);
         if about.is_empty() {
-            about = format!("({})", turn.kind.name());
+            about = format!("({})", turn.kind);
         }
         let blocked: u32 = turn.hooks.iter().map(|hook| hook.blocked).sum();
         if blocked > 0 {
             about = format!("[blocked by a hook] {about}");
         }
-        if queued_prompts(turn) > 0 {
-            about = format!("[{} queued] {about}", count(queued_prompts(turn)));
+        if turn.queued_prompts > 0 {
+            about = format!("[{} queued] {about}", count(turn.queued_prompts as u64));
         }
-        if turn.is_interrupted {
+        if turn.interrupted {
             about = format!("[interrupted] {about}");
         }
-        if !is_current {
+        if !turn.current {
             about = format!("[other branch] {about}");
         }
         table.row([
-            turn.number.to_string(),
-            turn.started.map(clock).unwrap_or_default(),
-            turn.length().map(duration).unwrap_or_default(),
+            turn.turn.to_string(),
+            turn.started.map(|time| clock(time.0)).unwrap_or_default(),
+            turn.duration_ms.map(duration).unwrap_or_default(),
             calls,
             tokens,
             about,
@@ -113,51 +103,4 @@ fn write_table<'a>(
         output.line(format!("{number}  {}", rest.join("  ")).trim_end())?;
     }
     Ok(())
-}
-
-fn json(reading: &Reading, turn: &Turn) -> ObjectWriter {
-    let time = |time: Option<jiff::Timestamp>| time.map(|time| format!("{time:.3}"));
-    let uuid = turn.prompt.map(|id| reading.session().node(id).uuid.to_string());
-    let line = turn.nodes.first().map_or(0, |id| reading.session().node(*id).line);
-    let object = ObjectWriter::new()
-        .number("turn", u64::from(turn.number))
-        .string("kind", turn.kind.name())
-        .string("prompt", &reading.prompt(turn))
-        .string_or_null("uuid", uuid.as_deref())
-        .number("line", line)
-        .string_or_null("started", time(turn.started).as_deref())
-        .string_or_null("ended", time(turn.ended).as_deref());
-    let object = match turn.length() {
-        Some(milliseconds) => object.number("duration_ms", milliseconds),
-        None => object.json("duration_ms", b"null"),
-    };
-    object
-        .number("messages", u64::from(turn.messages))
-        .number("tool_calls", u64::from(turn.calls))
-        .number("failed_tool_calls", u64::from(turn.failed_calls))
-        .number("api_errors", u64::from(turn.api_errors))
-        .number("queued_prompts", queued_prompts(turn))
-        .json("hooks", &hooks_json(reading, turn))
-        .boolean("interrupted", turn.is_interrupted)
-        .number("input_tokens", turn.tokens.input)
-        .number("output_tokens", turn.tokens.output)
-        .number("cache_creation_input_tokens", turn.tokens.cache_creation)
-        .number("cache_read_input_tokens", turn.tokens.cache_read)
-}
-
-/// Prompts that were typed while a turn went on.
-fn queued_prompts(turn: &Turn) -> u64 {
-    (turn.queued.len() + turn.queued_lines.len()) as u64
-}
-
-fn hooks_json(reading: &Reading, turn: &Turn) -> Vec<u8> {
-    let hooks = turn.hooks.iter().fold(ArrayWriter::new(), |hooks, hook| {
-        let object = ObjectWriter::new()
-            .string("name", reading.name(Some(hook.name)))
-            .number("runs", u64::from(hook.runs))
-            .number("failed", u64::from(hook.failed))
-            .number("blocked", u64::from(hook.blocked));
-        hooks.json(&object.finish())
-    });
-    hooks.finish()
 }

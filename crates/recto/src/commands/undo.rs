@@ -112,7 +112,7 @@ pub(crate) fn reverse(
             .string("name", &operation.name)
             .string("status", operation.status.name())
             .boolean("dry_run", order.is_dry)
-            .json("changes", &journal::changes_json(&changes))
+            .json("changes", &journal::changes_json(&changes)?)
             .json("kept", &kept.finish());
         output.json_line(object)?;
         return Ok(Outcome::Done);

@@ -5,8 +5,6 @@ use std::io;
 use std::io::BufRead;
 use std::io::IsTerminal;
 
-use recto_log::json::ArrayWriter;
-use recto_log::json::ObjectWriter;
 use recto_store::Home;
 use recto_store::SessionFile;
 use recto_store::publish::Change;
@@ -14,6 +12,7 @@ use recto_store::publish::Journal;
 use recto_store::publish::Operation;
 use recto_store::publish::Recovered;
 use recto_store::publish::State;
+use recto_view::ChangeRow;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -94,34 +93,8 @@ pub(crate) fn command_line(operation: &Operation) -> String {
     one_line(&words.join(" "))
 }
 
-/// An operation as JSON.
-pub(crate) fn operation_json(operation: &Operation) -> ObjectWriter {
-    let arguments = ArrayWriter::new().strings(&operation.arguments);
-    ObjectWriter::new()
-        .number("id", operation.id.number())
-        .time("time", operation.time)
-        .string("name", &operation.name)
-        .json("arguments", &arguments.finish())
-        .string("version", &operation.version)
-        .string("home", &operation.home.to_string_lossy())
-        .id_or_null("source", operation.source.as_ref())
-        .id_or_null("result", operation.result.as_ref())
-        .string("status", operation.status.name())
-        .boolean("unfinished", operation.is_unfinished())
-        .json("changes", &changes_json(&operation.changes))
-}
-
 /// Changes as JSON.
-pub(crate) fn changes_json(changes: &[Change]) -> Vec<u8> {
-    let mut all = ArrayWriter::new();
-    for change in changes {
-        let size = |state: &Option<State>| Some(state.as_ref()?.file()?.bytes);
-        let object = ObjectWriter::new()
-            .string("path", &change.path.to_string_lossy())
-            .string("change", change.verb())
-            .number_or_null("bytes_before", size(&change.before))
-            .number_or_null("bytes_after", size(&change.after));
-        all = all.json(&object.finish());
-    }
-    all.finish()
+pub(crate) fn changes_json(changes: &[Change]) -> Result<Vec<u8>, CommandError> {
+    let rows: Vec<ChangeRow> = changes.iter().map(ChangeRow::from).collect();
+    Ok(serde_json::to_vec(&rows).map_err(io::Error::from)?)
 }

@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use jiff::Timestamp;
-use recto_log::json::ObjectWriter;
 use recto_session::search::TextRole;
 use recto_store::Digest;
 use recto_store::index::Hit;
 use recto_store::index::HitText;
 use recto_store::open_file;
 use recto_store::project_directory;
+use recto_view::HitRow;
+use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
 
 use crate::environment::Environment;
@@ -29,10 +29,8 @@ use crate::terminal::text::safe;
 #[derive(Debug)]
 pub(crate) struct FoundText<'h> {
     hit: &'h Hit,
-    uuid: Option<String>,
-    time: Option<Timestamp>,
     /// The whole text, which is hostile.
-    text: String,
+    found: HitText,
     /// Where in the text it fits.
     marks: Vec<Range<usize>>,
 }
@@ -40,9 +38,17 @@ pub(crate) struct FoundText<'h> {
 impl<'h> FoundText<'h> {
     /// Reads the text of a hit. One whose log has changed meanwhile has none.
     pub(crate) fn read(hit: &'h Hit, mark: &Mark<'_>) -> Option<FoundText<'h>> {
-        let HitText { text, uuid, time } = hit.read()?;
-        Some(FoundText { hit, uuid, time: time.or(hit.time), marks: mark(&text), text })
+        let found = hit.read()?;
+        Some(FoundText { hit, marks: mark(&found.text), found })
     }
+}
+
+/// A hit as JSON has it.
+#[derive(Serialize)]
+struct FoundRow {
+    #[serde(flatten)]
+    hit: HitRow,
+    snippet: String,
 }
 
 /// Finds in a text what was looked for.
@@ -81,26 +87,8 @@ fn look(hit: &Hit) -> Look {
 
 /// Writes a hit as a line of JSON.
 pub(crate) fn write_json(found: &FoundText<'_>, output: &mut Output) -> Result<(), CommandError> {
-    let FoundText { hit, uuid, time, text, marks } = found;
-    let session = hit.session.map(|session| session.to_string());
-    let time = time.map(|time| format!("{time:.3}"));
-    let overflow = hit.overflow.as_ref().map(|path| path.to_string_lossy());
-    output.json_line(
-        ObjectWriter::new()
-            .string_or_null("session", session.as_deref())
-            .string_or_null("agent", hit.agent.as_ref().map(|agent| agent.as_str()))
-            .string("path", &hit.path.to_string_lossy())
-            .number("line", hit.line)
-            .number("offset", hit.offset)
-            .string_or_null("uuid", uuid.as_deref())
-            .string("role", hit.role.name())
-            .string_or_null("tool", hit.tool.as_deref())
-            .boolean("error", hit.is_error)
-            .number("turn", u64::from(hit.turn))
-            .string_or_null("timestamp", time.as_deref())
-            .string_or_null("overflow", overflow.as_deref())
-            .string("snippet", &Snippet::of(text, marks, SNIPPET).plain()),
-    )
+    let snippet = Snippet::of(&found.found.text, &found.marks, SNIPPET).plain();
+    output.row(&FoundRow { hit: HitRow::of(found.hit, &found.found), snippet })
 }
 
 /// Writes hits for people, each as soon as its text was read. `context` is how many
@@ -184,7 +172,7 @@ fn write_hit(
 ) -> Result<(), CommandError> {
     let hit = found.hit;
     let mut head = Vec::new();
-    head.extend(found.time.map(clock));
+    head.extend(found.found.time.or(hit.time).map(clock));
     if hit.turn > 0 {
         head.push(format!("turn {}", hit.turn));
     }
@@ -202,7 +190,7 @@ fn write_hit(
     match context {
         None => {
             let width = output.width.map_or(SNIPPET, |width| width.saturating_sub(indent.len()));
-            let snippet = Snippet::of(&found.text, &found.marks, width.clamp(20, 400));
+            let snippet = Snippet::of(&found.found.text, &found.marks, width.clamp(20, 400));
             let line = snippet.painted(output);
             output.line(&format!("{indent}{line}"))
         }
@@ -216,7 +204,7 @@ fn write_around(
     lines: usize,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let FoundText { text, marks, .. } = found;
+    let (text, marks) = (&found.found.text, &found.marks);
     let first = marks.first().map_or(0, |mark| mark.start);
     let mut start = text[..first].rfind('\n').map_or(0, |at| at + 1);
     for _ in 0..lines {

@@ -11,6 +11,7 @@ use recto_store::Choice;
 use recto_store::Home;
 use recto_store::HomeSource;
 use recto_store::Inventory;
+use recto_store::LogFile;
 use recto_store::Selector;
 use recto_store::SessionFile;
 
@@ -35,6 +36,14 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// The log as the home lists it, or as the user named it.
+    pub(crate) fn log(&self) -> LogFile {
+        match &self.session {
+            Some(session) => (**session).clone(),
+            None => LogFile::alone(self.path.clone(), self.agent()),
+        }
+    }
+
     /// The subagent, if it is the log of one.
     pub(crate) fn agent(&self) -> Option<AgentId> {
         let id = self.name.strip_prefix("agent-").filter(|_| self.is_agent)?;

@@ -186,7 +186,7 @@ fn hit_markup(hit: &HitView, zone: &TimeZone) -> Markup {
         span class=(if hit.error { "tag bad" } else { "tag" }) { (kind) @if hit.error { ", failed" } }
         @if hit.turn > 0 { span.faint.number { "turn " (hit.turn) } }
         @if let Some(agent) = &hit.agent { span.tag.violet { "agent " (one_line(agent)) } }
-        @if let Some(time) = hit.time { time.faint datetime=(time.0) { (clock(time.0, zone)) } }
+        @if let Some(time) = hit.timestamp { time.faint datetime=(time.0) { (clock(time.0, zone)) } }
     };
     let text = html! {
         p.snippet { bdi {
@@ -242,23 +242,30 @@ fn help(is_open: bool) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use recto_view::HitRow;
+
     use super::*;
     use recto_view::Part;
 
     fn hit(session: &str, text: &str) -> HitView {
         HitView {
-            session: Some(session.into()),
-            agent: None,
+            row: HitRow {
+                session: Some(session.into()),
+                agent: None,
+                path: String::new(),
+                line: 9,
+                offset: 0,
+                uuid: None,
+                role: "user",
+                tool: None,
+                error: false,
+                turn: 3,
+                timestamp: None,
+                overflow: None,
+            },
             project: "-app".into(),
             cwd: Some("/home/dev/<app>".into()),
             title: Some("<img src=x onerror=alert(1)>".into()),
-            turn: 3,
-            line: 9,
-            uuid: None,
-            role: "user",
-            tool: None,
-            error: false,
-            time: None,
             parts: vec![
                 Part { text: "before ".into(), mark: false },
                 Part { text: text.into(), mark: true },

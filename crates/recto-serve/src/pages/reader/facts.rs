@@ -25,7 +25,7 @@ use crate::pages::format::short;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
-use recto_view::HealthView;
+use recto_view::HealthRow;
 use recto_view::Reading;
 use recto_view::UsageReport;
 
@@ -125,19 +125,19 @@ fn cost(id: SessionId, usage: &UsageReport, elsewhere: &Elsewhere) -> Markup {
     }
 }
 
-fn health_markup(health: &HealthView) -> Markup {
-    let latest = health.reaches.iter().find(|reach| reach.latest);
+fn health_markup(health: &HealthRow) -> Markup {
+    let latest = health.reach.iter().find(|reach| reach.is_latest);
     let damaged = damaged(health);
     html! {
         @if let Some(reach) = latest {
             div.fact {
-                span.fact-value .good[reach.outcome == "resumed" && reach.percent >= 99.5]
-                    .warn[reach.outcome == "resumed" && reach.percent < 99.5] .bad[reach.outcome != "resumed"] {
-                    @if reach.outcome == "resumed" { (percent(reach.percent)) } @else { (reach.outcome) }
+                span.fact-value .good[reach.outcome == "resumed" && reach.percent_kept >= 99.5]
+                    .warn[reach.outcome == "resumed" && reach.percent_kept < 99.5] .bad[reach.outcome != "resumed"] {
+                    @if reach.outcome == "resumed" { (percent(reach.percent_kept)) } @else { (reach.outcome) }
                 }
                 span.faint {
                     "would come back in a resume"
-                    @if reach.lines_lost > 0 { " · " (plural(reach.lines_lost, "line")) " lost" }
+                    @if reach.lost > 0 { " · " (plural(reach.lost, "line")) " lost" }
                 }
             }
         }
@@ -166,7 +166,7 @@ fn health_markup(health: &HealthView) -> Markup {
 }
 
 /// How much is damaged. Lines that cannot be read are problems too, and count once.
-fn damaged(health: &HealthView) -> usize {
+fn damaged(health: &HealthRow) -> usize {
     let others = health.problems.iter().filter(|problem| {
         problem.severity == "damage" && problem.class != ProblemClass::DamagedLine.name()
     });

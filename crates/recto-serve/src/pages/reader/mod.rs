@@ -40,10 +40,10 @@ use crate::pages::sessions::title;
 use crate::pages::text::one_line;
 use crate::parameters::Parameters;
 use recto_view::Next;
-use recto_view::OutlineTurn;
 use recto_view::Reading;
 use recto_view::SessionHead;
 use recto_view::TurnQuery;
+use recto_view::TurnRow;
 use recto_view::TurnView;
 
 /// How many turns a page and a fragment have at most, and how many things in them.
@@ -211,7 +211,7 @@ fn outline_turns(
     reading: &Reading,
     head: &SessionHead,
     wanted: &Wanted,
-) -> Result<Vec<OutlineTurn>, Failure> {
+) -> Result<Vec<TurnRow>, Failure> {
     let mut turns = match &log.agent {
         Some(_) => recto_view::outline(reading),
         None => head.outline.clone(),
@@ -280,7 +280,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
 }
 
 /// Which turns a page has that is printed without scripts. The script knows better.
-fn printed(turns: &[OutlineTurn], wanted: &Wanted) -> String {
+fn printed(turns: &[TurnRow], wanted: &Wanted) -> String {
     let all = turns.len();
     match all > MOST_TURNS {
         false => format!("{}.", plural(all as u64, "turn")),

@@ -10,8 +10,8 @@ use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::text::one_line;
 use recto_view::Next;
-use recto_view::OutlineTurn;
 use recto_view::SessionHead;
+use recto_view::TurnRow;
 
 /// How wide the bar of the longest turn is, in units of the drawing.
 const WIDEST: u64 = 100;
@@ -19,7 +19,7 @@ const WIDEST: u64 = 100;
 /// What an outline is made of.
 pub(super) struct Outline<'a> {
     pub(super) log: &'a Log,
-    pub(super) turns: &'a [OutlineTurn],
+    pub(super) turns: &'a [TurnRow],
     pub(super) head: &'a SessionHead,
     pub(super) wanted: &'a Wanted,
 }
@@ -36,7 +36,7 @@ impl Outline<'_> {
 
     /// How many turns there are. The script keeps it new.
     pub(super) fn head(&self) -> Markup {
-        let has_failed = |turn: &&OutlineTurn| failures(turn) > 0;
+        let has_failed = |turn: &&TurnRow| failures(turn) > 0;
         let errors = self.turns.iter().filter(has_failed).count();
         html! {
             div.outline-head {
@@ -53,7 +53,8 @@ impl Outline<'_> {
 
     /// The turns from a number on, each with where the conversation was compacted.
     pub(super) fn entries(&self, from: u32) -> Markup {
-        let most = self.turns.iter().map(|turn| turn.tokens.output).max().unwrap_or(0).max(1);
+        let most =
+            self.turns.iter().map(|turn| turn.tokens.output_tokens).max().unwrap_or(0).max(1);
         let is_compacted = |turn: u32| {
             let mut compactions = self.head.compactions.iter();
             self.log.agent.is_none() && compactions.any(|compaction| compaction.turn == turn)
@@ -71,7 +72,7 @@ impl Outline<'_> {
         }
     }
 
-    fn entry(&self, turn: &OutlineTurn, most: u64) -> Markup {
+    fn entry(&self, turn: &TurnRow, most: u64) -> Markup {
         let way = Wanted { branch: self.wanted.branch.clone(), ..Wanted::default() };
         let query = way.address(Next { from: turn.turn, skip: 0 });
         let failures = failures(turn);
@@ -82,24 +83,24 @@ impl Outline<'_> {
                 span.outline-text {
                     span.cut { bdi { (words(turn)) } }
                     svg.outline-bar viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true" {
-                        rect width=((turn.tokens.output * WIDEST).div_ceil(most)) height="2" {}
+                        rect width=((turn.tokens.output_tokens * WIDEST).div_ceil(most)) height="2" {}
                     }
                 }
                 @if failures > 0 {
                     span.outline-error title=(format!("{failures} failed")) { "●" }
                 }
-                span.unseen { ", " (short(turn.tokens.output)) " output tokens" }
+                span.unseen { ", " (short(turn.tokens.output_tokens)) " output tokens" }
             }
         }
     }
 }
 
 /// What went wrong in a turn.
-fn failures(turn: &OutlineTurn) -> u32 {
+fn failures(turn: &TurnRow) -> u32 {
     turn.failed_tool_calls + turn.api_errors
 }
 
-fn words(turn: &OutlineTurn) -> String {
+fn words(turn: &TurnRow) -> String {
     let text = one_line(&turn.prompt, 90);
     if text.is_empty() { format!("({})", turn.kind) } else { text }
 }

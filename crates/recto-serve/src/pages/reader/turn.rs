@@ -86,8 +86,8 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
                 @if let Some((context, _)) = context {
                     span title=(format!("{} tokens in the context at the last answer shown here", count(context))) { (short(context)) " ctx" }
                 }
-                @if turn.tokens.output > 0 {
-                    span title=(format!("{} output tokens in this turn", count(turn.tokens.output))) { (short(turn.tokens.output)) " out" }
+                @if turn.tokens.output_tokens > 0 {
+                    span title=(format!("{} output tokens in this turn", count(turn.tokens.output_tokens))) { (short(turn.tokens.output_tokens)) " out" }
                 }
                 @if turn.tool_calls > 0 {
                     span { (count(u64::from(turn.tool_calls))) @if turn.tool_calls == 1 { " call" } @else { " calls" } }

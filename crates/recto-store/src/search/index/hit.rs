@@ -57,7 +57,7 @@ pub struct Hit {
 }
 
 /// The text of a hit, read from the log. It is hostile.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HitText {
     /// The whole text.
     pub text: String,
