@@ -126,8 +126,7 @@ impl Library {
             is_dry: false,
         });
         self.readings().forget_list();
-        let operation =
-            renamed?.operation.ok_or_else(|| ViewError::Internal("nothing was done"))?;
+        let operation = renamed?.operation.ok_or(ViewError::Internal("nothing was done"))?;
         Ok(RenamedView {
             session: session.to_string(),
             title: wanted.as_str().to_owned(),

@@ -252,7 +252,7 @@ impl Library {
     pub fn find(&self, id: SessionId) -> Result<Found, ViewError> {
         let inventory = self.inventory();
         let file = inventory.sessions.iter().find(|file| file.id == id).cloned();
-        let file = file.ok_or_else(|| ViewError::NotFound("there is no session of this id"))?;
+        let file = file.ok_or(ViewError::NotFound("there is no session of this id"))?;
         Ok(Found { inventory, file })
     }
 
