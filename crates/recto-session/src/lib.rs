@@ -32,7 +32,6 @@
 #![warn(missing_docs)]
 
 pub mod ansi;
-pub mod chart;
 pub mod context_fill;
 pub mod edit;
 #[cfg(feature = "export")]
@@ -64,6 +63,7 @@ pub use fold::facts::ToolCall;
 pub use fold::hooks::TurnHook;
 pub use fold::intern::NameId;
 pub use fold::intern::Names;
+pub use fold::line_counts::LineCounts;
 pub use fold::node::BlockFact;
 pub use fold::node::BlockFacts;
 pub use fold::node::Flags;

@@ -139,7 +139,7 @@ fn answers(folds: &Folds, log: &[u8]) -> Vec<(&'static str, String)> {
             ),
         ),
         ("meta", format!("{:?}", session.meta)),
-        ("versions", format!("{} {:?}", session.lines, session.versions)),
+        ("counts", format!("{} {:?}", session.lines, session.counts)),
         (
             "damage",
             format!("{:?} {:?} {:?}", session.damaged, session.glued, session.first_null_line),

@@ -180,7 +180,7 @@ fn a_damaged_log_is_brought_back_by_its_writer_and_newer_clients() {
     for variant in variants().iter().filter(|variant| exception(&variant.name).is_none()) {
         let session =
             manuscript(&repaired(&variant.log, &options(Clients::Writer, &|_| None))).session;
-        let versions = session.versions.iter();
+        let versions = session.counts.versions.iter().map(|(version, _)| version);
         let writer = versions.filter_map(|version| Generation::of_version(version)).max();
         let writer = writer.unwrap_or(Generation::latest());
         for generation in Generation::ALL.into_iter().filter(|one| *one >= writer) {
@@ -207,7 +207,7 @@ fn recorded_sessions_are_let_alone() {
     let mut chains = 0;
     for case in recorded() {
         let source = manuscript(&case.log);
-        let versions = source.session.versions.iter();
+        let versions = source.session.counts.versions.iter().map(|(version, _)| version);
         let writer = versions.filter_map(|version| Generation::of_version(version)).max();
         let fixes = match plan(&source, &case.log, Clients::Writer) {
             Ok(plan) => plan.fixes,

@@ -5,8 +5,9 @@ use std::path::Path;
 use recto_session::status::beginning;
 use serde::Serialize;
 
-/// How many characters of the first prompt a row has.
+/// How many characters of the first prompt and of the last answer a row has.
 const GOAL: usize = 200;
+const LAST_OUTPUT: usize = 500;
 
 /// What a session is about, and where it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -33,6 +34,11 @@ pub struct Profile {
 /// The first prompt as rows have it.
 pub(crate) fn goal(first_prompt: &str) -> String {
     beginning(first_prompt, GOAL)
+}
+
+/// The last answer as rows have it.
+pub(crate) fn last_output(text: &str) -> String {
+    beginning(text, LAST_OUTPUT)
 }
 
 /// The last part of a path: what people call a project, or the directory of its logs.

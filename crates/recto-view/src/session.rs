@@ -155,7 +155,7 @@ impl Library {
         }
         Ok(SessionHead {
             session: self.session_row(&found.file),
-            versions: session.versions.clone(),
+            versions: session.counts.versions.iter().map(|(version, _)| version.clone()).collect(),
             permission_mode: session.meta.permission_mode.clone(),
             last_output: last_output(&reading),
             counts: Counts {

@@ -48,7 +48,6 @@ pub(crate) mod show_follow;
 pub(crate) mod stats;
 pub(crate) mod stats_all;
 pub(crate) mod stats_charts;
-pub(crate) mod stats_json;
 pub(crate) mod stats_text;
 pub(crate) mod status;
 pub(crate) mod statusline;

@@ -122,7 +122,8 @@ fn the_tools_are_listed_with_what_they_take() {
     let answer = talk.ask("tools/list", json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected = ["search_sessions", "list_sessions", "read_session", "usage", "status", "plans"];
+    let expected =
+        ["search_sessions", "list_sessions", "read_session", "usage", "status", "stats", "plans"];
     assert_eq!(names, expected);
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object");

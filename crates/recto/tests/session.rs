@@ -59,10 +59,16 @@ fn a_session_in_numbers() {
     files          1 changed (+2 -1), 0 only read
     tokens         claude-opus-5-5: 5 messages, 40 in, 200 out, 45,000 cached, 600 written to cache
     subagents      1
+    lines          user 5, assistant 5, queue-operation 2, last-prompt 2, mode 2, custom-title 1
+    blocks         tool_use 3, tool_result 3, text 2
+    stop reasons   tool_use 3, end_turn 2
+    versions       2.1.325 10
+    prompts        1. Repair the parser
+                   2. Which one?
     --- exit 0
     ");
     assert_snapshot!(test.run(&["stats", "latest", "--json"]).shown(), @r#"
-    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","title":"Parser","goal":"Repair the parser","last_output":"`empty_line`.","cwd":"/home/dev/app","branch":"main","version":"2.1.325","started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:13.000Z","working_ms":8000,"lines":17,"damaged_lines":0,"turns":2,"prompts":2,"messages":5,"tool_calls":3,"failed_tool_calls":1,"open_tool_calls":0,"files_changed":1,"files_read":0,"lines_added":2,"lines_removed":1,"compactions":0,"agents":1,"interrupts":0,"api_errors":0,"models":[{"model":"claude-opus-5-5","messages":5,"input_tokens":40,"output_tokens":200,"cache_creation_input_tokens":600,"cache_read_input_tokens":45000}]}
+    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","title":"Parser","goal":"Repair the parser","last_output":"`empty_line`.","project":"-home-dev-app","project_name":"app","cwd":"/home/dev/app","branch":"main","model":"claude-opus-5-5","version":"2.1.325","subagent":false,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:13.000Z","working_ms":8000,"lines":17,"damaged_lines":0,"turns":2,"prompts":2,"messages":5,"tool_calls":3,"failed_tool_calls":1,"open_tool_calls":0,"files_changed":1,"files_read":0,"lines_added":2,"lines_removed":1,"compactions":0,"agents":1,"interrupts":0,"api_errors":0,"pending":null,"tokens":{"input":40,"output":200,"cache_creation":600,"cache_creation_5m":0,"cache_creation_1h":0,"cache_read":45000},"models":[{"model":"claude-opus-5-5","messages":5,"input_tokens":40,"output_tokens":200,"cache_creation_input_tokens":600,"cache_creation_5m_tokens":0,"cache_creation_1h_tokens":0,"cache_read_input_tokens":45000,"cache_hit_percent":98.6}],"entries":[{"kind":"user","lines":5},{"kind":"assistant","lines":5},{"kind":"queue-operation","lines":2},{"kind":"last-prompt","lines":2},{"kind":"mode","lines":2},{"kind":"custom-title","lines":1}],"queue_lines":2,"snapshot_lines":0,"versions":[{"version":"2.1.325","lines":10}],"stop_reasons":[{"reason":"tool_use","lines":3},{"reason":"end_turn","lines":2}],"blocks":[{"kind":"tool_use","blocks":3},{"kind":"tool_result","blocks":3},{"kind":"text","blocks":2}],"first_prompts":["Repair the parser","Which one?"]}
     --- exit 0
     "#);
 }

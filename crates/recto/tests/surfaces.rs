@@ -215,3 +215,44 @@ fn hits_are_the_same_everywhere() {
     assert_agree("hits", &told, answer["hits"].as_array().unwrap(), 12);
     assert_agree("hits", &told, &surfaces.mcp("search_sessions", json!({"query": "parser"})), 12);
 }
+
+#[test]
+fn the_status_of_a_session_is_the_same_everywhere() {
+    let mut surfaces = Surfaces::new();
+    let told = surfaces.command(&["status", FIX]);
+    assert_eq!(told[0]["goal"], "The parser fails on empty lines.");
+    assert_eq!(told[0]["last_prompt"], "Thanks!");
+    assert_agree("status", &told, &surfaces.api_list(&format!("status?session={FIX}")), 27);
+    assert_agree("status", &told, &surfaces.mcp("status", json!({"session": FIX})), 27);
+}
+
+#[test]
+fn a_session_has_the_same_numbers_everywhere() {
+    let mut surfaces = Surfaces::new();
+    let told = surfaces.command(&["stats", FIX]);
+    assert_agree("stats", &told, &[surfaces.api(&format!("sessions/{FIX}/stats"))], 40);
+    assert_agree("stats", &told, &[surfaces.talk.json("stats", json!({"session": FIX}))], 40);
+    // What a status and a list say of a session has the same names and values.
+    assert_agree("stats", &told, &surfaces.command(&["status", FIX]), 12);
+    let agent = surfaces.command(&["stats", "agent-a1b2c3d4e5f60718"]);
+    assert_eq!(agent[0]["subagent"], true);
+    let path = format!("sessions/{FIX}/agents/a1b2c3d4e5f60718/stats");
+    assert_agree("stats", &agent, &[surfaces.api(&path)], 40);
+}
+
+#[test]
+fn usage_is_the_same_everywhere() {
+    let mut surfaces = Surfaces::new();
+    for by in ["day", "session", "model", "project"] {
+        let told = surfaces.command(&["usage", "--by", by]).remove(0);
+        let served = surfaces.api(&format!("usage?by={by}"));
+        assert_agree("usage", std::slice::from_ref(&told), &[served], 7);
+        let rows = told["rows"].as_array().unwrap().clone();
+        let mut agents = surfaces.mcp("usage", json!({"by": by}));
+        // An agent is told the newest day first.
+        if by == "day" {
+            agents.reverse();
+        }
+        assert_agree("usage", &rows, &agents, 14);
+    }
+}

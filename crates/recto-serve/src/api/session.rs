@@ -25,6 +25,7 @@ use recto_view::Library;
 use recto_view::PlanRow;
 use recto_view::PlanScope;
 use recto_view::SessionHead;
+use recto_view::SessionStats;
 use recto_view::TurnPage;
 use recto_view::TurnQuery;
 
@@ -59,6 +60,20 @@ pub(super) async fn session(
     let id = session_id(&session)?;
     parameters.finish()?;
     context.answer(move |library| library.session(id)).await.map(Json)
+}
+
+pub(super) async fn stats(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    parameters: Parameters,
+) -> Result<Json<SessionStats>, Failure> {
+    let log = Log::of(&parts)?;
+    parameters.finish()?;
+    let work = move |library: &Library| {
+        let reading = library.read_any(log.session, log.agent.as_ref())?;
+        Ok(library.session_stats(&reading)?)
+    };
+    context.answer(work).await.map(Json)
 }
 
 pub(super) async fn turns(

@@ -100,6 +100,7 @@ fn call(archive: &Archive, tool: ToolName, arguments: Arguments) -> Result<Strin
         ToolName::Read => archive.read(arguments),
         ToolName::Usage => archive.usage(arguments),
         ToolName::Status => archive.status(arguments),
+        ToolName::Stats => archive.stats(arguments),
         ToolName::Plans => archive.plans(arguments),
     }
 }

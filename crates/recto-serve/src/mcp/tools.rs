@@ -17,16 +17,18 @@ pub(super) enum ToolName {
     Read,
     Usage,
     Status,
+    Stats,
     Plans,
 }
 
 impl ToolName {
-    const ALL: [ToolName; 6] = [
+    const ALL: [ToolName; 7] = [
         ToolName::Search,
         ToolName::List,
         ToolName::Read,
         ToolName::Usage,
         ToolName::Status,
+        ToolName::Stats,
         ToolName::Plans,
     ];
 
@@ -41,6 +43,7 @@ impl ToolName {
             ToolName::Read => "read_session",
             ToolName::Usage => "usage",
             ToolName::Status => "status",
+            ToolName::Stats => "stats",
             ToolName::Plans => "plans",
         }
     }
@@ -70,6 +73,10 @@ impl ToolName {
                 "What sessions do now: working, waiting_for_approval, waiting_for_input, idle, \
                  ended or unknown, with since when, how sure that is, and why. Without `session`, \
                  those that run or ran within the last hour."
+            }
+            ToolName::Stats => {
+                "A session in numbers: goal, first prompts, last answer, turns, tool calls, files, \
+                 tokens by model, compactions, lines by kind, clients that wrote it."
             }
             ToolName::Plans => {
                 "Plans that were made in plan mode, newest first, with whether the user agreed."
@@ -121,6 +128,9 @@ impl ToolName {
                 paged(100, LIST_MOST),
             ]),
             ToolName::Status => json!({"session": text(session)}),
+            ToolName::Stats => json!({
+                "session": text(&format!("{session}; agent-… for a subagent")),
+            }),
             ToolName::Plans => {
                 joined([json!({"session": text(session)}), paged(10, LIST_MOST), json!({})])
             }
@@ -130,7 +140,7 @@ impl ToolName {
     fn required(self) -> &'static [&'static str] {
         match self {
             ToolName::Search => &["query"],
-            ToolName::Read => &["session"],
+            ToolName::Read | ToolName::Stats => &["session"],
             ToolName::List | ToolName::Usage | ToolName::Status | ToolName::Plans => &[],
         }
     }

@@ -4,6 +4,7 @@ pub(crate) mod facts;
 pub(crate) mod hash;
 pub(crate) mod hooks;
 pub(crate) mod intern;
+pub(crate) mod line_counts;
 pub(crate) mod node;
 pub mod packed;
 pub(crate) mod queue;

@@ -35,6 +35,7 @@ use crate::Span;
 use crate::ToolCall;
 use crate::fold::hash::IdMap;
 use crate::fold::hash::Places;
+use crate::fold::line_counts::LineCounts;
 use crate::fold::node::Moment;
 use crate::fold::record::Records;
 use crate::with_call;
@@ -89,8 +90,8 @@ pub struct Session {
     pub without_uuid: Vec<u64>,
     /// Lines whose uuid came again later; the later line counts.
     pub repeated: Vec<u64>,
-    /// The versions of the client that wrote the log, in order of appearance.
-    pub versions: Vec<String>,
+    /// What its lines are, in counts.
+    pub counts: LineCounts,
     /// What the log says of requests, compactions and its own lines.
     pub records: Records,
     queue: PromptQueue,
@@ -118,12 +119,7 @@ impl Session {
     /// Takes in the next line of the log.
     pub fn push(&mut self, entry: &Entry<'_>) {
         self.lines += 1;
-        if let Some(version) = entry.version()
-            && self.versions.last().is_none_or(|last| *last != *version)
-            && !self.versions.iter().any(|known| *known == *version)
-        {
-            self.versions.push(version.into_owned());
-        }
+        self.counts.add(entry);
         self.records.note_session(entry);
         for prompt in self.queue.next(entry) {
             let after = self.last_node();
@@ -185,6 +181,9 @@ impl Session {
             return;
         };
         let message = entry.message();
+        if let (Kind::Assistant, Some(message)) = (entry.kind(), &message) {
+            self.counts.add_answer(message);
+        }
         let known = self.find(&uuid);
         let node = self.node_of(entry, uuid, message.as_ref());
         match known {
@@ -327,6 +326,7 @@ impl Session {
     }
 
     fn block_fact(&mut self, block: Block<'_>) -> BlockFact {
+        self.counts.add_block(&block);
         let mut name = |text: Option<Cow<'_, str>>| self.names.add(&text.unwrap_or_default());
         match block {
             Block::Text { text } => BlockFact::Text { is_blank: is_blank_value(text) },

@@ -168,7 +168,7 @@ fn facts(session: &Session) -> String {
     let is_current = on_current_branch(session, &turns);
     let facts = session.facts();
     let beside = (&session.meta, session.lines, &session.damaged, &session.glued);
-    let odd = (&session.without_uuid, &session.repeated, &session.versions, session.queued_lines());
+    let odd = (&session.without_uuid, &session.repeated, &session.counts, session.queued_lines());
     let found = (&facts.messages, &facts.calls, &facts.compactions, &facts.turn_durations);
     format!(
         "{:#?}{beside:?}{odd:?}{found:?}{:?}{turns:?}{is_current:?}{:?}",

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use recto_session::statistics::Statistics;
 use recto_session::statistics::Tally;
 use recto_store::Inventory;
 
@@ -13,11 +12,13 @@ use crate::figures::FailedCall;
 use crate::figures::Looked;
 use crate::figures::Surveyed;
 use crate::library::Library;
+use crate::statistics::StatsReport;
+use crate::statistics::first_counts;
 
 /// Tools and files of many sessions.
 #[derive(Debug)]
 pub struct Totals {
-    pub statistics: Statistics,
+    pub statistics: StatsReport,
     /// Calls that failed, with their logs, newest first; each once.
     pub failed: Vec<(Arc<Looked>, FailedCall)>,
     /// When each file was changed last.
@@ -40,13 +41,7 @@ impl Library {
             .filter(|looked| until.is_none_or(|until| looked.log.modified() < until))
             .filter(|looked| project.is_none_or(|key| self.project_of(looked) == Some(key)))
             .collect();
-        // The first log that has something counts: that of a session before those that
-        // copied it, and before those of subagents.
-        logs.sort_by(|a, b| {
-            let key = |one: &Looked| (one.log.agent.is_some(), one.started.is_none(), one.started);
-            let times = key(a).cmp(&key(b)).then_with(|| a.log.modified().cmp(&b.log.modified()));
-            times.then_with(|| a.log.path.cmp(&b.log.path))
-        });
+        logs.sort_by_cached_key(|looked| first_counts(&looked.log, looked.started));
         let mut tally = Tally::new(self.zone().clone());
         let mut seen: HashSet<(&str, Option<Timestamp>)> = HashSet::new();
         let mut failed = Vec::new();
@@ -66,7 +61,7 @@ impl Library {
             }
         }
         failed.sort_by(|(_, a), (_, b)| b.time.cmp(&a.time).then_with(|| a.id.cmp(&b.id)));
-        Totals { statistics: tally.finish(), failed, changed }
+        Totals { statistics: StatsReport::of(tally.finish(), self.zone()), failed, changed }
     }
 }
 

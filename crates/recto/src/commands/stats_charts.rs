@@ -1,56 +1,53 @@
 //! Many sessions in numbers, as charts.
 
-use recto_session::chart::Bar;
-use recto_session::chart::Chart;
-use recto_session::statistics::ToolStatistics;
+use recto_view::ActivityCounts;
+use recto_view::StatsReport;
+use recto_view::ToolTotal;
+use recto_view::chart::Bar;
+use recto_view::chart::Chart;
 
-use crate::commands::stats_all::Many;
-use crate::commands::stats_all::Question;
-use crate::commands::stats_text::DAYS;
-use crate::commands::stats_text::failed_percent;
+use crate::commands::stats_text::day_name;
 use crate::commands::stats_text::length_name;
 use crate::commands::stats_text::shown_contexts;
 use crate::commands::stats_text::shown_lengths;
+use crate::commands::stats_text::title_of;
 use crate::terminal::text::count;
 use crate::terminal::text::duration;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
-use crate::terminal::zone::zone_name;
 
-pub(crate) fn charts(many: &Many, question: &Question<'_>) -> Vec<Chart> {
-    let statistics = &many.statistics;
-    let tools = statistics.tools.iter().take(question.limit).map(|tool| {
-        let failed = failed_percent(tool).filter(|_| tool.failed > 0);
+pub(crate) fn charts(report: &StatsReport, limit: usize) -> Vec<Chart> {
+    let tools = report.tools.iter().take(limit).map(|tool| {
+        let failed = tool.failed_percent.filter(|_| tool.failed > 0);
         let failed = failed.map_or(String::new(), |failed| format!(", {failed:.1} % failed"));
         bar(&tool.name, tool.calls, count(tool.calls) + &failed)
     });
-    let times = by_time(&statistics.tools).into_iter().take(question.limit).map(|tool| {
-        let median = tool.median_milliseconds.map(duration).unwrap_or_default();
-        let text = format!("{}, median {median}", duration(tool.total_milliseconds));
-        bar(&tool.name, tool.total_milliseconds, text)
+    let times = by_time(&report.tools).into_iter().take(limit).map(|tool| {
+        let median = tool.median_ms.map(duration).unwrap_or_default();
+        let text = format!("{}, median {median}", duration(tool.total_ms));
+        bar(&tool.name, tool.total_ms, text)
     });
-    let models = statistics.models.iter().take(question.limit);
+    let models = report.models.iter().take(limit);
     let models =
-        models.map(|model| bar(&model.name, model.messages, plural(model.messages, "message")));
-    let lengths = shown_lengths(&statistics.lengths).iter();
+        models.map(|model| bar(&model.model, model.messages, plural(model.messages, "message")));
+    let lengths = shown_lengths(&report.turn_lengths.ranges).iter();
     let lengths =
         lengths.map(|range| bar(&length_name(range), range.turns, plural(range.turns, "turn")));
-    let hours = (0..24).zip(&statistics.hours);
-    let hours = hours.map(|(hour, at)| {
-        bar(&format!("{hour:02}:00"), at.messages, plural(at.messages, "message"))
-    });
-    let days = DAYS.iter().zip(&statistics.weekdays);
-    let days = days.map(|(day, at)| bar(day, at.messages, plural(at.messages, "message")));
-    let longest = many.longest.iter().map(|one| {
-        bar(&one.row.title(), one.working_milliseconds, duration(one.working_milliseconds))
-    });
-    let contexts = shown_contexts(&statistics.contexts).map(|point| {
+    let messages = |label: &str, counts: &ActivityCounts| {
+        bar(label, counts.messages, plural(counts.messages, "message"))
+    };
+    let hours = report.hours.iter();
+    let hours = hours.map(|row| messages(&format!("{:02}:00", row.hour), &row.activity));
+    let days = report.days.iter().map(|row| messages(&day_name(row.day), &row.activity));
+    let longest = report.longest_sessions.iter();
+    let longest = longest.map(|one| bar(title_of(one), one.working_ms, duration(one.working_ms)));
+    let contexts = shown_contexts(&report.context).map(|point| {
         let text = format!("{} tokens", count(point.median_tokens));
         bar(&format!("turn {}", point.turn), point.median_tokens, text)
     });
-    let files = statistics.files.iter().take(question.limit);
+    let files = report.files.iter();
     let files = files.map(|file| bar(end_of(&file.path), file.edits, plural(file.edits, "edit")));
-    let hours_title = format!("Hours ({})", zone_name(&question.zone));
+    let hours_title = format!("Hours ({})", report.time_zone);
     vec![
         chart("Tools by calls", tools),
         chart("Tools by time", times),
@@ -65,10 +62,10 @@ pub(crate) fn charts(many: &Many, question: &Question<'_>) -> Vec<Chart> {
 }
 
 /// The tools that took time, the longest first.
-fn by_time(tools: &[ToolStatistics]) -> Vec<&ToolStatistics> {
-    let timed = tools.iter().filter(|tool| tool.total_milliseconds > 0);
-    let mut timed: Vec<&ToolStatistics> = timed.collect();
-    timed.sort_by_key(|tool| std::cmp::Reverse(tool.total_milliseconds));
+fn by_time(tools: &[ToolTotal]) -> Vec<&ToolTotal> {
+    let timed = tools.iter().filter(|tool| tool.total_ms > 0);
+    let mut timed: Vec<&ToolTotal> = timed.collect();
+    timed.sort_by_key(|tool| std::cmp::Reverse(tool.total_ms));
     timed
 }
 
@@ -97,13 +94,14 @@ mod tests {
 
     #[test]
     fn tools_are_ordered_by_their_time() {
-        let tool = |name: &str, total_milliseconds| ToolStatistics {
+        let tool = |name: &str, total_ms| ToolTotal {
             name: name.to_owned(),
             calls: 9,
             failed: 0,
             open: 0,
-            median_milliseconds: None,
-            total_milliseconds,
+            failed_percent: None,
+            median_ms: None,
+            total_ms,
         };
         let tools = [tool("short", 5), tool("none", 0), tool("long", 50)];
         let names: Vec<&str> = by_time(&tools).iter().map(|tool| tool.name.as_str()).collect();

@@ -2,14 +2,13 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use recto_session::statistics::Activity;
-use recto_session::statistics::ContextPoint;
-use recto_session::statistics::LengthRange;
-use recto_session::statistics::Statistics;
-use recto_session::statistics::ToolStatistics;
-use recto_session::statistics::cache_hit_percent;
+use recto_view::ActivityCounts;
+use recto_view::ContextRow;
+use recto_view::LengthRow;
+use recto_view::LongSession;
+use recto_view::StatsReport;
+use recto_view::TurnLengths;
 
-use crate::commands::stats_all::Many;
 use crate::commands::stats_all::Question;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -27,49 +26,44 @@ use crate::terminal::text::duration;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
-use crate::terminal::zone::zone_name;
 
 /// How wide a bar is.
 const BAR: usize = 20;
 
-/// The days of the week, as they are counted.
-pub(crate) const DAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+/// A day of the week as people write it.
+pub(crate) fn day_name(day: &str) -> String {
+    day[..1].to_uppercase() + &day[1..]
+}
+
+/// What a session is called; one without a title has none.
+pub(crate) fn title_of(session: &LongSession) -> &str {
+    session.title.as_deref().unwrap_or("(session)")
+}
 
 /// What it is all about, in a few parts.
-pub(crate) fn about(statistics: &Statistics, zone: &TimeZone) -> Vec<String> {
+pub(crate) fn about(report: &StatsReport, zone: &TimeZone) -> Vec<String> {
     let day = |time: Timestamp| zone.to_datetime(time).date().to_string();
-    let mut parts = vec![plural(statistics.sessions, "session")];
-    if statistics.agents > 0 {
-        parts.push(plural(statistics.agents, "subagent"));
+    let mut parts = vec![plural(report.sessions, "session")];
+    if report.agents > 0 {
+        parts.push(plural(report.agents, "subagent"));
     }
-    parts.push(plural(statistics.turns, "turn"));
-    parts.push(plural(statistics.prompts, "prompt"));
-    if let (Some(first), Some(last)) = (statistics.started, statistics.ended) {
-        parts.push(format!("{} to {}", day(first), day(last)));
+    parts.push(plural(report.turns, "turn"));
+    parts.push(plural(report.prompts, "prompt"));
+    if let (Some(first), Some(last)) = (report.started, report.ended) {
+        parts.push(format!("{} to {}", day(first.0), day(last.0)));
     }
     parts
 }
 
-/// In percent of a whole, where there is one.
-pub(crate) fn percent(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
-}
-
-/// How many calls of a tool failed, in percent of those that ended.
-pub(crate) fn failed_percent(tool: &ToolStatistics) -> Option<f64> {
-    percent(tool.failed, tool.calls - tool.open)
-}
-
 /// The turns whose context is shown: the first ones, then larger and larger steps.
-pub(crate) fn shown_contexts(points: &[ContextPoint]) -> impl Iterator<Item = &ContextPoint> {
+pub(crate) fn shown_contexts(points: &[ContextRow]) -> impl Iterator<Item = &ContextRow> {
     const SHOWN: [u32; 13] = [1, 2, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000];
     points.iter().filter(|point| SHOWN.contains(&point.turn))
 }
 
 /// The ranges from the first in which there is something to the last.
-pub(crate) fn shown_lengths(ranges: &[LengthRange]) -> &[LengthRange] {
-    let is_used = |range: &LengthRange| range.turns > 0;
+pub(crate) fn shown_lengths(ranges: &[LengthRow]) -> &[LengthRow] {
+    let is_used = |range: &LengthRow| range.turns > 0;
     match (ranges.iter().position(is_used), ranges.iter().rposition(is_used)) {
         (Some(first), Some(last)) => &ranges[first..=last],
         _ => &[],
@@ -77,44 +71,43 @@ pub(crate) fn shown_lengths(ranges: &[LengthRange]) -> &[LengthRange] {
 }
 
 /// A range of lengths in words.
-pub(crate) fn length_name(range: &LengthRange) -> String {
+pub(crate) fn length_name(range: &LengthRow) -> String {
     let short = |milliseconds: u64| match milliseconds / 1000 {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds @ 60..3600 => format!("{}m", seconds / 60),
         seconds => format!("{}h", seconds / 3600),
     };
-    match range.below {
-        Some(below) if range.from == 0 => format!("below {}", short(below)),
-        Some(below) => format!("{} to {}", short(range.from), short(below)),
-        None => format!("{} and more", short(range.from)),
+    match range.below_ms {
+        Some(below) if range.from_ms == 0 => format!("below {}", short(below)),
+        Some(below) => format!("{} to {}", short(range.from_ms), short(below)),
+        None => format!("{} and more", short(range.from_ms)),
     }
 }
 
 pub(crate) fn write_text(
-    many: &Many,
+    report: &StatsReport,
     question: &Question<'_>,
     environment: &Environment,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     output.page();
-    let statistics = &many.statistics;
-    let about = about(statistics, &question.zone).join(", ");
+    let about = about(report, &question.zone).join(", ");
     output.line(&output.paint(Look::Strong, &about))?;
     let mut second = vec![
-        format!("{} of work", duration(statistics.working_milliseconds)),
-        plural(statistics.messages, "message"),
+        format!("{} of work", duration(report.working_ms)),
+        plural(report.messages, "message"),
     ];
-    if let Some(hits) = cache_hit_percent(&statistics.tokens) {
+    if let Some(hits) = report.tokens.cache_hit_percent {
         second.push(format!("{hits:.1} % of input from the cache"));
     }
     output.line(&second.join(", "))?;
-    write_tools(statistics, question.limit, output)?;
-    write_models(statistics, question.limit, output)?;
-    write_lengths(statistics, output)?;
-    write_hours(statistics, &question.zone, output)?;
-    write_longest(many, output)?;
-    write_contexts(statistics, output)?;
-    write_files(statistics, question.limit, environment, output)
+    write_tools(report, question.limit, output)?;
+    write_models(report, question.limit, output)?;
+    write_lengths(&report.turn_lengths, output)?;
+    write_hours(report, output)?;
+    write_longest(report, output)?;
+    write_contexts(report, output)?;
+    write_files(report, environment, output)
 }
 
 /// A heading and a table, whose first row says what its columns are.
@@ -147,20 +140,20 @@ fn section<const N: usize>(
 }
 
 fn write_tools(
-    statistics: &Statistics,
+    report: &StatsReport,
     limit: usize,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let most = statistics.tools.first().map_or(0, |tool| tool.calls);
-    let rows = statistics.tools.iter().take(limit).map(|tool| {
-        let failed = failed_percent(tool).filter(|_| tool.failed > 0);
+    let most = report.tools.first().map_or(0, |tool| tool.calls);
+    let rows = report.tools.iter().take(limit).map(|tool| {
+        let failed = tool.failed_percent.filter(|_| tool.failed > 0);
         [
             one_line(&tool.name),
             count(tool.calls),
             bar(tool.calls, most, BAR),
             failed.map(|failed| format!("{failed:.1} %")).unwrap_or_default(),
-            tool.median_milliseconds.map(duration).unwrap_or_default(),
-            tool.median_milliseconds.map(|_| duration(tool.total_milliseconds)).unwrap_or_default(),
+            tool.median_ms.map(duration).unwrap_or_default(),
+            tool.median_ms.map(|_| duration(tool.total_ms)).unwrap_or_default(),
         ]
     });
     let names = ["", "calls", "", "failed", "median", "total"];
@@ -168,15 +161,15 @@ fn write_tools(
 }
 
 fn write_models(
-    statistics: &Statistics,
+    report: &StatsReport,
     limit: usize,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let most = statistics.models.first().map_or(0, |model| model.messages);
-    let rows = statistics.models.iter().take(limit).map(|model| {
-        let hits = cache_hit_percent(&model.tokens);
+    let most = report.models.first().map_or(0, |model| model.messages);
+    let rows = report.models.iter().take(limit).map(|model| {
+        let hits = model.tokens.cache_hit_percent;
         [
-            one_line(&model.name),
+            one_line(&model.model),
             count(model.messages),
             bar(model.messages, most, BAR),
             hits.map(|hits| format!("{hits:.1} %")).unwrap_or_default(),
@@ -186,66 +179,58 @@ fn write_models(
     section(output, "models", [Flexible, Right, Left, Right], names, rows)
 }
 
-fn write_lengths(statistics: &Statistics, output: &mut Output) -> Result<(), CommandError> {
-    let (Some(median), Some(long)) = (statistics.median_turn, statistics.long_turn) else {
+fn write_lengths(lengths: &TurnLengths, output: &mut Output) -> Result<(), CommandError> {
+    let (Some(median), Some(long)) = (lengths.median_ms, lengths.p90_ms) else {
         return Ok(());
     };
     let heading =
         format!("turns (half take {} at most, nine of ten {})", duration(median), duration(long));
-    let most = statistics.lengths.iter().map(|range| range.turns).max().unwrap_or(0);
-    let rows = shown_lengths(&statistics.lengths)
+    let most = lengths.ranges.iter().map(|range| range.turns).max().unwrap_or(0);
+    let rows = shown_lengths(&lengths.ranges)
         .iter()
         .map(|range| [length_name(range), count(range.turns), bar(range.turns, most, BAR)]);
     section(output, &heading, [Left, Right, Left], ["", "turns", ""], rows)
 }
 
-fn write_hours(
-    statistics: &Statistics,
-    zone: &TimeZone,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    let messages = |activities: &[Activity]| -> Vec<u64> {
-        activities.iter().map(|activity| activity.messages).collect()
-    };
-    let hours = messages(&statistics.hours);
+fn write_hours(report: &StatsReport, output: &mut Output) -> Result<(), CommandError> {
+    let hours: Vec<u64> = report.hours.iter().map(|row| row.activity.messages).collect();
     if hours.iter().all(|messages| *messages == 0) {
         return Ok(());
     }
     output.line("")?;
-    let heading = format!("hours, by messages ({})", one_line(&zone_name(zone)));
+    let heading = format!("hours, by messages ({})", one_line(&report.time_zone));
     output.line(&output.paint(Look::Strong, &heading))?;
     output.line(format!("  {}", columns(&hours, 2)).trim_end())?;
     let marks: String = (0..24).step_by(3).map(|hour| format!("{hour:<6}")).collect();
     output.line(&output.paint(Look::Faint, &format!("  {}", marks.trim_end())))?;
-    let days = messages(&statistics.weekdays);
-    let most = days.iter().copied().max().unwrap_or(0);
-    let rows = DAYS.iter().zip(&statistics.weekdays).map(|(name, day)| {
-        let bar = bar(day.messages, most, BAR);
-        [(*name).to_owned(), count(day.messages), bar, count(day.prompts)]
+    let most = report.days.iter().map(|row| row.activity.messages).max().unwrap_or(0);
+    let rows = report.days.iter().map(|row| {
+        let ActivityCounts { messages, prompts } = row.activity;
+        [day_name(row.day), count(messages), bar(messages, most, BAR), count(prompts)]
     });
     let names = ["", "messages", "", "prompts"];
     section(output, "days", [Left, Right, Left, Right], names, rows)
 }
 
-fn write_longest(many: &Many, output: &mut Output) -> Result<(), CommandError> {
-    let most = many.longest.first().map_or(0, |one| one.working_milliseconds);
-    let rows = many.longest.iter().map(|one| {
+fn write_longest(report: &StatsReport, output: &mut Output) -> Result<(), CommandError> {
+    let most = report.longest_sessions.first().map_or(0, |one| one.working_ms);
+    let rows = report.longest_sessions.iter().map(|one| {
         [
-            one.row.short_id(),
-            duration(one.working_milliseconds),
-            bar(one.working_milliseconds, most, BAR),
+            one.id.chars().take(8).collect(),
+            duration(one.working_ms),
+            bar(one.working_ms, most, BAR),
             count(one.turns),
-            count(one.calls),
-            one.row.title(),
+            count(one.tool_calls),
+            one_line(title_of(one)),
         ]
     });
     let names = ["", "work", "", "turns", "calls", ""];
     section(output, "longest sessions", [Left, Right, Left, Right, Right, Flexible], names, rows)
 }
 
-fn write_contexts(statistics: &Statistics, output: &mut Output) -> Result<(), CommandError> {
-    let most = statistics.contexts.iter().map(|point| point.median_tokens).max().unwrap_or(0);
-    let rows = shown_contexts(&statistics.contexts).map(|point| {
+fn write_contexts(report: &StatsReport, output: &mut Output) -> Result<(), CommandError> {
+    let most = report.context.iter().map(|point| point.median_tokens).max().unwrap_or(0);
+    let rows = shown_contexts(&report.context).map(|point| {
         [
             point.turn.to_string(),
             count(point.median_tokens),
@@ -259,19 +244,18 @@ fn write_contexts(statistics: &Statistics, output: &mut Output) -> Result<(), Co
 }
 
 fn write_files(
-    statistics: &Statistics,
-    limit: usize,
+    report: &StatsReport,
     environment: &Environment,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let most = statistics.files.first().map_or(0, |file| file.edits);
-    let rows = statistics.files.iter().take(limit).map(|file| {
+    let most = report.files.first().map_or(0, |file| file.edits);
+    let rows = report.files.iter().map(|file| {
         [
             one_line(&path_from_home(&file.path, environment.user_home.as_deref())),
             count(file.edits),
             bar(file.edits, most, BAR),
-            format!("+{}", count(file.added)),
-            format!("-{}", count(file.removed)),
+            format!("+{}", count(file.lines_added)),
+            format!("-{}", count(file.lines_removed)),
         ]
     });
     let names = ["", "edits", "", "", ""];
@@ -284,7 +268,7 @@ mod tests {
 
     #[test]
     fn lengths_are_told_in_words_and_empty_ends_are_left_out() {
-        let range = |from: u64, below: Option<u64>, turns| LengthRange { from, below, turns };
+        let range = |from_ms, below_ms, turns| LengthRow { from_ms, below_ms, turns };
         let ranges = [
             range(0, Some(10_000), 0),
             range(10_000, Some(60_000), 1),

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
-use recto_session::statistics::FileStatistics;
 
 use super::ROWS;
 use super::bars::cell_bar;
@@ -27,6 +26,7 @@ use crate::pages::format::age_tag;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::ChangedFile;
 use recto_view::figures::Choice;
 use recto_view::figures::Period;
 use recto_view::figures::Progress;
@@ -60,32 +60,32 @@ pub(crate) async fn files(
 }
 
 /// A file with when it was changed last.
-type ChangedFile = (FileStatistics, Option<Timestamp>);
+type DatedFile = (ChangedFile, Option<Timestamp>);
 
 /// The most changed first; of those that were changed as often, the newest first.
-fn changed_files(totals: Totals) -> Vec<ChangedFile> {
+fn changed_files(totals: Totals) -> Vec<DatedFile> {
     let changed = &totals.changed;
-    let with_time = |file: FileStatistics| {
+    let with_time = |file: ChangedFile| {
         let time = changed.get(&file.path).copied();
         (file, time)
     };
-    let mut files: Vec<ChangedFile> = totals.statistics.files.into_iter().map(with_time).collect();
+    let mut files: Vec<DatedFile> = totals.statistics.files.into_iter().map(with_time).collect();
     files.sort_by(|(a, then), (b, now)| b.edits.cmp(&a.edits).then(now.cmp(then)));
     files
 }
 
 fn body(
     asked: &Asked,
-    files: &[ChangedFile],
+    files: &[DatedFile],
     at: Progress,
     (now, zone): (Timestamp, &TimeZone),
 ) -> Markup {
     let part = asked.part.as_deref().map(str::to_lowercase);
-    let fits = |(file, _): &&ChangedFile| {
+    let fits = |(file, _): &&DatedFile| {
         part.as_deref().is_none_or(|part| file.path.to_lowercase().contains(part))
     };
-    let shown: Vec<&ChangedFile> = files.iter().filter(fits).collect();
-    let sum = |of: fn(&FileStatistics) -> u64| shown.iter().map(|(file, _)| of(file)).sum::<u64>();
+    let shown: Vec<&DatedFile> = files.iter().filter(fits).collect();
+    let sum = |of: fn(&ChangedFile) -> u64| shown.iter().map(|(file, _)| of(file)).sum::<u64>();
     let most = shown.first().map_or(0, |(file, _)| file.edits);
     let link = period_link("/files", &asked.period).with_some("q", asked.part.as_deref());
     let hidden = link.without(&["q"]);
@@ -109,8 +109,8 @@ fn body(
             dl.cards {
                 (card("Files", &count(shown.len() as u64), "changed at least once"))
                 (card("Edits", &count(sum(|file| file.edits)), ""))
-                (card("Lines added", &count(sum(|file| file.added)), ""))
-                (card("Lines removed", &count(sum(|file| file.removed)), ""))
+                (card("Lines added", &count(sum(|file| file.lines_added)), ""))
+                (card("Lines removed", &count(sum(|file| file.lines_removed)), ""))
             }
             section.panel aria-label="Files by edits" {
                 div.table-scroll {
@@ -124,7 +124,7 @@ fn body(
                                         @if most > 1 { (cell_bar(file.edits.into(), most.into(), 0)) }
                                     }
                                     td.number { (count(file.edits)) }
-                                    td.number { (lines(file.added, file.removed)) }
+                                    td.number { (lines(file.lines_added, file.lines_removed)) }
                                     td.number.hide-narrow title=(plural(file.logs, "log")) { (count(file.logs)) }
                                     td.number.muted { @if let Some(time) = time { (age_tag(now, zone, *time)) } @else { "–" } }
                                 }
@@ -161,11 +161,11 @@ mod tests {
 
     #[test]
     fn files_lead_to_their_own_page_and_stay_text() {
-        let file = FileStatistics {
+        let file = ChangedFile {
             path: "/home/dev/<app>/\"a\" & b.rs".into(),
             edits: 3,
-            added: 10,
-            removed: 2,
+            lines_added: 10,
+            lines_removed: 2,
             logs: 1,
         };
         let asked = Asked {

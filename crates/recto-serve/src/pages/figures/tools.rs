@@ -4,7 +4,6 @@ use axum::extract::State;
 use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
-use recto_session::statistics::ToolStatistics;
 
 use super::ROWS;
 use super::bars::cell_bar;
@@ -29,6 +28,7 @@ use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_view::ToolTotal;
 use recto_view::figures::Choice;
 use recto_view::figures::FailedCall;
 use recto_view::figures::Looked;
@@ -83,7 +83,7 @@ fn body(asked: &Asked, totals: &Totals, at: Progress, zone: &TimeZone) -> Markup
     let calls: u64 = tools.iter().map(|tool| tool.calls).sum();
     let failed: u64 = tools.iter().map(|tool| tool.failed).sum();
     let open: u64 = tools.iter().map(|tool| tool.open).sum();
-    let time: u64 = tools.iter().map(|tool| tool.total_milliseconds).sum();
+    let time: u64 = tools.iter().map(|tool| tool.total_ms).sum();
     let link = asked.link();
     html! {
         header.page-head {
@@ -111,12 +111,10 @@ fn share(part: u64, all: u64) -> String {
     if all == 0 { String::new() } else { percent(part as f64 * 100.0 / all as f64) + " of calls" }
 }
 
-fn table(tools: &[ToolStatistics], link: &Link) -> Markup {
+fn table(tools: &[ToolTotal], link: &Link) -> Markup {
     let most = tools.iter().map(|tool| tool.calls).max().unwrap_or(0);
-    let longest = tools.iter().map(|tool| tool.total_milliseconds).max().unwrap_or(0);
-    let rate = |tool: &ToolStatistics| {
-        if tool.calls == 0 { 0.0 } else { tool.failed as f64 * 100.0 / tool.calls as f64 }
-    };
+    let longest = tools.iter().map(|tool| tool.total_ms).max().unwrap_or(0);
+    let rate = |tool: &ToolTotal| tool.failed_percent.unwrap_or(0.0);
     html! {
         section.panel aria-labelledby="by-calls" {
             div.panel-head { h2 #by-calls { "By calls" } }
@@ -140,9 +138,9 @@ fn table(tools: &[ToolStatistics], link: &Link) -> Markup {
                                 }
                                 td.number { span.bad[rate(tool) >= 10.0].faint[tool.failed == 0] { (percent(rate(tool))) } }
                                 td.number.hide-narrow { span.faint[tool.open == 0] { (count(tool.open)) } }
-                                td.number.hide-narrow { (tool.median_milliseconds.map_or_else(|| "–".to_owned(), duration)) }
-                                td.number { (duration(tool.total_milliseconds)) }
-                                td.bar-cell.hide-narrow { (cell_bar(tool.total_milliseconds.into(), longest.into(), 2)) }
+                                td.number.hide-narrow { (tool.median_ms.map_or_else(|| "–".to_owned(), duration)) }
+                                td.number { (duration(tool.total_ms)) }
+                                td.bar-cell.hide-narrow { (cell_bar(tool.total_ms.into(), longest.into(), 2)) }
                             }
                         }
                     }

@@ -127,7 +127,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         let generations = match options.clients {
             Clients::All => Generation::ALL.to_vec(),
             Clients::Writer => {
-                let versions = source.session.versions.iter();
+                let versions = source.session.counts.versions.iter().map(|(version, _)| version);
                 let writer = versions.filter_map(|version| Generation::of_version(version)).max();
                 let writer = writer.unwrap_or(Generation::latest());
                 Generation::ALL.into_iter().filter(|generation| *generation >= writer).collect()

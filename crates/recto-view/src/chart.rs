@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::hostile::push_escaped;
+use recto_session::hostile::push_escaped;
 
 /// Bars below a heading.
 #[derive(Debug, Clone, Default)]
