@@ -306,9 +306,10 @@ mod tests {
         let size = termios::Winsize { ws_row: 24, ws_col: 77, ws_xpixel: 0, ws_ypixel: 0 };
         termios::tcsetwinsize(&theirs, size).unwrap();
         let before = format!("{:?}", termios::tcgetattr(&theirs).unwrap());
-        let test = "browser::terminal::tests::a_panic_leaves_the_terminal_as_it_was";
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let test = format!("{module}::a_panic_leaves_the_terminal_as_it_was");
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture"])
+            .args(["--exact", &test, "--nocapture"])
             .env(PANICS, "1")
             .env("RUST_BACKTRACE", "0")
             .stdin(theirs.try_clone().unwrap())
