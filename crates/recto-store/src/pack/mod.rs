@@ -10,14 +10,14 @@
 //! | file | owns |
 //! |---|---|
 //! | `manifest` | what an archive says of itself, and what may be said |
-//! | `pack` | writing one |
+//! | `package` | writing one |
 //! | `extract` | reading one into a folder, with every check |
 //! | `unpack` | from the folder into a home |
 
 pub(crate) mod error;
 mod extract;
 mod manifest;
-mod pack;
+mod package;
 mod unpack;
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ pub use manifest::Manifest;
 pub use manifest::PackedFile;
 pub use manifest::PackedSession;
 pub use manifest::Role;
-pub use pack::Package;
+pub use package::Package;
 pub use unpack::Arrival;
 pub use unpack::Ids;
 pub use unpack::UnpackedSession;

@@ -17,5 +17,6 @@ pub(crate) mod select;
 pub(crate) mod session_health;
 pub(crate) mod status;
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod growth_tests;
