@@ -14,8 +14,8 @@ use recto_store::Home;
 
 use crate::error::ViewError;
 use crate::figures::Kept;
+use crate::listing::Digests;
 use crate::reading::Readings;
-use crate::sessions::Digests;
 use crate::status::KnownStatuses;
 
 /// A home, and what is needed to answer questions about it.

@@ -1,12 +1,12 @@
 //! One session: what it is, and where its turns are.
 
 use recto_log::SessionId;
-use recto_session::NodeId;
 use recto_session::Tokens;
 use recto_session::branches;
 use recto_session::request::Generation;
 use serde::Serialize;
 
+use crate::CallRow;
 use crate::Moment;
 use crate::Reading;
 use crate::SessionRow;
@@ -14,12 +14,12 @@ use crate::TurnRow;
 use crate::cut;
 use crate::error::ViewError;
 use crate::library::Library;
+use crate::stats::last_answer;
+use crate::stats::pending;
 use crate::turns::turn_rows;
 
 /// How long a prompt in an outline is at most, in bytes.
 pub(crate) const OUTLINE_TEXT: usize = 240;
-/// How long the last output is at most, in bytes.
-const OUTPUT_TEXT: usize = 500;
 
 /// One session: what it is, and where its turns are.
 #[derive(Debug, Serialize)]
@@ -28,8 +28,10 @@ pub struct SessionHead {
     /// The versions of the client that wrote it, in order.
     pub versions: Vec<String>,
     pub permission_mode: Option<String>,
-    /// What the model said last.
+    /// The last text of the model, 500 characters at most.
     pub last_output: Option<String>,
+    /// The last call without a result.
+    pub pending: Option<CallRow>,
     pub counts: Counts,
     pub tokens: TokenCounts,
     pub compactions: Vec<CompactionView>,
@@ -157,7 +159,8 @@ impl Library {
             session: self.session_row(&found.file),
             versions: session.counts.versions.iter().map(|(version, _)| version.clone()).collect(),
             permission_mode: session.meta.permission_mode.clone(),
-            last_output: last_output(&reading),
+            last_output: last_answer(&reading),
+            pending: pending(&reading),
             counts: Counts {
                 lines: session.lines,
                 turns: reading.turns.len(),
@@ -179,18 +182,6 @@ impl Library {
 /// The turns in a few words each.
 pub fn outline(reading: &Reading) -> Vec<TurnRow> {
     turn_rows(reading, OUTLINE_TEXT)
-}
-
-/// The text of the last message that has one.
-fn last_output(reading: &Reading) -> Option<String> {
-    const MOST_LOOKED_AT: usize = 50;
-    let nodes = reading.session().nodes();
-    let answers = (0..nodes.len()).rev().filter(|at| nodes[*at].kind == recto_log::Kind::Assistant);
-    answers.take(MOST_LOOKED_AT).find_map(|at| {
-        let text = reading.text(NodeId(u32::try_from(at).ok()?));
-        let text = text.trim();
-        (!text.is_empty()).then(|| cut(text, OUTPUT_TEXT).0)
-    })
 }
 
 fn compactions(reading: &Reading) -> Vec<CompactionView> {

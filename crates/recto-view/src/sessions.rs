@@ -2,30 +2,24 @@
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
-use std::collections::HashSet;
 use std::ops::Deref;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::Path;
 
 use jiff::civil::Date;
 use rayon::prelude::*;
 use recto_log::SessionId;
-use recto_store::Digest;
-use recto_store::FileKind;
-use recto_store::FileState;
-use recto_store::Filter;
 use recto_store::Inventory;
 use recto_store::LiveSession;
-use recto_store::LogFile;
 use recto_store::SessionFile;
 use recto_store::SessionStatus;
 use serde::Serialize;
 
 use crate::Moment;
 use crate::library::Library;
+use crate::listing::ListedLog;
+use crate::listing::Listing;
+use crate::profile::goal;
+use crate::profile::last_part;
 
 /// One log in a list.
 #[derive(Debug, Clone, Serialize)]
@@ -38,6 +32,10 @@ pub struct ListedRow {
     pub session: String,
     /// The name of the project's directory.
     pub project: String,
+    /// The last part of the working directory.
+    pub project_name: Option<String>,
+    /// Whether the log is a subagent's.
+    pub subagent: bool,
     /// The log.
     pub path: String,
     /// The working directory.
@@ -46,6 +44,8 @@ pub struct ListedRow {
     pub title: Option<String>,
     /// Who called it so.
     pub title_source: Option<&'static str>,
+    /// The first prompt, 200 characters at most.
+    pub goal: Option<String>,
     /// The beginning of the first prompt.
     pub first_prompt: Option<String>,
     /// The beginning of the last prompt.
@@ -70,21 +70,22 @@ pub struct ListedRow {
 
 impl ListedRow {
     /// A log of a session, by its head and tail.
-    pub fn of(
-        session: SessionId,
-        log: &LogFile,
-        digest: &Digest,
-        live: Option<&LiveSession>,
-    ) -> ListedRow {
+    pub fn of(listed: &ListedLog) -> ListedRow {
+        let ListedLog { session, digest, live, .. } = listed;
+        let log = listed.log();
+        let cwd = digest.cwd.as_deref().map(Path::new);
         ListedRow {
             id: log.name(),
-            kind: listed_kind(log, digest).name(),
-            session: session.to_string(),
+            kind: listed.kind().name(),
+            session: session.id.to_string(),
             project: log.project.key.clone(),
+            project_name: cwd.and_then(last_part),
+            subagent: log.is_agent(),
             path: log.path.to_string_lossy().into_owned(),
             cwd: digest.cwd.clone(),
             title: digest.title.as_ref().map(|(title, _)| title.clone()),
             title_source: digest.title.as_ref().map(|(_, source)| source.name()),
+            goal: digest.first_prompt.as_deref().map(goal),
             first_prompt: digest.first_prompt.clone(),
             last_prompt: digest.last_prompt.clone(),
             started: digest.started.map(Moment),
@@ -95,17 +96,9 @@ impl ListedRow {
             branch: digest.branch.clone(),
             model: digest.model.clone(),
             live: live
-                .filter(|live| live.alive)
+                .as_ref()
                 .map(|live| live.status.clone().unwrap_or_else(|| "unknown".to_owned())),
         }
-    }
-}
-
-/// What a log is. The client's own helpers are told by their ids.
-pub fn listed_kind(log: &LogFile, digest: &Digest) -> FileKind {
-    match &log.agent {
-        Some(id) if id.is_prompt_suggestion() || id.is_compaction() => FileKind::Helper,
-        _ => digest.kind,
     }
 }
 
@@ -141,85 +134,13 @@ pub struct SessionList {
     pub skipped: usize,
 }
 
-/// Which sessions are wanted.
+/// Which part of a list of sessions is wanted.
 #[derive(Debug, Default)]
 pub struct SessionQuery {
-    pub filter: Filter,
-    /// Words that must be in the title, a prompt, the directory, the branch or the id.
-    pub words: Option<String>,
-    pub only_live: bool,
-    /// Files without a conversation too.
-    pub all: bool,
+    pub listing: Listing,
+    /// How many to leave out before the first one.
     pub from: usize,
     pub count: usize,
-}
-
-/// Heads and tails that were read, as long as the files are what they were.
-#[derive(Debug, Default)]
-pub(crate) struct Digests(Mutex<HashMap<PathBuf, KnownDigest>>);
-
-/// What a log was, and what was read of it.
-#[derive(Debug, Clone)]
-struct KnownDigest {
-    version: FileState,
-    digest: Arc<Digest>,
-}
-
-impl KnownDigest {
-    fn fits(&self, file: &SessionFile) -> bool {
-        self.version == file.state
-    }
-}
-
-impl Digests {
-    /// What a listing says of a log; nothing if it cannot be read.
-    pub(crate) fn of(&self, file: &SessionFile) -> Option<Arc<Digest>> {
-        let known = self.lock().get(&file.path).cloned();
-        if let Some(known) = known.filter(|known| known.fits(file)) {
-            return Some(known.digest);
-        }
-        let digest = Arc::new(Digest::read_listed(file).ok()?);
-        self.note(file, &digest);
-        Some(digest)
-    }
-
-    /// Learns of all logs that are new or have changed, those first that the index
-    /// has.
-    fn learn(&self, library: &Library, inventory: &Inventory) {
-        let new: Vec<&SessionFile> = {
-            let known = self.lock();
-            let is_new =
-                |file: &&SessionFile| !known.get(&file.path).is_some_and(|known| known.fits(file));
-            inventory.sessions.iter().filter(is_new).collect()
-        };
-        let mut digests = recto_store::Digests::new(library.home(), library.cache());
-        let read = digests.read(new.iter().copied());
-        digests.finish();
-        for (file, digest) in new.into_iter().zip(read) {
-            if let Some(digest) = digest {
-                self.note(file, &Arc::new(digest));
-            }
-        }
-    }
-
-    fn note(&self, file: &SessionFile, digest: &Arc<Digest>) {
-        let known = KnownDigest { version: file.state, digest: Arc::clone(digest) };
-        self.lock().insert(file.path.clone(), known);
-    }
-
-    /// Drops what belongs to files that are gone.
-    fn keep(&self, inventory: &Inventory) {
-        let mut known = self.lock();
-        if known.len() > inventory.sessions.len() + 100 {
-            let there: HashSet<&PathBuf> =
-                inventory.sessions.iter().map(|file| &file.path).collect();
-            known.retain(|path, _| there.contains(path));
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, KnownDigest>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// By what a list is ordered.
@@ -283,30 +204,10 @@ impl Library {
 
 /// All sessions that fit, newest first.
 fn fitting(library: &Library, inventory: &Inventory, query: &SessionQuery) -> Vec<SessionRow> {
-    library.digests().keep(inventory);
-    library.digests().learn(library, inventory);
     let statuses = status_by_session(library);
-    let words: Vec<String> = query
-        .words
-        .as_deref()
-        .map(|words| words.to_lowercase().split_whitespace().map(str::to_owned).collect())
-        .unwrap_or_default();
-    inventory
-        .sessions
-        .par_iter()
-        .filter(|file| query.filter.fits_time(file.modified()))
-        .filter(|file| query.all || file.bytes() > 0)
-        .filter(|file| !query.only_live || is_live(&statuses, file.id))
-        .filter_map(|file| {
-            // A log that may not be read is still a session that is there.
-            let digest = library.digests().of(file).unwrap_or_default();
-            let project = file.project.key.as_str();
-            let is_wanted = (query.all || digest.kind == FileKind::Session)
-                && query.filter.fits(project, &digest);
-            let row = is_wanted.then(|| row(file, &digest, statuses.get(&file.id)))?;
-            words.iter().all(|word| has_word(&row, word)).then_some(row)
-        })
-        .collect()
+    let clients = statuses.values().filter_map(|status| Some((status.id, client(status)?)));
+    let listed = library.listed_with(&query.listing, inventory, &clients.collect());
+    listed.par_iter().map(|log| row(log, statuses.get(&log.session.id))).collect()
 }
 
 /// What sessions can be chosen by: each name once, in order.
@@ -324,11 +225,10 @@ impl Library {
     /// The projects, models and branches that sessions name.
     pub fn choices(&self) -> Choices {
         let inventory = self.inventory();
-        self.digests().learn(self, &inventory);
         let (mut projects, mut models, mut branches) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for file in &inventory.sessions {
-            let Some(digest) = self.digests().of(file) else { continue };
+        let all = Listing { all: true, ..Listing::default() };
+        for ListedLog { digest, .. } in self.listed(&all, &inventory) {
             projects.extend(digest.cwd.clone());
             models.extend(digest.model.clone());
             branches.extend(digest.branch.clone());
@@ -349,33 +249,27 @@ impl Library {
         let statuses = status_by_session(self);
         let rows = ids.filter_map(|id| {
             let file = files.get(&id)?;
-            let digest = self.digests().of(file).unwrap_or_default();
-            Some(row(file, &digest, statuses.get(&id)))
+            Some(self.row_of(file, statuses.get(&id)))
         });
         rows.collect()
     }
-}
 
-impl Library {
     /// One session as it is in a list.
     pub fn session_row(&self, file: &SessionFile) -> SessionRow {
-        let digest = self.digests().of(file).unwrap_or_default();
-        row(file, &digest, status_by_session(self).get(&file.id))
+        self.row_of(file, status_by_session(self).get(&file.id))
+    }
+
+    fn row_of(&self, file: &SessionFile, status: Option<&SessionStatus>) -> SessionRow {
+        let digest = self.digests().of(file);
+        row(&ListedLog::of_session(file.clone(), digest, status.and_then(client)), status)
     }
 }
 
-fn row(file: &SessionFile, digest: &Digest, status: Option<&SessionStatus>) -> SessionRow {
-    let live = status.and_then(|status| status.announced.as_ref());
+fn row(log: &ListedLog, status: Option<&SessionStatus>) -> SessionRow {
     SessionRow {
-        listed: ListedRow::of(file.id, file, digest, live),
+        listed: ListedRow::of(log),
         status: status.map(|status| status.status.kind.name()),
     }
-}
-
-fn has_word(row: &SessionRow, word: &str) -> bool {
-    let texts = [&row.title, &row.first_prompt, &row.last_prompt, &row.cwd, &row.branch];
-    row.id.starts_with(word)
-        || texts.into_iter().flatten().any(|text| text.to_lowercase().contains(word))
 }
 
 /// What sessions do that run, or did a short time ago.
@@ -383,6 +277,7 @@ fn status_by_session(library: &Library) -> HashMap<SessionId, SessionStatus> {
     library.recent_statuses().into_iter().map(|status| (status.id, status)).collect()
 }
 
-fn is_live(statuses: &HashMap<SessionId, SessionStatus>, id: SessionId) -> bool {
-    statuses.get(&id).is_some_and(SessionStatus::is_live)
+/// The client that runs the session.
+fn client(status: &SessionStatus) -> Option<LiveSession> {
+    status.announced.clone().filter(|client| client.alive)
 }

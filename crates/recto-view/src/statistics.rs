@@ -6,7 +6,6 @@ use recto_session::statistics::Activity;
 use recto_session::statistics::Statistics;
 use recto_session::statistics::Tally;
 use recto_session::statistics::ToolStatistics;
-use recto_store::Digest;
 use recto_store::LogFile;
 use recto_store::SessionFile;
 use serde::Serialize;
@@ -15,6 +14,7 @@ use crate::ModelRow;
 use crate::Moment;
 use crate::TokenSums;
 use crate::library::Library;
+use crate::listing::ListedLog;
 
 /// The days of the week, as they are counted.
 const DAYS: [&str; 7] =
@@ -145,13 +145,13 @@ impl Library {
     /// `limit` rows. `tell` is called with the number of logs so far and that of all.
     pub fn statistics(
         &self,
-        mut sessions: Vec<(SessionFile, Digest)>,
+        mut sessions: Vec<ListedLog>,
         limit: usize,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> StatsReport {
-        sessions.sort_by_cached_key(|(file, digest)| first_counts(file, digest.started));
-        let mut logs: Vec<LogFile> = sessions.iter().map(|(file, _)| (**file).clone()).collect();
-        let files: Vec<&SessionFile> = sessions.iter().map(|(file, _)| file).collect();
+        sessions.sort_by_cached_key(|one| first_counts(&one.session, one.digest.started));
+        let mut logs: Vec<LogFile> = sessions.iter().map(|one| (*one.session).clone()).collect();
+        let files: Vec<&SessionFile> = sessions.iter().map(|one| &one.session).collect();
         logs.extend(self.home().agent_logs_of(&self.inventory(), &files));
         let mut tally = Tally::new(self.zone().clone());
         let (mut sums, mut skipped) = (Vec::with_capacity(sessions.len()), Vec::new());
@@ -169,10 +169,10 @@ impl Library {
             });
         });
         let long = sessions.into_iter().zip(sums);
-        let long = long.map(|((file, digest), (working_ms, turns, tool_calls))| LongSession {
-            id: file.id.to_string(),
-            title: digest.title.map(|(title, _)| title),
-            cwd: digest.cwd,
+        let long = long.map(|(one, (working_ms, turns, tool_calls))| LongSession {
+            id: one.session.id.to_string(),
+            title: one.digest.title.as_ref().map(|(title, _)| title.clone()),
+            cwd: one.digest.cwd.clone(),
             working_ms,
             turns,
             tool_calls,

@@ -221,7 +221,7 @@ fn profile(reading: &Reading, digest: Digest) -> Profile {
     Profile {
         title: digest.title.map(|(title, _)| title),
         goal: digest.first_prompt.as_deref().map(goal),
-        last_output: last_answer(reading).map(|text| last_output(&text)),
+        last_output: last_answer(reading),
         project: Some(log.project.key.clone()).filter(|_| is_of_home),
         project_name: digest.cwd.as_deref().and_then(|cwd| last_part(Path::new(cwd))),
         cwd: digest.cwd,
@@ -232,8 +232,8 @@ fn profile(reading: &Reading, digest: Digest) -> Profile {
     }
 }
 
-/// The text of the last answer in the file that has any.
-fn last_answer(reading: &Reading) -> Option<String> {
+/// The text of the last answer in the file that has any, as rows have it.
+pub(crate) fn last_answer(reading: &Reading) -> Option<String> {
     let session = reading.session();
     let has_text = |id: &NodeId| {
         let node = session.node(*id);
@@ -243,7 +243,7 @@ fn last_answer(reading: &Reading) -> Option<String> {
             && node.blocks.iter().any(|block| matches!(block, BlockFact::Text { is_blank: false }))
     };
     let last = session.ids().filter(has_text).max_by_key(|id| session.node(*id).line);
-    last.map(|id| reading.text(id))
+    last.map(|id| last_output(&reading.text(id)))
 }
 
 /// Messages that a model wrote, each once, and the tokens of all.
@@ -265,7 +265,8 @@ fn models(session: &Session) -> (Vec<ModelRow>, Tokens) {
     (models.into_iter().map(row).collect(), all)
 }
 
-fn pending(reading: &Reading) -> Option<CallRow> {
+/// The last call without a result.
+pub(crate) fn pending(reading: &Reading) -> Option<CallRow> {
     let calls = &reading.session().facts().calls;
     let call = calls.iter().rev().find(|call| call.result.is_none())?;
     Some(CallRow {

@@ -15,6 +15,8 @@ use crate::support::FIX;
 use crate::support::TestHome;
 use crate::support::hours_ago;
 
+/// A session whose log is empty.
+const EMPTY: &str = "0a1b2c3d-4e5f-4071-8293-a4b5c6d7e8f9";
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// A home, a server and an agent's client.
@@ -175,11 +177,25 @@ fn sessions_are_listed_the_same_everywhere() {
     let told = surfaces.command(&["ls"]);
     assert_eq!(told.len(), 3, "two sessions and a clone");
     let listed = surfaces.api("sessions")["sessions"].as_array().unwrap().clone();
-    assert_agree("sessions", &told, &listed, 18);
-    assert_agree("sessions", &told, &surfaces.mcp("list_sessions", json!({})), 18);
+    assert_agree("sessions", &told, &listed, 21);
+    assert_agree("sessions", &told, &surfaces.mcp("list_sessions", json!({})), 21);
     let head = surfaces.api(&format!("sessions/{FIX}"))["session"].clone();
     let own: Vec<Value> = told.into_iter().filter(|row| row["id"] == FIX).collect();
-    assert_agree("session", &own, &[head], 18);
+    assert_agree("session", &own, &[head], 21);
+    assert_agree("stats", &own, &surfaces.command(&["stats", FIX]), 12);
+    let empty = format!("projects/-home-dev-app/{EMPTY}.jsonl");
+    surfaces.test.home.write(&empty, "");
+    for (arguments, query) in [
+        (&["ls", "--project", "docs"] as &[&str], "?project=docs"),
+        (&["ls", "--branch", "fix/parser"], "?branch=fix/parser"),
+        (&["ls", "--since", "10h"], "?since=10h"),
+        (&["ls", "--all"], "?all=true"),
+    ] {
+        let told = surfaces.command(arguments);
+        let listed = surfaces.api(&format!("sessions{query}"))["sessions"].clone();
+        assert_agree(query, &told, listed.as_array().unwrap(), 21);
+        assert_eq!(told.iter().any(|row| row["id"] == EMPTY), query == "?all=true");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::answer::Failure;
 use crate::answer::Json;
 use crate::context::Context;
 use crate::parameters::Parameters;
+use recto_view::Listing;
 use recto_view::Overview;
 use recto_view::PlanRow;
 use recto_view::PlanScope;
@@ -30,11 +31,15 @@ pub(super) async fn sessions(
     State(context): State<Context>,
     mut parameters: Parameters,
 ) -> Result<Json<SessionList>, Failure> {
-    let query = SessionQuery {
+    let listing = Listing {
         filter: filter(&context, &mut parameters)?,
         words: parameters.text("q"),
         only_live: parameters.value("live")?.unwrap_or(false),
         all: parameters.value("all")?.unwrap_or(false),
+        ..Listing::default()
+    };
+    let query = SessionQuery {
+        listing,
         from: parameters.value("from")?.unwrap_or(0),
         count: parameters.value("count")?.unwrap_or(50).min(500),
     };

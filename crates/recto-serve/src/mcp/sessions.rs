@@ -1,5 +1,6 @@
 //! `list_sessions`.
 
+use recto_view::Listing;
 use recto_view::SessionQuery;
 
 use super::archive::Archive;
@@ -18,7 +19,8 @@ impl Archive {
         let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(50) as usize;
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
-        let query = SessionQuery { filter, from: offset, count: limit, ..SessionQuery::default() };
+        let listing = Listing { filter, ..Listing::default() };
+        let query = SessionQuery { listing, from: offset, count: limit };
         let list = self.0.library.sessions(&query);
         let skipped = self.0.library.inventory();
         let notes = skipped.skipped.iter().map(ToString::to_string);

@@ -22,6 +22,7 @@ use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
 use recto_store::Filter;
+use recto_view::Listing;
 use recto_view::Order;
 use recto_view::SessionQuery;
 use recto_view::SessionRow;
@@ -79,14 +80,13 @@ impl Asked {
     }
 
     fn query(&self) -> SessionQuery {
-        SessionQuery {
+        let listing = Listing {
             filter: Filter { project: self.project.clone(), ..Filter::default() },
             words: self.words.clone(),
             only_live: self.only_live,
-            all: false,
-            from: self.from,
-            count: self.count,
-        }
+            ..Listing::default()
+        };
+        SessionQuery { listing, from: self.from, count: self.count }
     }
 
     fn link(&self, path: &str) -> Link {

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
+use recto_session::usage::PriceTable;
 use recto_store::Home;
 use recto_testkit::Client;
 use recto_testkit::FakeHome;
@@ -115,13 +116,14 @@ impl Trial {
             now: Some(NOW.into()),
             ..Environment::default()
         };
+        let library = environment.library(&Home::open(home.path()).unwrap(), PriceTable::default());
         let mut trial = Trial {
             home,
             environment,
             _cache: cache,
             work: tempfile::tempdir().unwrap(),
             browser,
-            watch: Watch::default(),
+            watch: Watch::new(library),
             copied: Vec::new(),
             resumed: Vec::new(),
             has_quit: false,
@@ -135,7 +137,7 @@ impl Trial {
         let home = Home::open(self.home.path()).unwrap();
         let mut listings = Vec::new();
         let inventory = home.inventory();
-        self.watch.look(&home, &inventory, None, &mut |listing| listings.push(listing));
+        self.watch.look(&inventory, None, &mut |listing| listings.push(listing));
         for listing in listings {
             self.input(Input::Report(Report::Listing(listing)));
         }

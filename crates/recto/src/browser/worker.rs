@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use std::time::Instant;
 
+use recto_session::usage::PriceTable;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::follow::Change;
@@ -156,10 +157,10 @@ impl Bell {
 }
 
 fn watch(place: &Place, bell: &Bell, reports: &Sender<Report>) {
-    let mut list = Watch::new(place.environment.cache_directory().ok());
+    let mut list = Watch::new(place.environment.library(&place.home, PriceTable::default()));
     let mut look = |inventory: &Inventory| {
         let mut is_heard = true;
-        list.look(&place.home, inventory, place.user_home.as_ref(), &mut |listing| {
+        list.look(inventory, place.user_home.as_ref(), &mut |listing| {
             is_heard = reports.send(Report::Listing(listing)).is_ok();
         });
         is_heard

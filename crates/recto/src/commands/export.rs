@@ -19,11 +19,13 @@ use recto_session::redact::Options;
 use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
 use recto_session::redact::ThinkingPolicy;
+use recto_session::usage::PriceTable;
 use recto_store::ExportSource;
 use recto_store::Home;
 use recto_store::open_file;
+use recto_view::Listing;
 
-use crate::commands::ls::Listing;
+use crate::commands::ls;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -133,7 +135,7 @@ pub(crate) fn cmd_export(
     let format = args.to.format();
     if args.all {
         let directory = args.out.clone().unwrap_or_default();
-        return export_all(home, output, &directory, args);
+        return export_all(home, environment, output, &directory, args);
     }
     let inventory = home.inventory();
     let found = target::find(home, &inventory, environment, &args.session)?;
@@ -282,6 +284,7 @@ pub(crate) fn export_to_file(
 
 fn export_all(
     home: &Home,
+    environment: &Environment,
     output: &mut Output,
     directory: &Path,
     args: &ExportArgs,
@@ -289,7 +292,8 @@ fn export_all(
     let format = args.to.format();
     fs_err::create_dir_all(directory)?;
     let inventory = home.inventory();
-    let rows = Listing::default().rows(home, &inventory, None);
+    let library = environment.library(home, PriceTable::default());
+    let rows = library.listed(&Listing::default(), &inventory);
     let progress = Progress::new("writing", output);
     let mut all = Done::default();
     let mut index = Vec::new();
@@ -310,8 +314,8 @@ fn export_all(
         all.replaced += done.replaced;
         let time = crate::terminal::text::clock(row.session.modified());
         let title = match &redactor {
-            None => row.title(),
-            Some(redactor) => redactor.text(&row.title()).text.into_owned(),
+            None => ls::title(row),
+            Some(redactor) => redactor.text(&ls::title(row)).text.into_owned(),
         };
         index.push(IndexRow { title, file: name, time });
         progress.tell(at as u64, rows.len() as u64);

@@ -1,11 +1,12 @@
 //! Bare `recto`: what is here, what runs, what to type next.
 
 use recto_log::json::ObjectWriter;
+use recto_session::usage::PriceTable;
 use recto_session::usage::Selection;
 use recto_store::Home;
+use recto_view::Listing;
 
 use crate::commands::ls;
-use crate::commands::ls::Listing;
 use crate::commands::prices::PricesOption;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -31,7 +32,8 @@ pub(crate) fn cmd_overview(
     let total: u64 = inventory.sessions.iter().map(|session| session.bytes()).sum();
     let empty = inventory.sessions.iter().filter(|session| session.bytes() == 0).count();
     let sessions = (inventory.sessions.len() - empty) as u64;
-    let live = ls::live_by_session(home);
+    let library = environment.library(home, PriceTable::default());
+    let live = library.clients();
     tell_skipped(&inventory, output);
     if output.json {
         let object = ObjectWriter::new()
@@ -64,15 +66,15 @@ pub(crate) fn cmd_overview(
         let listing = Listing { only_live: true, ..Listing::default() };
         output.line("")?;
         output.line(&output.paint(Look::Strong, "Running now"))?;
-        ls::table(&listing.rows(home, &inventory, None), environment, output, now)?;
+        ls::table(&library.listed(&listing, &inventory), environment, output, now)?;
     }
     output.line("")?;
     output.line(&output.paint(Look::Strong, "Newest"))?;
     let listing = Listing { limit: Some(NEWEST), ..Listing::default() };
-    let rows = listing.rows(home, &inventory, None);
+    let rows = library.listed(&listing, &inventory);
     ls::table(&rows, environment, output, now)?;
     output.line("")?;
-    let example = rows.first().map_or_else(|| "latest".into(), ls::Row::short_id);
+    let example = rows.first().map_or_else(|| "latest".into(), ls::short_id);
     for (command, about) in [
         (format!("recto show {example}"), "read a session"),
         ("recto ls".into(), "all sessions; --since 7d, --project NAME"),

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use clap::Args;
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
+use recto_session::usage::PriceTable;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::SessionFile;
 use recto_store::pack::Package;
+use recto_view::Listing;
 
-use crate::commands::ls::Listing;
 use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -89,7 +90,8 @@ fn chosen(
 ) -> Result<Vec<SessionFile>, CommandError> {
     if args.sessions.is_empty() {
         let filter = args.filter.read(environment.now())?;
-        let rows = Listing { filter, ..Listing::default() }.rows(home, inventory, None);
+        let library = environment.library(home, PriceTable::default());
+        let rows = library.listed(&Listing { filter, ..Listing::default() }, inventory);
         return Ok(rows.into_iter().map(|row| row.session).collect());
     }
     let mut sessions: Vec<SessionFile> = Vec::new();

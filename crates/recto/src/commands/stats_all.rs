@@ -5,9 +5,9 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 use recto_session::usage::PriceTable;
 use recto_store::Home;
+use recto_view::Listing;
 use recto_view::chart::svg;
 
-use crate::commands::ls::Listing;
 use crate::commands::stats_charts::charts;
 use crate::commands::stats_text::about;
 use crate::commands::stats_text::write_text;
@@ -40,15 +40,12 @@ pub(crate) fn stats_of_all(
 ) -> Result<Outcome, CommandError> {
     let inventory = home.inventory();
     let listing = Listing { filter: question.filter.clone(), ..Listing::default() };
-    // Who has no cache directory has no index either.
-    let cache = environment.cache_directory().ok();
-    let rows = listing.rows(home, &inventory, cache.as_ref());
+    let library = environment.library_in(home, PriceTable::default(), question.zone.clone());
+    let sessions = library.listed(&listing, &inventory);
     tell_skipped(&inventory, output);
-    if rows.is_empty() {
+    if sessions.is_empty() {
         output.remark("no session fits");
     }
-    let library = environment.library_in(home, PriceTable::default(), question.zone.clone());
-    let sessions = rows.into_iter().map(|row| (row.session, row.digest)).collect();
     let progress = Progress::new("reading", output);
     let report =
         library.statistics(sessions, question.limit, &|done, all| progress.tell(done, all));
