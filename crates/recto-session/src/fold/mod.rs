@@ -1,5 +1,6 @@
 //! One fold makes a session of entries: nodes, facts, names, and how they are kept.
 
+pub(crate) mod client_text;
 pub(crate) mod facts;
 pub(crate) mod hash;
 pub(crate) mod hooks;

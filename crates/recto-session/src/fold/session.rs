@@ -6,7 +6,6 @@ use std::io;
 
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
-use memchr::memmem;
 use recto_log::Block;
 use recto_log::Content;
 use recto_log::Entry;
@@ -33,6 +32,8 @@ use crate::Parent;
 use crate::PromptQueue;
 use crate::Span;
 use crate::ToolCall;
+use crate::fold::client_text::has_lone_surrogate;
+use crate::fold::client_text::is_blank_value;
 use crate::fold::hash::IdMap;
 use crate::fold::hash::Places;
 use crate::fold::line_counts::LineCounts;
@@ -455,67 +456,10 @@ fn attached_bytes(entry: &Entry<'_>) -> u32 {
     said.map_or(0, |value| u32::try_from(value.bytes().len()).unwrap_or(u32::MAX))
 }
 
-/// Whether a client would trim a text to nothing.
-pub(crate) fn is_blank(text: &str) -> bool {
-    trim(text).is_empty()
-}
-
-/// The same for a text that is still in its line: most show that they are not
-/// blank by their first character, and need not be read further.
-fn is_blank_value(text: Value<'_>) -> bool {
-    match text.text_start() {
-        Some(start) if start.is_ascii_graphic() && start != b'\\' => false,
-        _ => text.as_str().is_none_or(|text| is_blank(&text)),
-    }
-}
-
-/// A text without the white space around it, as JavaScript sees white space.
-pub(crate) fn trim(text: &str) -> &str {
-    text.trim_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
-}
-
 /// The time of a chain line. Only an own `timestamp` that is a string counts
 /// for the client.
 fn timestamp(entry: &Entry<'_>) -> Option<Timestamp> {
     parse_time(&entry.str("timestamp")?)
-}
-
-/// Whether a line holds the escape of a lone surrogate, which the API refuses.
-fn has_lone_surrogate(bytes: &[u8]) -> bool {
-    // Most lines hold no such escape at all, and finding that out is cheap.
-    if ![&b"\\ud"[..], b"\\uD"].iter().any(|start| memmem::find(bytes, start).is_some()) {
-        return false;
-    }
-    let mut rest = bytes;
-    while let Some(at) = find_surrogate(rest) {
-        let low = rest.get(at + 6..at + 12).is_some_and(is_low_surrogate);
-        let is_high = matches!(rest[at + 3], b'8' | b'9' | b'a' | b'b' | b'A' | b'B');
-        if !(is_high && low) {
-            return true;
-        }
-        rest = &rest[at + 12..];
-    }
-    false
-}
-
-/// The next `\uD…` escape of a surrogate.
-fn find_surrogate(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(found) = bytes.get(at..)?.iter().position(|byte| *byte == b'\\') {
-        let start = at + found;
-        match bytes.get(start + 1..start + 4) {
-            Some([b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F']) => {
-                return Some(start);
-            }
-            // Any other escape is at least two bytes, so `\\u` is not taken for one.
-            _ => at = start + 2,
-        }
-    }
-    None
-}
-
-fn is_low_surrogate(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'\\', b'u', b'd' | b'D', b'c'..=b'f' | b'C'..=b'F', ..])
 }
 
 #[cfg(test)]

@@ -80,18 +80,3 @@ fn lines_beside_the_chain_are_kept_last_wins() {
     assert_eq!(session.first_null_line, Some(4));
     assert_eq!(session.without_uuid, [7]);
 }
-
-#[test]
-fn lone_surrogates_are_seen_and_pairs_are_not() {
-    for (text, broken) in [
-        (r"\ud83d\ude00", false),
-        (r"\ud83d", true),
-        (r"\ude00", true),
-        (r"\\ud83d", false),
-        (r"x\ud83d\n", true),
-        (r"\ud83d\ud83d\ude00", true),
-        ("plain", false),
-    ] {
-        assert_eq!(has_lone_surrogate(text.as_bytes()), broken, "{text}");
-    }
-}

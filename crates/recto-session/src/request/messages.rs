@@ -19,7 +19,7 @@ use super::piece::Piece;
 use super::piece::with_line_end;
 use super::render::Item;
 use super::render::Rules;
-use crate::fold::session::trim;
+use crate::fold::client_text::trim;
 
 /// A message of a request.
 pub(super) enum Message {

@@ -11,7 +11,7 @@ use recto_log::json::compact;
 
 use super::client_text::INTERRUPTED;
 use super::client_text::MISSING;
-use crate::fold::session::is_blank;
+use crate::fold::client_text::is_blank;
 
 /// A content block.
 #[derive(Debug, Clone)]
