@@ -6,6 +6,7 @@ use recto_session::edit::EditError as PlanError;
 use thiserror::Error;
 
 use crate::edit::error::EditError;
+use crate::follow::FollowError;
 use crate::pack::error::PackError;
 use crate::place::error::PlaceError;
 use crate::publish::error::PublishError;
@@ -29,12 +30,9 @@ pub enum StoreError {
     /// Sessions cannot be packed or unpacked.
     #[error(transparent)]
     Pack(#[from] PackError),
-    /// The checkpoint of a follower cannot be gone on from.
-    #[error("the checkpoint cannot be used: {why}")]
-    BadCheckpoint {
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    /// A follower cannot continue.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
     /// The system refused. The error names the path.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -55,7 +53,7 @@ impl StoreError {
             StoreError::Publish(error) => error.kind(),
             StoreError::Edit(error) => error.kind(),
             StoreError::Pack(error) => error.kind(),
-            StoreError::BadCheckpoint { .. } => "bad-checkpoint",
+            StoreError::Follow(error) => error.kind(),
             StoreError::Io(_) => "io",
         }
     }

@@ -6,6 +6,7 @@ use recto_session::edit::EditError as PlanError;
 use recto_store::EditError;
 use recto_store::PlaceError;
 use recto_store::StoreError;
+use recto_store::follow::FollowError;
 use recto_store::index::IndexError;
 use recto_store::pack::PackError;
 use recto_store::publish::PublishError;
@@ -30,7 +31,7 @@ pub fn hint(error: &StoreError) -> Option<&'static str> {
             Some("check the permissions of the file")
         }
         StoreError::Pack(PackError::BadArchive { .. } | PackError::CannotPack { .. })
-        | StoreError::BadCheckpoint { .. }
+        | StoreError::Follow(FollowError::BadCheckpoint { .. })
         | StoreError::Io(_) => None,
     }
 }

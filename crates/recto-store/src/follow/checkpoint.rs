@@ -16,12 +16,12 @@ use recto_log::json::Value;
 
 use super::Batch;
 use super::Change;
+use super::FollowError;
 use super::FollowedFile;
 use super::tree::Tail;
 use super::tree::Tree;
 use crate::Cursor;
 use crate::Home;
-use crate::StoreError;
 use crate::log::file_state::FileState;
 use crate::log::log_file::LogName;
 use crate::place::platform::path_bytes;
@@ -135,8 +135,8 @@ impl Checkpoint {
     }
 
     /// Reads what was written down.
-    pub fn decode(home: &Home, bytes: &[u8]) -> Result<Checkpoint, StoreError> {
-        let bad = |why| StoreError::BadCheckpoint { why };
+    pub fn decode(home: &Home, bytes: &[u8]) -> Result<Checkpoint, FollowError> {
+        let bad = |why| FollowError::BadCheckpoint { why };
         let mut lines = Lines::new(bytes);
         let head = lines.next().ok_or(bad("it is empty"))?;
         let head = Value::parse(head.bytes).map_err(|_| bad("its first line is not JSON"))?;

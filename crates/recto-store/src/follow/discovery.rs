@@ -19,6 +19,7 @@ use crate::log::cursor::identity;
 use crate::log::file_state::FileState;
 use crate::log::file_state::Stamp;
 use crate::log::log_file::LogName;
+use crate::log::log_file::is_subagents_folder;
 use crate::log::owner::LooseOwner;
 use crate::log::owner::owner_of;
 use crate::place::open::open_known;
@@ -240,7 +241,7 @@ impl Tree {
                 let id = name.parse().ok().filter(|id| self.options.scope.holds(*id));
                 id.map(Place::Folder)
             }
-            Place::Folder(id) if name == "subagents" => Some(Place::Subagents(id)),
+            Place::Folder(id) if is_subagents_folder(name) => Some(Place::Subagents(id)),
             Place::Root | Place::Folder(_) | Place::Subagents(_) | Place::Announcements => None,
         }
     }

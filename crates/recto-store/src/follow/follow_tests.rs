@@ -6,7 +6,6 @@ use fs_err as fs;
 
 use super::*;
 use crate::Home;
-use crate::StoreError;
 
 const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 const OTHER: &str = "4f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
@@ -333,7 +332,7 @@ fn a_checkpoint_is_read_with_care() {
     for one in changed {
         assert_ne!(one, text);
         let decoded = Checkpoint::decode(&trial.home, one.as_bytes());
-        assert!(matches!(decoded, Err(StoreError::BadCheckpoint { .. })), "{one}");
+        assert!(matches!(decoded, Err(FollowError::BadCheckpoint { .. })), "{one}");
     }
 }
 

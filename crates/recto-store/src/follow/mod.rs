@@ -19,6 +19,7 @@
 
 mod checkpoint;
 mod discovery;
+mod error;
 mod follower;
 mod home_file;
 mod log_follower;
@@ -43,6 +44,7 @@ use crate::GenerationId;
 use crate::ReadLimits;
 
 pub use checkpoint::Checkpoint;
+pub use error::FollowError;
 pub use follower::Follower;
 pub use home_file::FileKind;
 pub use home_file::HomeFile;

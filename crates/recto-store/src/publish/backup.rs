@@ -11,7 +11,7 @@ use fs_err as fs;
 
 use super::PublishError;
 use super::state::FileIdentity;
-use super::state::FileState;
+use super::state::FileVersion;
 use super::state::HashingWriter;
 use crate::DataDirectory;
 use crate::StoreError;
@@ -43,7 +43,7 @@ impl Backups {
         &self,
         path: &Path,
         expected: &FileIdentity,
-    ) -> Result<FileState, StoreError> {
+    ) -> Result<FileVersion, StoreError> {
         let changed = || PublishError::ChangedMeanwhile { path: path.to_owned() };
         let mut file = open_file(path)?;
         let metadata = file.metadata()?;
@@ -60,7 +60,7 @@ impl Backups {
             remove_if_there(&temporary)?;
             return Err(changed().into());
         }
-        let state = FileState {
+        let state = FileVersion {
             sha256,
             bytes,
             modified: expected.modified,
@@ -82,7 +82,11 @@ impl Backups {
     }
 
     /// Writes the content of a version. It is whole only if this succeeds.
-    pub(crate) fn copy_to(&self, state: &FileState, out: &mut dyn Write) -> Result<(), StoreError> {
+    pub(crate) fn copy_to(
+        &self,
+        state: &FileVersion,
+        out: &mut dyn Write,
+    ) -> Result<(), StoreError> {
         let path = self.path(&state.sha256);
         if !path.is_file() {
             return Err(PublishError::NoBackup { path }.into());

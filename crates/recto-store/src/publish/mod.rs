@@ -53,7 +53,7 @@ pub use prune::Pruned;
 pub use recovery::Recovered;
 pub use recovery::RecoveredAs;
 pub use state::FileIdentity;
-pub use state::FileState;
+pub use state::FileVersion;
 pub(crate) use state::HashingWriter;
 pub use state::State;
 pub(crate) use state::hash_file;

@@ -14,7 +14,7 @@ use super::operation::Operation;
 use super::operation::Pending;
 use super::operation::Status;
 use super::operation::Step;
-use super::state::FileState;
+use super::state::FileVersion;
 use super::state::State;
 
 /// The form of the records that is written.
@@ -207,7 +207,7 @@ fn read_state(value: &Value<'_>) -> Option<Option<State>> {
     if sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    Some(Some(State::File(FileState {
+    Some(Some(State::File(FileVersion {
         sha256,
         bytes: value.get("bytes")?.as_u64()?,
         modified: value.str("modified")?.parse().ok()?,
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_record_reads_back_as_it_was() {
         let file = |byte: &str| {
-            Some(State::File(FileState {
+            Some(State::File(FileVersion {
                 sha256: byte.repeat(64),
                 bytes: 7,
                 modified: "2026-11-16T09:00:00.123456789Z".parse().unwrap(),

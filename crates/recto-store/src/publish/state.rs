@@ -58,7 +58,7 @@ impl FileIdentity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// A file.
-    File(FileState),
+    File(FileVersion),
     /// A directory. What is in it has changes of its own.
     Directory {
         /// Who may do what with it.
@@ -68,7 +68,7 @@ pub enum State {
 
 /// A version of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileState {
+pub struct FileVersion {
     /// The hash of its content, in hexadecimal.
     pub sha256: String,
     /// Its size.
@@ -81,7 +81,7 @@ pub struct FileState {
 
 impl State {
     /// The version of a file, if it is one.
-    pub fn file(&self) -> Option<&FileState> {
+    pub fn file(&self) -> Option<&FileVersion> {
         match self {
             State::File(state) => Some(state),
             State::Directory { .. } => None,

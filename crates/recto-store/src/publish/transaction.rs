@@ -23,7 +23,7 @@ use super::operation::Pending;
 use super::operation::Step;
 use super::record::text;
 use super::state::FileIdentity;
-use super::state::FileState;
+use super::state::FileVersion;
 use super::state::HashingWriter;
 use super::state::State;
 use crate::StoreError;
@@ -50,7 +50,7 @@ pub struct Transaction<'j> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
     temporary: PathBuf,
-    state: FileState,
+    state: FileVersion,
 }
 
 impl Staged {
@@ -60,7 +60,7 @@ impl Staged {
     }
 
     /// What will be there.
-    pub fn state(&self) -> &FileState {
+    pub fn state(&self) -> &FileVersion {
         &self.state
     }
 }
@@ -253,7 +253,7 @@ impl<'j> Transaction<'j> {
         &mut self,
         path: PathBuf,
         expected: FileIdentity,
-        before: FileState,
+        before: FileVersion,
         attributes: Attributes,
         write: impl FnOnce(&Backups, &mut dyn Write) -> Result<(), StoreError>,
     ) -> Result<Staged, StoreError> {
@@ -319,8 +319,8 @@ pub(crate) struct Attributes {
     pub(crate) mode: Option<u32>,
 }
 
-impl From<&FileState> for Attributes {
-    fn from(state: &FileState) -> Attributes {
+impl From<&FileVersion> for Attributes {
+    fn from(state: &FileVersion) -> Attributes {
         Attributes { modified: Some(state.modified), mode: state.mode }
     }
 }
@@ -348,7 +348,7 @@ pub(crate) fn write_staged(
     file.sync_all()?;
     let metadata = file.metadata()?;
     let modified = timestamp(metadata.modified());
-    let state = FileState { sha256, bytes, modified, mode: platform::mode(&metadata) };
+    let state = FileVersion { sha256, bytes, modified, mode: platform::mode(&metadata) };
     Ok(Staged { temporary: temporary.to_owned(), state })
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fs_err as fs;
 use recto_log::DEFAULT_LINE_CAP;
 use recto_log::Entry;
 use recto_log::LineReader;
@@ -112,7 +113,7 @@ impl Loaded {
     /// Whether the file is what it was when it was read, as far as its state and
     /// its cursor tell.
     pub fn is_fresh(&self) -> bool {
-        let Ok(metadata) = std::fs::metadata(&self.path) else { return false };
+        let Ok(metadata) = fs::metadata(&self.path) else { return false };
         let now = FileState::listed(&metadata);
         if now == self.state {
             return true;

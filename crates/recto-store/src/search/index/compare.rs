@@ -158,7 +158,7 @@ fn stamp_of(row: &Row<'_>, at: usize) -> Result<Stamp, rusqlite::Error> {
 
 /// How far a log was read, and what was known then.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Checkpoint {
+pub(super) struct IngestPosition {
     pub(super) offset: u64,
     /// The number of the next line.
     pub(super) line: u64,
@@ -172,18 +172,18 @@ pub(super) struct Checkpoint {
     pub(super) branch: Option<String>,
 }
 
-impl Checkpoint {
-    pub(super) fn start() -> Checkpoint {
-        Checkpoint { line: 1, ..Checkpoint::default() }
+impl IngestPosition {
+    pub(super) fn start() -> IngestPosition {
+        IngestPosition { line: 1, ..IngestPosition::default() }
     }
 
     /// How far a log of the index was read.
-    pub(super) fn of(connection: &Connection, file: i64) -> Result<Checkpoint, StoreError> {
+    pub(super) fn of(connection: &Connection, file: i64) -> Result<IngestPosition, StoreError> {
         let mut one = connection.prepare_cached(
             "SELECT offset, line, time, cursor, state, cwd, model, branch FROM files WHERE id = ?1",
         )?;
         let found = one.query_row([file], |row| {
-            Ok(Checkpoint {
+            Ok(IngestPosition {
                 offset: row.get::<_, i64>(0)?.cast_unsigned(),
                 line: row.get::<_, i64>(1)?.cast_unsigned(),
                 time: row.get(2)?,
@@ -194,6 +194,6 @@ impl Checkpoint {
                 branch: row.get(7)?,
             })
         });
-        Ok(found.optional()?.unwrap_or_else(Checkpoint::start))
+        Ok(found.optional()?.unwrap_or_else(IngestPosition::start))
     }
 }

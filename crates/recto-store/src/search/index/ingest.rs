@@ -15,7 +15,7 @@ use recto_session::search::State;
 use recto_session::search::TextRole;
 
 use super::compare::Change;
-use super::compare::Checkpoint;
+use super::compare::IngestPosition;
 use super::facts::see_facts;
 use super::rollups::UsageOnTheWay;
 use crate::Cursor;
@@ -60,7 +60,7 @@ pub(super) struct Batch {
     pub(super) from: u64,
     /// The first batch of a log that must be forgotten before.
     pub(super) is_anew: bool,
-    pub(super) end: Checkpoint,
+    pub(super) end: IngestPosition,
     /// How many documents at the end may be gone when the log has grown.
     pub(super) tentative: usize,
     /// What the file was when it was opened.
@@ -137,7 +137,7 @@ impl Buffers {
 pub(super) fn ingest(
     log: &LogFile,
     change: Change,
-    from: Checkpoint,
+    from: IngestPosition,
     buffers: &mut Buffers,
     give: &mut dyn FnMut(Batch) -> bool,
 ) -> Result<(), StoreError> {
@@ -150,7 +150,7 @@ pub(super) fn ingest(
     let goes_on = matches!(change, Change::Touched | Change::Moved | Change::Doubtful)
         && from.cursor.as_ref().map_or(Ok(false), |cursor| cursor.is_intact(&file))?;
     let is_anew = !goes_on && change != Change::New;
-    let from = if goes_on { from } else { Checkpoint::start() };
+    let from = if goes_on { from } else { IngestPosition::start() };
     let extractor = Extractor::resume(State::decode(&from.state), &FileLines(&file));
     file.seek(SeekFrom::Start(from.offset))?;
     let reader = file.try_clone()?.take(state.size - from.offset);

@@ -15,7 +15,7 @@ use std::sync::mpsc::sync_channel;
 use super::Index;
 use super::apply::Writer;
 use super::compare::Change;
-use super::compare::Checkpoint;
+use super::compare::IngestPosition;
 use super::compare::Plan;
 use super::compare::Work;
 use super::ingest::Batch;
@@ -54,9 +54,9 @@ impl Index {
         for work in &plan.work {
             starts.push(match (work.change, work.file) {
                 (Change::Touched | Change::Moved | Change::Doubtful, Some(file)) => {
-                    Checkpoint::of(connection, file)?
+                    IngestPosition::of(connection, file)?
                 }
-                _ => Checkpoint::start(),
+                _ => IngestPosition::start(),
             });
         }
         let skipped = write_all(&mut writer, &plan.work, starts, tell)?;
@@ -77,13 +77,13 @@ impl Index {
 fn write_all(
     writer: &mut Writer<'_>,
     work: &[Work<'_>],
-    starts: Vec<Checkpoint>,
+    starts: Vec<IngestPosition>,
     tell: &dyn Fn(u64, u64) -> ControlFlow<()>,
 ) -> Result<Vec<Skipped>, StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.saturating_sub(1).clamp(1, 4).min(work.len());
     let all: u64 = work.iter().map(|work| work.log.bytes()).sum();
-    let starts: Vec<Mutex<Option<Checkpoint>>> =
+    let starts: Vec<Mutex<Option<IngestPosition>>> =
         starts.into_iter().map(|start| Mutex::new(Some(start))).collect();
     let next = AtomicUsize::new(0);
     let (send, receive) = sync_channel(WAITING);
@@ -129,7 +129,7 @@ fn write_all(
 /// Takes one log after the other until there is none, or nobody wants to know.
 fn read_some(
     work: &[Work<'_>],
-    starts: &[Mutex<Option<Checkpoint>>],
+    starts: &[Mutex<Option<IngestPosition>>],
     next: &AtomicUsize,
     send: &SyncSender<Told>,
 ) {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 
 use super::compare::Change;
-use super::compare::Checkpoint;
+use super::compare::IngestPosition;
 use super::facts::LogFacts;
 use super::find::Request;
 use super::hit::Hit;
@@ -72,11 +72,11 @@ fn scan_log(
     buffers: &mut Buffers,
 ) -> Result<Vec<Hit>, StoreError> {
     let mut hits = Vec::new();
-    let mut end = Checkpoint::start();
+    let mut end = IngestPosition::start();
     let mut session = None;
     let path: Arc<Path> = log.path.as_path().into();
     let project: Arc<str> = log.project.key.as_str().into();
-    ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
+    ingest(log, Change::New, IngestPosition::start(), buffers, &mut |batch| {
         let tools: Vec<Arc<str>> = batch.tools.iter().map(|tool| tool.as_str().into()).collect();
         for number in 0..batch.places.len() {
             if !batch.fits(number, request) {

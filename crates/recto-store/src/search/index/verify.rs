@@ -11,7 +11,7 @@ use super::Index;
 use super::IndexError;
 use super::apply::read_kind;
 use super::compare::Change;
-use super::compare::Checkpoint;
+use super::compare::IngestPosition;
 use super::compare::compare;
 use super::ingest::Batch;
 use super::ingest::Buffers;
@@ -237,7 +237,7 @@ impl Index {
         let mut failed = None;
         let mut last = None;
         let mut is_as_listed = true;
-        ingest(log, Change::New, Checkpoint::start(), buffers, &mut |batch| {
+        ingest(log, Change::New, IngestPosition::start(), buffers, &mut |batch| {
             is_as_listed =
                 (batch.file.size, batch.file.modified) == (log.state.size, log.state.modified);
             if !is_as_listed {
