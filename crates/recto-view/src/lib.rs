@@ -86,6 +86,7 @@ pub use search::HitRow;
 pub use search::HitView;
 pub use search::Hits;
 pub use search::Part;
+pub use search::Search;
 pub use search::SearchAnswer;
 pub use search::SearchQuery;
 pub use session::AgentRunView;

@@ -6,7 +6,11 @@ use std::ops::Range;
 
 use recto_session::search::Query;
 use recto_session::search::highlights;
+use recto_store::CacheDirectory;
 use recto_store::Filter;
+use recto_store::Home;
+use recto_store::Inventory;
+use recto_store::index::Answer;
 use recto_store::index::Hit;
 use recto_store::index::HitText;
 use recto_store::index::Request;
@@ -147,6 +151,41 @@ pub struct SearchQuery {
     pub limit: usize,
 }
 
+/// What is looked for, read and ready.
+#[derive(Debug)]
+pub struct Search {
+    /// What a text must have.
+    pub query: Query,
+    /// Which logs, and when.
+    pub filter: SearchFilter,
+    /// The order of the hits.
+    pub sorting: Sorting,
+    /// How many hits are wanted; 0 for all.
+    pub limit: usize,
+}
+
+impl Search {
+    /// Searches all logs. `tell` is that of [`Home::find`].
+    pub fn find(
+        &self,
+        home: &Home,
+        inventory: &Inventory,
+        cache: &CacheDirectory,
+        tell: &(dyn Fn(u64, u64) -> ControlFlow<()> + Sync),
+    ) -> Answer {
+        let (since, until) = self.filter.span();
+        let request = Request {
+            query: &self.query,
+            sorting: self.sorting,
+            limit: self.limit,
+            since,
+            until,
+            keep: &|facts| self.filter.fits(facts),
+        };
+        home.find(inventory, cache, &request, tell)
+    }
+}
+
 impl Library {
     /// Searches all logs, as they are now, and reads the texts of the hits.
     pub fn search(&self, wanted: &SearchQuery, asker: &Asker) -> Result<SearchAnswer, ViewError> {
@@ -167,15 +206,9 @@ impl Library {
             Filter::of_project,
             |_, text| self.typed_time(text),
         )?;
-        let (since, until) = filter.span();
-        let request = Request {
-            query: &query,
-            sorting: if wanted.by_rank { Sorting::Rank } else { Sorting::Newest },
-            limit: wanted.from.saturating_add(wanted.limit),
-            since,
-            until,
-            keep: &|facts| filter.fits(facts),
-        };
+        let sorting = if wanted.by_rank { Sorting::Rank } else { Sorting::Newest };
+        let limit = wanted.from.saturating_add(wanted.limit);
+        let search = Search { query, filter, sorting, limit };
         // A search must not miss what was written a moment ago.
         let inventory = self.home().inventory();
         // An index that is half built stays so; the next search goes on with it.
@@ -183,19 +216,19 @@ impl Library {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         };
-        let answer = self.home().find(&inventory, self.index_directory()?, &request, &go_on);
+        let answer = search.find(self.home(), &inventory, self.index_directory()?, &go_on);
         let given = answer.hits.len();
         let mut remarks = answer.remarks;
         remarks.extend(answer.skipped.iter().map(ToString::to_string));
         // Of those that are ranked there are fewer than fit.
-        let is_cut = given < answer.total && given == request.limit;
+        let is_cut = given < answer.total && given == search.limit;
         Ok(Hits {
             total: answer.total,
             logs: answer.logs,
             next: is_cut.then_some(given),
             hits: answer.hits.into_iter().skip(wanted.from).collect(),
             remarks,
-            query,
+            query: search.query,
         })
     }
 }

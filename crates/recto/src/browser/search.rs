@@ -20,7 +20,6 @@ use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::LogFile;
 use recto_store::index;
-use recto_store::index::Request;
 use recto_store::index::Sorting;
 
 use super::message::FoundPlace;
@@ -30,8 +29,7 @@ use super::message::SearchState;
 use super::message::Shown;
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::search::query;
-use crate::search::query::read_query;
+use crate::search::query::read_search;
 use crate::select::filter::FilterArgs;
 use crate::terminal::text::one_line;
 
@@ -127,22 +125,13 @@ pub(super) fn search(
         tell(Found::State(SearchState::Whole));
         return Ok(());
     }
-    let query = read_query(&text)?;
-    let filter = query::filter(Some(&query), &FilterArgs::default(), environment)?;
-    let (since, until) = filter.span();
-    let request = Request {
-        query: &query,
-        sorting: Sorting::Newest,
-        limit: MOST_HITS,
-        since,
-        until,
-        keep: &|facts| filter.fits(facts),
-    };
+    let everywhere = FilterArgs::default();
+    let search = read_search(&text, &everywhere, environment, Sorting::Newest, MOST_HITS)?;
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
     let pace = Pace::new(tell);
     // A little is read at once; for more, the index is brought up to date first.
-    let mut answer = home.find(&inventory, &cache, &request, &|_, all| match all > AT_ONCE {
+    let mut answer = search.find(home, &inventory, &cache, &|_, all| match all > AT_ONCE {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });
@@ -152,7 +141,7 @@ pub(super) fn search(
             return Ok(());
         }
         tell(Found::State(SearchState::Running));
-        answer = home.find(&inventory, &cache, &request, &|done, all| {
+        answer = search.find(home, &inventory, &cache, &|done, all| {
             pace.tell(done, all);
             if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -167,7 +156,7 @@ pub(super) fn search(
         tell(Found::Remark(remark));
     }
     let is_cut = answer.total > answer.hits.len();
-    tell(Found::Hits(hits(home, &inventory, &query, answer.hits)));
+    tell(Found::Hits(hits(home, &inventory, &search.query, answer.hits)));
     tell(Found::State(if is_cut { SearchState::Cut } else { SearchState::Whole }));
     Ok(())
 }
@@ -287,6 +276,7 @@ mod tests {
     use recto_testkit::SessionBuilder;
 
     use super::*;
+    use crate::search::query::read_query;
 
     #[test]
     fn an_index_is_made_to_its_end_though_something_else_is_asked() {

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use clap::Args;
 use recto_session::search::highlights;
 use recto_store::Home;
-use recto_store::index::Request;
 use recto_store::index::Sorting;
 
 use crate::commands::hit_args;
@@ -13,7 +12,7 @@ use crate::commands::hit_args::HitArgs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::search::query;
+use crate::search::query::read_search;
 use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
@@ -56,26 +55,19 @@ pub(crate) fn cmd_find(
     output: &mut Output,
     args: &FindArgs,
 ) -> Result<Outcome, CommandError> {
-    let query = query::read_query(&args.query.join(" "))?;
-    let filter = query::filter(Some(&query), &args.hits.filter, environment)?;
-    let (since, until) = filter.span();
-    let request = Request {
-        query: &query,
-        sorting: if args.rank { Sorting::Rank } else { Sorting::Newest },
-        limit: args.hits.limit(output),
-        since,
-        until,
-        keep: &|facts| filter.fits(facts),
-    };
+    let text = args.query.join(" ");
+    let sorting = if args.rank { Sorting::Rank } else { Sorting::Newest };
+    let limit = args.hits.limit(output);
+    let search = read_search(&text, &args.hits.filter, environment, sorting, limit)?;
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
     target::tell_skipped(&inventory, output);
     let progress = Progress::new("indexing", output);
-    let answer = home.find(&inventory, &cache, &request, &|done, all| {
+    let answer = search.find(home, &inventory, &cache, &|done, all| {
         progress.tell_bytes(done, all);
         ControlFlow::Continue(())
     });
     progress.done();
-    let mark = |text: &str| highlights(&query, text);
+    let mark = |text: &str| highlights(&search.query, text);
     hit_args::give(answer, &args.hits, &mark, home, environment, output)
 }

@@ -2,6 +2,8 @@
 
 use recto_session::search::Query;
 use recto_store::index::SearchFilter;
+use recto_store::index::Sorting;
+use recto_view::Search;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -13,6 +15,19 @@ pub(crate) fn read_query(text: &str) -> Result<Query, CommandError> {
     Query::parse(text).map_err(|error| {
         CommandError::user("bad-query", error.message.clone()).with_hint(error.hint)
     })
+}
+
+/// A search for what was typed, in the sessions that the options name.
+pub(crate) fn read_search(
+    text: &str,
+    args: &FilterArgs,
+    environment: &Environment,
+    sorting: Sorting,
+    limit: usize,
+) -> Result<Search, CommandError> {
+    let query = read_query(text)?;
+    let filter = filter(Some(&query), args, environment)?;
+    Ok(Search { query, filter, sorting, limit })
 }
 
 /// The options and the limits in the query.
