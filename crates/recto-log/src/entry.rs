@@ -160,13 +160,20 @@ impl<'a> Entry<'a> {
 
     /// Of two objects on the line, the first as a line of its own.
     pub fn first_of_glued(&self) -> Option<RawLine<'a>> {
+        let first = self.first_object()?;
+        (self.bytes().get(first.bytes.len()) == Some(&b'{')).then_some(first)
+    }
+
+    /// The object that begins the line, as a line of its own, if something else follows
+    /// it there.
+    pub fn first_object(&self) -> Option<RawLine<'a>> {
         if self.opaque != Some(OpaqueReason::NotJson) {
             return None;
         }
         let bytes = self.bytes();
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        let start = second_object(text, Object::parse(text).err()?)?;
-        let first = &bytes[..bytes.len() - text.len() + start];
+        let error = Object::parse(text).err().filter(SyntaxError::is_after_the_end)?;
+        let first = &bytes[..bytes.len() - text.len() + error.at];
         Some(RawLine { bytes: first, length: first.len() as u64, ..self.line })
     }
 

@@ -102,6 +102,7 @@ pub use prompt::UserBlocks;
 pub use prompt::UserText;
 pub use prompt::classify_blocks;
 pub use prompt::classify_user;
+pub use prompt::typed_text;
 pub use system::CompactMetadata;
 pub use system::PreservedSegment;
 pub use system::System;

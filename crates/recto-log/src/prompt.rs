@@ -6,6 +6,8 @@
 //! 2.1.29). New clients say it (`origin`, `promptSource`); for older ones the
 //! shape decides.
 
+use std::borrow::Cow;
+
 use crate::Block;
 use crate::Entry;
 use crate::Kind;
@@ -60,14 +62,20 @@ pub fn classify_user(entry: &Entry<'_>) -> UserText {
 pub struct UserBlocks<'a> {
     has_blocks: bool,
     has_result: bool,
+    has_note: bool,
     first_text: Option<Value<'a>>,
 }
 
 impl<'a> UserBlocks<'a> {
     /// Takes in the next block.
     pub fn see(&mut self, block: &Block<'a>) {
-        self.has_blocks = true;
         match block {
+            // What is no object is no block: clients pass over it.
+            Block::Unknown { value } if !value.is_object() => return,
+            Block::Text { text } if is_note(*text) => {
+                self.has_note = true;
+                return;
+            }
             Block::ToolResult { .. } => self.has_result = true,
             // Only the beginning is looked at; a picture can stand before it.
             Block::Text { text } if text.is_string() => {
@@ -75,6 +83,7 @@ impl<'a> UserBlocks<'a> {
             }
             _ => {}
         }
+        self.has_blocks = true;
     }
 
     /// Whether the first text begins with a mark of the client, to the letter.
@@ -102,6 +111,9 @@ pub fn classify_blocks(entry: &Entry<'_>, blocks: &UserBlocks<'_>) -> UserText {
     if entry.is_meta() || marked == Some(UserText::Meta) {
         return UserText::Meta;
     }
+    if !blocks.has_blocks && blocks.has_note {
+        return UserText::Meta;
+    }
     if let Some(origin) = entry.get("origin").and_then(|origin| origin.str("kind")) {
         match &*origin {
             "human" => return UserText::Human,
@@ -113,6 +125,46 @@ pub fn classify_blocks(entry: &Entry<'_>, blocks: &UserBlocks<'_>) -> UserText {
         return UserText::Nothing;
     }
     if entry.is_sidechain() { UserText::AgentTask } else { UserText::Human }
+}
+
+/// How the notes begin that a client puts before what was typed.
+const NOTES: [&str; 2] = ["<ide_", "<system-reminder>"];
+
+/// Whether a text holds notes of the client and nothing else.
+fn is_note(text: Value<'_>) -> bool {
+    match text.text_start() {
+        Some(b'<' | b'\\' | b' ') => text.as_str().is_some_and(|text| {
+            NOTES.iter().any(|note| text.trim_start().starts_with(note))
+                && typed_text(&text).is_empty()
+        }),
+        Some(_) | None => false,
+    }
+}
+
+/// What was typed of a prompt: without the notes about the editor and the reminders that
+/// the client puts before and after it.
+pub fn typed_text(text: &str) -> Cow<'_, str> {
+    let Some(first) = NOTES.iter().filter_map(|note| text.find(note)).min() else {
+        return Cow::Borrowed(text);
+    };
+    let mut typed = text[..first].to_owned();
+    let mut rest = &text[first..];
+    while let Some(end) = note_end(rest) {
+        rest = &rest[end..];
+        let next = NOTES.iter().filter_map(|note| rest.find(note)).min().unwrap_or(rest.len());
+        typed.push_str(&rest[..next]);
+        rest = &rest[next..];
+    }
+    typed.push_str(rest);
+    Cow::Owned(typed.trim().to_owned())
+}
+
+/// Where the note at the beginning of a text ends; `None` if it does not end.
+fn note_end(text: &str) -> Option<usize> {
+    let name = text.strip_prefix('<')?;
+    let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c))?];
+    let close = format!("</{name}>");
+    Some(text.find(&close)? + close.len())
 }
 
 /// The marker at the beginning of a text. Most texts begin otherwise, and need
@@ -134,7 +186,7 @@ fn by_marker(text: &str) -> Option<UserText> {
     MARKERS.iter().find(|(marker, _)| text.starts_with(marker)).map(|(_, kind)| *kind)
 }
 
-const MARKERS: [(&str, UserText); 14] = [
+const MARKERS: [(&str, UserText); 15] = [
     ("[Request interrupted by user", UserText::Interrupt),
     ("<command-name>", UserText::Command),
     ("<command-message>", UserText::Command),
@@ -147,6 +199,7 @@ const MARKERS: [(&str, UserText); 14] = [
     ("<task-notification>", UserText::TaskNotification),
     ("<local-command-caveat>", UserText::Meta),
     ("<system-reminder>", UserText::Meta),
+    ("<teammate-message", UserText::Meta),
     // Clients up to 2.0.36 do not mark it as their own.
     ("Stop hook feedback:\n", UserText::Meta),
     (
@@ -187,6 +240,36 @@ mod tests {
             UserText::CompactSummary,
         );
         content(r#""Stop hook feedback""#, r#","isMeta":true"#, UserText::Meta);
+    }
+
+    #[test]
+    fn notes_of_an_editor_are_not_part_of_a_prompt() {
+        let note = "<ide_opened_file>The user opened a.rs.</ide_opened_file>";
+        let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+        content(&format!("[{}]", text(note)), "", UserText::Meta);
+        content(&format!("[{},{}]", text(note), text("fix it")), "", UserText::Human);
+        content(
+            &format!("[{},{}]", text(note), text("<command-name>/x</command-name>")),
+            "",
+            UserText::Command,
+        );
+        assert_eq!(typed_text(&format!("{note}\nfix it")), "fix it");
+        assert_eq!(typed_text("say <ide_x> twice"), "say <ide_x> twice");
+        assert_eq!(typed_text("fix it"), "fix it");
+    }
+
+    #[test]
+    fn messages_of_teammates_are_not_prompts() {
+        content(
+            r#""<teammate-message teammate_id=\"a\">\nhi</teammate-message>""#,
+            "",
+            UserText::Meta,
+        );
+    }
+
+    #[test]
+    fn content_that_is_no_block_is_nothing() {
+        content(r#"["words"]"#, "", UserText::Nothing);
     }
 
     #[test]

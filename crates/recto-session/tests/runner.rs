@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `generated` | turns, tool pairs and messages are the generator's |
 //! | `resume` | every recorded resume: the rebuilt request equals the one that was sent |
+//! | `rules` | the rules that sessions of other people showed, one log each |
 //! | `older` | older logs in newer clients, which no recording holds |
 //! | `sdk` | the Agent SDK, a second reader, sees the same conversation |
 //! | `hashes` | every message hash that a client noted is found again |
@@ -44,6 +45,7 @@ mod plans;
 mod redact;
 mod repair;
 mod resume;
+mod rules;
 mod samples;
 mod sdk;
 mod status;

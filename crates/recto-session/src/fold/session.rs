@@ -417,6 +417,15 @@ impl Session {
         children
     }
 
+    /// Whether the API takes the thinking of a line only with a signature. The endpoints
+    /// of other vendors sign nothing and take it back as it is.
+    pub fn needs_signature(&self, node: &Node) -> bool {
+        node.model.is_none_or(|model| {
+            let model = self.name(model);
+            model.is_empty() || model.contains("claude")
+        })
+    }
+
     /// What was gathered beside the graph: messages, tool calls, files, subagents.
     pub fn facts(&self) -> &Facts {
         &self.facts

@@ -90,6 +90,7 @@ fn direct(view: &View<'_>, reach: &Reach) -> Vec<Option<Fate>> {
                 DropReason::ApiError
                 | DropReason::BlankAnswer
                 | DropReason::OrphanThinking
+                | DropReason::ForeignThinking
                 | DropReason::CallWithoutResult,
             ) => Some(Fate::Unsendable),
             Some(DropReason::NoContent | DropReason::NotRead) => Some(Fate::Lost { at: id }),

@@ -389,7 +389,7 @@ fn blocks(session: &Session, reach: &Reach, list: &mut List) {
                 BlockFact::Text { is_blank: true } => {
                     (ProblemClass::BlankText, "an empty text block: the API refuses the request")
                 }
-                BlockFact::Thinking { is_signed: false } => (
+                BlockFact::Thinking { is_signed: false } if session.needs_signature(node) => (
                     ProblemClass::UnsignedThinking,
                     "thinking without a signature: the API refuses the request",
                 ),

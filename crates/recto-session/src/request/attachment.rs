@@ -9,7 +9,10 @@ use recto_log::json::write_string;
 use super::Generation;
 use super::client_text::AMBIENT;
 use super::client_text::CONCURRENCY;
+use super::client_text::DATE;
+use super::client_text::DATE_NEWEST;
 use super::client_text::DEFERRED_TOOLS;
+use super::client_text::DISCREET;
 use super::client_text::EDITED;
 use super::client_text::EDITED_NEWEST;
 use super::client_text::NOTIFICATION;
@@ -18,7 +21,13 @@ use super::client_text::QUEUED;
 use super::client_text::QUEUED_NEWEST;
 use super::client_text::QUEUED_OLDEST;
 use super::client_text::READING;
+use super::client_text::RELATED;
+use super::client_text::SERVER_INSTRUCTIONS;
+use super::client_text::SERVERS_GONE;
 use super::client_text::TASK_REMINDER;
+use super::client_text::TODO_REMINDER;
+use super::client_text::TOOLS_GONE;
+use super::client_text::TOOLS_GONE_NEWEST;
 use super::client_text::TRUNCATED;
 use super::client_text::wrap;
 use super::render::Rules;
@@ -56,16 +65,27 @@ fn texts_of_newer_log(entry: &Entry<'_>, rules: &Rules) -> Vec<Told> {
     let Some(attachment) = entry.get("attachment") else { return Vec::new() };
     let since = match entry.subtype().as_deref() {
         Some(
-            "edited_text_file"
+            "agent_mention"
+            | "compact_file_reference"
+            | "edited_text_file"
             | "file"
             | "hook_additional_context"
             | "hook_blocking_error"
+            | "hook_stopped_continuation"
             | "hook_success"
+            | "nested_memory"
+            | "opened_file_in_ide"
+            | "output_style"
             | "plan_mode"
-            | "queued_command",
+            | "queued_command"
+            | "selected_lines_in_ide"
+            | "todo_reminder"
+            | "token_usage",
         ) => Generation::V2_0_0,
         Some("plan_mode_exit") => Generation::V2_0_76,
-        Some("skill_listing") => Generation::V2_1_0,
+        Some("critical_system_reminder" | "plan_file_reference" | "skill_listing") => {
+            Generation::V2_1_0
+        }
         Some(_) | None => return Vec::new(),
     };
     let texts: Vec<String> = match entry.subtype().as_deref() {
@@ -88,15 +108,89 @@ fn text_of(attachment: Value<'_>, rules: &Rules) -> Option<String> {
             get("content")
         ),
         "deferred_tools_delta" => {
+            let removed = match rules.generation {
+                Generation::V2_1_300 => TOOLS_GONE_NEWEST,
+                _ => TOOLS_GONE,
+            };
             let added = texts_of(attachment.get("addedLines"));
-            if added.is_empty() || !texts_of(attachment.get("removedNames")).is_empty() {
-                return None;
-            }
-            [DEFERRED_TOOLS, &added.join("\n")].concat()
+            delta(DEFERRED_TOOLS, &added, removed, attachment, rules.generation)?
+        }
+        "mcp_instructions_delta" => {
+            let added = texts_of(attachment.get("addedBlocks"));
+            let added = if added.is_empty() { added } else { vec![added.join("\n\n").into()] };
+            delta(SERVER_INSTRUCTIONS, &added, SERVERS_GONE, attachment, rules.generation)?
         }
         // Newer models are not reminded any more.
-        "task_reminder" if is_newest && rules.has_system_turns => return None,
-        "task_reminder" => TASK_REMINDER.into(),
+        "task_reminder" if is_newest && rules.model.has_system_turns() => return None,
+        "task_reminder" => {
+            let tasks = attachment.get("content").into_iter().flat_map(Value::elements);
+            let tasks = tasks.map(|task| {
+                let get = |name| task.str(name).unwrap_or_default();
+                format!("#{}. [{}] {}", get("id"), get("status"), get("subject"))
+            });
+            with_list(TASK_REMINDER, "\n\nHere are the existing tasks:\n\n", tasks.collect(), "")
+        }
+        // The newest clients have no such list.
+        "todo_reminder" if is_newest => return None,
+        "todo_reminder" => {
+            let is_discreet = rules.generation < Generation::V2_1_200;
+            let reminder = [TODO_REMINDER, if is_discreet { DISCREET } else { "" }, "\n"].concat();
+            let todos = attachment.get("content").into_iter().flat_map(Value::elements);
+            let todos = todos.zip(1..).map(|(todo, number)| {
+                let get = |name| todo.str(name).unwrap_or_default();
+                format!("{number}. [{}] {}", get("status"), get("content"))
+            });
+            let head = "\n\nHere are the existing contents of your todo list:\n\n[";
+            with_list(&reminder, head, todos.collect(), "]")
+        }
+        "date_change" => {
+            let after = if is_newest { DATE_NEWEST } else { DATE };
+            format!("The date has changed. Today's date is now {}. {after}", get("newDate"))
+        }
+        "nested_memory" => {
+            let memory = attachment.get("content")?;
+            let get = |name| memory.str(name).unwrap_or_default();
+            format!("Contents of {}:\n\n{}", get("path"), get("content"))
+        }
+        "compact_file_reference" => format!(
+            "Note: {} was read before the last conversation was summarized, but the contents are too large to include. Use Read tool if you need to access it.",
+            get("filename")
+        ),
+        "opened_file_in_ide" => {
+            format!("The user opened the file {} in the IDE. {RELATED}", get("filename"))
+        }
+        "selected_lines_in_ide" => {
+            let number = |name| attachment.get(name).and_then(Value::as_u64).unwrap_or_default();
+            format!(
+                "The user selected the lines {} to {} from {}:\n{}\n\n{RELATED}",
+                number("lineStart"),
+                number("lineEnd"),
+                get("filename"),
+                get("content")
+            )
+        }
+        "plan_file_reference" => format!(
+            "A plan file exists from plan mode at: {}\n\nPlan contents:\n\n{}\n\nIf this plan is relevant to the current work and not already complete, continue working on it.",
+            get("planFilePath"),
+            get("planContent")
+        ),
+        "output_style" => format!(
+            "{} output style is active. Remember to follow the specific guidelines for this style.",
+            get("style")
+        ),
+        "agent_mention" => format!(
+            "The user has expressed a desire to invoke the agent \"{}\". Please invoke the agent appropriately, passing in the required context to it. ",
+            get("agentType")
+        ),
+        "critical_system_reminder" => get("content").into_owned(),
+        "token_usage" => {
+            let number = |name| attachment.get(name).and_then(Value::as_u64).unwrap_or_default();
+            let (used, total) = (number("used"), number("total"));
+            format!("Token usage: {used}/{total}; {} remaining", number("remaining"))
+        }
+        "hook_stopped_continuation" => {
+            format!("{} hook stopped continuation: {}", get("hookName"), get("message"))
+        }
         "hook_success" => {
             let is_told = matches!(get("hookEvent").as_ref(), "SessionStart" | "UserPromptSubmit");
             let content = attachment.str("content").filter(|text| is_told && !text.is_empty())?;
@@ -145,6 +239,35 @@ fn text_of(attachment: Value<'_>, rules: &Rules) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What came and what went, each under its head; `None` if neither did.
+fn delta(
+    added_head: &str,
+    added: &[Cow<'_, str>],
+    removed_head: &str,
+    attachment: Value<'_>,
+    generation: Generation,
+) -> Option<String> {
+    let removed = texts_of(attachment.get("removedNames"));
+    let mut parts = Vec::new();
+    if !added.is_empty() {
+        parts.push([added_head, &added.join("\n")].concat());
+    }
+    if !removed.is_empty() {
+        parts.push([removed_head, &removed.join("\n")].concat());
+    }
+    let is_ambient = !removed.is_empty() && generation >= Generation::V2_1_200;
+    let ambient = if is_ambient { AMBIENT } else { "" };
+    (!parts.is_empty()).then(|| parts.join("\n\n") + ambient)
+}
+
+/// A reminder, and what it is about, if that is anything.
+fn with_list(reminder: &str, head: &str, list: Vec<String>, end: &str) -> String {
+    match list.is_empty() {
+        true => reminder.to_owned(),
+        false => [reminder, head, &list.join("\n"), end].concat(),
+    }
 }
 
 /// What is told of a result that does not hold the whole of a file.

@@ -3,6 +3,7 @@
 use recto_log::Kind;
 
 use super::Generation;
+use super::view::Above;
 use super::view::View;
 use crate::NodeId;
 
@@ -53,16 +54,67 @@ fn newest(view: &View<'_>) -> Option<NodeId> {
 /// The line that the last `last-prompt` names, unless the last line of the log
 /// follows it; then, and without a name, the last line.
 fn named_or_last(view: &View<'_>) -> Option<NodeId> {
-    let lines =
-        view.ids().filter(|id| !view.node(*id).flags.is_sidechain && !view.is_boundary(*id));
-    let last = lines.max_by_key(|id| view.node(*id).line)?;
+    let mut spoken = SpokenAbove::new(view);
+    let last = last_of_conversation(view, &mut spoken)?;
     let named = view.session.meta.leaf.as_ref().and_then(|leaf| view.find(leaf));
+    let named = named.filter(|named| spoken.is_above(view, *named));
     match named {
         Some(named) if !is_above(view, named, last) => Some(named),
         Some(_) | None if view.generation == Generation::V2_1_200 => {
             Some(last_attachment_below(view, last))
         }
         Some(_) | None => Some(newest_below(view, last)),
+    }
+}
+
+/// The last line of the log that belongs to what was said: a line of the client that
+/// hangs on nothing is passed over.
+fn last_of_conversation(view: &View<'_>, spoken: &mut SpokenAbove) -> Option<NodeId> {
+    let is_candidate = |id: &NodeId| !view.node(*id).flags.is_sidechain && !view.is_boundary(*id);
+    let last = view.ids().filter(is_candidate).max_by_key(|id| view.node(*id).line)?;
+    // This is so in all logs but few, and saves the sorting.
+    if spoken.is_above(view, last) {
+        return Some(last);
+    }
+    let mut lines: Vec<NodeId> = view.ids().filter(is_candidate).collect();
+    lines.sort_unstable_by_key(|id| view.node(*id).line);
+    lines.into_iter().rev().find(|id| spoken.is_above(view, *id))
+}
+
+/// Whether somebody speaks on the way up from lines, each of which is passed once.
+struct SpokenAbove {
+    known: Vec<Option<bool>>,
+}
+
+impl SpokenAbove {
+    fn new(view: &View<'_>) -> SpokenAbove {
+        SpokenAbove { known: vec![None; view.session.nodes().len()] }
+    }
+
+    fn is_above(&mut self, view: &View<'_>, line: NodeId) -> bool {
+        let mut way = Vec::new();
+        let mut at = line;
+        let speaks = loop {
+            if let Some(known) = self.known[at.index()] {
+                break known;
+            }
+            // For a ring: who comes by again has heard nobody.
+            self.known[at.index()] = Some(false);
+            way.push(at);
+            // Older clients stumble over a line without content instead of passing it.
+            let is_passed = view.generation == Generation::V2_1_300 && view.lacks_content(at);
+            if view.node(at).is_spoken() && !is_passed {
+                break true;
+            }
+            match view.above(at) {
+                Above::Line(next) => at = next,
+                Above::Nothing | Above::Missing => break false,
+            }
+        };
+        for id in way {
+            self.known[id.index()] = Some(speaks);
+        }
+        speaks
     }
 }
 

@@ -100,8 +100,12 @@ pub(super) fn repair_end(view: &View<'_>, leaf: NodeId, lines: &mut Vec<Sent>) {
         ends_with_attachment || last.is_some_and(|at| ends_with_result(view, lines, at));
     if !gathers_results && is_cut_off {
         lines.push(Sent::Added(Addition::Continue));
+        lines.push(Sent::Added(Addition::NoResponse));
+        return;
     }
-    lines.push(Sent::Added(Addition::NoResponse));
+    // The answer goes before commands of the client that follow the prompt.
+    let end = last.map_or(lines.len(), |last| last + 1);
+    lines.insert(end, Sent::Added(Addition::NoResponse));
 }
 
 fn asks_nothing(view: &View<'_>, line: &Sent) -> bool {
@@ -265,19 +269,50 @@ fn drop_blank_answers(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<
             *count.entry(view.node(line.node).message).or_default() += 1;
         }
     }
-    // 2.1.200 keeps them where the message has other lines.
+    // 2.1.200 keeps them where the message has other lines, newer ones where they keep
+    // thinking of the message apart.
     let needs_alone = view.generation == Generation::V2_1_200;
+    let between = if view.generation == Generation::V2_1_300 {
+        blank_between_thinking(view, lines)
+    } else {
+        IdSet::default()
+    };
     let before = lines.len();
-    drop_lines(view, lines, dropped, DropReason::BlankAnswer, |node, _| {
-        let is_blank = |block: &BlockFact| matches!(block, BlockFact::Text { is_blank: true });
-        node.kind == Kind::Assistant
-            && !node.blocks.is_empty()
-            && node.blocks.iter().all(is_blank)
+    drop_lines(view, lines, dropped, DropReason::BlankAnswer, |node, line| {
+        is_blank_answer(node)
+            && !between.contains(&line.node)
             && (!needs_alone || count.get(&node.message) == Some(&1))
     });
     if lines.len() < before && view.generation < Generation::V2_1_300 {
         join_user_lines(view, lines);
     }
+}
+
+fn is_blank_answer(node: &Node) -> bool {
+    let is_blank = |block: &BlockFact| matches!(block, BlockFact::Text { is_blank: true });
+    node.kind == Kind::Assistant && !node.blocks.is_empty() && node.blocks.iter().all(is_blank)
+}
+
+/// Blank lines that stand between two lines of thinking of one message.
+fn blank_between_thinking(view: &View<'_>, lines: &[Sent]) -> IdSet<NodeId> {
+    let is_thinking = |block: Option<&BlockFact>| matches!(block, Some(BlockFact::Thinking { .. }));
+    let mut between = IdSet::default();
+    let mut blank = Vec::new();
+    let mut thought = None;
+    for line in lines {
+        let Sent::Line(line) = line else { continue };
+        let node = view.node(line.node);
+        if is_blank_answer(node) && node.message == thought {
+            blank.push(line.node);
+        } else if node.kind == Kind::Assistant {
+            if node.message == thought && is_thinking(node.blocks.first()) {
+                between.extend(blank.drain(..));
+            }
+            blank.clear();
+            thought = node.message.filter(|_| is_thinking(node.blocks.last()));
+        }
+    }
+    between
 }
 
 fn join_user_lines(view: &View<'_>, lines: &mut [Sent]) {

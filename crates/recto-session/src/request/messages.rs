@@ -7,7 +7,9 @@ use recto_log::json::replace_lone_surrogates;
 use recto_log::json::write_string;
 
 use super::Generation;
+use super::answer::tidy;
 use super::client_text::NO_CONTENT;
+use super::client_text::TOOL_LOADED;
 use super::client_text::wrap;
 use super::group::Group;
 use super::group::Reminder;
@@ -31,13 +33,13 @@ pub(super) enum Message {
 /// Makes messages of what lines say.
 pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: &str) -> Vec<Message> {
     let groups = pair(group(items, rules.generation), rules.generation);
-    let mut effort = rules.says_effort.then_some(effort);
+    let mut effort = rules.model.says_effort().then_some(effort);
     let mut messages = Vec::with_capacity(groups.len());
     for group in groups {
         match group {
             Group::Turn(turn) => add_turn(&mut messages, turn, rules.generation, &mut effort),
             Group::Answer { pieces, .. } if !pieces.is_empty() => {
-                messages.push(Message::Assistant(pieces));
+                messages.push(Message::Assistant(tidy(pieces, rules.generation)));
             }
             Group::Answer { .. } if rules.generation >= Generation::V2_1_100 => {
                 messages.push(Message::Assistant(vec![Piece::empty_answer(NO_CONTENT)]));
@@ -80,6 +82,9 @@ fn add_turn(
         fold(last, &folded);
     }
     let mut others = Vec::new();
+    if generation == Generation::V2_1_300 && results.iter().any(Piece::has_reference) {
+        others.push(Piece::text(TOOL_LOADED));
+    }
     for (at, mut reminder) in reminders.into_iter().enumerate() {
         // Several texts of one attachment at the start of a turn are messages
         // of their own, but for the last.
@@ -111,6 +116,7 @@ fn add_turn(
 fn folds(result: &Piece, reminder: &Reminder, generation: Generation) -> bool {
     let content = result.get("content");
     reminder.folds
+        && !result.has_reference()
         && content.is_some_and(|content| {
             content.is_string() || (generation == Generation::V2_1_300 && content.is_array())
         })

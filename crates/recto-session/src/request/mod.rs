@@ -10,6 +10,7 @@
 //! The rules were found by observation of recorded clients; they are written
 //! down in `docs/concepts/request.md`.
 
+mod answer;
 mod attachment;
 mod client_text;
 mod compaction;
@@ -17,6 +18,7 @@ mod group;
 mod leaf;
 mod lines;
 mod messages;
+mod model;
 mod pair;
 mod piece;
 mod reach;

@@ -95,6 +95,24 @@ impl Piece {
         matches!(self.kind, PieceKind::Text { .. })
     }
 
+    /// Thinking that can be read.
+    pub(super) fn is_open_thinking(&self) -> bool {
+        self.kind == PieceKind::Thinking && self.get("thinking").is_some()
+    }
+
+    /// Thinking that only the model which signed it takes back.
+    pub(super) fn is_signed_thinking(&self) -> bool {
+        let signature = self.get("signature").and_then(Value::as_str);
+        self.kind == PieceKind::Thinking
+            && (self.get("thinking").is_none() || signature.is_some_and(|text| !text.is_empty()))
+    }
+
+    /// Whether a result names tools that were loaded.
+    pub(super) fn has_reference(&self) -> bool {
+        self.is_result()
+            && self.get("content").is_some_and(|content| content.elements().any(is_reference))
+    }
+
     pub(super) fn is_result(&self) -> bool {
         matches!(self.kind, PieceKind::ToolResult { .. })
     }
@@ -135,6 +153,11 @@ impl Piece {
             self.json = patch.finish();
         }
     }
+}
+
+/// Whether a block of a result names a tool.
+pub(super) fn is_reference(block: Value<'_>) -> bool {
+    block.str("type").is_some_and(|kind| kind == "tool_reference")
 }
 
 /// A string with a line end after it, its spelling kept.

@@ -15,7 +15,6 @@ use super::view::View;
 use super::walk::mark_history;
 use super::walk::walk;
 use crate::NameId;
-use crate::Node;
 use crate::NodeId;
 use crate::Session;
 
@@ -191,6 +190,8 @@ pub enum DropReason {
     CallWithoutResult,
     /// It is thinking, and the rest of its message is not there.
     OrphanThinking,
+    /// It is thinking that another model signed.
+    ForeignThinking,
     /// It is an answer without text.
     BlankAnswer,
     /// It stands for a failed API call.
@@ -212,6 +213,7 @@ impl DropReason {
             DropReason::NoContent => "no-content",
             DropReason::CallWithoutResult => "call-without-result",
             DropReason::OrphanThinking => "orphan-thinking",
+            DropReason::ForeignThinking => "foreign-thinking",
             DropReason::BlankAnswer => "blank-answer",
             DropReason::ApiError => "api-error",
             DropReason::NotForModel => "not-for-model",
@@ -230,6 +232,7 @@ impl DropReason {
             DropReason::NoContent => "no message in it",
             DropReason::CallWithoutResult => "a tool call without a result",
             DropReason::OrphanThinking => "thinking without the rest of its message",
+            DropReason::ForeignThinking => "thinking that another model signed",
             DropReason::BlankAnswer => "an answer without text",
             DropReason::ApiError => "stands for a failed API call",
             DropReason::NotForModel => "for the client, not for the model",
@@ -283,10 +286,10 @@ impl Outcome {
     }
 }
 
-/// A line as clients of a generation read it: of two objects on it, those since
-/// 2.1.200 read the first.
+/// A line as clients of a generation read it: those since 2.1.200 read an object that
+/// begins it, whatever follows.
 pub fn read_by(entry: Entry<'_>, generation: Generation) -> Entry<'_> {
-    match entry.first_of_glued() {
+    match entry.first_object() {
         Some(first) if generation >= Generation::V2_1_200 => decode(first).0,
         Some(_) | None => entry,
     }
@@ -353,7 +356,7 @@ fn outside_chain(session: &Session) -> Vec<Dropped> {
 fn chain_to(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Outcome> {
     let mut chain = walk(view, leaf).map_err(|why| Outcome::Hangs { why })?;
     check_chain(view, &chain)?;
-    chain.retain(|id| !lacks_content(view.node(*id)));
+    chain.retain(|id| !view.lacks_content(*id));
     Ok(chain)
 }
 
@@ -433,11 +436,6 @@ fn check_chain(view: &View<'_>, chain: &[NodeId]) -> Result<(), Outcome> {
     }
 }
 
-/// Whether a line that should say something does not.
-fn lacks_content(node: &Node) -> bool {
-    node.is_spoken() && !node.flags.has_content
-}
-
 /// Notes the lines that are not in the conversation.
 fn note_left_out(view: &View<'_>, chain: &[NodeId], kept: &[NodeId], dropped: &mut Vec<Dropped>) {
     let count = view.session.nodes().len();
@@ -458,8 +456,9 @@ fn note_left_out(view: &View<'_>, chain: &[NodeId], kept: &[NodeId], dropped: &m
         let reason = match (is_kept[id.index()], is_before[id.index()], view.has(id)) {
             (true, ..) => continue,
             (false, true, _) => DropReason::BeforeCompaction,
+            (false, false, false) if view.looks_through(id) => DropReason::NotForModel,
             (false, false, false) => DropReason::NotRead,
-            (false, false, true) if lacks_content(node) => DropReason::NoContent,
+            (false, false, true) if view.lacks_content(id) => DropReason::NoContent,
             (false, false, true) => DropReason::NotReached,
         };
         dropped.push(Dropped { line: node.line, reason });

@@ -7,6 +7,7 @@ use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::RawLine;
 use recto_log::decode;
+use recto_log::json::ArrayWriter;
 use recto_log::json::Value;
 
 use super::Addition;
@@ -22,10 +23,14 @@ use super::client_text::CONTINUE;
 use super::client_text::NO_RESPONSE;
 use super::client_text::NOTIFICATION;
 use super::client_text::NOTIFICATION_MORE;
+use super::client_text::REFERENCES_GONE;
+use super::client_text::REFERENCES_OFF;
 use super::client_text::unwrap;
 use super::client_text::wrap;
+use super::model::AskedModel;
 use super::piece::Piece;
 use super::piece::PieceKind;
+use super::piece::is_reference;
 use crate::LineSource;
 use crate::NameId;
 use crate::Session;
@@ -33,20 +38,8 @@ use crate::Session;
 /// What the rendering depends on beside the lines.
 pub(super) struct Rules {
     pub(super) generation: Generation,
-    /// Whether reminders are messages of the system: models before that are
-    /// told inside the user's messages.
-    pub(super) has_system_turns: bool,
-    /// Whether the first turn says how hard the model is to think.
-    pub(super) says_effort: bool,
+    pub(super) model: AskedModel,
 }
-
-/// Models that have no messages of the system inside a conversation. Names that
-/// a client does not know are those of newer models to it.
-const NO_SYSTEM_TURNS: [&str; 6] =
-    ["opus-4-5", "opus-4-6", "opus-4-7", "sonnet-4-5", "sonnet-4-6", "haiku-4-5"];
-
-/// Models that have them, but are not told how hard to think there.
-const NO_EFFORT: [&str; 3] = ["opus-4-8", "opus-5", "sonnet-5"];
 
 impl Rules {
     /// The rules for a model, which by default is the one that answered last.
@@ -56,19 +49,7 @@ impl Rules {
         sent: &[Sent],
         model: Option<&str>,
     ) -> Rules {
-        let last = sent.iter().rev().find_map(|sent| {
-            let Sent::Line(line) = sent else { return None };
-            let node = session.node(line.node);
-            let model = session.name(node.model.filter(|_| node.kind == Kind::Assistant)?);
-            (!model.is_empty() && model != "<synthetic>").then_some(model)
-        });
-        let model = model.or(last).unwrap_or_default();
-        let is_one_of = |names: &[&str]| names.iter().any(|name| model.contains(name));
-        let has_system_turns = generation >= Generation::V2_1_200 && !is_one_of(&NO_SYSTEM_TURNS);
-        let says_effort = generation == Generation::V2_1_300
-            && has_system_turns
-            && (model.contains("opus-5-5") || !is_one_of(&NO_EFFORT));
-        Rules { generation, has_system_turns, says_effort }
+        Rules { generation, model: AskedModel::new(session, generation, sent, model) }
     }
 }
 
@@ -190,7 +171,10 @@ impl Rendered {
             }
         }
         if self.items.len() == before {
-            let reason = DropReason::NotForModel;
+            let reason = match node.kind {
+                Kind::Assistant => DropReason::ForeignThinking,
+                _ => DropReason::NotForModel,
+            };
             self.not_sent.push(Dropped { line: node.line, reason });
         }
     }
@@ -212,8 +196,9 @@ impl Rendered {
             }
             Kind::Assistant => {
                 let id = message.map_or(AnswerId::Unnamed, AnswerId::Named);
-                let pieces = answer_pieces(entry, rules, &line.left_out);
-                self.items.push(Item::Answer { id, pieces });
+                if let Some(pieces) = answer_pieces(entry, rules, &line.left_out) {
+                    self.items.push(Item::Answer { id, pieces });
+                }
             }
             Kind::System => {
                 let is_hidden = rules.generation == Generation::V2_1_300
@@ -249,9 +234,9 @@ impl Rendered {
     fn tell(&mut self, rules: &Rules, told: Vec<Told>, whose: Whose) {
         let mut pieces = Vec::new();
         for told in told {
-            if rules.has_system_turns && whose == Whose::User {
+            if rules.model.has_system_turns() && whose == Whose::User {
                 pieces.push(Piece::text(unwrap(&told.text)));
-            } else if rules.has_system_turns && told.is_for_system {
+            } else if rules.model.has_system_turns() && told.is_for_system {
                 self.items.push(Item::System(unwrap(&told.text).to_owned()));
             } else {
                 pieces.push(Piece::text(&told.text));
@@ -297,14 +282,75 @@ fn user_pieces(entry: &Entry<'_>, rules: &Rules) -> Vec<Piece> {
             let text = [NOTIFICATION, NOTIFICATION_MORE, "\n", &text].concat();
             vec![Piece::text(&wrap(&text))]
         }
-        _ => pieces_of(content),
+        _ => {
+            let mut pieces = pieces_of(content);
+            for piece in pieces.iter_mut().filter(|piece| piece.has_reference()) {
+                keep_known_references(piece, rules);
+            }
+            pieces
+        }
     }
 }
 
-fn answer_pieces(entry: &Entry<'_>, rules: &Rules, left_out: &[u32]) -> Vec<Piece> {
+/// Tools that the newest clients load when they are asked for.
+const LOADED_ON_DEMAND: [&str; 11] = [
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "EnterWorktree",
+    "ExitWorktree",
+    "Monitor",
+    "NotebookEdit",
+    "SendMessage",
+    "TaskStop",
+    "WebFetch",
+    "WebSearch",
+];
+
+/// Tools that only models without system turns are given.
+const LOADED_FOR_OLDER_MODELS: [&str; 4] = ["TaskCreate", "TaskGet", "TaskList", "TaskUpdate"];
+
+/// Takes tools out of a result that the client does not have. Clients before 2.1.0 do not
+/// look.
+fn keep_known_references(piece: &mut Piece, rules: &Rules) {
+    let instead = match rules.generation {
+        Generation::V2_0_0 | Generation::V2_0_76 => return,
+        Generation::V2_1_100 | Generation::V2_1_200 => REFERENCES_OFF,
+        Generation::V2_1_0 | Generation::V2_1_300 => REFERENCES_GONE,
+    };
+    let is_known = |block: Value<'_>| {
+        let name = block.str("tool_name").unwrap_or_default();
+        let is_one_of = |names: &[&str]| names.iter().any(|known| *known == name);
+        rules.generation == Generation::V2_1_300
+            && (is_one_of(&LOADED_ON_DEMAND)
+                || (is_one_of(&LOADED_FOR_OLDER_MODELS) && !rules.model.has_system_turns()))
+    };
+    let Some(content) = piece.get("content") else { return };
+    let kept = content.elements().filter(|block| !is_reference(*block) || is_known(*block));
+    let kept = kept.fold((0u32, ArrayWriter::new()), |(count, array), block| {
+        (count + 1, array.json(block.bytes()))
+    });
+    let content = match kept {
+        (0, array) => array.json(&Piece::text(instead).json).finish(),
+        (_, array) => array.finish(),
+    };
+    piece.set("content", &content);
+}
+
+/// What an answer says; `None` if it is nothing but thinking that the model which is
+/// asked does not take.
+fn answer_pieces(entry: &Entry<'_>, rules: &Rules, left_out: &[u32]) -> Option<Vec<Piece>> {
     let mut pieces = pieces_of(content_of(entry));
     let mut place = 0u32..;
     pieces.retain(|_| place.next().is_none_or(|place| left_out.binary_search(&place).is_err()));
+    let was_empty = pieces.is_empty();
+    let model = entry.message().and_then(|message| message.model()).unwrap_or_default();
+    if !rules.model.takes_thinking_of(&model) {
+        pieces.retain(|piece| !piece.is_signed_thinking());
+    }
+    if pieces.is_empty() && !was_empty {
+        return None;
+    }
     for piece in &mut pieces {
         if !matches!(piece.kind, PieceKind::ToolUse { .. }) {
             continue;
@@ -314,11 +360,25 @@ fn answer_pieces(entry: &Entry<'_>, rules: &Rules, left_out: &[u32]) -> Vec<Piec
         if rules.generation == Generation::V2_1_0 && name == "ExitPlanMode" {
             piece.remove(&["input", "plan"]);
         }
+        if rules.generation < Generation::V2_1_300 {
+            piece.remove(&["caller"]);
+        } else if name == "SendMessage" {
+            keep_own_fields_of_message(piece);
+        }
         if let Some(name) = name_of_today(rules.generation, &name) {
             piece.set("name", format!("\"{name}\"").as_bytes());
         }
     }
-    pieces
+    Some(pieces)
+}
+
+/// The client adds the older names of a message's fields for hooks, and does not send them.
+fn keep_own_fields_of_message(piece: &mut Piece) {
+    if piece.get("input").is_some_and(|input| input.get("to").is_some()) {
+        for name in ["type", "recipient", "content", "request_id", "approve"] {
+            piece.remove(&["input", name]);
+        }
+    }
 }
 
 /// The name that a tool has by now. Clients that load tools when they are asked

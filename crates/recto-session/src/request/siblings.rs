@@ -26,26 +26,36 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
     }
     let mut is_inside: Vec<bool> = place.iter().map(|at| *at != usize::MAX).collect();
     let mut is_moved = vec![false; count];
+    let mut earlier: IdMap<usize, Vec<NodeId>> = IdMap::default();
     let mut extra: IdMap<usize, Vec<NodeId>> = IdMap::default();
+    // Newer clients put calls where they are in the file, and gather all results
+    // below the message; older ones put calls last, and results that were not in the
+    // chain before those that were.
+    let gathers = view.generation == Generation::V2_1_300;
     for message in &family.messages {
         let mut added = Vec::new();
         let mut results = Vec::new();
-        for &call in &message.lines {
-            if !std::mem::replace(&mut is_inside[call.index()], true) {
-                added.push(call);
+        let mut next = None;
+        for &call in message.lines.iter().rev() {
+            let at = place[call.index()];
+            match next {
+                _ if at != usize::MAX => next = Some(at),
+                Some(next) if gathers => earlier.entry(next).or_default().push(call),
+                Some(_) | None => added.push(call),
             }
+            is_inside[call.index()] = true;
+        }
+        added.reverse();
+        for &call in &message.lines {
             results.extend_from_slice(family.results_of(call));
         }
-        if added.is_empty() && results.iter().all(|result| is_inside[result.index()]) {
+        let is_whole =
+            message.lines.iter().chain(&results).all(|id| place[id.index()] != usize::MAX);
+        if is_whole {
             continue;
         }
-        // Newer clients gather all results below the message; older ones put
-        // those that were not in the chain before those that were.
-        let gathers = view.generation == Generation::V2_1_300;
-        let is_later = |id: &NodeId| {
-            gathers && place[id.index()] != usize::MAX && place[id.index()] > message.last
-        };
-        results.retain(|result| !is_inside[result.index()] || is_later(result));
+        let is_in_chain = |id: &NodeId| place[id.index()] != usize::MAX;
+        results.retain(|id| !is_inside[id.index()] || (gathers && is_in_chain(id)));
         results.sort_by_key(|id| order(view, *id));
         for result in &results {
             is_inside[result.index()] = true;
@@ -54,11 +64,9 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         added.append(&mut results);
         extra.insert(message.last, added);
     }
-    if extra.is_empty() {
-        return chain;
-    }
     let mut whole = Vec::with_capacity(chain.len());
     for (at, id) in chain.into_iter().enumerate() {
+        whole.extend(earlier.remove(&at).into_iter().flatten().rev());
         if !is_moved[id.index()] {
             whole.push(id);
         }

@@ -10,6 +10,9 @@ use crate::NodeId;
 use crate::Parent;
 use crate::Session;
 
+/// How many bytes an array without anything in it takes.
+const EMPTY_ARRAY: u32 = 2;
+
 /// What is above a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Above {
@@ -26,6 +29,8 @@ pub(crate) struct View<'s> {
     pub(crate) session: &'s Session,
     pub(crate) generation: Generation,
     is_there: Vec<bool>,
+    /// What is above each line.
+    above: Vec<Above>,
 }
 
 impl<'s> View<'s> {
@@ -50,7 +55,9 @@ impl<'s> View<'s> {
 
     fn of(session: &'s Session, generation: Generation, keep: impl Fn(&Node) -> bool) -> View<'s> {
         let reads = |node: &Node| reads(session, generation, node) && keep(node);
-        View { session, generation, is_there: session.nodes().iter().map(reads).collect() }
+        let is_there: Vec<bool> = session.nodes().iter().map(reads).collect();
+        let above = above_all(session, generation, &is_there);
+        View { session, generation, is_there, above }
     }
 
     /// Whether the client has the line.
@@ -74,11 +81,7 @@ impl<'s> View<'s> {
 
     /// What a line follows.
     pub(crate) fn above(&self, id: NodeId) -> Above {
-        match self.node(id).parent {
-            Parent::Root => Above::Nothing,
-            Parent::Node(parent) if self.has(parent) => Above::Line(parent),
-            Parent::Node(_) | Parent::Missing(_) => Above::Missing,
-        }
+        self.above[id.index()]
     }
 
     /// What a line follows in meaning: across a compaction too.
@@ -95,6 +98,22 @@ impl<'s> View<'s> {
         let node = self.node(id);
         node.kind == Kind::System
             && node.subtype.is_some_and(|name| self.session.name(name) == "compact_boundary")
+    }
+
+    /// Whether the client looks through a line: what is below it follows what it follows.
+    pub(crate) fn looks_through(&self, id: NodeId) -> bool {
+        looks_through(self.generation, self.node(id))
+    }
+
+    /// Whether a line that should say something does not: it has no message, or, to the
+    /// newest clients, one of no blocks at all.
+    pub(crate) fn lacks_content(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        let has_blocks = node.flags.is_string
+            || !node.blocks.is_empty()
+            || node.content_bytes <= EMPTY_ARRAY
+            || self.generation < Generation::V2_1_300;
+        node.is_spoken() && !(node.flags.has_content && has_blocks)
     }
 
     /// The children of each line.
@@ -136,13 +155,65 @@ impl Children {
     }
 }
 
+/// What is above each line. From 2.1.100, a line below progress follows what the
+/// progress follows.
+fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> Vec<Above> {
+    let mut above: Vec<Above> = Vec::with_capacity(is_there.len());
+    for node in session.nodes() {
+        above.push(match node.parent {
+            Parent::Root => Above::Nothing,
+            Parent::Node(parent) if is_there[parent.index()] => Above::Line(parent),
+            Parent::Node(parent) if looks_through(generation, session.node(parent)) => {
+                Above::Line(parent)
+            }
+            Parent::Node(_) | Parent::Missing(_) => Above::Missing,
+        });
+    }
+    if generation >= Generation::V2_1_100 {
+        for id in session.ids() {
+            pass_progress(session, generation, &mut above, id);
+        }
+    }
+    above
+}
+
+fn looks_through(generation: Generation, node: &Node) -> bool {
+    generation >= Generation::V2_1_100 && node.kind == Kind::Progress
+}
+
+/// Puts what is above a row of progress lines above the line below them, and above
+/// each of them, so that no row is passed twice. A ring of progress ends nowhere.
+fn pass_progress(session: &Session, generation: Generation, above: &mut [Above], id: NodeId) {
+    let is_progress = |above| match above {
+        Above::Line(next) => looks_through(generation, session.node(next)),
+        Above::Nothing | Above::Missing => false,
+    };
+    if !is_progress(above[id.index()]) {
+        return;
+    }
+    let mut row = vec![id];
+    let end = loop {
+        match above[row[row.len() - 1].index()] {
+            Above::Line(next) if looks_through(generation, session.node(next)) => {
+                if row.len() > above.len() {
+                    break Above::Missing;
+                }
+                row.push(next);
+            }
+            end => break end,
+        }
+    };
+    for id in row {
+        above[id.index()] = end;
+    }
+}
+
 /// Whether a client reads a line at all.
 fn reads(session: &Session, generation: Generation, node: &Node) -> bool {
     use Generation::*;
-    let knows_kind = match generation {
-        V2_0_0 | V2_0_76 => node.kind != Kind::Progress,
-        V2_1_0 | V2_1_100 | V2_1_200 | V2_1_300 => true,
-    };
+    // Only one generation has progress in its chain. The oldest lose what hangs on
+    // it; newer ones look through it.
+    let knows_kind = generation == V2_1_0 || node.kind != Kind::Progress;
     // A byte order mark: the oldest lose the line, most take it on line 1 only.
     let takes_mark = match generation {
         V2_0_0 => false,

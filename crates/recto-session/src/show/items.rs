@@ -15,6 +15,7 @@ use recto_log::ToolResult;
 use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::json::Value;
+use recto_log::typed_text;
 
 use crate::Overflow;
 use crate::fold::hooks::HookLine;
@@ -201,7 +202,7 @@ fn user_items(entry: &Entry<'_>) -> Vec<Item> {
     match kind {
         UserText::Human | UserText::AgentTask => {
             vec![Item::Prompt {
-                text: text.into_owned(),
+                text: typed_text(&text).into_owned(),
                 pictures: pictures(content),
                 kind,
                 is_queued: false,

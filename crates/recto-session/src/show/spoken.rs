@@ -8,6 +8,7 @@ use recto_log::Entry;
 use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::json::Value;
+use recto_log::typed_text;
 
 use crate::Session;
 use crate::Turn;
@@ -48,6 +49,7 @@ pub fn spoken_text(entry: &Entry<'_>) -> String {
     match classify_user(entry) {
         UserText::Command | UserText::BashInput => command_text(&text),
         UserText::TaskNotification => task_text(&text),
+        UserText::Human | UserText::AgentTask => typed_text(&text).into_owned(),
         _ => text.into_owned(),
     }
 }

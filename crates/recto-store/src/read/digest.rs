@@ -25,6 +25,7 @@ use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
 use recto_log::json::Object;
+use recto_log::typed_text;
 use recto_session::command_text;
 
 use crate::LogFile;
@@ -393,7 +394,7 @@ fn prompt_text(entry: &Entry<'_>) -> String {
     if text.is_empty() && has_picture(content) {
         return "[picture]".into();
     }
-    shortened(&text)
+    shortened(&typed_text(&text))
 }
 
 fn has_picture(content: Content<'_>) -> bool {

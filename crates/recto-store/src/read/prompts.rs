@@ -12,6 +12,7 @@ use recto_log::LineReader;
 use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
+use recto_log::typed_text;
 use recto_session::PromptQueue;
 use recto_session::QueuedPrompt;
 
@@ -62,7 +63,7 @@ pub fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Result<(), 
             uuid: entry.uuid(),
             time: entry.timestamp(),
             project: entry.str("cwd").map(|cwd| cwd.into_owned()),
-            text: message.content().text().into_owned(),
+            text: typed_text(&message.content().text()).into_owned(),
         });
     }
     for prompt in queue.rest() {

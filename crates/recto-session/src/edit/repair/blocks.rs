@@ -136,10 +136,13 @@ pub(super) fn unsendable_blocks(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Ste
     let session = &bench.now.session;
     let (mut blank, mut unsigned) = (Gone::new(), Gone::new());
     for id in sent(bench) {
-        for (place, block) in session.node(id).blocks.iter().enumerate() {
+        let node = session.node(id);
+        for (place, block) in node.blocks.iter().enumerate() {
             let list = match block {
                 BlockFact::Text { is_blank: true } => &mut blank,
-                BlockFact::Thinking { is_signed: false } => &mut unsigned,
+                BlockFact::Thinking { is_signed: false } if session.needs_signature(node) => {
+                    &mut unsigned
+                }
                 _ => continue,
             };
             list.entry(id).or_default().push(place);
