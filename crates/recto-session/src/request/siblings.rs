@@ -54,9 +54,25 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         if is_whole {
             continue;
         }
-        let is_in_chain = |id: &NodeId| place[id.index()] != usize::MAX;
-        results.retain(|id| !is_inside[id.index()] || (gathers && is_in_chain(id)));
+        // A result that is found goes before the next one of the file, or behind the message.
+        let stays = |id: &NodeId| place[id.index()] <= message.last;
+        results.retain(|id| !is_inside[id.index()] || (gathers && place[id.index()] != usize::MAX));
         results.sort_by_key(|id| order(view, *id));
+        let mut next = None;
+        let mut behind = Vec::new();
+        for result in results.into_iter().rev() {
+            match next {
+                _ if stays(&result) => next = Some(place[result.index()]),
+                Some(next) if gathers => {
+                    is_inside[result.index()] = true;
+                    is_moved[result.index()] = true;
+                    earlier.entry(next).or_default().push(result);
+                }
+                Some(_) | None => behind.push(result),
+            }
+        }
+        behind.reverse();
+        let mut results = behind;
         for result in &results {
             is_inside[result.index()] = true;
             is_moved[result.index()] = true;
