@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::Path;
 
+use recto_log::Kind;
 use recto_session::Node;
 use recto_session::Parent;
 use recto_session::Session;
@@ -59,9 +60,21 @@ fn shown(corpus: &Path) -> Vec<Shown> {
 fn reached(session: &Session) -> Vec<&Node> {
     let chain = reach(session, Generation::latest()).chain;
     let nodes: Vec<&Node> = chain.iter().map(|id| session.node(*id)).collect();
-    let is_gap = |node: &&Node| matches!(node.parent, Parent::Missing(_));
-    let start = nodes.iter().rposition(is_gap).unwrap_or(0);
+    let start = nodes.iter().rposition(|node| is_gap(session, node)).unwrap_or(0);
     nodes[start..].to_vec()
+}
+
+/// Whether a parent is missing, of the line or of the progress above it.
+fn is_gap(session: &Session, node: &Node) -> bool {
+    let mut parent = node.parent;
+    while let Parent::Node(above) = parent {
+        let above = session.node(above);
+        if above.kind != Kind::Progress {
+            return false;
+        }
+        parent = above.parent;
+    }
+    matches!(parent, Parent::Missing(_))
 }
 
 /// Whether the SDK shows a line: a prompt, an answer, a call, a result or the

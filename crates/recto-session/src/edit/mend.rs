@@ -86,9 +86,10 @@ fn hang_orphans(draft: &mut Draft<'_>, history: &[Vec<NodeId>]) {
                 has_lost = true;
                 continue;
             }
-            let is_lone = has_lost && draft.effective(id).is_none();
-            if let Some(before) = before.filter(|_| is_lone || is_orphan(draft, id)) {
-                draft.link(id, Link::Node(before));
+            let lone = if has_lost { lone_top(draft, id) } else { None };
+            let orphan = lone.or_else(|| is_orphan(draft, id).then_some(id));
+            if let Some((before, orphan)) = before.zip(orphan) {
+                draft.link(orphan, Link::Node(before));
             }
             // The newest clients do not hang anything on progress.
             if session.node(id).kind != Kind::Progress {
@@ -102,6 +103,21 @@ fn hang_orphans(draft: &mut Draft<'_>, history: &[Vec<NodeId>]) {
             draft.link(id, Link::Root);
         }
     }
+}
+
+/// The line that is missing its parent: this one, or the progress above it, which the
+/// newest clients look through.
+fn lone_top(draft: &Draft<'_>, id: NodeId) -> Option<NodeId> {
+    let session = &draft.manuscript.session;
+    let mut top = id;
+    for _ in session.nodes() {
+        match draft.effective(top) {
+            None => return Some(top),
+            Some(Link::Node(above)) if session.node(above).kind == Kind::Progress => top = above,
+            Some(Link::Node(_) | Link::Root | Link::New(_)) => return None,
+        }
+    }
+    None
 }
 
 /// Lines beside the way to the leaf that clients send because they belong to a
