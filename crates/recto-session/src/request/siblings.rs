@@ -9,6 +9,7 @@ use recto_log::Kind;
 use super::Generation;
 use super::view::Above;
 use super::view::View;
+use crate::BlockFact;
 use crate::NameId;
 use crate::NodeId;
 use crate::fold::hash::IdMap;
@@ -40,7 +41,10 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
             let at = place[call.index()];
             match next {
                 _ if at != usize::MAX => next = Some(at),
-                Some(next) if gathers => earlier.entry(next).or_default().push(call),
+                // A text that is told again on another branch comes last all the same.
+                Some(next) if gathers && has_call(view, call) => {
+                    earlier.entry(next).or_default().push(call);
+                }
                 Some(_) | None => added.push(call),
             }
             is_inside[call.index()] = true;
@@ -89,6 +93,10 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         whole.extend(extra.remove(&at).into_iter().flatten());
     }
     whole
+}
+
+fn has_call(view: &View<'_>, id: NodeId) -> bool {
+    view.node(id).blocks.iter().any(|block| matches!(block, BlockFact::ToolUse { .. }))
 }
 
 /// A message of the chain.
