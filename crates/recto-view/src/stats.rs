@@ -278,7 +278,10 @@ pub(crate) fn pending(reading: &Reading) -> Option<CallRow> {
 }
 
 fn first_prompts(reading: &Reading) -> Vec<String> {
-    let is_prompt = |turn: &&Turn| matches!(turn.kind, TurnKind::Human | TurnKind::Agent);
+    // The task of a subagent that is told inside its parent's log is not a prompt.
+    let is_prompt = |turn: &&Turn| {
+        turn.kind == TurnKind::Human || turn.kind == TurnKind::Agent && reading.log.is_agent()
+    };
     let prompts = reading.turns.iter().filter(is_prompt).take(FIRST_PROMPTS);
     prompts
         .map(|turn| {

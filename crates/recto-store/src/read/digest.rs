@@ -167,13 +167,14 @@ fn read(
         digest.kind = FileKind::Empty;
         return Ok(digest);
     }
-    let mut parts = Parts::default();
+    let mut parts = Parts { is_agent, ..Parts::default() };
     let head = read_head(file, length, &mut buffers.head, &mut digest, &mut parts)?;
     let tail = read_tail(file, length, &head, &mut buffers.tail)?;
     digest_tail(tail, &mut digest, &mut parts);
-    digest.first_prompt = digest.first_prompt.take().or(parts.first_command.take());
+    let instead = parts.first_command.take().or(parts.first_task.take());
+    digest.first_prompt = digest.first_prompt.take().or(instead);
     parts.find_own_summary(head.bytes, tail);
-    digest.kind = parts.kind(&digest, is_agent, head.looked >= length);
+    digest.kind = parts.kind(&digest, head.looked >= length);
     digest.title = parts.title(&digest);
     if buffers.head.capacity() > HEAD_KEPT {
         buffers.head = Vec::new();
@@ -184,6 +185,8 @@ fn read(
 /// What was seen on the way.
 #[derive(Default)]
 struct Parts {
+    /// The log is that of a subagent.
+    is_agent: bool,
     has_conversation: bool,
     is_warmup: bool,
     /// A user line that could have been a prompt has been seen.
@@ -191,6 +194,9 @@ struct Parts {
     assistant_lines: usize,
     /// A slash command, which stands in where no prompt was typed.
     first_command: Option<String>,
+    /// The task of a subagent that is told inside its parent's log, which stands in
+    /// where there is no command either.
+    first_task: Option<String>,
     custom: Option<String>,
     ai: Option<String>,
     /// Titles of old clients with the line that they belong to, the last one first.
@@ -209,8 +215,8 @@ impl Parts {
             .or_else(|| given(&digest.last_prompt).map(|title| (title, TitleSource::FirstPrompt)))
     }
 
-    fn kind(&self, digest: &Digest, is_agent: bool, is_whole: bool) -> FileKind {
-        if is_agent {
+    fn kind(&self, digest: &Digest, is_whole: bool) -> FileKind {
+        if self.is_agent {
             // 2.0.50 writes only the answer of a warm-up, without its prompt.
             let answer_only = is_whole && !self.seen_prompt && self.assistant_lines == 1;
             return if self.is_warmup || answer_only { FileKind::Warmup } else { FileKind::Agent };
@@ -358,8 +364,11 @@ fn digest_line(entry: &Entry<'_>, digest: &mut Digest, parts: &mut Parts) {
                 let prompt = prompt_text(entry);
                 if prompt == "Warmup" {
                     parts.is_warmup = true;
-                } else if !prompt.is_empty() && digest.first_prompt.is_none() {
-                    digest.first_prompt = Some(prompt);
+                } else if !prompt.is_empty() {
+                    let is_own = kind == UserText::Human || parts.is_agent;
+                    let first =
+                        if is_own { &mut digest.first_prompt } else { &mut parts.first_task };
+                    first.get_or_insert(prompt);
                 }
             }
         }

@@ -67,6 +67,22 @@ fn a_command_stands_in_for_a_prompt() {
 }
 
 #[test]
+fn the_task_of_a_subagent_inside_a_session_is_not_its_first_prompt() {
+    let task = prompt("look around", ",\"isSidechain\":true");
+    let log = format!("{task}{ANSWER}{}", prompt("fix it", ""));
+    assert_eq!(digest(&log, false).first_prompt.as_deref(), Some("fix it"));
+    assert_eq!(digest(&log, true).first_prompt.as_deref(), Some("look around"));
+    assert_eq!(digest(&task, false).first_prompt.as_deref(), Some("look around"));
+}
+
+#[test]
+fn notes_of_an_editor_are_no_part_of_a_title() {
+    let note = "<ide_opened_file>The user opened a.rs.</ide_opened_file>";
+    let log = format!("{}{}{ANSWER}", prompt(note, ""), prompt(&format!("{note}fix it"), ""));
+    assert_eq!(digest(&log, false).title, Some(("fix it".into(), TitleSource::FirstPrompt)));
+}
+
+#[test]
 fn titles_have_their_precedence_and_the_last_one_counts() {
     let title = |lines: &str| digest(&format!("{}{lines}", prompt("p", "")), false).title.unwrap();
     let custom = "{\"type\":\"custom-title\",\"customTitle\":\"mine\"}\n";
