@@ -108,8 +108,6 @@ pub use read::live::LiveSession;
 pub use read::live::UnreadableClient;
 pub use read::load::Loaded;
 pub use read::load::Refresh;
-pub use read::prompts::LogPrompt;
-pub use read::prompts::read_prompts;
 pub use read::select::Choice;
 pub use read::select::Selector;
 pub use read::session_health::HEALTH_GENERATIONS;

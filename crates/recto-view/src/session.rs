@@ -2,15 +2,16 @@
 
 use recto_log::SessionId;
 use recto_session::Tokens;
-use recto_session::branches;
-use recto_session::request::Generation;
 use serde::Serialize;
 
+use crate::BranchRow;
 use crate::CallRow;
 use crate::Moment;
 use crate::Reading;
 use crate::SessionRow;
+use crate::TokenCounts;
 use crate::TurnRow;
+use crate::branches::branch_rows;
 use crate::cut;
 use crate::error::ViewError;
 use crate::library::Library;
@@ -35,7 +36,7 @@ pub struct SessionHead {
     pub counts: Counts,
     pub tokens: TokenCounts,
     pub compactions: Vec<CompactionView>,
-    pub branches: Vec<BranchView>,
+    pub branches: Vec<BranchRow>,
     pub agents: Vec<AgentRunView>,
     pub outline: Vec<TurnRow>,
 }
@@ -51,62 +52,6 @@ pub struct Counts {
     pub damaged_lines: usize,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct TokenCounts {
-    pub input: u64,
-    pub output: u64,
-    /// Written to the cache, for however long.
-    pub cache_creation: u64,
-    pub cache_creation_5m: u64,
-    pub cache_creation_1h: u64,
-    pub cache_read: u64,
-}
-
-impl From<Tokens> for TokenCounts {
-    fn from(tokens: Tokens) -> TokenCounts {
-        let Tokens {
-            input,
-            output,
-            cache_creation,
-            cache_creation_5m,
-            cache_creation_1h,
-            cache_read,
-        } = tokens;
-        TokenCounts {
-            input,
-            output,
-            cache_creation,
-            cache_creation_5m,
-            cache_creation_1h,
-            cache_read,
-        }
-    }
-}
-
-/// Tokens of a turn or a subagent.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct TokenColumns {
-    /// Neither read from nor written to the cache.
-    pub input_tokens: u64,
-    /// Of answers.
-    pub output_tokens: u64,
-    /// Written to the cache.
-    pub cache_creation_input_tokens: u64,
-    /// Read from the cache.
-    pub cache_read_input_tokens: u64,
-}
-
-impl From<Tokens> for TokenColumns {
-    fn from(tokens: Tokens) -> TokenColumns {
-        TokenColumns {
-            input_tokens: tokens.input,
-            output_tokens: tokens.output,
-            cache_creation_input_tokens: tokens.cache_creation,
-            cache_read_input_tokens: tokens.cache_read,
-        }
-    }
-}
-
 /// A place where the conversation was compacted.
 #[derive(Debug, Serialize)]
 pub struct CompactionView {
@@ -116,20 +61,6 @@ pub struct CompactionView {
     pub trigger: Option<String>,
     pub tokens_before: Option<u64>,
     pub tokens_after: Option<u64>,
-}
-
-/// One way that the session went.
-#[derive(Debug, Serialize)]
-pub struct BranchView {
-    pub tip: String,
-    pub line: u64,
-    pub time: Option<Moment>,
-    pub fork_turn: Option<u32>,
-    pub turns: u32,
-    pub messages: u32,
-    pub last_prompt: Option<String>,
-    /// Whether the newest clients go on from it.
-    pub current: bool,
 }
 
 /// A subagent that the session started.
@@ -172,7 +103,7 @@ impl Library {
             },
             tokens: tokens.into(),
             compactions: compactions(&reading),
-            branches: branch_views(&reading),
+            branches: branch_rows(&reading, OUTLINE_TEXT),
             agents: agent_runs(&reading),
             outline: outline(&reading),
         })
@@ -196,27 +127,6 @@ fn compactions(reading: &Reading) -> Vec<CompactionView> {
                 trigger: compaction.metadata.trigger.clone(),
                 tokens_before: compaction.metadata.tokens_before,
                 tokens_after: compaction.metadata.tokens_after,
-            }
-        })
-        .collect()
-}
-
-fn branch_views(reading: &Reading) -> Vec<BranchView> {
-    branches(reading.session())
-        .into_iter()
-        .map(|branch| {
-            let tip = reading.session().node(branch.tip);
-            BranchView {
-                tip: tip.uuid.to_string(),
-                line: tip.line,
-                time: branch.time.map(Moment),
-                fork_turn: branch.fork.map(|fork| reading.turn_number(fork)),
-                turns: branch.turns,
-                messages: branch.messages,
-                last_prompt: branch
-                    .last_prompt
-                    .map(|id| cut(reading.text(id).trim(), OUTLINE_TEXT).0),
-                current: branch.generations.contains(&Generation::latest()),
             }
         })
         .collect()

@@ -10,7 +10,6 @@ mod edit;
 mod environment;
 mod error;
 mod global;
-mod prompts;
 mod reading;
 mod search;
 mod select;

@@ -2,7 +2,6 @@
 
 use std::ops::Deref;
 
-use recto_session::NameId;
 use recto_store::Home;
 use recto_store::Inventory;
 
@@ -34,11 +33,6 @@ impl Reading {
     pub(crate) fn of(target: Target, inventory: Inventory) -> Result<Reading, CommandError> {
         let log = recto_view::Reading::open(target.log())?;
         Ok(Reading { target, inventory, log })
-    }
-
-    /// A name; empty if there is none.
-    pub(crate) fn name(&self, id: Option<NameId>) -> &str {
-        id.map_or("", |id| self.session().name(id))
     }
 }
 

@@ -81,7 +81,7 @@ impl Surfaces {
 }
 
 /// Two projects; a session with a plan, edits, to-dos, a subagent and a compaction, its clone, and
-/// a fork; a plan that no log names.
+/// one with two branches; a plan that no log names.
 fn home() -> TestHome {
     let test = TestHome::empty();
     let patch = r#"{"filePath":"/home/dev/app/src/main.rs","oldString":"x","newString":"y","structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":2,"lines":["-x","+y","+z"]}]}"#;
@@ -125,11 +125,23 @@ fn home() -> TestHome {
         .answer("Written.")
         .prompt("Once more.")
         .answer("Written again.")
+        .raw(format!("{}\n", rewound(DOCS)))
         .custom_title("Parser docs");
     test.home.add(&docs, hours_ago(26));
     test.home.write("plans/lost-leaf.md", "# Nobody's plan\n");
     assert_eq!(test.run(&["clone", FIX]).code, 0);
     test
+}
+
+/// A prompt that follows the first answer of a session, though the session went on.
+fn rewound(session: &str) -> Value {
+    json!({
+        "type": "user", "uuid": "0b0b0b0b-0000-4000-8000-000000000001",
+        "parentUuid": format!("{}-0000-4000-8000-000000000002", &session[..8]),
+        "isSidechain": false, "sessionId": session, "timestamp": "2026-11-16T09:30:00.000Z",
+        "cwd": "/home/dev/docs", "version": "2.1.29", "userType": "external",
+        "message": {"role": "user", "content": "Shorter, please."},
+    })
 }
 
 /// What two answers have in common must be equal; `least` fields must be in both.
@@ -213,6 +225,36 @@ fn turns_agents_files_and_health_are_the_same_everywhere() {
     let reach = checked.iter().find(|row| row["kind"] == "reach").unwrap();
     let reach = reach["reach"].as_array().unwrap();
     assert_agree("reach", reach, of("/health")["reach"].as_array().unwrap(), 12);
+}
+
+#[test]
+fn branches_are_the_same_everywhere() {
+    let surfaces = Surfaces::new();
+    let told = surfaces.command(&["branches", DOCS]);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let head = surfaces.api(&format!("sessions/{DOCS}"));
+    assert_agree("branches", &told, head["branches"].as_array().unwrap(), 8);
+    let page = surfaces.body(&format!("/session/{DOCS}"));
+    for branch in &told {
+        let address = format!("?branch={}", branch["tip"].as_str().unwrap());
+        assert!(page.contains(&address), "{address}: {page}");
+    }
+}
+
+#[test]
+fn tool_calls_are_counted_the_same_everywhere() {
+    let surfaces = Surfaces::new();
+    let calls = surfaces.command(&["tools", FIX]);
+    let counts = surfaces.api(&format!("sessions/{FIX}"))["counts"].clone();
+    assert_eq!(counts["tool_calls"], calls.len());
+    let failed = calls.iter().filter(|call| call["state"] == "failed").count();
+    assert_eq!((failed, &counts["failed_tool_calls"]), (1, &json!(1)));
+    let turns = surfaces.api(&format!("sessions/{FIX}/turns"))["turns"].clone();
+    let items = turns.as_array().unwrap().iter().flat_map(|turn| turn["items"].as_array().unwrap());
+    let shown: Vec<Value> = items.filter(|item| item.get("input").is_some()).cloned().collect();
+    assert_agree("tool calls", &calls, &shown, 4);
+    let sums = surfaces.command(&["tools", FIX, "--by", "name"]);
+    assert_eq!(sums.iter().map(|tool| tool["calls"].as_u64().unwrap()).sum::<u64>(), 4);
 }
 
 #[test]

@@ -12,7 +12,6 @@ pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod log_statistics;
 pub(crate) mod missing;
-pub(crate) mod prompts;
 pub(crate) mod select;
 pub(crate) mod session_health;
 pub(crate) mod status;

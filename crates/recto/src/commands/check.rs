@@ -272,7 +272,7 @@ fn write_table(reports: &[Report], output: &mut Output) -> Result<(), CommandErr
     use Column::Left;
     use Column::Right;
     let mut table = Table::new(&[Left, Right, Right, Right, Right, Flexible]);
-    let [old, middle, new] = check_health::GENERATIONS.map(check_health::short_name);
+    let [old, middle, new] = check_health::GENERATIONS.map(recto_view::client_name);
     let head = ["", "damaged", old, middle, new, ""].map(str::to_owned);
     for report in reports.iter().filter(|report| report.is_bad()) {
         if table.is_empty() {

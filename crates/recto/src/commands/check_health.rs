@@ -10,14 +10,10 @@ use recto_session::request::Generation;
 use recto_session::request::Outcome;
 pub(crate) use recto_store::HEALTH_GENERATIONS as GENERATIONS;
 pub(crate) use recto_store::session_health as look_at;
+use recto_view::client_name;
 
 use crate::terminal::text::count;
 use crate::terminal::text::plural;
-
-/// What to call a generation in a table.
-pub(crate) fn short_name(generation: Generation) -> &'static str {
-    if generation == Generation::latest() { "latest" } else { generation.observed() }
-}
 
 /// The reach by the newest clients.
 pub(crate) fn latest(health: &Health) -> Option<&ReachSummary> {
@@ -67,7 +63,7 @@ pub(crate) fn summary(health: &Health) -> String {
     let reaches: Vec<String> = health
         .reaches
         .iter()
-        .map(|reach| format!("{} {}", short_name(reach.generation), reach_text(reach)))
+        .map(|reach| format!("{} {}", client_name(reach.generation), reach_text(reach)))
         .collect();
     let mut text = format!("resume brings back: {}", reaches.join(", "));
     let Some(latest) = latest(health) else { return text };

@@ -1,21 +1,20 @@
 //! `recto history`: prompts across all projects.
 
 use clap::Args;
-use jiff::Timestamp;
-use recto_log::json::ObjectWriter;
+use recto_session::usage::PriceTable;
 use recto_store::Home;
-use recto_store::LogFile;
+use recto_view::PromptQuery;
+use recto_view::PromptRow;
+use recto_view::Prompts;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::prompts::Gatherer;
-use crate::prompts::Prompt;
-use crate::prompts::merge;
 use crate::select::filter::FilterArgs;
 use crate::select::target;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
 use crate::terminal::text::Column;
 use crate::terminal::text::Table;
 use crate::terminal::text::clock;
@@ -63,54 +62,30 @@ pub(crate) fn cmd_history(
         ..FilterArgs::default()
     };
     let filter = filter.read(environment.now())?;
-    let (project, text) = (lower(&args.project), lower(&args.text));
-    let contains = |text: &str, part: &Option<String>| {
-        part.as_deref().is_none_or(|part| text.to_lowercase().contains(part))
+    let query = PromptQuery {
+        since: filter.since,
+        until: filter.until,
+        project: args.project.clone(),
+        text: args.text.clone(),
     };
-    let inventory = home.inventory();
-    target::tell_skipped(&inventory, output);
-    let wanted = |prompt: &str| contains(prompt, &text);
-    // No line of a log is newer than the log.
-    let logs = inventory.sessions.iter().filter(|log| log.bytes() > 0);
-    let logs: Vec<LogFile> = logs
-        .filter(|log| filter.fits_since(log.modified()))
-        .map(|log| LogFile::clone(log))
-        .collect();
-    let gatherer = Gatherer::default();
-    let history = gatherer.of_history(home, wanted)?;
-    let mut prompts = merge(history, gatherer.of_logs(&logs, output, wanted));
-    prompts.retain(|prompt| {
-        contains(&prompt.project, &project)
-            && filter.fits_time(prompt.time.unwrap_or(Timestamp::UNIX_EPOCH))
-    });
-    prompts.reverse();
-    prompts.sort_by_key(|prompt| std::cmp::Reverse(prompt.time));
+    let library = environment.library(home, PriceTable::default());
+    target::tell_skipped(&library.inventory(), output);
+    let progress = Progress::new("reading", output);
+    let Prompts { rows: mut prompts, skipped } =
+        library.prompts(&query, &|done, all| progress.tell(done, all))?;
+    progress.done();
+    skipped.iter().for_each(|why| output.remark(&format!("skipped: {why}")));
     prompts.truncate(args.limit.unwrap_or(usize::MAX));
     if output.json {
-        for prompt in &prompts {
-            let time = prompt.time.map(|time| format!("{time:.3}"));
-            output.json_line(
-                ObjectWriter::new()
-                    .string_or_null("time", time.as_deref())
-                    .string("project", &prompt.project)
-                    .string_or_null("session", prompt.session.as_deref())
-                    .string("text", &prompt.text)
-                    .number("pasted", prompt.pasted as u64)
-                    .string("source", prompt.source.name()),
-            )?;
-        }
+        output.rows(&prompts)?;
     } else {
         write_table(&prompts, environment, output)?;
     }
     Ok(if prompts.is_empty() { Outcome::Found } else { Outcome::Done })
 }
 
-fn lower(text: &Option<String>) -> Option<String> {
-    text.as_deref().map(str::to_lowercase)
-}
-
 fn write_table(
-    prompts: &[Prompt],
+    prompts: &[PromptRow],
     environment: &Environment,
     output: &mut Output,
 ) -> Result<(), CommandError> {
@@ -121,7 +96,7 @@ fn write_table(
     for prompt in prompts {
         let session: String = prompt.session.as_deref().unwrap_or("").chars().take(8).collect();
         table.row([
-            prompt.time.map(clock).unwrap_or_default(),
+            prompt.time.map(|time| clock(time.0)).unwrap_or_default(),
             one_line(&session),
             one_line(&path_from_home(&prompt.project, environment.user_home.as_deref())),
             one_line(&prompt.text),

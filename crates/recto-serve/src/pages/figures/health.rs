@@ -30,6 +30,7 @@ use crate::pages::card::card;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::client_name;
 use recto_view::figures::Looked;
 use recto_view::figures::Progress;
 
@@ -209,15 +210,11 @@ fn one(patient: &Patient) -> Markup {
 }
 
 fn reaches(health: &Health) -> Markup {
-    let name = |reach: &ReachSummary| match reach.generation == Generation::latest() {
-        true => "latest",
-        false => reach.generation.observed(),
-    };
     html! {
         dl.reaches {
             @for reach in &health.reaches {
                 @let (text, class) = reach_text(reach);
-                div { dt { (name(reach)) } dd class=(class) { (text) } }
+                div { dt { (client_name(reach.generation)) } dd class=(class) { (text) } }
             }
         }
     }

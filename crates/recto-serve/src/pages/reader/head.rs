@@ -20,7 +20,7 @@ use crate::pages::sessions::short_model;
 use crate::pages::sessions::status_dot;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
-use recto_view::BranchView;
+use recto_view::BranchRow;
 use recto_view::SessionHead;
 use recto_view::StatusRow;
 
@@ -144,7 +144,7 @@ fn export(id: &str) -> Markup {
 }
 
 /// The branches of the session, and what is to be known of them.
-pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> Markup {
+pub(super) fn branches(log: &Log, branches: &[BranchRow], wanted: &Wanted) -> Markup {
     html! {
         p.branches-note {
             "This conversation was continued from an earlier point, so it has " (count(branches.len() as u64)) " branches. "
@@ -156,13 +156,14 @@ pub(super) fn branches(log: &Log, branches: &[BranchView], wanted: &Wanted) -> M
                 span.faint { "every turn" }
             }
             @for branch in branches {
+                @let prompt = match branch.last_prompt.as_str() { "" => "(no prompt)", prompt => prompt };
                 a.way href=(format!("{}?branch={}", log.page(), branch.tip))
                     aria-current=[(wanted.branch.as_deref() == Some(&branch.tip)).then_some("true")] {
-                    strong.cut { bdi { (one_line(branch.last_prompt.as_deref().unwrap_or("(no prompt)"), 60)) } }
+                    strong.cut { bdi { (one_line(prompt, 60)) } }
                     span.faint {
                         (plural(u64::from(branch.turns), "turn"))
-                        @if let Some(turn) = branch.fork_turn { ", from turn " (turn) }
-                        @if branch.current { " · current" }
+                        @if let Some(fork) = &branch.fork { ", from turn " (fork.turn) }
+                        @if branch.is_current { " · current" }
                     }
                 }
             }

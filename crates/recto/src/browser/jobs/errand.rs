@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use recto_session::ToolCall;
 use recto_session::export::Format;
 use recto_store::Agent;
 use recto_store::FileKind;
 use recto_store::Home;
+use recto_view::CallQuery;
 
 use super::cannot_read;
 use crate::browser::message::Entry;
@@ -57,14 +57,11 @@ pub(in crate::browser) fn errand(
 
 fn tool_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>, CommandError> {
     let reading = Reading::of(entry.target.clone(), home.inventory())?;
-    let calls: Vec<&ToolCall> = reading.session().facts().calls.iter().collect();
-    let cells = tools::table(&reading, &calls).layout(Some(width));
-    let rows = calls.iter().zip(cells).map(|(call, cells)| {
-        let node = call.call.or(call.result).map(|id| reading.session().node(id));
-        TableRow {
-            spans: vec![(cells.join("  ").trim_end().to_owned(), tools::look(call))],
-            leads_to: LeadsTo::Line(node.map_or(1, |node| node.line)),
-        }
+    let calls = recto_view::call_rows(home, &reading, CallQuery::default());
+    let cells = tools::table(&calls).layout(Some(width));
+    let rows = calls.iter().zip(cells).map(|(call, cells)| TableRow {
+        spans: vec![(cells.join("  ").trim_end().to_owned(), tools::look(call))],
+        leads_to: LeadsTo::Line(call.line),
     });
     Ok(rows.collect())
 }

@@ -15,27 +15,26 @@ use recto_log::decode;
 use recto_log::typed_text;
 use recto_session::PromptQueue;
 use recto_session::QueuedPrompt;
-
-use crate::StoreError;
-use crate::open_file;
+use recto_store::StoreError;
+use recto_store::open_file;
 
 /// A prompt as its log has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogPrompt {
+pub(crate) struct LogPrompt {
     /// The line's id, which a copy of the log shares.
-    pub uuid: Option<EntryUuid>,
+    pub(crate) uuid: Option<EntryUuid>,
     /// When it was written.
-    pub time: Option<Timestamp>,
+    pub(crate) time: Option<Timestamp>,
     /// The working directory.
-    pub project: Option<String>,
+    pub(crate) project: Option<String>,
     /// The whole text.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Gives the prompts of a log to `take`, in the order of the log. Only what a
 /// person or a script asked is a prompt: no commands, results or subagents' tasks.
 /// What was typed while the model worked is one too, where only the queue tells it.
-pub fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Result<(), StoreError> {
+pub(crate) fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Result<(), StoreError> {
     let user = memmem::Finder::new(br#""type":"user""#);
     // In a text the quotation marks have backslashes before them.
     let result = memmem::Finder::new(br#""type":"tool_result""#);

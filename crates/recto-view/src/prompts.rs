@@ -12,23 +12,26 @@ use std::hash::Hash;
 use std::hash::Hasher as _;
 use std::hash::RandomState;
 use std::io;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::EntryUuid;
+use recto_store::Filter;
 use recto_store::Home;
 use recto_store::LogFile;
-use recto_store::LogPrompt;
 use recto_store::StoreError;
 use recto_store::each_alone;
-use recto_store::read_prompts;
+use serde::Serialize;
 
-use crate::error::CommandError;
-use crate::terminal::output::Output;
-use crate::terminal::output::Progress;
-use crate::terminal::output::remark;
+use crate::Moment;
+use crate::library::Library;
+use crate::log_prompts::LogPrompt;
+use crate::log_prompts::read_prompts;
+use crate::sweep::Tell;
 
 /// How far apart the two times of one prompt can be, in milliseconds.
 const NEAR: i64 = 5000;
@@ -38,47 +41,99 @@ const NEAR: i64 = 5000;
 const LONGEST_TEXT: usize = 16 * 1024;
 
 /// Where a prompt was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptSource {
+    /// Only in the history.
     History,
+    /// Only in a log.
     Log,
+    /// In the history and in a log.
     Both,
 }
 
-impl Source {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Source::History => "history",
-            Source::Log => "log",
-            Source::Both => "both",
-        }
-    }
-}
-
-/// One prompt.
-#[derive(Debug)]
-pub(crate) struct Prompt {
-    pub(crate) time: Option<Timestamp>,
-    pub(crate) project: String,
-    pub(crate) session: Option<String>,
+/// A prompt that was typed, or given to a script's call of the client.
+#[derive(Debug, Serialize)]
+pub struct PromptRow {
+    /// When.
+    pub time: Option<Moment>,
+    /// The working directory; empty if it is not known.
+    pub project: String,
+    /// The session; none if it is not known.
+    pub session: Option<String>,
     /// The text; of a long one the beginning.
-    pub(crate) text: String,
-    pub(crate) pasted: usize,
-    pub(crate) source: Source,
+    pub text: String,
+    /// How many texts were pasted into it.
+    pub pasted: usize,
+    /// Where it was found.
+    pub source: PromptSource,
     /// Of the whole text, whatever white space is in it.
+    #[serde(skip)]
     folded: u64,
 }
 
-impl Prompt {
+/// Which prompts are wanted; by default all.
+#[derive(Debug, Clone, Default)]
+pub struct PromptQuery {
+    /// Written since then.
+    pub since: Option<Timestamp>,
+    /// Written before then.
+    pub until: Option<Timestamp>,
+    /// A part of the working directory, in whatever case.
+    pub project: Option<String>,
+    /// A part of the text, in whatever case.
+    pub text: Option<String>,
+}
+
+/// Prompts, newest first.
+#[derive(Debug)]
+pub struct Prompts {
+    /// The prompts.
+    pub rows: Vec<PromptRow>,
+    /// Why logs could not be read, one sentence each.
+    pub skipped: Vec<String>,
+}
+
+impl Library {
+    /// The prompts of the history and of all sessions.
+    pub fn prompts(&self, query: &PromptQuery, tell: Tell<'_>) -> Result<Prompts, StoreError> {
+        let contains = |part: &Option<String>| {
+            let part = part.as_deref().map(str::to_lowercase);
+            move |text: &str| part.as_ref().is_none_or(|part| text.to_lowercase().contains(part))
+        };
+        let (is_text, is_project) = (contains(&query.text), contains(&query.project));
+        let filter = Filter { since: query.since, until: query.until, ..Filter::default() };
+        let inventory = self.inventory();
+        let logs = inventory.sessions.iter().filter(|log| log.bytes() > 0);
+        // No line of a log is newer than the log.
+        let logs: Vec<LogFile> = logs
+            .filter(|log| filter.fits_since(log.modified()))
+            .map(|log| LogFile::clone(log))
+            .collect();
+        let gatherer = Gatherer::default();
+        let history = gatherer.of_history(self.home(), &is_text)?;
+        let (logged, skipped) = gatherer.of_logs(&logs, tell, &is_text);
+        let mut rows = merge(history, logged);
+        rows.retain(|prompt| {
+            let time = prompt.time.map_or(Timestamp::UNIX_EPOCH, |time| time.0);
+            is_project(&prompt.project) && filter.fits_time(time)
+        });
+        rows.reverse();
+        rows.sort_by_key(|prompt| std::cmp::Reverse(prompt.time));
+        Ok(Prompts { rows, skipped })
+    }
+}
+
+impl PromptRow {
     fn milliseconds(&self) -> Option<i64> {
-        self.time.map(Timestamp::as_millisecond)
+        self.time.map(|time| time.0.as_millisecond())
     }
 }
 
 /// Gathers prompts. Texts are compared by hashes that are seeded anew in each
 /// run, so that no log can be made whose texts collide.
 #[derive(Default)]
-pub(crate) struct Gatherer {
+struct Gatherer {
     seed: RandomState,
 }
 
@@ -90,11 +145,11 @@ impl Gatherer {
     }
 
     /// The prompts of the history whose text is wanted, in its order.
-    pub(crate) fn of_history(
+    fn of_history(
         &self,
         home: &Home,
         wanted: impl Fn(&str) -> bool,
-    ) -> Result<Vec<Prompt>, CommandError> {
+    ) -> Result<Vec<PromptRow>, StoreError> {
         let mut prompts = Vec::new();
         let mut reader = match home.read_history() {
             Ok(reader) => reader,
@@ -106,12 +161,12 @@ impl Gatherer {
         };
         while let Some(entry) = reader.next_entry()? {
             if wanted(&entry.display) {
-                prompts.push(Prompt {
-                    time: entry.time,
+                prompts.push(PromptRow {
+                    time: entry.time.map(Moment),
                     project: entry.project.unwrap_or_default(),
                     session: entry.session,
                     pasted: entry.pasted.len(),
-                    source: Source::History,
+                    source: PromptSource::History,
                     folded: self.fold(&entry.display),
                     text: entry.display,
                 });
@@ -120,19 +175,18 @@ impl Gatherer {
         Ok(prompts)
     }
 
-    /// The prompts of main logs whose text is wanted, oldest first. A log that
-    /// cannot be read is said and left out.
-    pub(crate) fn of_logs(
+    /// The prompts of main logs whose text is wanted, oldest first, and why logs could not be
+    /// read.
+    fn of_logs(
         &self,
         logs: &[LogFile],
-        output: &Output,
+        tell: Tell<'_>,
         wanted: impl Fn(&str) -> bool + Sync,
-    ) -> Vec<Prompt> {
-        let progress = Progress::new("reading", output);
-        let done = AtomicU64::new(0);
-        let mut found: Vec<(Option<EntryUuid>, Timestamp, Prompt)> = each_alone(logs)
+    ) -> (Vec<PromptRow>, Vec<String>) {
+        let (done, skipped) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+        let mut found: Vec<(Option<EntryUuid>, Timestamp, PromptRow)> = each_alone(logs)
             .flat_map_iter(|log| {
-                progress.tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
+                tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
                 let mut found = Vec::new();
                 let read = read_prompts(&log.path, |prompt| {
                     if wanted(&prompt.text) {
@@ -141,12 +195,12 @@ impl Gatherer {
                     }
                 });
                 if let Err(error) = read {
-                    remark(&format!("skipped: {error}"));
+                    let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
+                    skipped.push(error.to_string());
                 }
                 found
             })
             .collect();
-        progress.done();
         // A session that goes on from another one begins with a copy of its
         // lines. The log that was written last is taken for the copy.
         found.sort_by(|(_, modified, a), (_, other, b)| {
@@ -158,21 +212,22 @@ impl Gatherer {
             // Lines of the queue have no id, but the time at which they were typed.
             None => prompt.time.is_none() || queued.insert((prompt.time, prompt.folded)),
         });
-        found.into_iter().map(|(_, _, prompt)| prompt).collect()
+        let found = found.into_iter().map(|(_, _, prompt)| prompt).collect();
+        (found, skipped.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn of_log(&self, log: &LogFile, prompt: LogPrompt) -> Prompt {
+    fn of_log(&self, log: &LogFile, prompt: LogPrompt) -> PromptRow {
         let folded = self.fold(&prompt.text);
         let mut text = prompt.text;
         text.truncate(text.floor_char_boundary(LONGEST_TEXT));
         text.shrink_to_fit();
-        Prompt {
-            time: prompt.time,
+        PromptRow {
+            time: prompt.time.map(Moment),
             project: prompt.project.unwrap_or_default(),
             session: log.session.map(|session| session.to_string()),
             text,
             pasted: 0,
-            source: Source::Log,
+            source: PromptSource::Log,
             folded,
         }
     }
@@ -180,38 +235,38 @@ impl Gatherer {
 
 /// Joins both lists; a prompt that is in both comes once, as the history has it.
 /// A prompt that was given several times stays as often as one of them has it.
-pub(crate) fn merge(mut history: Vec<Prompt>, mut logs: Vec<Prompt>) -> Vec<Prompt> {
-    let same_session = |prompt: &Prompt| Some((prompt.session.clone()?, prompt.folded));
+fn merge(mut history: Vec<PromptRow>, mut logs: Vec<PromptRow>) -> Vec<PromptRow> {
+    let same_session = |prompt: &PromptRow| Some((prompt.session.clone()?, prompt.folded));
     match_by(&mut history, &mut logs, same_session, Some(NEAR));
     // What was typed while the model worked is in the log only later.
     match_by(&mut history, &mut logs, same_session, None);
-    let same_project = |prompt: &Prompt| Some((prompt.project.clone(), prompt.folded));
+    let same_project = |prompt: &PromptRow| Some((prompt.project.clone(), prompt.folded));
     match_by(&mut history, &mut logs, same_project, Some(NEAR));
     // The history shows a mark for a text that was pasted, the log has the text.
-    let pasted = |prompt: &Prompt| {
-        let can_be = prompt.source == Source::Log || prompt.pasted > 0;
+    let pasted = |prompt: &PromptRow| {
+        let can_be = prompt.source == PromptSource::Log || prompt.pasted > 0;
         prompt.session.clone().filter(|_| can_be)
     };
     match_by(&mut history, &mut logs, pasted, Some(NEAR));
-    history.extend(logs.into_iter().filter(|prompt| prompt.source == Source::Log));
+    history.extend(logs.into_iter().filter(|prompt| prompt.source == PromptSource::Log));
     history
 }
 
 /// Marks what has the same key and lies near enough in time as found in both.
 fn match_by<K: Hash + Eq>(
-    history: &mut [Prompt],
-    logs: &mut [Prompt],
-    key: impl Fn(&Prompt) -> Option<K>,
+    history: &mut [PromptRow],
+    logs: &mut [PromptRow],
+    key: impl Fn(&PromptRow) -> Option<K>,
     near: Option<i64>,
 ) {
     let mut groups: HashMap<K, (VecDeque<usize>, Vec<usize>)> = HashMap::new();
     for (place, prompt) in logs.iter().enumerate() {
-        if let Some(key) = key(prompt).filter(|_| prompt.source == Source::Log) {
+        if let Some(key) = key(prompt).filter(|_| prompt.source == PromptSource::Log) {
             groups.entry(key).or_default().1.push(place);
         }
     }
     for (place, prompt) in history.iter().enumerate() {
-        if let Some(key) = key(prompt).filter(|_| prompt.source == Source::History)
+        if let Some(key) = key(prompt).filter(|_| prompt.source == PromptSource::History)
             && let Some(group) = groups.get_mut(&key)
         {
             group.0.push_back(place);
@@ -234,8 +289,8 @@ fn match_by<K: Hash + Eq>(
             let Some(&first) = typed.front() else { break };
             if near.is_none_or(|near| apart(first) <= near) {
                 typed.pop_front();
-                history[first].source = Source::Both;
-                logs[place].source = Source::Both;
+                history[first].source = PromptSource::Both;
+                logs[place].source = PromptSource::Both;
                 if history[first].session.is_none() {
                     history[first].session = logs[place].session.clone();
                 }
@@ -248,9 +303,9 @@ fn match_by<K: Hash + Eq>(
 mod tests {
     use super::*;
 
-    fn prompt(source: Source, session: &str, second: i64, text: &str) -> Prompt {
-        Prompt {
-            time: Timestamp::from_second(second).ok(),
+    fn prompt(source: PromptSource, session: &str, second: i64, text: &str) -> PromptRow {
+        PromptRow {
+            time: Timestamp::from_second(second).ok().map(Moment),
             project: "/app".into(),
             session: Some(session.to_owned()).filter(|session| !session.is_empty()),
             text: text.into(),
@@ -264,12 +319,12 @@ mod tests {
         let of = |source, list: &[(&str, i64, &str)]| {
             list.iter().map(|(session, time, text)| prompt(source, session, *time, text)).collect()
         };
-        let mut merged = merge(of(Source::History, history), of(Source::Log, logs));
+        let mut merged = merge(of(PromptSource::History, history), of(PromptSource::Log, logs));
         merged.sort_by_key(|prompt| prompt.time);
-        let seconds = |prompt: &Prompt| prompt.time.map_or(0, Timestamp::as_second);
+        let seconds = |prompt: &PromptRow| prompt.time.map_or(0, |time| time.0.as_second());
         merged
             .iter()
-            .map(|prompt| format!("{} {}", seconds(prompt), prompt.source.name()))
+            .map(|prompt| format!("{} {:?}", seconds(prompt), prompt.source).to_lowercase())
             .collect()
     }
 
