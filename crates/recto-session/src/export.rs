@@ -16,7 +16,6 @@ use crate::Origin;
 use crate::hostile::clean;
 
 pub use json::item_json;
-pub use json::overflow_json;
 
 /// A format that a session can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

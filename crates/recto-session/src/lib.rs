@@ -44,7 +44,6 @@ mod number;
 #[cfg(feature = "redact")]
 pub mod redact;
 pub mod request;
-mod resume;
 #[cfg(feature = "search")]
 pub mod search;
 mod show;
@@ -93,7 +92,6 @@ pub use number::duration;
 pub use number::with_marks;
 #[cfg(feature = "redact")]
 pub use redact::anonymize::Anonymizer;
-pub use resume::resume_command;
 pub use show::blame::Blame;
 pub use show::blame::FileChange;
 pub use show::blame::Hunk;

@@ -5,11 +5,11 @@ use recto_log::Severity;
 use recto_session::health::Health;
 use recto_session::health::ReachSummary;
 use recto_session::request::Generation;
-use recto_store::session_health;
 use serde::Serialize;
 
 use crate::error::ViewError;
 use crate::library::Library;
+use crate::session_health::session_health;
 
 /// How many problems are listed at most.
 const MOST_PROBLEMS: usize = 200;

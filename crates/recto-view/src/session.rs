@@ -12,7 +12,6 @@ use crate::SessionRow;
 use crate::TokenCounts;
 use crate::TurnRow;
 use crate::branches::branch_rows;
-use crate::cut;
 use crate::error::ViewError;
 use crate::library::Library;
 use crate::stats::last_answer;

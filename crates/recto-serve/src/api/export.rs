@@ -11,8 +11,8 @@ use axum::http::StatusCode;
 use axum::http::header;
 use bytes::Bytes;
 use recto_session::export::Format;
-use recto_store::ExportSource;
 use recto_store::StoreError;
+use recto_view::ExportSource;
 use tokio::sync::mpsc;
 
 use super::session_id;
@@ -68,10 +68,11 @@ pub(super) async fn export(
         let name = id.to_string();
         let path = &found.file.path;
         let source = ExportSource { path, name: &name, is_agent: false, redactor: None };
-        let done = context.library.home().export_log(source, format, &mut |text: &str| {
-            let piece = Bytes::copy_from_slice(text.as_bytes());
-            sender.blocking_send(Ok(piece)).map_err(|_| Ended::Gone)
-        });
+        let done =
+            recto_view::export_log(context.library.home(), source, format, &mut |text: &str| {
+                let piece = Bytes::copy_from_slice(text.as_bytes());
+                sender.blocking_send(Ok(piece)).map_err(|_| Ended::Gone)
+            });
         if let Err(Ended::Store(error)) = done {
             // The beginning is sent already: the client must see that it is not all.
             let _ = sender.blocking_send(Err(io::Error::other(error.to_string())));

@@ -86,7 +86,7 @@ pub fn item_json(placed: Placed<'_>) -> ObjectWriter {
 }
 
 /// The file with the whole text of a result, as an object.
-pub fn overflow_json(overflow: &Overflow) -> ObjectWriter {
+fn overflow_json(overflow: &Overflow) -> ObjectWriter {
     ObjectWriter::new()
         .string("name", &overflow.name)
         .string_or_null("path", overflow.path.as_deref())

@@ -193,7 +193,7 @@ pub(crate) fn agent_log(session_folder: &Path, agent: &AgentId) -> PathBuf {
 }
 
 /// The folder of the session, of a log that is among its subagents.
-pub(crate) fn session_folder_above(log: &Path) -> Option<&Path> {
+pub fn session_folder_above(log: &Path) -> Option<&Path> {
     log.parent().filter(|folder| folder.ends_with(SUBAGENTS))?.parent()
 }
 

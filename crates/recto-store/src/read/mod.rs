@@ -3,7 +3,6 @@
 
 pub(crate) mod agent_tree;
 pub(crate) mod digest;
-pub(crate) mod export_log;
 pub(crate) mod filter;
 pub(crate) mod history;
 pub(crate) mod last_state;
@@ -13,7 +12,6 @@ pub(crate) mod load;
 pub(crate) mod log_statistics;
 pub(crate) mod missing;
 pub(crate) mod select;
-pub(crate) mod session_health;
 pub(crate) mod status;
 
 #[cfg(test)]

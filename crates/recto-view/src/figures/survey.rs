@@ -31,9 +31,9 @@ use recto_session::with_call;
 use recto_store::Inventory;
 use recto_store::Loaded;
 use recto_store::LogFile;
-use recto_store::session_health;
 
 use crate::library::Library;
+use crate::session_health::session_health;
 
 /// How long a request waits for a survey before it shows what there is.
 const PATIENCE: Duration = Duration::from_millis(1500);

@@ -14,7 +14,7 @@ use super::state::COMMAND;
 use super::state::Facts;
 use crate::terminal::output::Look;
 use crate::terminal::text::one_line;
-use recto_session::resume_command;
+use recto_view::resume_command;
 
 #[derive(Debug, Clone)]
 pub(super) enum Overlay {

@@ -8,9 +8,9 @@ use recto_session::health::ProblemClass;
 use recto_session::health::ReachSummary;
 use recto_session::request::Generation;
 use recto_session::request::Outcome;
-pub(crate) use recto_store::HEALTH_GENERATIONS as GENERATIONS;
-pub(crate) use recto_store::session_health as look_at;
+pub(crate) use recto_view::HEALTH_GENERATIONS as GENERATIONS;
 use recto_view::client_name;
+pub(crate) use recto_view::session_health as look_at;
 
 use crate::terminal::text::count;
 use crate::terminal::text::plural;

@@ -20,9 +20,9 @@ use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
 use recto_session::redact::ThinkingPolicy;
 use recto_session::usage::PriceTable;
-use recto_store::ExportSource;
 use recto_store::Home;
 use recto_store::open_file;
+use recto_view::ExportSource;
 use recto_view::Listing;
 
 use crate::commands::ls;
@@ -214,7 +214,7 @@ fn export(
     let source =
         ExportSource { path: &found.path, name: &found.name, is_agent: found.is_agent, redactor };
     // The other formats are cleaned as they are written; JSON keeps its values.
-    let done = home.export_log(source, format, &mut |text: &str| match format {
+    let done = recto_view::export_log(home, source, format, &mut |text: &str| match format {
         Format::Json => write(&json_for_terminal(text.as_bytes())),
         _ => write(text),
     })?;

@@ -21,7 +21,7 @@ use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::text::count;
 use crate::terminal::text::plural;
-use recto_session::resume_command;
+use recto_view::resume_command;
 
 /// Which hits, and what to do with them.
 #[derive(Debug, Args)]

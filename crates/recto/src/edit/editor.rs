@@ -16,7 +16,6 @@ use recto_session::edit::EditError;
 use recto_session::edit::LineFilter;
 use recto_session::edit::Plan;
 use recto_session::edit::PlanRow;
-use recto_session::resume_command;
 use recto_store::Destination;
 use recto_store::Digest;
 use recto_store::Edit;
@@ -30,6 +29,7 @@ use recto_store::Uuids;
 use recto_store::new_session_id;
 use recto_store::publish::Intent;
 use recto_store::publish::OperationId;
+use recto_view::resume_command;
 
 use crate::edit::journal;
 use crate::environment::Environment;

@@ -2,7 +2,7 @@
 
 use maud::Markup;
 use maud::html;
-use recto_session::resume_command;
+use recto_view::resume_command;
 use std::path::Path;
 
 use super::Log;

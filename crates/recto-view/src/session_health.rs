@@ -11,11 +11,10 @@ use recto_session::Session;
 use recto_session::health::Health;
 use recto_session::health::health;
 use recto_session::request::Generation;
-
-use crate::LogFile;
-use crate::StoreError;
-use crate::log::log_file::session_folder_above;
-use crate::open_file;
+use recto_store::LogFile;
+use recto_store::StoreError;
+use recto_store::open_file;
+use recto_store::session_folder_above;
 
 /// The generations that the reach is said for.
 pub const HEALTH_GENERATIONS: [Generation; 3] =
