@@ -157,7 +157,7 @@ impl Gatherer {
             Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(prompts);
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         while let Some(entry) = reader.next_entry()? {
             if wanted(&entry.display) {
