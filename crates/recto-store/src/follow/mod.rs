@@ -5,7 +5,7 @@
 //! system what has changed, and looks by itself as well: all the time where the system
 //! tells nothing, now and then where it does.
 //!
-//! Each log has a [`Cursor`](crate::Cursor). As long as the bytes before its offset are what
+//! Each log has a [`Cursor`]. As long as the bytes before its offset are what
 //! they were, the log has only grown. If they are not, or the file is another one, the log is
 //! read again from its beginning: [`Change::Restarted`]. The cursor says which changes it
 //! cannot see.

@@ -7,29 +7,6 @@
 //! - the **generation**: which life of the file this is, by its content ([`GenerationId`]);
 //! - the **offset**: everything before it was read;
 //! - the **chain**: a strong hash of what was read.
-//!
-//! # The chain
-//!
-//! The file is cut into blocks of [`BLOCK`] bytes, from offset 0. The hash of a block is
-//! BLAKE3 with the hash of the block before it as the key; the last block may be cut by
-//! the offset. So the chain depends on the bytes alone, not on how they were read: two
-//! observers that read a file up to the same offset have the same chain, and one that
-//! resumes needs 64 bytes of state and the last two blocks of the file.
-//!
-//! BLAKE3 in blocks of 16 KiB takes 0.22 CPU-seconds for a gigabyte, SHA-256 with the
-//! instructions for it 0.56, and XXH3, which is not strong, 0.04 (x86-64 with AVX-512; medians
-//! of five). Blocks of 4 KiB would take 0.42, a chain of lines of 3 KB 0.75.
-//!
-//! A cursor that begins at an offset ([`Cursor::at`]) has not read what is before it: its
-//! chain covers the last one or two blocks only ([`Cursor::covers_from`]).
-//!
-//! # Which checks run when
-//!
-//! [`Cursor::advance`] and [`Cursor::is_intact`] compare the file's number, its length, the
-//! first block, and everything from the last whole block up to the offset. They notice a file
-//! that was truncated, replaced or rewritten, but not a change in place between
-//! those blocks that keeps the length. [`Cursor::verify`] reads everything that the chain
-//! covers again, and notices every change.
 
 use std::fs::File;
 use std::fs::Metadata;
@@ -122,7 +99,30 @@ impl Growth {
     }
 }
 
-/// How far a file was read. See the [module](self).
+/// How far a file was read.
+///
+/// # The chain
+///
+/// The file is cut into blocks of 16 KiB, from offset 0. The hash of a block is
+/// BLAKE3 with the hash of the block before it as the key; the last block may be cut by
+/// the offset. So the chain depends on the bytes alone, not on how they were read: two
+/// observers that read a file up to the same offset have the same chain, and one that
+/// resumes needs 64 bytes of state and the last two blocks of the file.
+///
+/// BLAKE3 in blocks of 16 KiB takes 0.22 CPU-seconds for a gigabyte, SHA-256 with the
+/// instructions for it 0.56, and XXH3, which is not strong, 0.04 (x86-64 with AVX-512; medians
+/// of five). Blocks of 4 KiB would take 0.42, a chain of lines of 3 KB 0.75.
+///
+/// A cursor that begins at an offset ([`Cursor::at`]) has not read what is before it: its
+/// chain covers the last one or two blocks only ([`Cursor::covers_from`]).
+///
+/// # Which checks run when
+///
+/// [`Cursor::advance`] and [`Cursor::is_intact`] compare the file's number, its length, the
+/// first block, and everything from the last whole block up to the offset. They notice a file
+/// that was truncated, replaced or rewritten, but not a change in place between
+/// those blocks that keeps the length. [`Cursor::verify`] reads everything that the chain
+/// covers again, and notices every change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
     identity: Identity,
@@ -224,7 +224,7 @@ impl Cursor {
     }
 
     /// Reads the next whole lines. What was read before is read again with them,
-    /// as far as the [module](self) says, so that both are of one moment.
+    /// as far as [`Cursor`] says, so that both are of one moment.
     pub fn advance(&mut self, file: &File, limits: ReadLimits) -> io::Result<Advance> {
         let metadata = file.metadata()?;
         self.state = FileState::now(&metadata);
