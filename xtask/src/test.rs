@@ -64,7 +64,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
 #[derive(Debug, Clone, Copy)]
 struct Tool {
     find: fn() -> Option<PathBuf>,
-    /// The variable by which tests know it.
+    /// The variable that names it to tests.
     variable: &'static str,
 }
 

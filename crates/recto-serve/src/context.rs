@@ -54,7 +54,7 @@ impl Context {
             .with_hint("`recto serve --allow-edits` starts one that does"))
     }
 
-    /// Answers a question about the home where it keeps nobody waiting.
+    /// Answers a question about the home without blocking other requests.
     pub(crate) async fn answer<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Library) -> Result<T, ViewError> + Send + 'static,

@@ -1,7 +1,7 @@
 //! Escape sequences of terminals in texts of logs: where one ends, and which are colours.
 //!
 //! Programs colour what they print, and logs contain it. A surface either draws the colours
-//! or drops them; nobody may send a sequence on to a terminal.
+//! or drops them; no sequence may reach a terminal.
 
 use anstyle_parse::state::State;
 use anstyle_parse::state::state_change;

@@ -74,7 +74,7 @@ impl ListedLog {
         self.agent.as_ref().unwrap_or(&self.session)
     }
 
-    /// What the log is. The client's own helpers are told by their ids.
+    /// What the log is. The client's own helpers are recognised by their ids.
     pub fn kind(&self) -> FileKind {
         match &self.log().agent {
             Some(id) if id.is_prompt_suggestion() || id.is_compaction() => FileKind::Helper,

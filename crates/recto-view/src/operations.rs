@@ -54,7 +54,7 @@ pub struct ChangeRow {
 pub struct RenamedView {
     pub session: String,
     pub title: String,
-    /// The number by which it can be undone.
+    /// The number to undo it with.
     pub operation: u64,
     /// What had been interrupted before, and was put right first.
     pub remarks: Vec<String>,

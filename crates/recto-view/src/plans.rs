@@ -26,7 +26,7 @@ use crate::sweep::Place;
 use crate::sweep::Tell;
 use crate::sweep::drop_copies;
 
-/// The tool by which the model shows a plan.
+/// The tool that the model shows a plan with.
 const PLAN_TOOL: &str = "ExitPlanMode";
 
 /// A plan.

@@ -4,9 +4,9 @@
 //! When its log has grown, only what was added is folded. What is kept are facts, not
 //! texts; texts are read again by their place.
 //!
-//! A request keeps the reading it was given: nobody sees one that is half grown. The reading
+//! A request keeps the reading it was given and never sees a half-grown one. The reading
 //! grows in place while no request holds it; if one does, the reading is copied once, and the
-//! copy grows from then on. So an append costs what was appended, a long request delays nobody,
+//! copy grows from then on. So an append costs what was appended, a long request delays no other,
 //! and there are at most as many copies as requests that overlap an append.
 
 use std::collections::VecDeque;

@@ -278,7 +278,7 @@ pub(crate) fn pending(reading: &Reading) -> Option<CallRow> {
 }
 
 fn first_prompts(reading: &Reading) -> Vec<String> {
-    // The task of a subagent that is told inside its parent's log is not a prompt.
+    // The task of a subagent inside its parent's log is not a prompt.
     let is_prompt = |turn: &&Turn| {
         turn.kind == TurnKind::Human || turn.kind == TurnKind::Agent && reading.log.is_agent()
     };

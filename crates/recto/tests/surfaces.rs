@@ -67,7 +67,7 @@ impl Surfaces {
         self.api(path).as_array().unwrap().clone()
     }
 
-    /// The items that an agent is told.
+    /// The items that an agent gets.
     fn mcp(&mut self, tool: &str, arguments: Value) -> Vec<Value> {
         self.talk.json(tool, arguments)["items"].as_array().unwrap().clone()
     }
@@ -307,7 +307,7 @@ fn usage_is_the_same_everywhere() {
         assert_agree("usage", std::slice::from_ref(&told), &[served], 7);
         let rows = told["rows"].as_array().unwrap().clone();
         let mut agents = surfaces.mcp("usage", json!({"by": by}));
-        // An agent is told the newest day first.
+        // An agent gets the newest day first.
         if by == "day" {
             agents.reverse();
         }

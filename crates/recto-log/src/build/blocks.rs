@@ -9,7 +9,7 @@ pub fn text_block(text: &str) -> Vec<u8> {
     ObjectWriter::new().string("type", "text").string("text", text).finish()
 }
 
-/// What a model thought, with the signature by which the API knows its own.
+/// What a model thought, with the signature that the API verifies.
 pub fn thinking_block(thinking: &str, signature: &str) -> Vec<u8> {
     ObjectWriter::new()
         .string("type", "thinking")

@@ -98,7 +98,7 @@ impl SpokenAbove {
             if let Some(known) = self.known[at.index()] {
                 break known;
             }
-            // For a ring: who comes by again has heard nobody.
+            // For a ring: a second visit finds no parent.
             self.known[at.index()] = Some(false);
             way.push(at);
             // Older clients stumble over a line without content instead of passing it.

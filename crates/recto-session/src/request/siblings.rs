@@ -41,7 +41,7 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
             let at = place[call.index()];
             match next {
                 _ if at != usize::MAX => next = Some(at),
-                // A text that is told again on another branch comes last all the same.
+                // A text that is repeated on another branch still comes last.
                 Some(next) if gathers && has_call(view, call) => {
                     earlier.entry(next).or_default().push(call);
                 }

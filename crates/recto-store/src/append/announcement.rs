@@ -60,8 +60,8 @@ pub struct ClientState {
 }
 
 impl ClientState {
-    /// The fields that 2.1.325 writes, in its order, but for those by which
-    /// clients send each other messages: nobody would answer them here.
+    /// The fields that 2.1.325 writes, in its order, except those that
+    /// clients send each other messages with: recto does not answer them.
     fn to_json(&self) -> Vec<u8> {
         let milliseconds = |time: Timestamp| time.as_millisecond().unsigned_abs();
         let object = ObjectWriter::new()
@@ -127,7 +127,7 @@ impl Announcement {
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // No caller is left to report to.
         let _ = self.remove();
     }
 }

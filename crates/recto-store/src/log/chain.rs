@@ -1,4 +1,4 @@
-//! The hashes by which what was read of a file is known again.
+//! The hashes that identify what was read of a file.
 
 use std::fmt;
 

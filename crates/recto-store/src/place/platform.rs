@@ -154,7 +154,7 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a file that only its user may read, to add to it and to look at its end,
-/// and makes it if needed. A link is refused, and a pipe makes nobody wait.
+/// and makes it if needed. A link is refused, and a pipe does not block.
 pub(crate) fn append_to_log(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);

@@ -194,7 +194,7 @@ struct Parts {
     assistant_lines: usize,
     /// A slash command, which stands in where no prompt was typed.
     first_command: Option<String>,
-    /// The task of a subagent that is told inside its parent's log, which stands in
+    /// The task of a subagent whose lines are inside its parent's log, which is in
     /// where there is no command either.
     first_task: Option<String>,
     custom: Option<String>,

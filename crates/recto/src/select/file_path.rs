@@ -1,4 +1,4 @@
-//! The file that a user means, and the word by which logs that name it are found;
+//! The file that a user means, and the word to find logs that name it by;
 //! the directory that a user means. Paths of users are looked at here and nowhere else.
 
 use std::path::Component;

@@ -27,7 +27,7 @@ impl Existing {
 }
 
 /// A document that is being written beside its place. It moves there at the end, so that
-/// nobody finds half a document under its name.
+/// half a document never appears under its name.
 #[derive(Debug)]
 pub(crate) struct DocumentFile<'a> {
     path: &'a Path,
