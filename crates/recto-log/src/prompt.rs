@@ -36,6 +36,9 @@ pub enum UserText {
     CompactSummary,
     /// Text of the client: caveats, reminders, expanded commands.
     Meta,
+    /// Pictures or documents and no word, as clients up to 2.1.29 write what was pasted:
+    /// they belong to the prompt in the line beside.
+    Picture,
     /// The task of a subagent, at the top of its log.
     AgentTask,
     /// No text and no result.
@@ -63,6 +66,7 @@ pub struct UserBlocks<'a> {
     has_blocks: bool,
     has_result: bool,
     has_note: bool,
+    has_picture: bool,
     first_text: Option<Value<'a>>,
 }
 
@@ -77,6 +81,7 @@ impl<'a> UserBlocks<'a> {
                 return;
             }
             Block::ToolResult { .. } => self.has_result = true,
+            Block::Image { .. } | Block::Document { .. } => self.has_picture = true,
             // Only the beginning is looked at; a picture can stand before it.
             Block::Text { text } if text.is_string() => {
                 self.first_text = self.first_text.or(Some(*text));
@@ -124,6 +129,9 @@ pub fn classify_blocks(entry: &Entry<'_>, blocks: &UserBlocks<'_>) -> UserText {
     if !blocks.has_blocks {
         return UserText::Nothing;
     }
+    if blocks.has_picture && blocks.first_text.is_none() {
+        return UserText::Picture;
+    }
     if entry.is_sidechain() { UserText::AgentTask } else { UserText::Human }
 }
 
@@ -141,8 +149,42 @@ fn is_note(text: Value<'_>) -> bool {
     }
 }
 
+/// What a person said by a text that is told as a prompt or a title: what was typed, a
+/// command as it was typed, nothing where the client speaks. Such texts are cut in logs, so
+/// that a mark may have no end.
+pub fn said_text(text: &str) -> Cow<'_, str> {
+    let typed = typed_text(text);
+    match by_marker(&typed) {
+        None => typed,
+        Some(UserText::Command | UserText::BashInput) => Cow::Owned(command_text(&typed)),
+        Some(_) => Cow::Borrowed(""),
+    }
+}
+
+/// A slash or shell command as it was typed.
+pub fn command_text(text: &str) -> String {
+    if let Some(command) = between(text, "bash-input") {
+        return format!("!{command}");
+    }
+    // Without its name, what the client shows for it.
+    let name = between(text, "command-name").or_else(|| between(text, "command-message"));
+    let name = name.unwrap_or_default();
+    let arguments = between(text, "command-args").unwrap_or_default();
+    let name = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
+    format!("{name} {arguments}").trim_end().to_owned()
+}
+
+/// The text inside a tag; up to the end of a text that is cut.
+fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
+    let rest = &text[start..];
+    let end = rest.find(&format!("</{tag}>")).or_else(|| rest.find('<')).unwrap_or(rest.len());
+    Some(rest[..end].trim_end_matches('…'))
+}
+
 /// What was typed of a prompt: without the notes about the editor and the reminders that
-/// the client puts before and after it.
+/// the client puts before and after it. A note that begins the text and has no end is all
+/// there is: the text was cut in it.
 pub fn typed_text(text: &str) -> Cow<'_, str> {
     let Some(first) = NOTES.iter().filter_map(|note| text.find(note)).min() else {
         return Cow::Borrowed(text);
@@ -155,8 +197,23 @@ pub fn typed_text(text: &str) -> Cow<'_, str> {
         typed.push_str(&rest[..next]);
         rest = &rest[next..];
     }
-    typed.push_str(rest);
+    if !(typed.trim().is_empty()
+        && is_note_start(rest)
+        && NOTES.iter().any(|note| rest.starts_with(note)))
+    {
+        typed.push_str(rest);
+    }
     Cow::Owned(typed.trim().to_owned())
+}
+
+/// Whether a text begins with the whole tag of a note, or with what was left of one.
+fn is_note_start(text: &str) -> bool {
+    let name = text.trim_start_matches('<');
+    let length = name.find(|c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c));
+    match length.map(|length| &name[length..]) {
+        None => true,
+        Some(rest) => rest.starts_with(['>', ' ', '…']),
+    }
 }
 
 /// Where the note at the beginning of a text ends; `None` if it does not end.
@@ -255,7 +312,22 @@ mod tests {
         );
         assert_eq!(typed_text(&format!("{note}\nfix it")), "fix it");
         assert_eq!(typed_text("say <ide_x> twice"), "say <ide_x> twice");
+        assert_eq!(typed_text("<ide_selection>The user selected the li"), "", "cut");
+        assert_eq!(typed_text("<system-reminder>\nAs you"), "", "cut");
+        assert_eq!(typed_text(&format!("{note}<ide_selection>lines")), "", "cut");
         assert_eq!(typed_text("fix it"), "fix it");
+    }
+
+    #[test]
+    fn a_prompt_that_is_told_again_has_no_tags_of_the_client() {
+        let command = "<command-message>fix is running</command-message>\n<command-name>/fix</command-name>\n<command-args>the bug</command-args>";
+        assert_eq!(said_text(command), "/fix the bug");
+        assert_eq!(said_text(&command[..31]), "/fix is running", "cut");
+        assert_eq!(said_text("<bash-input>ls</bash-input>"), "!ls");
+        assert_eq!(said_text("<local-command-stdout>ok</local-command-stdout>"), "");
+        assert_eq!(said_text("<teammate-message teammate_id=\"a\">hi"), "");
+        assert_eq!(said_text("<ide_opened_file>a.rs</ide_opened_file>fix it"), "fix it");
+        assert_eq!(said_text("fix <b> here"), "fix <b> here");
     }
 
     #[test]
@@ -265,6 +337,17 @@ mod tests {
             "",
             UserText::Meta,
         );
+    }
+
+    #[test]
+    fn pictures_alone_are_not_prompts() {
+        let picture = r#"{"type":"image","source":{}}"#;
+        content(&format!("[{picture}]"), "", UserText::Picture);
+        content(&format!("[{picture},{picture}]"), r#","isSidechain":true"#, UserText::Picture);
+        let note = r#"{"type":"text","text":"<ide_selection>x</ide_selection>"}"#;
+        content(&format!("[{note},{picture}]"), "", UserText::Picture);
+        // Newer clients say that a person sent it.
+        content(&format!("[{picture}]"), r#","origin":{"kind":"human"}"#, UserText::Human);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::Kind;
 
 /// Fields of every line of the chain.
 const CHAIN: &str = "parentUuid isSidechain type uuid timestamp userType entrypoint cwd sessionId \
-    session_id version gitBranch slug agentId";
+    session_id version gitBranch slug agentId teamName";
 
 const USER: &str = "message toolUseResult isMeta isCompactSummary isVisibleInTranscriptOnly \
     thinkingMetadata todos sourceToolUseID permissionMode sourceToolAssistantUUID imagePasteIds \
@@ -24,7 +24,7 @@ const ASSISTANT: &str = "message requestId isApiErrorMessage error apiError apiE
 const SYSTEM: &str = "subtype content level isMeta logicalParentUuid compactMetadata durationMs \
     messageCount pendingBackgroundAgentCount error retryInMs retryAttempt maxRetries source \
     commandRun isDisplayOnly hookCount hookInfos hookErrors preventedContinuation stopReason \
-    hasOutput toolUseID hookAdditionalContext";
+    hasOutput toolUseID hookAdditionalContext cause microcompactMetadata";
 
 /// The fields that a line of this kind may have.
 fn fields(kind: Kind) -> (&'static str, &'static str) {
@@ -75,22 +75,25 @@ fn fields(kind: Kind) -> (&'static str, &'static str) {
 }
 
 const MESSAGE: &str = "id type role model content stop_reason stop_sequence usage container \
-    context_management diagnostics stop_details timestamp";
+    context_management diagnostics stop_details timestamp error";
 
 const USAGE: &str = "input_tokens output_tokens cache_creation_input_tokens \
     cache_read_input_tokens cache_creation service_tier server_tool_use inference_geo iterations \
     speed fallback_credit output_tokens_details";
 
-const SYSTEM_SUBTYPES: &str =
-    "compact_boundary turn_duration local_command stop_hook_summary api_error informational";
+const SYSTEM_SUBTYPES: &str = "compact_boundary turn_duration local_command stop_hook_summary api_error informational \
+    away_summary microcompact_boundary";
 
 const ATTACHMENTS: &str = "environment model date session_context deferred_tools_delta \
     deferred_tools_record agent_listing_delta skill_listing auto_mode remote_session_change \
     prompt_snapshot instructions file queued_command command_permissions hook_success \
     hook_additional_context hook_blocking_error plan_mode plan_mode_exit total_tokens_reminder \
-    max_turns_reached task_reminder edited_text_file read_truncation_notice";
+    max_turns_reached task_reminder edited_text_file read_truncation_notice todo_reminder \
+    date_change nested_memory compact_file_reference mcp_instructions_delta opened_file_in_ide \
+    selected_lines_in_ide plan_file_reference hook_stopped_continuation";
 
-const PROGRESS: &str = "bash_progress hook_progress agent_progress";
+const PROGRESS: &str = "bash_progress hook_progress agent_progress mcp_progress query_update \
+    search_results_received";
 
 const QUEUE: &str = "enqueue dequeue remove popAll";
 

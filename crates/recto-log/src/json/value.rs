@@ -28,6 +28,11 @@ impl fmt::Debug for Value<'_> {
     }
 }
 
+impl Value<'static> {
+    /// The value `null`.
+    pub const NULL: Value<'static> = Value(b"null");
+}
+
 impl<'a> Value<'a> {
     /// Checks that `bytes` is one JSON value, with white space around it at most.
     pub fn parse(bytes: &'a [u8]) -> Result<Value<'a>, SyntaxError> {
