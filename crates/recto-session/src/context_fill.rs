@@ -370,7 +370,7 @@ fn pieces_of(session: &Session, teller: &Teller, id: NodeId, entry: &Entry<'_>) 
 /// What the text of a user line is.
 fn filler_of_text(text: UserText) -> Filler {
     match text {
-        UserText::Human | UserText::AgentTask => Filler::Prompt,
+        UserText::Human | UserText::Picture | UserText::AgentTask => Filler::Prompt,
         UserText::CompactSummary => Filler::Summary,
         UserText::Command
         | UserText::BashInput

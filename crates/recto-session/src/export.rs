@@ -4,7 +4,6 @@
 //! of any size can be written as it is read.
 
 mod html;
-mod json;
 mod markdown;
 mod plain;
 mod xml;
@@ -15,8 +14,6 @@ use crate::Item;
 use crate::Origin;
 use crate::hostile::clean;
 
-pub use json::item_json;
-
 /// A format that a session can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -26,8 +23,6 @@ pub enum Format {
     Html,
     /// A compact form for feeding a model.
     Xml,
-    /// The items as JSON.
-    Json,
     /// Plain text.
     Text,
 }
@@ -39,7 +34,6 @@ impl Format {
             Format::Markdown => "md",
             Format::Html => "html",
             Format::Xml => "xml",
-            Format::Json => "json",
             Format::Text => "txt",
         }
     }
@@ -76,7 +70,6 @@ enum Writer {
     Markdown(markdown::Markdown),
     Html(html::Html),
     Xml(xml::Xml),
-    Json(json::Json),
     Text(plain::Text),
 }
 
@@ -87,7 +80,6 @@ impl Document {
             Format::Markdown => Writer::Markdown(markdown::Markdown::begin(head, out)),
             Format::Html => Writer::Html(html::Html::begin(head, out)),
             Format::Xml => Writer::Xml(xml::Xml::begin(head, out)),
-            Format::Json => Writer::Json(json::Json::begin(head, out)),
             Format::Text => Writer::Text(plain::Text::begin(head, out)),
         };
         Document { writer }
@@ -99,7 +91,6 @@ impl Document {
             Writer::Markdown(writer) => writer.add(placed, out),
             Writer::Html(writer) => writer.add(placed, out),
             Writer::Xml(writer) => writer.add(placed, out),
-            Writer::Json(writer) => writer.add(placed, out),
             Writer::Text(writer) => writer.add(placed, out),
         }
     }
@@ -110,7 +101,6 @@ impl Document {
             Writer::Markdown(_) | Writer::Text(_) => {}
             Writer::Html(writer) => writer.end(out),
             Writer::Xml(writer) => writer.end(out),
-            Writer::Json(writer) => writer.end(out),
         }
     }
 }

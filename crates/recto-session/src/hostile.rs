@@ -11,10 +11,12 @@ use std::borrow::Cow;
 pub fn is_hidden(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}'
+        // Fillers and vowels that take their place and show nothing in it.
+        | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{fffe}' | '\u{ffff}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{fffe}' | '\u{ffff}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -80,6 +82,18 @@ pub fn push_escaped(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_that_shows_nothing_is_left() {
+        let fillers = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{34f}', '\u{17b4}'];
+        for c in fillers.into_iter().chain(['\u{fff0}', '\u{1bca0}', '\u{2064}']) {
+            assert_eq!(clean(&format!("a{c}b")), "ab", "{c:?}");
+        }
+        // Text that has such characters beside it, and images of several characters.
+        for text in ["한글", "ខ្មែរ", "✈\u{fe0f}"] {
+            assert_eq!(clean(text), text);
+        }
+    }
 
     #[test]
     fn no_variation_selector_of_the_supplement_and_no_tag_is_left() {

@@ -13,6 +13,16 @@ pub fn with_marks(number: u64) -> String {
     marked
 }
 
+/// A number of things, such as `1 session` or `2 sessions`.
+pub fn plural(number: u64, one: &str) -> String {
+    let end = match number {
+        1 => "",
+        _ if one.ends_with(['x', 's']) => "es",
+        _ => "s",
+    };
+    format!("{} {one}{end}", with_marks(number))
+}
+
 /// A span of milliseconds, such as `4.2s` or `3m 20s`.
 pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
@@ -34,6 +44,12 @@ mod tests {
     fn thousands_have_marks() {
         let shown: Vec<String> = [0, 999, 1000, 1_234_567].iter().map(|n| with_marks(*n)).collect();
         assert_eq!(shown, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn one_thing_is_not_many() {
+        let shown = [plural(0, "log"), plural(1, "match"), plural(1000, "index")];
+        assert_eq!(shown, ["0 logs", "1 match", "1,000 indexes"]);
     }
 
     #[test]

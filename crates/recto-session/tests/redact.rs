@@ -85,7 +85,7 @@ fn entropy(text: &str) -> f64 {
 }
 
 /// A line of a log that holds the text, in one of the places where text is.
-fn line_with(text: &str, random: &mut Random) -> String {
+pub(crate) fn line_with(text: &str, random: &mut Random) -> String {
     let text = match random.below(4) {
         0 => text.to_owned(),
         1 => format!("Here it is:\n{text}\nThanks."),
@@ -130,7 +130,7 @@ fn spelled_oddly(json: &str, random: &mut Random) -> String {
 }
 
 /// All strings of a JSON text.
-fn strings(value: &serde_json::Value, out: &mut Vec<String>) {
+pub(crate) fn strings(value: &serde_json::Value, out: &mut Vec<String>) {
     match value {
         serde_json::Value::String(text) => out.push(text.clone()),
         serde_json::Value::Array(all) => all.iter().for_each(|one| strings(one, out)),

@@ -178,6 +178,9 @@ fn every_damaged_log_is_brought_back_by_every_client() {
 #[test]
 fn a_damaged_log_is_brought_back_by_its_writer_and_newer_clients() {
     for variant in variants().iter().filter(|variant| exception(&variant.name).is_none()) {
+        if is_sound(&variant.log) {
+            continue;
+        }
         let session =
             manuscript(&repaired(&variant.log, &options(Clients::Writer, &|_| None))).session;
         let versions = session.counts.versions.iter().map(|(version, _)| version);
@@ -190,6 +193,12 @@ fn a_damaged_log_is_brought_back_by_its_writer_and_newer_clients() {
     }
 }
 
+/// Whether `recto check` has nothing against a log.
+fn is_sound(log: &[u8]) -> bool {
+    let session = manuscript(log).session;
+    session.damaged.is_empty() && health(&session, &[], &|_| None).is_sound()
+}
+
 /// Recorded sessions, each log once.
 fn recorded() -> Vec<Variant> {
     let mut seen = HashSet::new();
@@ -200,31 +209,175 @@ fn recorded() -> Vec<Variant> {
         .collect()
 }
 
-/// What a client of 2.1.100 or newer wrote needs no repair. Older ones lose
-/// parallel calls of their own logs, and 2.1.29 put answers into other files.
+/// What a client wrote needs no repair, even if the client itself loses parallel calls of
+/// its logs; but 2.1.29 put answers into other files.
 #[test]
 fn recorded_sessions_are_let_alone() {
-    let mut chains = 0;
+    let mut broken = 0;
     for case in recorded() {
         let source = manuscript(&case.log);
-        let versions = source.session.counts.versions.iter().map(|(version, _)| version);
-        let writer = versions.filter_map(|version| Generation::of_version(version)).max();
         let fixes = match plan(&source, &case.log, Clients::Writer) {
             Ok(plan) => plan.fixes,
             Err(EditError::NothingToDo | EditError::NoConversation) => continue,
             Err(error) => panic!("{}: {error}", case.name),
         };
         for made in &fixes {
-            let is_known = match made.fix {
-                Fix::LinearChain => writer < Some(Generation::V2_1_100),
-                Fix::MissingParent => case.name.starts_with("2.1.29/I"),
-                _ => false,
-            };
-            chains += u32::from(made.fix == Fix::LinearChain);
-            assert!(is_known, "{}: {made:?}", case.name);
+            let is_known = matches!(made.fix, Fix::LinearChain | Fix::MissingParent);
+            broken += u32::from(made.fix == Fix::MissingParent);
+            assert!(is_known && case.name.starts_with("2.1.29/I"), "{}: {made:?}", case.name);
         }
     }
-    assert!(chains > 3, "{chains}");
+    assert!(broken > 3, "{broken}");
+}
+
+/// Damages a log: lines go, are torn, glued, padded with NUL or given another parent.
+fn torn_at_random(log: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut lines: Vec<Vec<u8>> =
+        log.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    for _ in 0..=random.below(3) {
+        if lines.len() < 3 {
+            break;
+        }
+        let at = random.below(lines.len() - 1);
+        match random.below(6) {
+            0 => drop(lines.remove(at)),
+            1 => {
+                let half = lines[at].len() / 2;
+                lines[at].truncate(half);
+                lines[at].push(b'\n');
+            }
+            2 => {
+                lines[at].pop();
+            }
+            3 => lines[at].splice(0..0, [0, 0, 0]).for_each(drop),
+            4 => {
+                let text = String::from_utf8_lossy(&lines[at]).into_owned();
+                let text = text.replacen("\"parentUuid\":\"", "\"parentUuid\":\"dead", 1);
+                lines[at] = text.into_bytes();
+            }
+            _ => {
+                let half = lines[at].len() / 2;
+                lines[at].insert(half, 0xff);
+            }
+        }
+    }
+    lines.concat()
+}
+
+/// How much clients of each generation bring back, and how many lines they send.
+fn reaches(session: &Session) -> Vec<(bool, u64, f64)> {
+    let health = health(session, &Generation::ALL, &|_| None);
+    let row = |reach: &recto_session::health::ReachSummary| {
+        (reach.outcome == Outcome::Resumed, reach.sent.lines, reach.percent_kept().0)
+    };
+    health.reaches.iter().map(row).collect()
+}
+
+/// No repair lowers the reach of any client, a second one finds nothing to do, and what is
+/// sound is not touched.
+#[test]
+fn no_repair_makes_anything_worse() {
+    let logs: Vec<Variant> = recorded().into_iter().chain(variants()).chain(outside()).collect();
+    let mut random = Random(16);
+    let (mut repairs, mut sound) = (0, 0);
+    for round in 0..150 {
+        let variant = &logs[random.below(logs.len())];
+        if variant.log.len() > 200_000 {
+            continue;
+        }
+        let log = if round % 5 == 0 {
+            variant.log.clone()
+        } else {
+            torn_at_random(&variant.log, &mut random)
+        };
+        let source = manuscript(&log);
+        let made = plan(&source, &log, Clients::Writer);
+        if is_sound(&log) && source.lines().iter().all(|line| line.is_utf8) {
+            sound += 1;
+            let is_left_alone =
+                matches!(made, Err(EditError::NothingToDo | EditError::NoConversation));
+            assert!(is_left_alone, "{}, round {round}", variant.name);
+            continue;
+        }
+        let Ok(made) = made else { continue };
+        repairs += 1;
+        let after = written(&made.draft, &Rewrite::none(), &log);
+        let (before, after) = (reaches(&source.session), reaches(&manuscript(&after).session));
+        for ((was, before), (is, after)) in
+            before.iter().zip(&after).map(|(a, b)| ((a.0, a), (b.0, b)))
+        {
+            let is_worse = was && (!is || (after.1 < before.1 && after.2 < before.2));
+            assert!(!is_worse, "{}, round {round}: {before:?} → {after:?}", variant.name);
+        }
+    }
+    assert!(repairs > 40 && sound > 10, "{repairs} repairs, {sound} sound");
+}
+
+/// Sessions of other people.
+fn outside() -> Vec<Variant> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/outside");
+    let mut found = Vec::new();
+    let mut open = vec![folder];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "jsonl")
+                && !cases::file_name(&path).starts_with("agent-")
+            {
+                let name = cases::file_name(&path);
+                found.push(Variant { name, log: std::fs::read(&path).unwrap() });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(found.len() > 40, "{}", found.len());
+    found
+}
+
+/// A subagent's lines inline do not count: clients of one generation send them by mistake.
+#[test]
+fn an_orphan_among_the_lines_of_a_subagent_is_hung_on_its_call() {
+    let line = |kind: &str, uuid: &str, parent: &str, second: u32, rest: &str| {
+        let parent = if parent.is_empty() { "null".into() } else { format!("\"{parent}\"") };
+        format!(
+            "{{\"type\":\"{kind}\",\"uuid\":\"{uuid}\",\"parentUuid\":{parent},\"version\":\"1.0.98\",\"timestamp\":\"2026-01-01T00:00:{second:02}.000Z\",{rest}}}\n"
+        )
+    };
+    let call = r#""message":{"role":"assistant","id":"m","model":"x","content":[{"type":"tool_use","id":"t","name":"Task","input":{}}]}"#;
+    let task = r#""isSidechain":true,"message":{"role":"user","content":"task"}"#;
+    let result = r#""message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}"#;
+    let answer = r#""message":{"role":"assistant","id":"n","model":"x","content":[{"type":"text","text":"done"}]}"#;
+    let log = [
+        line("user", "p", "", 0, r#""message":{"role":"user","content":"go"}"#),
+        line("assistant", "c", "p", 1, call),
+        line("user", "s", "", 20, task),
+        line("user", "r", "gone", 22, result),
+        line("assistant", "a", "r", 23, answer),
+    ]
+    .concat();
+    let source = manuscript(log.as_bytes());
+    let plan = plan(&source, log.as_bytes(), Clients::Writer).unwrap();
+    assert_eq!(plan.left, [""; 0]);
+    for generation in Generation::ALL {
+        let (all, reached) = said(&plan.session, generation);
+        assert_eq!(all, reached, "{generation}");
+    }
+}
+
+/// Bytes that are no UTF-8 are replaced wherever they are, for every client.
+#[test]
+fn bytes_that_are_not_utf8_are_replaced() {
+    let prompt = br#"{"type":"user","uuid":"p","parentUuid":null,"version":"2.1.325","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"a"#;
+    let title = b"{\"type\":\"custom-title\",\"customTitle\":\"t\xfe\"}\n";
+    let log = [prompt, &b"\xff\"}}\n"[..], title].concat();
+    let source = manuscript(&log);
+    let plan = plan(&source, &log, Clients::Writer).unwrap();
+    assert!(plan.fixes.iter().all(|made| made.fix == Fix::InvalidUtf8));
+    let after = written(&plan.draft, &Rewrite::none(), &log);
+    let text = String::from_utf8(after).unwrap();
+    assert!(text.contains("a\u{fffd}") && text.contains("t\u{fffd}"), "{text}");
 }
 
 #[test]
@@ -331,7 +484,7 @@ fn set(line: &mut String, key: &str, value: Option<serde_json::Value>) {
 }
 
 /// A log with random damage.
-fn damaged(log: &[u8], random: &mut Random) -> Vec<u8> {
+fn damaged_at_random(log: &[u8], random: &mut Random) -> Vec<u8> {
     let text = String::from_utf8(log.to_vec()).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let uuids: Vec<String> = lines
@@ -377,15 +530,21 @@ fn random_damage_is_repaired_once_and_never_made_worse() {
     let small = recorded().into_iter().filter(|case| case.log.len() < 100_000);
     bases.extend(small.map(|case| case.log).filter(|log| std::str::from_utf8(log).is_ok()));
     bases.retain(|log| !manuscript(log).session.nodes().is_empty());
-    let (mut better, mut whole) = (0, 0);
+    let (mut better, mut whole, mut alone) = (0, 0, 0);
     const SEEDS: u64 = 600;
     for seed in 0..SEEDS {
         let mut random = Random(seed);
         let base = random.below(bases.len());
-        let log = damaged(&bases[base], &mut random);
+        let log = damaged_at_random(&bases[base], &mut random);
         let clients = if seed % 2 == 0 { Clients::All } else { Clients::Writer };
         let source = manuscript(&log);
-        let Ok(plan) = plan(&source, &log, clients) else { continue };
+        let plan = match plan(&source, &log, clients) {
+            Ok(plan) => plan,
+            Err(error) => {
+                alone += u32::from(error == EditError::NothingToDo);
+                continue;
+            }
+        };
         let bytes = written(&plan.draft, &Rewrite::none(), &log);
         let result = manuscript(&bytes);
         let names = |session: &Session| -> Vec<String> {
@@ -403,7 +562,8 @@ fn random_damage_is_repaired_once_and_never_made_worse() {
         whole += u32::from(reached(&result.session) == all);
     }
     eprintln!("better: {better}, whole: {whole} of {SEEDS}");
-    assert!(better > 200 && whole > 400, "{better} {whole}");
+    // What is sound for the client that wrote it is left alone.
+    assert!(better > 200 && whole + alone > 400, "{better} {whole} {alone}");
 }
 
 /// A rule that is not linear would take hours.

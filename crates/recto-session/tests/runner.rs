@@ -12,6 +12,7 @@
 //! | `health` | recorded sessions are healthy, edited ones say what is wrong |
 //! | `edit` | edits of recorded sessions are taken by every client as meant |
 //! | `redact` | secrets of the public rules are found, and little else |
+//! | `redact_set` | so are secrets as people write them, in a set that is older than the rules |
 //! | `anonymous` | logs without content have the same shape |
 //! | `plan_texts` | what these edits write, on small logs |
 //! | `plans` | trimming, stripping and compressing lose nothing else, in every client |
@@ -19,6 +20,7 @@
 //! | `repair` | damaged sessions are whole after a repair, healthy ones are let alone |
 //! | `merge` | sessions that were split are joined again |
 //! | `status` | the status of recorded sessions is what the client said, and never flaps |
+//! | `fuzz` | any text is a query or an error, and a price file or an error |
 //! | `graphs` | random graphs of lines: no client's rules hang or panic |
 //! | `grow` | a log that grows says the same as all of it at once |
 //!
@@ -33,6 +35,7 @@ mod branches;
 mod cases;
 mod edit;
 mod fixes;
+mod fuzz;
 mod generated;
 mod graphs;
 mod grow;
@@ -43,6 +46,7 @@ mod older;
 mod plan_texts;
 mod plans;
 mod redact;
+mod redact_set;
 mod repair;
 mod resume;
 mod rules;

@@ -120,14 +120,34 @@ fn loss(
     Some(Loss::Lines { generation, count: missing.count() + 1, first: *first })
 }
 
-/// The spoken lines that go into a request.
+/// The spoken lines that go into a request. Lines of subagents do not count: clients of one
+/// generation hang orphans on them, and send what they should not.
 fn sent<'s>(session: &'s Session, reach: &'s Reach) -> impl Iterator<Item = (u64, EntryUuid)> + 's {
     reach.sent.iter().filter_map(|sent| match sent {
         Sent::Line(line) => {
             let node = session.node(line.node);
-            node.is_spoken().then(|| (node.line, node.uuid.clone()))
+            let counts = node.is_spoken() && !node.flags.is_sidechain;
+            counts.then(|| (node.line, node.uuid.clone()))
         }
         Sent::Added(_) => None,
+    })
+}
+
+/// Whether clients of any generation bring back less of what they should than before, in
+/// percent and in lines, or do not resume any more. Lines that an edit takes out count as
+/// lost nowhere, so that this can be although nothing else is missing.
+pub(super) fn lowers_reach(old: &Session, new: &Session) -> bool {
+    Generation::ALL.into_iter().any(|generation| {
+        let (before, after) = (reach(old, generation), reach(new, generation));
+        if before.outcome != Outcome::Resumed {
+            return false;
+        }
+        if after.outcome != Outcome::Resumed {
+            return true;
+        }
+        let (before, after) = (reach_summary(old, &before), reach_summary(new, &after));
+        // Lines that are put back, and that old clients do not find, are no loss to them.
+        after.sent.lines < before.sent.lines && after.percent_kept().0 < before.percent_kept().0
     })
 }
 

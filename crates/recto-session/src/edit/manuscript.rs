@@ -21,6 +21,8 @@ pub struct SourceLine {
     pub node: Option<NodeId>,
     /// Whether a line end follows. Only the last line can be without.
     pub is_terminated: bool,
+    /// Whether all of it is UTF-8; of a line that is no object that is not looked at.
+    pub is_utf8: bool,
 }
 
 /// A session and all lines of its log.
@@ -54,6 +56,7 @@ impl Manuscript {
             kind: entry.kind(),
             node: chained.and_then(|uuid| self.session.find(&uuid)),
             is_terminated: line.terminated,
+            is_utf8: entry.is_utf8() || entry.kind() == Kind::Opaque,
         });
     }
 

@@ -66,21 +66,6 @@ fn xml_is_well_formed_and_names_what_it_has_said() {
 }
 
 #[test]
-fn json_is_json() {
-    let text = written(Format::Json, LOG);
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let items: Vec<&str> = value["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|item| item["item"].as_str().unwrap())
-        .collect();
-    assert_eq!(items, ["prompt", "thinking", "answer", "call", "result", "note"]);
-    assert_eq!(value["items"][3]["input"]["command"], "ls -l");
-    assert_eq!(value["session"]["title"], "A \"title\" <b>");
-}
-
-#[test]
 fn an_index_leads_to_its_documents() {
     let rows = [IndexRow { title: "A <b>[x]".into(), file: "a.html".into(), time: "now".into() }];
     let (name, page) = index_page(Format::Html, &rows);

@@ -26,62 +26,7 @@ use crate::fold::hash::IdMap;
 use crate::fold::hooks::HookFact;
 use crate::fold::node::Moment;
 use crate::usage::Seen;
-
-/// Tokens, added up or of one message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tokens {
-    /// Of prompts, neither read from nor written to the cache.
-    pub input: u64,
-    /// Of answers.
-    pub output: u64,
-    /// Written to the cache, for however long.
-    pub cache_creation: u64,
-    /// Of these, written for five minutes.
-    pub cache_creation_5m: u64,
-    /// Of these, written for an hour.
-    pub cache_creation_1h: u64,
-    /// Read from the cache.
-    pub cache_read: u64,
-}
-
-impl Tokens {
-    /// Those that a `usage` names.
-    pub(crate) fn of(usage: Value<'_>) -> Tokens {
-        let mut tokens = Tokens::default();
-        let number = |value: Value<'_>| value.as_u64().unwrap_or(0);
-        for member in usage.members() {
-            let value = member.value;
-            match member.raw_key {
-                b"input_tokens" => tokens.input = number(value),
-                b"output_tokens" => tokens.output = number(value),
-                b"cache_creation_input_tokens" => tokens.cache_creation = number(value),
-                b"cache_read_input_tokens" => tokens.cache_read = number(value),
-                b"cache_creation" => {
-                    let lifetime = |name: &str| value.get(name).map_or(0, number);
-                    tokens.cache_creation_5m = lifetime("ephemeral_5m_input_tokens");
-                    tokens.cache_creation_1h = lifetime("ephemeral_1h_input_tokens");
-                }
-                _ => {}
-            }
-        }
-        tokens
-    }
-
-    /// Everything that was sent.
-    pub fn context(&self) -> u64 {
-        self.input.saturating_add(self.cache_creation).saturating_add(self.cache_read)
-    }
-
-    /// Adds other tokens.
-    pub fn add(&mut self, other: Tokens) {
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cache_creation = self.cache_creation.saturating_add(other.cache_creation);
-        self.cache_creation_5m = self.cache_creation_5m.saturating_add(other.cache_creation_5m);
-        self.cache_creation_1h = self.cache_creation_1h.saturating_add(other.cache_creation_1h);
-        self.cache_read = self.cache_read.saturating_add(other.cache_read);
-    }
-}
+use crate::usage::Tokens;
 
 /// An API message: the lines that share a `message.id`.
 #[derive(Debug, Clone, PartialEq, Eq)]

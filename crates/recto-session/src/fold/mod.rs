@@ -12,3 +12,4 @@ pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod session;
 pub(crate) mod todos;
+pub(crate) mod told;

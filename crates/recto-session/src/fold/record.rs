@@ -24,6 +24,8 @@ pub type Hash = [u8; 32];
 pub struct RequestFact {
     /// The line of the note.
     pub line: u64,
+    /// Where the line is.
+    pub span: Span,
     /// When the request was sent.
     pub time: Option<Timestamp>,
     /// The hashes of the messages that the request did not share with the one
@@ -41,6 +43,18 @@ pub struct RequestFact {
 pub struct BlobFact {
     /// Its hash, as the line says.
     pub hash: Hash,
+    /// The line.
+    pub line: u64,
+    /// Where the line is.
+    pub span: Span,
+}
+
+/// The system prompt and the tools of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShapeFact {
+    /// The hash that requests name.
+    pub hash: String,
     /// The line.
     pub line: u64,
     /// Where the line is.
@@ -67,6 +81,8 @@ pub struct Records {
     pub requests: Vec<RequestFact>,
     /// The messages that were noted for them.
     pub blobs: Vec<BlobFact>,
+    /// The system prompts and tools that were noted for them.
+    pub shapes: Vec<ShapeFact>,
     /// Lines with a uuid whose type is not known.
     pub unknown: Vec<UnknownLine>,
     /// The sessions that lines say they belong to, each with the number of
@@ -101,6 +117,7 @@ impl Records {
                 let model = params.and_then(|params| params.str("model"));
                 self.requests.push(RequestFact {
                     line: line.number,
+                    span: Span { offset: line.offset, length: line.length },
                     time: entry.str("timestamp").and_then(|text| text.parse().ok()),
                     tail: tail.into_iter().flat_map(Value::elements).filter_map(hash_of).collect(),
                     model: model.map(|name| names.add(&name)),
@@ -113,7 +130,14 @@ impl Records {
                     self.blobs.push(BlobFact { hash, line: line.number, span });
                 }
             }
-            Some(RequestRecord::Blob { hash: None, .. } | RequestRecord::Shape { .. }) | None => {}
+            Some(RequestRecord::Shape { hash: Some(hash), .. }) => {
+                let span = Span { offset: line.offset, length: line.length };
+                self.shapes.push(ShapeFact { hash: hash.into_owned(), line: line.number, span });
+            }
+            Some(
+                RequestRecord::Blob { hash: None, .. } | RequestRecord::Shape { hash: None, .. },
+            )
+            | None => {}
         }
     }
 }

@@ -355,6 +355,10 @@ impl Session {
         &self.nodes
     }
 
+    pub(super) fn nodes_mut(&mut self) -> &mut [Node] {
+        &mut self.nodes
+    }
+
     /// One line of the chain.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
@@ -431,7 +435,7 @@ impl Session {
         &self.facts
     }
 
-    fn last_node(&self) -> Option<NodeId> {
+    pub(super) fn last_node(&self) -> Option<NodeId> {
         let last = self.nodes.len().checked_sub(1)?;
         u32::try_from(last).ok().map(NodeId)
     }

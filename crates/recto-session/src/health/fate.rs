@@ -57,7 +57,12 @@ pub(super) fn fates(session: &Session, reach: &Reach) -> Vec<Fate> {
         None if family.has(&view, id) => Fate::Parallel,
         None => match tops[id.index()] {
             Top::Chain => Fate::Branch,
-            Top::Orphan(at) | Top::Cycle(at) => Fate::Lost { at },
+            Top::Orphan(at) => match end {
+                // The log begins in the middle of what was compacted.
+                Some(End::Boundary(top)) if is_before(&view, id, top) => Fate::Compacted,
+                Some(End::Boundary(_) | End::Beginning | End::Break(_)) | None => Fate::Lost { at },
+            },
+            Top::Cycle(at) => Fate::Lost { at },
             Top::Root(root) => other_tree(&view, root, id, end),
         },
     };
@@ -138,9 +143,9 @@ fn tops(view: &View<'_>, known: &[Option<Fate>]) -> Vec<Top> {
                 break Top::Cycle(at);
             }
             way.push(at);
-            match (view.above_in_meaning(at), view.above(at)) {
+            match (view.meant_above(at), view.above(at)) {
                 (Some(next), _) => at = next,
-                (None, Above::Missing) => break Top::Orphan(at),
+                (None, Above::Missing) => break Top::Orphan(view.break_at(at)),
                 (None, Above::Nothing | Above::Line(_)) => break Top::Root(at),
             }
         };
@@ -168,17 +173,21 @@ impl End {
         match view.above(top) {
             Above::Nothing if view.is_boundary(top) => End::Boundary(top),
             Above::Nothing if can_begin(view.node(top)) => End::Beginning,
-            Above::Nothing | Above::Missing | Above::Line(_) => End::Break(top),
+            Above::Nothing | Above::Missing | Above::Line(_) => End::Break(view.break_at(top)),
         }
     }
 }
 
+/// Whether a line stands before another in the log.
+fn is_before(view: &View<'_>, id: NodeId, other: NodeId) -> bool {
+    view.node(id).line < view.node(other).line
+}
+
 /// A line in a tree of its own.
 fn other_tree(view: &View<'_>, root: NodeId, id: NodeId, end: Option<End>) -> Fate {
-    let is_before = |top: NodeId| view.node(id).line < view.node(top).line;
     match end {
-        Some(End::Boundary(top)) if is_before(top) => Fate::Compacted,
-        Some(End::Break(top)) if is_before(top) => Fate::Lost { at: top },
+        Some(End::Boundary(top)) if is_before(view, id, top) => Fate::Compacted,
+        Some(End::Break(top)) if is_before(view, id, top) => Fate::Lost { at: top },
         _ if !can_begin(view.node(root)) => Fate::Lost { at: root },
         _ => Fate::OtherBeginning,
     }

@@ -6,23 +6,33 @@
 //! from what is lost: a summary stands for lines before a compaction, a rewind
 //! leaves a branch behind.
 
+mod branch;
 mod fate;
 mod problems;
 
 use recto_log::EntryUuid;
 use recto_log::Severity;
+use recto_log::UserText;
 
 use crate::Node;
+use crate::NodeId;
+use crate::Parent;
 use crate::Session;
+use crate::Turn;
 use crate::request::Generation;
 use crate::request::Outcome;
 use crate::request::Reach;
 use crate::request::reach;
+use crate::turns;
 use fate::Fate;
 pub use problems::ProblemClass;
 
 /// How many problems of each class are kept; the rest are counted.
 pub const MOST_PROBLEMS: usize = 1000;
+
+/// The generations that say whether a session is sound, as far as they are as new as its
+/// log. Where a parent is missing, all generations do.
+pub const CHECKED: [Generation; 3] = [Generation::V2_0_0, Generation::V2_1_0, Generation::V2_1_300];
 
 /// The requests that the API takes are at most this large, in bytes.
 pub(crate) const MOST_REQUEST_BYTES: u64 = 32 * 1024 * 1024;
@@ -35,10 +45,54 @@ pub struct Health {
     pub all: Amount,
     /// What clients would bring back, in the order that was asked for.
     pub reaches: Vec<ReachSummary>,
+    /// What the newest clients would bring back.
+    pub latest: ReachSummary,
+    /// Prompts that a client like the one that wrote the log, or a newer one, would not
+    /// find any more.
+    pub lost_prompts: u64,
+    /// The turns of which something is lost, in the order of the log.
+    pub lost_turns: Vec<LostTurn>,
+    /// What the newest clients would send from each way that the session went; empty if it
+    /// went one way.
+    pub branches: Vec<BranchReach>,
     /// What is wrong, in the order of the log.
     pub problems: Vec<HealthProblem>,
     /// Problems that were found but are not listed.
     pub unlisted: u64,
+}
+
+impl Health {
+    /// Whether nothing is lost and nothing would be refused. What is sound is not repaired.
+    pub fn is_sound(&self) -> bool {
+        let is_damage = |problem: &HealthProblem| problem.severity == Severity::Damage;
+        self.latest.is_whole() && self.lost_prompts == 0 && !self.problems.iter().any(is_damage)
+    }
+}
+
+/// A turn of which something is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostTurn {
+    /// The number of the turn.
+    pub turn: u32,
+    /// Its first line.
+    pub line: u64,
+    /// How many messages of it are lost.
+    pub messages: u64,
+}
+
+/// What would be sent from one way that a session went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BranchReach {
+    /// Its last line.
+    pub line: u64,
+    /// Whether the newest clients go on from it.
+    pub is_current: bool,
+    /// How many messages would be sent.
+    pub sent: u64,
+    /// The line with the broken link at which the way up from it ends.
+    pub broken_at: Option<u64>,
 }
 
 /// Lines, and an estimate of their tokens.
@@ -138,24 +192,99 @@ pub fn health(
 ) -> Health {
     let mut all = Amount::default();
     session.nodes().iter().filter(|node| counts(node)).for_each(|node| all.add(node));
-    // The newest clients say what the problems are, whether asked for or not.
+    // The newest clients say what the problems are, whether asked for or not; so do those
+    // that are as old as the log.
     let latest = Generation::latest();
+    let writer = session.writer();
     let reach_latest = reach(session, latest);
     let fates_latest = fate::fates(session, &reach_latest);
-    let summary = |generation: &Generation| {
+    let summary_latest = summarize(session, &reach_latest, &fates_latest);
+    let is_missing = |node: &Node| matches!(node.parent, Parent::Missing(_));
+    let has_gap = session.nodes().iter().any(is_missing);
+    let tells = |generation: &Generation| {
+        *generation >= writer && (has_gap || CHECKED.contains(generation))
+    };
+    let mut older = Vec::new();
+    let mut reaches = Vec::new();
+    for generation in Generation::ALL.iter().filter(|one| generations.contains(one) || tells(one)) {
         if *generation == latest {
-            return summarize(session, &reach_latest, &fates_latest);
+            continue;
         }
         let reach = reach(session, *generation);
-        summarize(session, &reach, &fate::fates(session, &reach))
-    };
-    let reaches = generations.iter().map(summary).collect();
-    let mut list = problems::List::default();
-    if all.lines > 0 {
-        problems::find(session, &reach_latest, &fates_latest, found_elsewhere, &mut list);
+        let fates = fate::fates(session, &reach);
+        let summary = summarize(session, &reach, &fates);
+        reaches.push(summary);
+        if tells(generation) && summary.lost.lines > 0 {
+            older.push((*generation, fates));
+        }
     }
-    let (problems, unlisted) = list.finish();
-    Health { all, reaches, problems, unlisted }
+    reaches.push(summary_latest);
+    let reach_of = |asked: &Generation| reaches.iter().find(|reach| reach.generation == *asked);
+    let reaches = generations.iter().filter_map(reach_of).copied().collect();
+    let mut health = Health {
+        all,
+        reaches,
+        latest: summary_latest,
+        lost_prompts: 0,
+        lost_turns: Vec::new(),
+        branches: Vec::new(),
+        problems: Vec::new(),
+        unlisted: 0,
+    };
+    if all.lines == 0 {
+        return health;
+    }
+    let prompts = |fates: &Vec<Fate>| lost_prompts(session, fates);
+    health.lost_prompts = prompts(&fates_latest);
+    // Calls made at once are no reason: clients like 2.1.29 never find them.
+    older.retain(|(_, fates)| prompts(fates) > 0);
+    health.lost_prompts =
+        older.iter().map(|(_, fates)| prompts(fates)).fold(health.lost_prompts, u64::max);
+    let worst = if summary_latest.is_whole() { older.first() } else { None };
+    let worst = worst.map_or(&fates_latest, |(_, fates)| fates);
+    if health.lost_prompts > 0 || !summary_latest.is_whole() {
+        health.lost_turns = lost_turns(session, worst);
+    }
+    let is_one_way = summary_latest.is_whole()
+        && summary_latest.branches.lines == 0
+        && summary_latest.other_beginnings.lines == 0;
+    if !is_one_way {
+        health.branches = branch::reaches(session);
+    }
+    let mut list = problems::List::default();
+    let seen = problems::Seen { reach: &reach_latest, fates: &fates_latest, older: &older };
+    problems::find(session, seen, found_elsewhere, &mut list);
+    (health.problems, health.unlisted) = list.finish();
+    health
+}
+
+/// Prompts that a client does not find any more.
+fn lost_prompts(session: &Session, fates: &[Fate]) -> u64 {
+    let nodes = session.nodes().iter().zip(fates);
+    let is_lost = |(node, fate): &(&Node, &Fate)| {
+        counts(node) && is_prompt(node) && matches!(fate, Fate::Lost { .. })
+    };
+    nodes.filter(is_lost).count() as u64
+}
+
+/// Whether a person typed the line.
+fn is_prompt(node: &Node) -> bool {
+    matches!(node.user, UserText::Human | UserText::Command | UserText::BashInput)
+}
+
+/// How many messages of each turn are lost.
+fn lost_turns(session: &Session, fates: &[Fate]) -> Vec<LostTurn> {
+    let is_lost = |id: &&NodeId| {
+        counts(session.node(**id))
+            && matches!(fates[id.index()], Fate::Lost { .. } | Fate::Parallel)
+    };
+    let lost = |turn: &Turn| {
+        let messages = turn.nodes.iter().filter(is_lost).count() as u64;
+        let first = turn.prompt.or(turn.nodes.first().copied())?;
+        let line = session.node(first).line;
+        (messages > 0).then_some(LostTurn { turn: turn.number, line, messages })
+    };
+    turns(session).iter().filter_map(lost).collect()
 }
 
 /// What clients of one generation would bring back.

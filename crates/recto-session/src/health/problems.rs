@@ -19,9 +19,12 @@ use crate::NodeId;
 use crate::Parent;
 use crate::Session;
 use crate::fold::hash::IdMap;
+use crate::plural;
+use crate::request::Generation;
 use crate::request::Outcome;
 use crate::request::Reach;
 use crate::request::Sent;
+use crate::with_marks;
 
 /// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,6 +90,18 @@ impl ProblemClass {
         ProblemClass::RequestTooLarge,
     ];
 
+    /// Whether a line does not follow what it should.
+    pub fn is_broken_link(self) -> bool {
+        matches!(
+            self,
+            ProblemClass::MissingParent
+                | ProblemClass::UnknownInChain
+                | ProblemClass::Cycle
+                | ProblemClass::NoParent
+                | ProblemClass::SeveralRoots
+        )
+    }
+
     /// A stable name, for machines.
     pub fn name(self) -> &'static str {
         match self {
@@ -144,18 +159,33 @@ impl List {
     }
 }
 
+/// What clients would do with a session.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'s> {
+    /// The newest ones.
+    pub(super) reach: &'s Reach,
+    /// What becomes of each line in their hands.
+    pub(super) fates: &'s [Fate],
+    /// Those that are as old as the log, where they lose prompts.
+    pub(super) older: &'s [(Generation, Vec<Fate>)],
+}
+
 /// Looks for everything that is known to go wrong, by what the newest clients
-/// would do.
+/// would do, and those that are as old as the log.
 pub(super) fn find(
     session: &Session,
-    reach: &Reach,
-    fates: &[Fate],
+    seen: Seen<'_>,
     found_elsewhere: &dyn Fn(&EntryUuid) -> Option<String>,
     list: &mut List,
 ) {
+    let Seen { reach, fates, older } = seen;
     let losses = Losses::new(session, fates);
+    let older: Vec<(Generation, Losses)> = older
+        .iter()
+        .map(|(generation, fates)| (*generation, Losses::new(session, fates)))
+        .collect();
     outcome(session, reach, list);
-    links(session, fates, &losses, found_elsewhere, list);
+    links(session, fates, (&losses, &older), found_elsewhere, list);
     cycles(session, list);
     lines(session, list);
     calls(session, fates, list);
@@ -203,7 +233,7 @@ fn outcome(session: &Session, reach: &Reach, list: &mut List) {
 fn links(
     session: &Session,
     fates: &[Fate],
-    losses: &Losses,
+    (losses, older): (&Losses, &[(Generation, Losses)]),
     found_elsewhere: &dyn Fn(&EntryUuid) -> Option<String>,
     list: &mut List,
 ) {
@@ -218,12 +248,24 @@ fn links(
         }
         let is_reached = fates[id.index()] == Fate::Sent;
         let lost = losses.at(id);
-        let loss = || loss_text(node, is_reached, lost);
+        let lost_by_older = older.iter().find(|(_, losses)| losses.at(id) > 0);
+        let severity = match lost > 0 || lost_by_older.is_some() {
+            true => Severity::Damage,
+            false => Severity::Note,
+        };
+        let loss = || match lost_by_older {
+            Some((generation, losses)) if lost == 0 => format!(
+                "clients like {} would lose {} at line {}",
+                generation.observed(),
+                messages(losses.at(id)),
+                with_marks(node.line)
+            ),
+            Some(_) | None => loss_text(node, is_reached, lost),
+        };
         match node.parent {
             Parent::Node(_) => {}
             Parent::Missing(missing) => {
                 let Some(uuid) = session.missing_uuid(missing) else { continue };
-                let severity = if lost > 0 { Severity::Damage } else { Severity::Note };
                 if let Some((line, kind)) = unknown.get(uuid) {
                     let loss = loss();
                     let text = format!(
@@ -240,7 +282,6 @@ fn links(
             }
             Parent::Root if can_begin(node) => roots.push(id),
             Parent::Root => {
-                let severity = if lost > 0 { Severity::Damage } else { Severity::Note };
                 let what = if node.has_result() { "a result" } else { "an answer" };
                 let text = format!("{}: {what} that follows nothing", loss());
                 list.add(ProblemClass::NoParent, severity, node.line, text);
@@ -252,8 +293,9 @@ fn links(
 
 /// What is lost at a line whose link is broken, in words.
 fn loss_text(node: &Node, is_reached: bool, lost: u64) -> String {
-    let line = count(node.line);
+    let line = with_marks(node.line);
     match (is_reached, lost) {
+        (true, 0) if node.line == 1 => "the log begins in the middle of a conversation".into(),
         (true, 0) => format!("clients before 2.1.100 would lose what is before line {line}"),
         (true, lost) => format!("a resume would lose {} before line {line}", messages(lost)),
         (false, 0) => format!("line {line} is not reached"),
@@ -273,7 +315,7 @@ fn several_roots(session: &Session, fates: &[Fate], roots: &[NodeId], list: &mut
         if node.logical_parent.is_none() {
             let text = format!(
                 "line {} begins anew; {} below other beginnings would be left out",
-                count(node.line),
+                with_marks(node.line),
                 messages(left as u64)
             );
             list.add(ProblemClass::SeveralRoots, Severity::Note, node.line, text);
@@ -295,7 +337,7 @@ fn cycles(session: &Session, list: &mut List) {
                         let line = session.node(id).line;
                         let text = format!(
                             "clients before 2.1.100 hang on every session of the project: the parents of line {} lead back to it",
-                            count(line)
+                            with_marks(line)
                         );
                         list.add(ProblemClass::Cycle, Severity::Damage, line, text);
                     }
@@ -417,21 +459,4 @@ fn blocks(session: &Session, reach: &Reach, list: &mut List) {
 
 fn messages(number: u64) -> String {
     plural(number, "message")
-}
-
-fn plural(number: u64, word: &str) -> String {
-    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
-}
-
-/// A number with its thousands apart.
-fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -7,6 +7,8 @@ use aho_corasick::AhoCorasick;
 use aho_corasick::MatchKind;
 use regex::bytes::Regex;
 
+use super::placeholder::entropy;
+use super::placeholder::is_placeholder;
 use super::rules::Rule;
 use super::rules::compile;
 
@@ -20,7 +22,7 @@ const NO_SECRET: &str = r"(?i:^true|false|null$)|^(?i:a+|b+|c+|d+|e+|f+|g+|h+|i+
 const NO_SECRET_OF: &[(&str, &str)] = &[
     (
         "curl-auth-user",
-        r#"[^:]+:(?:change(?:it|me)|pass(?:word)?|pwd|test|token|\*+|x+)|['"]?<[^>]+>['"]?:['"]?<[^>]+>|<[^:]+:[^>]+>['"]?|[^:]+:\[[^\]]+\]|['"]?[^:]+['"]?:['"]?\$(?:\d|\w+|\{(?:\d|\w+)\})['"]?|\$\([^)]+\):\$\([^)]+\)|['"]?\$?\{\{[^}]+\}\}['"]?:['"]?\$?\{\{[^}]+\}\}['"]?"#,
+        r#"[^:]+:(?:change(?:it|me)|pass(?:word)?|pwd|test|token|\*+|x+)|['"]?<[^>]+>['"]?:['"]?<[^>]+>|<[^:]+:[^>]+>['"]?|[^:]+:\[[^\]]+\]|[^:]+:\{[^}]*\}|['"]?[^:]+['"]?:['"]?\$(?:\d|\w+|\{(?:\d|\w+)\})['"]?|\$\([^)]+\):\$\([^)]+\)|['"]?\$?\{\{[^}]+\}\}['"]?:['"]?\$?\{\{[^}]+\}\}['"]?"#,
     ),
     ("gcp-api-key", r"AIzaSyabcdefghijklmnopqrstuvwxyz1234567"),
     (
@@ -31,6 +33,13 @@ const NO_SECRET_OF: &[(&str, &str)] = &[
     ("vault-service-token", r"s\.[A-Za-z]{24}"),
     (super::rules::GENERIC, r"^[a-zA-Z_.-]+$"),
     ("hashicorp-tf-password", r"^[^0-9]+$|^[^a-zA-Z]+$"),
+    ("authorization-header", r"^[A-Za-z._~+/-]+$"),
+    ("authorization-header", r"^[A-Za-z]?[a-z/]+$"),
+    ("url-token", r"^[a-z_.-]+$|^[A-Z_.-]+$"),
+    ("sk-api-key", r"^sk[-_][a-z]+(?:[-_][a-z]*[0-9]{0,2})*$"),
+    ("unknown-token", r"^[^A-Z]*$|^[^0-9]*$"),
+    ("login-pair", r"^[^0-9]*$"),
+    ("prose-password", r"^[^0-9]*$|^[0-9.,:]*$"),
     (
         "url-password",
         r"^(?i)(?:pass(?:word|wd)?|secret|postgres|mysql|admin|root|user|test|token)[0-9]{0,3}$|^[$<{%\[(*]",
@@ -38,11 +47,10 @@ const NO_SECRET_OF: &[(&str, &str)] = &[
 ];
 
 /// Names that hold one of the words and no secret.
-const NO_SECRET_NAME: &str = r"(?i)(?:access(?:ibility|or)|access[_.-]?id|random[_.-]?access|api[_.-]?(?:id|name|version)|rapid|capital|[a-z0-9-]*?api[a-z0-9-]*?:jar:|author|X-MS-Exchange-Organization-Auth|Authentication-Results|(?:credentials?[_.-]?id|withCredentials)|(?:bucket|cache|foreign|hot|idx|natural|primary|pub(?:lic)?|schema|sequence)[_.-]?key|(?:turkey)|key[_.-]?(?:alias|board|code|frame|id|length|mesh|name|pair|press(?:ed)?|ring|selector|signature|size|stone|storetype|word|up|down|left|right)|key[_.-]?vault[_.-]?(?:id|name)|keyVaultToStoreSecrets|key(?:store|tab)[_.-]?(?:file|path)|issuerkeyhash|(?-i:[DdMm]onkey|[DM]ONKEY)|keying|(?:secret)[_.-]?(?:length|name|size)|UserSecretsId|(?:csrf)[_.-]?token|(?:io\.jsonwebtoken[ \t]?:[ \t]?[\w-]+)|(?:api|credentials|token)[_.-]?(?:endpoint|ur[il])|public[_.-]?token|(?:key|token)[_.-]?file|(?-i:(?:[A-Z_]+=\n[A-Z_]+=|[a-z_]+=\n[a-z_]+=)(?:\n|\z))|(?-i:(?:[A-Z.]+=\n[A-Z.]+=|[a-z.]+=\n[a-z.]+=)(?:\n|\z)))";
+const NO_SECRET_NAME: &str = r"(?i)(?:access(?:ibility|or)|access[_.-]?id|random[_.-]?access|api[_.-]?(?:id|name|version)|rapid|capital|[a-z0-9-]*?api[a-z0-9-]*?:jar:|author|X-MS-Exchange-Organization-Auth|Authentication-Results|(?:credentials?[_.-]?id|withCredentials)|(?:bucket|cache|foreign|hot|idx|natural|primary|pub(?:lic)?|schema|sequence)[_.-]?key|(?:turkey)|key(?:note)|key[_.-]?(?:alias|board|code|frame|id|length|mesh|name|pair|press(?:ed)?|ring|selector|signature|size|stone|storetype|word|up|down|left|right)|key[_.-]?vault[_.-]?(?:id|name)|keyVaultToStoreSecrets|key(?:store|tab)[_.-]?(?:file|path)|issuerkeyhash|(?-i:[DdMm]onkey|[DM]ONKEY)|keying|(?:secret)[_.-]?(?:length|name|size)|UserSecretsId|(?:csrf)[_.-]?token|(?:io\.jsonwebtoken[ \t]?:[ \t]?[\w-]+)|(?:api|credentials|token)[_.-]?(?:endpoint|ur[il])|public[_.-]?token|(?:key|token)[_.-]?file|(?-i:(?:[A-Z_]+=\n[A-Z_]+=|[a-z_]+=\n[a-z_]+=)(?:\n|\z))|(?-i:(?:[A-Z.]+=\n[A-Z.]+=|[a-z.]+=\n[a-z.]+=)(?:\n|\z)))";
 
 /// Lines that hold names of secrets and no secret.
-const NO_SECRET_LINE: &str =
-    r#"--mount=type=secret,|import[ \t]+\{[ \t\w,]+\}[ \t]+from[ \t]+['"][^'"]+['"]"#;
+const NO_SECRET_LINE: &str = r#"--mount=type=secret,|(?i:cache[ _-]?key)|import[ \t]+\{[ \t\w,]+\}[ \t]+from[ \t]+['"][^'"]+['"]"#;
 
 /// Names that only a secret is given to. Under any other name an id or a hash is
 /// just that.
@@ -109,6 +117,9 @@ pub(super) fn is_secret(rule: &Rule, candidate: &Candidate<'_>) -> bool {
     if of_rule.into_iter().any(|(_, pattern)| pattern.is_match(secret)) {
         return false;
     }
+    if rule.is_strict && is_placeholder(secret) {
+        return false;
+    }
     if !rule.is_generic() {
         return true;
     }
@@ -142,15 +153,53 @@ fn is_wordy(stop_words: &AhoCorasick, secret: &[u8]) -> bool {
     covered * 4 >= secret.len()
 }
 
-/// The Shannon entropy of bytes, in bits for each.
-pub(super) fn entropy(bytes: &[u8]) -> f64 {
-    let mut counts = [0_u32; 256];
-    for byte in bytes {
-        counts[usize::from(*byte)] += 1;
-    }
-    let all = bytes.len() as f64;
-    let part = |count: &u32| f64::from(*count) / all;
-    counts.iter().filter(|count| **count > 0).map(part).map(|part| -part * part.log2()).sum()
+/// Whether a text is an id or a hash, with or without a mark.
+pub(super) fn is_id(text: &[u8]) -> bool {
+    PATTERNS.as_ref().is_some_and(|patterns| patterns.id.is_match(text)) || is_marked_id(text)
+}
+
+/// Whether a text says itself that it is an id or a hash.
+pub(super) fn is_marked_id(text: &[u8]) -> bool {
+    PATTERNS.as_ref().is_some_and(|patterns| patterns.marked_id.is_match(text))
+}
+
+/// Whether a text is an ordinary word, or made of such.
+pub(super) fn is_word(text: &[u8]) -> bool {
+    PATTERNS.as_ref().is_some_and(|patterns| is_wordy(&patterns.stop_words, text))
+}
+
+/// Whether a text is one of the words that no secret is.
+pub(super) fn is_stop_word(text: &[u8]) -> bool {
+    let is_whole = |word: &str| word.as_bytes().eq_ignore_ascii_case(text);
+    STOP_WORDS.lines().any(is_whole)
+}
+
+/// Whether a long word is in a text.
+pub(super) fn has_long_word(text: &[u8]) -> bool {
+    const LONG: usize = 6;
+    let Some(patterns) = PATTERNS.as_ref() else { return false };
+    patterns.stop_words.find_iter(text).any(|word| word.len() >= LONG)
+}
+
+/// Whether a text is made of words with signs between them, as names are.
+pub(super) fn is_wordy_name(text: &[u8]) -> bool {
+    let is_sign = |byte: &u8| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':');
+    let parts = || text.split(is_sign).filter(|part| !part.is_empty());
+    let is_plain = |part: &[u8]| {
+        let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+        digits == part.len()
+            || (digits <= 2
+                && part.iter().all(|byte| byte.is_ascii_alphanumeric())
+                && !has_mixed_case(part))
+    };
+    parts().count() > 1 && parts().all(is_plain) && parts().any(|part| part.len() >= 4)
+}
+
+/// Whether capitals stand between small letters.
+fn has_mixed_case(part: &[u8]) -> bool {
+    let changes =
+        part.windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    changes.count() > 1
 }
 
 #[cfg(test)]

@@ -38,24 +38,35 @@ const VERSIONS: &str = "version";
 const TIMES: &str = "timestamp backupTime startTime endTime updatedAt created_at";
 
 /// Tools of the client. Other tools may be named after what they are for.
-const TOOLS: &str = "Agent AskUserQuestion Bash BashOutput CronCreate CronDelete CronList Edit \
-    EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillShell ListAgents LS \
-    MultiEdit NotebookEdit NotebookRead Read ScheduleWakeup SendMessage Skill SlashCommand Task \
-    TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch \
-    WebFetch WebSearch Write";
+const TOOLS: &str = "Agent AgentOutputTool AskUserQuestion Bash BashOutput Brief Config CronCreate \
+    CronDelete CronList Edit EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep \
+    KillBash KillShell LSP ListAgents ListMcpResourcesTool LS MCPSearch Monitor MultiEdit \
+    NotebookEdit NotebookRead PushNotification Read ReadMcpResourceTool RemoteTrigger \
+    ScheduleWakeup SendMessage SendUserFile Skill SlashCommand StructuredOutput Task TaskCreate \
+    TaskGet TaskList TaskOutput TaskStop TaskUpdate TeamCreate TeamDelete TodoRead TodoWrite \
+    ToolSearch WebFetch WebSearch Workflow Write exit_plan_mode mcp__ide__executeCode \
+    mcp__ide__getDiagnostics server_tool_use tool_search_tool_bm25 tool_search_tool_regex \
+    web_fetch web_search code_execution bash_code_execution text_editor_code_execution";
 
 /// Keys that tools of the client use in what they are given and give back.
-const TOOL_KEYS: &str = "activeForm agentId agentType answers args base64 bash_id cell_id code \
-    command completed content description dimensions durationMs edits events file filePath \
-    file_path filename filenames files glob header height id input interrupted is_error isImage \
-    isAgent label limit lines matches message mode multiSelect name newLines newStart newString \
-    newTodos new_string noOutputExpected notebook_path numFiles numLines offset oldLines oldStart \
-    oldString oldTodos old_string options originalFile originalSize output output_mode path \
-    pattern persistedOutputPath persistedOutputSize plan planFilePath priority prompt query \
-    question questions replaceAll replace_all result results returnCodeInterpretation \
-    run_in_background skill source startLine status stderr stdout structuredPatch subagent_type \
-    subject success taskId task_id text timeout todos tool_use_id totalDurationMs totalLines \
-    totalTokens totalToolUseCount truncated type url usage userModified value width";
+const TOOL_KEYS: &str = "-A -B -C -i -n activeForm addBlockedBy addBlocks agentId agentType \
+    allowed_domains allowedPrompts annotations answers args backgroundTaskId base64 bash_id block \
+    blockedBy blocked_domains blocks canContinueAgent canReadOutputFile cell_id cell_type code \
+    command commandName completed content context cron dangerouslyDisableSandbox description \
+    dimensions displayHeight displayWidth durationMs durationSeconds edit_mode edits events \
+    file filePath file_path filename filenames files filter from gitDiff glob head_limit header \
+    height id input interrupted is_error isAgent isAsync isImage isolation label limit lines \
+    matches max_results message messages metadata mode model multiSelect multiline name new_source \
+    newLines newStart newString newTodos new_string noOutputExpected notebook_path numFiles \
+    numLines numMatches offset oldLines oldStart oldString oldTodos old_string options \
+    originalFile originalHeight originalSize originalWidth output outputFile output_mode owner \
+    pages path pattern persistedOutputPath persistedOutputSize plan planFilePath planWasEdited \
+    preview priority prompt query question questions recipient recurring replaceAll replace_all \
+    request_id resolvedModel response result results returnCodeInterpretation run_in_background \
+    shell_id skill source startLine status statusChange stderr stdout structuredPatch \
+    subagent_type subject success summary target task taskId task_id tasks team_name text timeout \
+    to todos tool_use_id totalDurationMs totalLines totalTokens totalToolUseCount truncated \
+    truncatedByTokenCap type updatedFields url usage userModified value width";
 
 /// Makes logs anonymous. The same seed gives the same result.
 #[derive(Debug, Clone)]
@@ -80,8 +91,7 @@ impl Anonymizer {
         let mut out = Vec::with_capacity(mark.len() + line.len());
         out.extend_from_slice(mark);
         if Value::parse(line).is_err() {
-            let text = self.words.replaced(&String::from_utf8_lossy(line));
-            out.extend_from_slice(text.as_bytes());
+            self.push_damaged(line, &mut out);
             return out;
         }
         let mut done = 0;
@@ -100,6 +110,40 @@ impl Anonymizer {
         out
     }
 
+    /// A line that is no JSON. What is left of an object keeps its keys, and the words of
+    /// JSON; all else is text.
+    fn push_damaged(&self, line: &[u8], out: &mut Vec<u8>) {
+        let push_text = |out: &mut Vec<u8>, bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            for piece in text.split_inclusive(|c: char| !c.is_alphanumeric() && c != '.') {
+                let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '.');
+                let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+                match is_number || ["true", "false", "null"].contains(&word) {
+                    true => out.extend_from_slice(piece.as_bytes()),
+                    false => out.extend_from_slice(self.words.replaced(piece).as_bytes()),
+                }
+            }
+        };
+        if !line.trim_ascii_start().starts_with(b"{") {
+            let text = self.words.replaced(&String::from_utf8_lossy(line));
+            return out.extend_from_slice(text.as_bytes());
+        }
+        let mut done = 0;
+        each_string(line, |text| {
+            push_text(out, &line[done..text.inside.start]);
+            let inside = &line[text.inside.clone()];
+            let value = String::from_utf8_lossy(inside);
+            // A string without an end may be the beginning of any text.
+            let is_whole = text.inside.end < line.len();
+            match self.other(&text, &value) {
+                None if is_whole => out.extend_from_slice(inside),
+                _ => out.extend_from_slice(self.words.replaced(&value).as_bytes()),
+            }
+            done = text.inside.end;
+        });
+        push_text(out, &line[done..]);
+    }
+
     /// A text that is no line of a log, with other words.
     pub fn text(&self, text: &str) -> String {
         self.words.replaced(text)
@@ -115,7 +159,7 @@ impl Anonymizer {
             Role::Value if is_in(TIMES, &key) => return Some(self.time(value)),
             // Of what tools have, only the type of a result is one of a set.
             Role::Value if text.is_free => key == "type" && is_of_set(value),
-            Role::Value if is_in(MODELS, &key) => is_model(value),
+            Role::Value if is_in(MODELS, &key) => is_model_name(value),
             Role::Value if is_in(VERSIONS, &key) => is_version(value),
             Role::Value => is_in(SETS, &key) && is_of_set(value),
         };
@@ -132,7 +176,10 @@ impl Anonymizer {
 }
 
 fn is_in(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split_ascii_whitespace().any(|known| known == word)
+    /// No word of the lists is longer.
+    const LONGEST: usize = 40;
+    let is_short = !word.is_empty() && word.len() <= LONGEST;
+    is_short && list.split_ascii_whitespace().any(|known| known == word)
 }
 
 fn is_identifier(word: &str) -> bool {
@@ -149,6 +196,13 @@ fn is_of_set(word: &str) -> bool {
 fn is_model(word: &str) -> bool {
     let rest = word.strip_prefix("claude-");
     word == "<synthetic>" || rest.is_some_and(|rest| rest.len() <= 40 && is_of_set(rest))
+}
+
+/// The name of any model: letters and digits, and the signs that such names have.
+fn is_model_name(word: &str) -> bool {
+    let is_sign = |byte: u8| b"-._:/@[]".contains(&byte);
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_sign(byte));
+    is_model(word) || (word.len() <= 60 && is_plain)
 }
 
 fn is_version(word: &str) -> bool {

@@ -7,12 +7,13 @@ use recto_log::json::Value;
 
 use super::RedactError;
 use super::Redactor;
-use super::allow;
+use super::context::Context;
+use super::hit::Hit;
 use super::literals::Beside;
 use super::literals::Literal;
 use super::literals::Literals;
+use super::placeholder::entropy;
 use super::rules;
-use super::search::Hit;
 use super::strings;
 
 /// Remembers the secrets of everything that it is shown.
@@ -49,9 +50,10 @@ impl Collector {
             return self.remember(line);
         }
         let mut found: Vec<(Vec<u8>, Hit)> = Vec::new();
+        let mut context = Context::default();
         strings::each_string(line, |text| {
             let decoded = strings::decoded(&line[text.inside.clone()]);
-            for hit in self.redactor.hits_of(line, &text) {
+            for hit in self.redactor.hits_of(line, &text, &mut context) {
                 found.push((decoded[hit.range.clone()].to_vec(), hit));
             }
         });
@@ -98,7 +100,7 @@ impl Collector {
         const LEAST_ENTROPY: f64 = 3.0;
         // Directories and names are literals already.
         let is_literal = self.redactor.literals.get(&secret).is_some();
-        if is_literal || secret.len() < LEAST_LENGTH || allow::entropy(&secret) < LEAST_ENTROPY {
+        if is_literal || secret.len() < LEAST_LENGTH || entropy(&secret) < LEAST_ENTROPY {
             return;
         }
         if let Some(rule) = self.known.get_mut(&secret) {

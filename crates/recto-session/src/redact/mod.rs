@@ -28,7 +28,14 @@
 mod allow;
 pub(crate) mod anonymize;
 mod collector;
+mod context;
+mod cookie;
+mod dotted;
+mod hit;
 mod literals;
+mod named;
+mod placeholder;
+mod private_key;
 mod report;
 mod rules;
 mod search;
@@ -48,6 +55,7 @@ use sha2::Sha256;
 pub use collector::Collector;
 pub use report::Change;
 pub use report::Finding;
+pub use report::Level;
 pub use report::Options;
 pub use report::Outcome;
 pub use report::Pattern;
@@ -56,17 +64,20 @@ pub use report::Redacted;
 pub use report::ThinkingChange;
 pub use report::ThinkingPolicy;
 
+use context::Context;
+use context::Said;
+use hit::Hit;
+use hit::Rank;
 use literals::Beside;
 use literals::Literal;
 use literals::Literals;
-use search::Hit;
-use search::Rank;
 use strings::Role;
 use strings::Text;
 
 /// Finds and replaces secrets. It does not change, and can be shared by threads.
 pub struct Redactor {
     rules: &'static rules::Rules,
+    level: Level,
     patterns: Vec<(String, Regex)>,
     literals: Literals,
     salt: Vec<u8>,
@@ -76,7 +87,7 @@ pub struct Redactor {
 impl Redactor {
     /// Makes ready to look for secrets.
     pub fn new(options: Options) -> Result<Redactor, RedactError> {
-        let rules = rules::rules().map_err(RedactError::Rules)?;
+        let rules = rules::rules(options.level).map_err(RedactError::Rules)?;
         let mut patterns = Vec::new();
         for Pattern { name, regex } in options.patterns {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -100,7 +111,20 @@ impl Redactor {
             literals.push(Literal { text, rule, beside: Beside::NoWord, same_as: None });
         }
         let literals = Literals::new(literals)?;
-        Ok(Redactor { rules, patterns, literals, salt: options.salt, thinking: options.thinking })
+        let level = options.level;
+        Ok(Redactor {
+            rules,
+            level,
+            patterns,
+            literals,
+            salt: options.salt,
+            thinking: options.thinking,
+        })
+    }
+
+    /// How much is taken for a secret.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// Makes ready to go through everything once before anything is replaced.
@@ -133,8 +157,9 @@ impl Redactor {
         let mut done = 0;
         let mut findings = Vec::new();
         let mut blocks: Vec<usize> = Vec::new();
+        let mut context = Context::default();
         strings::each_string(line, |text| {
-            let hits = self.hits_of(line, &text);
+            let hits = self.hits_of(line, &text, &mut context);
             if hits.is_empty() {
                 return;
             }
@@ -199,15 +224,24 @@ impl Redactor {
     }
 
     /// What is to be replaced in a string of a line.
-    fn hits_of(&self, line: &[u8], text: &Text<'_>) -> Vec<Hit> {
+    fn hits_of(&self, line: &[u8], text: &Text<'_>, context: &mut Context) -> Vec<Hit> {
+        let inside = &line[text.inside.clone()];
+        let decoded = strings::decoded(inside);
+        let said = context.next(text, &decoded);
         if text.is_spared {
             return Vec::new();
         }
-        let inside = &line[text.inside.clone()];
-        let decoded = strings::decoded(inside);
+        if let Said::KeyLine = said {
+            let start = decoded.len() - decoded.trim_ascii_start().len();
+            let range = start..start + decoded.trim_ascii().len();
+            return vec![Hit { range, rule: Cow::Borrowed("private-key"), rank: Rank::Form }];
+        }
         let mut hits = self.hits(&decoded);
         if hits.is_empty() && text.role == Role::Value && text.depth > 1 {
             hits = self.hits_by_key(text.key, &decoded);
+        }
+        if let (true, Said::ValueOf(name), Level::Strict) = (hits.is_empty(), said, self.level) {
+            hits = self.hits_by_key(&name, &decoded);
         }
         hits
     }

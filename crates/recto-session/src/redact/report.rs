@@ -3,9 +3,24 @@
 use std::borrow::Cow;
 use std::fmt;
 
+/// How much is taken for a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Tokens of known forms, private keys, credentials in headers and addresses, and
+    /// random texts that are given to a secret's name.
+    Plain,
+    /// All of that, and whatever is given to a secret's name by an assignment, an option,
+    /// a member, a cell or an element, weak passwords too; passwords of commands, cookies,
+    /// hashes of passwords.
+    #[default]
+    Strict,
+}
+
 /// What is replaced, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
+    /// How much is taken for a secret.
+    pub level: Level,
     /// Patterns beside the public rules.
     pub patterns: Vec<Pattern>,
     /// Directories that are replaced wherever they stand, such as a home.

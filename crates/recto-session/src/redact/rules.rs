@@ -1,8 +1,9 @@
 //! The public rules: what a secret of each kind looks like, and the words near
 //! which one is looked for.
 //!
-//! The rules are data (`data/secret-rules.tsv`). Their keywords are one automaton;
-//! a pattern is compiled when its keyword is first met.
+//! The rules are data: `data/secret-rules.tsv` for both levels, `data/strict-rules.tsv`
+//! for the strict one. The keywords of a level are one automaton; a pattern is compiled
+//! when its keyword is first met.
 
 use std::sync::LazyLock;
 use std::sync::OnceLock;
@@ -12,7 +13,10 @@ use aho_corasick::AhoCorasickKind;
 use regex::bytes::Regex;
 use regex::bytes::RegexBuilder;
 
+use super::Level;
+
 const TABLE: &str = include_str!("../../data/secret-rules.tsv");
+const STRICT_TABLE: &str = include_str!("../../data/strict-rules.tsv");
 
 /// What may stand between the name of a secret and the secret.
 const ASSIGNMENT: &str =
@@ -41,7 +45,16 @@ pub(super) enum RuleKind {
         before: usize,
         /// Bytes after.
         after: usize,
+        /// Whether no character of a match is ever escaped in JSON, so that the pattern
+        /// can be tried on a line before it is read.
+        is_exact: bool,
     },
+    /// The keyword is part of a secret's name, and code of ours finds the value.
+    Named,
+    /// The keyword is in the first or last line of a private key.
+    PrivateKey,
+    /// The keyword stands before cookies.
+    Cookie,
 }
 
 pub(super) struct Rule {
@@ -51,6 +64,8 @@ pub(super) struct Rule {
     pub(super) entropy: f64,
     /// Whether no word may stand right before the match.
     pub(super) needs_boundary: bool,
+    /// Whether the rule is for the strict level only.
+    pub(super) is_strict: bool,
     pattern: String,
     regex: OnceLock<Option<Regex>>,
 }
@@ -80,17 +95,27 @@ pub(super) struct Rules {
     pub(super) of_keyword: Vec<Vec<usize>>,
 }
 
-/// The rules, or why they cannot be used.
-pub(super) fn rules() -> Result<&'static Rules, String> {
-    static RULES: LazyLock<Result<Rules, String>> = LazyLock::new(read);
-    RULES.as_ref().map_err(Clone::clone)
+/// The rules of a level, or why they cannot be used.
+pub(super) fn rules(level: Level) -> Result<&'static Rules, String> {
+    static PLAIN: LazyLock<Result<Rules, String>> = LazyLock::new(|| read(Level::Plain));
+    static STRICT: LazyLock<Result<Rules, String>> = LazyLock::new(|| read(Level::Strict));
+    let rules = match level {
+        Level::Plain => &*PLAIN,
+        Level::Strict => &*STRICT,
+    };
+    rules.as_ref().map_err(Clone::clone)
 }
 
-fn read() -> Result<Rules, String> {
+fn read(level: Level) -> Result<Rules, String> {
+    let strict = match level {
+        Level::Plain => "",
+        Level::Strict => STRICT_TABLE,
+    };
     let mut rules = Vec::new();
     let mut words: Vec<&str> = Vec::new();
     let mut of_keyword: Vec<Vec<usize>> = Vec::new();
-    for row in TABLE.lines() {
+    let tables = TABLE.lines().map(|row| (row, false));
+    for (row, is_strict) in tables.chain(strict.lines().map(|row| (row, true))) {
         let columns: Vec<&'static str> = row.split('\t').collect();
         let [name, kind, entropy, keywords, patterns @ ..] = columns.as_slice() else {
             return Err(format!("a rule has too few columns: {row}"));
@@ -103,7 +128,9 @@ fn read() -> Result<Rules, String> {
             });
             of_keyword[at].push(rules.len());
         }
-        rules.push(rule(name, kind, entropy, patterns).ok_or(format!("no such rule: {row}"))?);
+        let mut rule = rule(name, kind, entropy, patterns).ok_or(format!("no such rule: {row}"))?;
+        rule.is_strict = is_strict;
+        rules.push(rule);
     }
     let keywords = AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -118,9 +145,14 @@ fn rule(name: &'static str, kind: &str, entropy: &str, patterns: &[&str]) -> Opt
         ["assign"] => RuleKind::Assign,
         ["prefix"] => RuleKind::Prefix,
         ["token"] => RuleKind::Token,
-        ["near", before, after] => {
-            RuleKind::Near { before: before.parse().ok()?, after: after.parse().ok()? }
-        }
+        ["named"] => RuleKind::Named,
+        ["pem"] => RuleKind::PrivateKey,
+        ["cookie"] => RuleKind::Cookie,
+        [near @ ("near" | "at"), before, after] => RuleKind::Near {
+            before: before.parse().ok()?,
+            after: after.parse().ok()?,
+            is_exact: *near == "at",
+        },
         _ => return None,
     };
     let (first, secret) = (patterns.first()?, patterns.get(1));
@@ -133,11 +165,13 @@ fn rule(name: &'static str, kind: &str, entropy: &str, patterns: &[&str]) -> Opt
             format!(r"\A(?:{first})")
         }
         (RuleKind::Near { .. }, None) => (*first).to_owned(),
+        (RuleKind::Named | RuleKind::PrivateKey | RuleKind::Cookie, None) => String::new(),
         _ => return None,
     };
     let needs_boundary = first.starts_with(r"\b") || first.starts_with(r"(?i)\b");
     let entropy = entropy.parse().ok()?;
-    Some(Rule { name, kind, entropy, needs_boundary, pattern, regex: OnceLock::new() })
+    let is_strict = false;
+    Some(Rule { name, kind, entropy, needs_boundary, is_strict, pattern, regex: OnceLock::new() })
 }
 
 #[cfg(test)]
@@ -146,9 +180,9 @@ mod tests {
 
     #[test]
     fn every_rule_compiles() {
-        let rules = rules().unwrap();
-        assert_eq!(rules.rules.len(), 229);
-        for rule in &rules.rules {
+        let strict = rules(Level::Strict).unwrap();
+        assert!(strict.rules.len() > rules(Level::Plain).unwrap().rules.len());
+        for rule in &strict.rules {
             let result = compile(&rule.pattern);
             assert!(result.is_ok(), "{}: {}", rule.name, result.unwrap_err());
             assert!(rule.regex().is_some());
@@ -157,7 +191,7 @@ mod tests {
 
     #[test]
     fn keywords_are_found_in_any_case_and_inside_each_other() {
-        let rules = rules().unwrap();
+        let rules = rules(Level::Plain).unwrap();
         let found: Vec<&str> = rules
             .keywords
             .find_overlapping_iter("RapidAPI-key")

@@ -9,6 +9,12 @@ use std::ops::Range;
 
 use super::allow::Candidate;
 use super::allow::is_secret;
+use super::cookie;
+use super::dotted;
+use super::hit::Hit;
+use super::hit::Rank;
+use super::named;
+use super::private_key;
 use super::rules::Rule;
 use super::rules::RuleKind;
 use super::rules::Rules;
@@ -17,25 +23,6 @@ use super::rules::Rules;
 const LEAST_RUN: usize = 8;
 /// The most bytes that a pattern is given.
 const MOST_BYTES: usize = 64 * 1024;
-
-/// A secret in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hit {
-    pub(super) range: Range<usize>,
-    pub(super) rule: Cow<'static, str>,
-    pub(super) rank: Rank,
-}
-
-/// Which of two hits at one place counts: the first of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// Of a text or a pattern that was asked for.
-    Known,
-    /// Of a rule for a known form.
-    Form,
-    /// Of the rule for all others.
-    Generic,
-}
 
 /// Whether the text may hold a secret. `text` may be JSON: then an escape may stand
 /// before and between what is looked for.
@@ -47,7 +34,7 @@ pub(super) fn may_hold_secret(rules: &Rules, text: &[u8]) -> bool {
             }
         }
     }
-    false
+    dotted::may_hold(text)
 }
 
 /// The secrets of a text, in order, none over another.
@@ -61,6 +48,7 @@ pub(super) fn secrets(rules: &Rules, text: &[u8]) -> Vec<Hit> {
             }
         }
     }
+    dotted::find(text, &mut hits);
     apart(hits)
 }
 
@@ -91,7 +79,13 @@ pub(super) fn apart(mut hits: Vec<Hit>) -> Vec<Hit> {
 /// Looks at the bytes around a keyword. A `true` may be wrong, a `false` is not.
 fn is_possible(rule: &Rule, text: &[u8], keyword: &Range<usize>) -> bool {
     match rule.kind {
-        RuleKind::Near { .. } => true,
+        RuleKind::Near { before, after, is_exact: true } => {
+            let start = keyword.start.saturating_sub(before);
+            let window = &text[start..text.len().min(keyword.end + after)];
+            rule.regex().is_some_and(|regex| regex.is_match(window))
+        }
+        RuleKind::Near { .. } | RuleKind::PrivateKey | RuleKind::Cookie => true,
+        RuleKind::Named => named::is_possible(text, keyword),
         RuleKind::Prefix | RuleKind::Token => {
             is_run(&text[keyword.end..])
                 && (!rule.needs_boundary || is_boundary(text, keyword.start))
@@ -163,14 +157,26 @@ struct Found {
 
 /// Searches with the pattern of a rule.
 fn find(rule: &Rule, text: &[u8], keyword: usize, keyword_end: usize, hits: &mut Vec<Hit>) {
+    match rule.kind {
+        RuleKind::Named => return named::find(text, &(keyword..keyword_end), hits),
+        RuleKind::PrivateKey => {
+            let found = private_key::find(text, &(keyword..keyword_end));
+            hits.extend(found.map(|range| of_form(rule, range)));
+            return;
+        }
+        RuleKind::Cookie => {
+            return cookie::each_value(text, &(keyword..keyword_end), |range| {
+                hits.push(of_form(rule, range));
+            });
+        }
+        RuleKind::Assign | RuleKind::Prefix | RuleKind::Token | RuleKind::Near { .. } => {}
+    }
     let Some(regex) = rule.regex() else { return };
     let (start, end) = match rule.kind {
-        RuleKind::Near { before, after } => {
+        RuleKind::Near { before, after, .. } => {
             (keyword.saturating_sub(before), text.len().min(keyword_end + after))
         }
-        RuleKind::Assign | RuleKind::Prefix | RuleKind::Token => {
-            (keyword, text.len().min(keyword + MOST_BYTES))
-        }
+        _ => (keyword, text.len().min(keyword + MOST_BYTES)),
     };
     // A pattern that begins with its keyword is tied to the start of what it is
     // given; others need to see what stands before.
@@ -186,14 +192,18 @@ fn find(rule: &Rule, text: &[u8], keyword: usize, keyword_end: usize, hits: &mut
         let range = base + secret.start()..base + secret.end();
         let found = Found { keyword, secret: range, match_end: base + whole.end() };
         if ends_well(rule, text, found.secret.end) && is_wanted(rule, text, &found) {
-            let rank = if rule.is_generic() { Rank::Generic } else { Rank::Form };
-            hits.push(Hit { range: found.secret, rule: Cow::Borrowed(rule.name), rank });
+            hits.push(of_form(rule, found.secret));
         }
         if is_tied || whole.is_empty() {
             return;
         }
         at = whole.end();
     }
+}
+
+fn of_form(rule: &Rule, range: Range<usize>) -> Hit {
+    let rank = if rule.is_generic() { Rank::Generic } else { Rank::Form };
+    Hit { range, rule: Cow::Borrowed(rule.name), rank }
 }
 
 /// Whether no more characters follow a token of a known length.

@@ -234,5 +234,5 @@ fn a_key_of_many_lines_is_one_secret_even_when_cut() {
     let whole = format!("x\n{begin}\n{body}\n{body}\n{end}\ny");
     assert_eq!(without_hashes(&redactor().text(&whole).text), "x\n[REDACTED:private-key:#]\ny");
     let cut = format!("x\n{begin}\n{body}\n{body}\n");
-    assert_eq!(without_hashes(&redactor().text(&cut).text), "x\n[REDACTED:private-key:#]");
+    assert_eq!(without_hashes(&redactor().text(&cut).text), "x\n[REDACTED:private-key:#]\n");
 }

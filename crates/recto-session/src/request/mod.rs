@@ -22,6 +22,7 @@ mod model;
 mod pair;
 mod piece;
 mod reach;
+mod recorded;
 mod render;
 mod siblings;
 pub(crate) mod told;
@@ -46,10 +47,16 @@ pub use reach::reach;
 pub use reach::reach_at;
 pub use reach::read_by;
 pub(crate) use reach::way_to;
+pub use recorded::RecordedAnswer;
+pub use recorded::RecordedRequest;
+pub use recorded::Recording;
+pub use recorded::messages_before;
+pub use recorded::recording;
 pub use recto_log::Generation;
 pub use verify::Search;
 pub use verify::Verified;
 pub use verify::VerifiedRequest;
+pub use verify::message_hash;
 pub use verify::verify;
 
 use crate::LineSource;
@@ -70,6 +77,16 @@ pub struct RequestOptions {
 impl Default for RequestOptions {
     fn default() -> RequestOptions {
         RequestOptions { model: None, effort: "medium".into(), prompt: None }
+    }
+}
+
+impl Session {
+    /// The generation of the newest client that wrote into the log; the newest one if no
+    /// line names its version.
+    pub(crate) fn writer(&self) -> Generation {
+        let versions = self.counts.versions.iter().map(|(version, _)| version);
+        let writer = versions.filter_map(|version| Generation::of_version(version)).max();
+        writer.unwrap_or(Generation::latest())
     }
 }
 

@@ -113,7 +113,7 @@ pub fn verify(session: &Session, log: &dyn LineSource, search: Search) -> Verifi
 
 /// The hash of a message as clients note it. `None` if it is nested deeper than
 /// any message is.
-pub(crate) fn message_hash(message: Value<'_>) -> Option<Hash> {
+pub fn message_hash(message: Value<'_>) -> Option<Hash> {
     let text = message.get("content").filter(|content| content.is_string());
     let canonical = match text {
         Some(text) => {
@@ -175,17 +175,41 @@ fn rebuild(
     late: Option<Timestamp>,
     log: &dyn LineSource,
 ) -> HashSet<Hash> {
-    let view = View::before(session, Generation::latest(), request.line, late);
+    let moment = Moment {
+        line: request.line,
+        late,
+        model: request.model.map(|model| session.name(model)),
+        effort: request.effort.map(|effort| session.name(effort)),
+    };
+    let messages = messages_then(session, moment, log);
+    messages.iter().filter_map(|json| message_hash(Value::parse(json).ok()?)).collect()
+}
+
+/// When a request was sent, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment<'a> {
+    /// Lines from this one on were not there.
+    pub(super) line: u64,
+    /// Lines that are older than this were there, even if they are written later.
+    pub(super) late: Option<Timestamp>,
+    pub(super) model: Option<&'a str>,
+    pub(super) effort: Option<&'a str>,
+}
+
+/// The messages as they were at a moment, each as compact JSON.
+pub(super) fn messages_then(
+    session: &Session,
+    moment: Moment<'_>,
+    log: &dyn LineSource,
+) -> Vec<Vec<u8>> {
+    let view = View::before(session, Generation::latest(), moment.line, moment.late);
     let of_subagent = session.nodes().iter().all(|node| node.flags.is_sidechain);
-    let Some(leaf) = last_line(&view, of_subagent) else { return HashSet::new() };
-    let Ok(chain) = walk(&view, leaf) else { return HashSet::new() };
+    let Some(leaf) = last_line(&view, of_subagent) else { return Vec::new() };
+    let Ok(chain) = walk(&view, leaf) else { return Vec::new() };
     let chain = recover_siblings(&view, chain);
     let sent = lines::pass_running(&view, &cut_at_boundary(&view, &chain));
-    let model = request.model.map(|model| session.name(model));
-    let rules = render::Rules::new(session, view.generation, &sent, model);
+    let rules = render::Rules::new(session, view.generation, &sent, moment.model);
     let rendered = render::render(session, &rules, &sent, log);
-    let effort = request.effort.map_or("medium", |effort| session.name(effort));
-    let messages = messages(rendered.items, &rules, effort);
-    let json = messages.iter().map(|message| message_json(message, view.generation));
-    json.filter_map(|json| message_hash(Value::parse(&json).ok()?)).collect()
+    let messages = messages(rendered.items, &rules, moment.effort.unwrap_or("medium"));
+    messages.iter().map(|message| message_json(message, view.generation)).collect()
 }

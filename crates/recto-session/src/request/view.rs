@@ -93,6 +93,31 @@ impl<'s> View<'s> {
         }
     }
 
+    /// What a line follows in meaning, for those who tell what became of lines: also where
+    /// a compaction names a progress line that the client looks through.
+    pub(crate) fn meant_above(&self, id: NodeId) -> Option<NodeId> {
+        self.above_in_meaning(id).or_else(|| {
+            let named = self.session.find(self.node(id).logical_parent.as_ref()?)?;
+            match self.above(named) {
+                Above::Line(above) if self.looks_through(named) => Some(above),
+                Above::Line(_) | Above::Nothing | Above::Missing => None,
+            }
+        })
+    }
+
+    /// The line with the broken link, of a line above which nothing is found: itself, or
+    /// the progress above it that the client looks through.
+    pub(crate) fn break_at(&self, id: NodeId) -> NodeId {
+        let mut at = id;
+        for _ in self.session.nodes() {
+            match self.node(at).parent {
+                Parent::Node(above) if self.looks_through(above) => at = above,
+                Parent::Node(_) | Parent::Missing(_) | Parent::Root => break,
+            }
+        }
+        at
+    }
+
     /// Whether a system line is where a compaction happened.
     pub(crate) fn is_boundary(&self, id: NodeId) -> bool {
         let node = self.node(id);

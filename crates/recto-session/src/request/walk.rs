@@ -48,7 +48,7 @@ pub(super) fn mark_history(view: &View<'_>, from: NodeId, marks: &mut [bool]) {
             Above::Missing if heals => {
                 fosters.get_or_insert_with(|| Fosters::new(view)).find(view, at, marks)
             }
-            Above::Line(_) | Above::Nothing | Above::Missing => view.above_in_meaning(at),
+            Above::Line(_) | Above::Nothing | Above::Missing => view.meant_above(at),
         };
         match above {
             Some(next) if !std::mem::replace(&mut marks[next.index()], true) => at = next,

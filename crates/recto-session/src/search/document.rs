@@ -257,7 +257,9 @@ impl Extractor {
         let Some(message) = entry.message() else { return };
         let content = message.content();
         match kind {
-            UserText::Human | UserText::AgentTask => line.content(TextRole::User, content),
+            UserText::Human | UserText::Picture | UserText::AgentTask => {
+                line.content(TextRole::User, content);
+            }
             UserText::Command | UserText::BashInput => {
                 line.text(TextRole::User, command_text(&content.text()));
             }

@@ -1,6 +1,7 @@
 //! What is shown of a log, in order, while it is read line by line.
 
 use recto_log::Entry;
+use recto_log::UserText;
 
 use crate::Item;
 use crate::Origin;
@@ -26,7 +27,7 @@ impl Shown {
         let QueuedPrompt { line, time, text, pictures, .. } = prompt;
         Shown {
             turn,
-            origin: Origin { line, uuid: None, time, is_sidechain: false },
+            origin: Origin { line, uuid: None, time, message: None, is_sidechain: false },
             item: Item::queued_prompt(text, pictures),
         }
     }
@@ -57,6 +58,21 @@ impl Feed {
             }));
         }
         shown
+    }
+
+    /// What is shown of a line of a subagent that a progress line tells. It belongs to the
+    /// turn of the line before.
+    pub fn told(&self, entry: &Entry<'_>) -> Vec<Shown> {
+        let turn = self.turns.current();
+        let origin = Origin { is_sidechain: true, ..Origin::of(entry) };
+        let mut items = items(entry);
+        for item in &mut items {
+            if let Item::Prompt { kind: kind @ UserText::Human, .. } = item {
+                *kind = UserText::AgentTask;
+            }
+        }
+        let shown = items.into_iter();
+        shown.map(|item| Shown { turn, origin: origin.clone(), item }).collect()
     }
 
     /// What is left when the log has ended: prompts that no model got.

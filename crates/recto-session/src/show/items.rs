@@ -14,6 +14,7 @@ use recto_log::System;
 use recto_log::ToolResult;
 use recto_log::UserText;
 use recto_log::classify_user;
+use recto_log::command_text;
 use recto_log::json::Value;
 use recto_log::typed_text;
 
@@ -154,6 +155,8 @@ pub struct Origin {
     pub uuid: Option<String>,
     /// When it was written.
     pub time: Option<Timestamp>,
+    /// The API message that it is a part of.
+    pub message: Option<String>,
     /// Whether it belongs to a subagent.
     pub is_sidechain: bool,
 }
@@ -165,6 +168,10 @@ impl Origin {
             line: entry.line().number,
             uuid: entry.str("uuid").map(|uuid| uuid.into_owned()),
             time: entry.timestamp(),
+            message: entry
+                .message()
+                .and_then(|message| message.id())
+                .map(|id| id.as_str().to_owned()),
             is_sidechain: entry.is_sidechain(),
         }
     }
@@ -200,7 +207,7 @@ fn user_items(entry: &Entry<'_>) -> Vec<Item> {
     let content = message.content();
     let text = content.text();
     match kind {
-        UserText::Human | UserText::AgentTask => {
+        UserText::Human | UserText::AgentTask | UserText::Picture => {
             vec![Item::Prompt {
                 text: typed_text(&text).into_owned(),
                 pictures: pictures(content),
@@ -356,7 +363,7 @@ fn attachment_items(entry: &Entry<'_>) -> Vec<Item> {
     let Some(attachment) = entry.attachment() else { return Vec::new() };
     if let Some(prompt) = attachment.queued_prompt() {
         let content = Content::of(Some(prompt));
-        let text = content.text().into_owned();
+        let text = typed_text(&content.text()).into_owned();
         return vec![Item::queued_prompt(text, pictures(content))];
     }
     if let Some(hook) = HookLine::of(entry) {
@@ -426,17 +433,6 @@ pub(crate) fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
     let end = text[start..].find(&format!("</{tag}>"))?;
     Some(&text[start..start + end])
-}
-
-/// A slash or shell command as it was typed.
-pub fn command_text(text: &str) -> String {
-    if let Some(command) = between(text, "bash-input") {
-        return format!("!{command}");
-    }
-    let name = between(text, "command-name").unwrap_or_default();
-    let arguments = between(text, "command-args").unwrap_or_default();
-    let name = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
-    format!("{name} {arguments}").trim_end().to_owned()
 }
 
 /// The output of a command without the tags around it.

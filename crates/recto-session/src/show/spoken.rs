@@ -43,13 +43,13 @@ pub fn with_call<T>(
 /// The text of a user or assistant line; commands as they were typed.
 pub fn spoken_text(entry: &Entry<'_>) -> String {
     if let Some(prompt) = entry.attachment().and_then(|attachment| attachment.queued_prompt()) {
-        return Content::of(Some(prompt)).text().into_owned();
+        return typed_text(&Content::of(Some(prompt)).text()).into_owned();
     }
     let text = entry.message().map_or(Cow::Borrowed(""), |message| message.content().text());
     match classify_user(entry) {
         UserText::Command | UserText::BashInput => command_text(&text),
         UserText::TaskNotification => task_text(&text),
-        UserText::Human | UserText::AgentTask => typed_text(&text).into_owned(),
+        UserText::Human | UserText::Picture | UserText::AgentTask => typed_text(&text).into_owned(),
         _ => text.into_owned(),
     }
 }

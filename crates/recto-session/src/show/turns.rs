@@ -5,13 +5,17 @@
 //! written out of order, these differ. Only where the chain is broken does the
 //! file's order decide.
 
+use std::hash::BuildHasher;
+
 use jiff::Timestamp;
 use recto_log::Entry;
+use recto_log::EntryUuid;
 use recto_log::Kind;
 use recto_log::UserText;
 use recto_log::classify_user;
 
 use crate::BlockFact;
+use crate::Node;
 use crate::NodeId;
 use crate::QueuedLine;
 use crate::Session;
@@ -187,13 +191,15 @@ pub fn turns(session: &Session) -> Vec<Turn> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TurnCounter {
     number: u32,
+    /// The prompt that was last, as [`mark`] numbers it.
+    prompt: Option<u64>,
 }
 
 impl TurnCounter {
     /// Goes on after a line of which only the number is known.
     #[cfg(feature = "search")]
     pub(crate) fn after(number: u32) -> TurnCounter {
-        TurnCounter { number }
+        TurnCounter { number, prompt: None }
     }
 
     /// How many turns have begun.
@@ -209,17 +215,31 @@ impl TurnCounter {
 
     /// The number of the turn that the next line belongs to.
     pub fn next(&mut self, entry: &Entry<'_>) -> u32 {
-        if entry.kind() == Kind::User && kind_of_text(classify_user(entry)).is_some() {
+        let text = classify_user(entry);
+        let begins = entry.kind() == Kind::User && kind_of_text(text).is_some();
+        let is_more = begins && text == UserText::Human && self.continues(entry);
+        if begins {
+            self.prompt = (text == UserText::Human).then(|| mark(entry.uuid(), entry)).flatten();
+        }
+        if begins && !is_more {
             self.number += 1;
-        } else if self.number == 0
-            && entry.get("uuid").is_some()
-            && is_work(entry.kind(), classify_user(entry))
-        {
+        } else if self.number == 0 && entry.get("uuid").is_some() && is_work(entry.kind(), text) {
             self.number = 1;
         }
         // What stands before the first prompt belongs to it.
         self.current()
     }
+
+    /// Whether a line is another part of the prompt before it.
+    fn continues(&self, entry: &Entry<'_>) -> bool {
+        self.prompt.is_some() && self.prompt == mark(entry.parent_uuid(), entry)
+    }
+}
+
+/// A number for a line with a uuid and the time of an entry.
+fn mark(uuid: Option<EntryUuid>, entry: &Entry<'_>) -> Option<u64> {
+    let (uuid, time) = (uuid?, entry.timestamp()?);
+    Some(foldhash::fast::FixedState::default().hash_one((uuid, time.as_nanosecond())))
 }
 
 /// Whether a line is work of the model's, which is a turn even without a prompt.
@@ -227,9 +247,22 @@ fn is_work(kind: Kind, text: UserText) -> bool {
     kind == Kind::Assistant || text == UserText::ToolResult
 }
 
-/// What a line begins, if it begins a turn.
+/// What a line begins, if it begins a turn. A prompt that was written as several lines, all
+/// at the same time, begins one.
 fn kind_of(session: &Session, id: NodeId) -> Option<TurnKind> {
-    kind_of_text(session.node(id).user)
+    let node = session.node(id);
+    let is_more = node.user == UserText::Human
+        && session.parent(id).is_some_and(|parent| {
+            let above = session.node(parent);
+            above.user == UserText::Human && node.time().is_some() && above.time() == node.time()
+        });
+    if is_more { None } else { kind_of_text(node.user) }
+}
+
+/// Whether a line is a note of the editor or a picture, which clients up to 2.1.29 write
+/// before the words of the prompt, as a line of its own.
+fn is_beside_prompt(node: &Node) -> bool {
+    node.user == UserText::Picture || (node.user == UserText::Meta && !node.flags.is_meta)
 }
 
 /// Whether a line begins a turn.
@@ -250,6 +283,7 @@ pub(crate) fn kind_of_text(text: UserText) -> Option<TurnKind> {
         | UserText::CommandOutput
         | UserText::BashOutput
         | UserText::Meta
+        | UserText::Picture
         | UserText::Nothing => None,
     }
 }
@@ -291,7 +325,29 @@ fn owners(session: &Session) -> Vec<Option<NodeId>> {
             seen[id.index()] = Seen::Yes;
         }
     }
+    take_what_is_before(session, &mut owner);
     owner
+}
+
+/// Gives notes and pictures that were written with a prompt, and before it, to that prompt.
+fn take_what_is_before(session: &Session, owner: &mut [Option<NodeId>]) {
+    for prompt in session.ids().filter(|id| session.node(*id).user == UserText::Human) {
+        let time = session.node(prompt).time();
+        let mut above = session.parent(prompt);
+        // Lines that lead back to themselves are passed once.
+        for _ in session.nodes() {
+            let Some(id) = above else { break };
+            let node = session.node(id);
+            if !is_beside_prompt(node) || time.is_none() || node.time() != time {
+                break;
+            }
+            if owner[id.index()] == Some(prompt) {
+                break;
+            }
+            owner[id.index()] = Some(prompt);
+            above = session.parent(id);
+        }
+    }
 }
 
 fn add_line(session: &Session, turn: &mut Turn, id: NodeId) {

@@ -1,6 +1,7 @@
 //! What one log adds to the statistics of many.
 
 use jiff::Timestamp;
+use recto_log::AgentId;
 use sha2::Digest as _;
 use sha2::Sha256;
 
@@ -10,6 +11,7 @@ use crate::NameId;
 use crate::NodeId;
 use crate::Session;
 use crate::Tokens;
+use crate::ToldAgent;
 use crate::ToolCall;
 use crate::Turn;
 use crate::TurnKind;
@@ -33,6 +35,8 @@ pub struct LogStatistics {
     pub(super) messages: Vec<MessageFact>,
     pub(super) calls: Vec<CallFact>,
     pub(super) turns: Vec<TurnFact>,
+    /// The subagent whose log it is, or those that the log names.
+    pub(super) agents: Vec<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -42,6 +46,8 @@ pub(super) struct MessageFact {
     pub(super) model: Option<u32>,
     pub(super) time: Option<Timestamp>,
     pub(super) tokens: Tokens,
+    /// Only progress lines tell of it here: a log that has it counts first.
+    pub(super) is_told: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -51,6 +57,8 @@ pub(super) struct CallFact {
     pub(super) end: CallEnd,
     pub(super) milliseconds: Option<u64>,
     pub(super) edit: Option<EditFact>,
+    /// See [`MessageFact::is_told`].
+    pub(super) is_told: bool,
 }
 
 /// How a call ended.
@@ -91,7 +99,52 @@ impl LogStatistics {
             LogRole::Session => turn_facts(session, turns),
             LogRole::Agent => Vec::new(),
         };
-        LogStatistics { role, names: names.names, messages, calls, turns }
+        let runs = session.facts().agents.iter().filter_map(|run| run.agent.as_ref());
+        let agents = match role {
+            LogRole::Session => runs.map(agent_key).collect(),
+            LogRole::Agent => Vec::new(),
+        };
+        LogStatistics { role, names: names.names, messages, calls, turns, agents }
+    }
+
+    /// Says whose log it is, so that a log that names the subagent does not count it again.
+    pub fn of_agent(mut self, agent: &AgentId) -> LogStatistics {
+        self.agents = vec![agent_key(agent)];
+        self
+    }
+
+    /// Adds what progress lines of the log tell of subagents.
+    pub fn with_told(mut self, told: &[ToldAgent]) -> LogStatistics {
+        for agent in told {
+            let mut names = LocalNames {
+                session: &agent.session,
+                places: IdMap::default(),
+                names: std::mem::take(&mut self.names),
+            };
+            let messages = messages(&agent.session, &mut names).into_iter();
+            self.messages.extend(messages.map(|fact| MessageFact { is_told: true, ..fact }));
+            let calls = calls(&agent.session, &mut names).into_iter();
+            self.calls.extend(calls.map(|fact| CallFact { is_told: true, ..fact }));
+            self.names = names.names;
+            self.agents.push(agent_key(&agent.id));
+        }
+        self
+    }
+
+    pub(super) fn has_told(&self) -> bool {
+        self.messages.iter().any(|fact| fact.is_told) || self.calls.iter().any(|fact| fact.is_told)
+    }
+
+    /// Only what progress lines tell.
+    pub(super) fn only_told(&self) -> LogStatistics {
+        LogStatistics {
+            role: self.role,
+            names: self.names.clone(),
+            messages: self.messages.iter().filter(|fact| fact.is_told).cloned().collect(),
+            calls: self.calls.iter().filter(|fact| fact.is_told).cloned().collect(),
+            turns: Vec::new(),
+            agents: Vec::new(),
+        }
     }
 
     /// Whose log it is.
@@ -112,7 +165,7 @@ impl LogStatistics {
 
     /// How many tool calls it has.
     pub fn calls(&self) -> u64 {
-        self.calls.len() as u64
+        self.calls.iter().filter(|call| !call.is_told).count() as u64
     }
 
     pub(super) fn name(&self, place: u32) -> &str {
@@ -150,6 +203,10 @@ fn key(what: &str, texts: &[&str], time: Option<Timestamp>) -> u64 {
     hash.finalize().iter().take(8).fold(0, |key, byte| (key << 8) | u64::from(*byte))
 }
 
+fn agent_key(agent: &AgentId) -> u64 {
+    key("agent", &[agent.as_str()], None)
+}
+
 fn message_key(session: &Session, message: &crate::MessageFact) -> u64 {
     let request = message.request.map_or("", |request| session.name(request));
     key("message", &[session.name(message.id), request], None)
@@ -162,6 +219,7 @@ fn messages(session: &Session, names: &mut LocalNames<'_>) -> Vec<MessageFact> {
         model: message.model.map(|model| names.place(model)),
         time: message.nodes.first().and_then(|id| session.node(*id).time()),
         tokens: message.tokens,
+        is_told: false,
     })
     .collect()
 }
@@ -188,6 +246,7 @@ fn calls(session: &Session, names: &mut LocalNames<'_>) -> Vec<CallFact> {
             end: end(call),
             milliseconds: call.milliseconds().and_then(|span| u64::try_from(span).ok()),
             edit,
+            is_told: false,
         });
     }
     facts

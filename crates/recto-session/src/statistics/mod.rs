@@ -22,7 +22,6 @@ pub use tally::ModelStatistics;
 pub use tally::Statistics;
 pub use tally::Tally;
 pub use tally::ToolStatistics;
-pub use tally::cache_hit_percent;
 
 #[cfg(test)]
 mod tests;

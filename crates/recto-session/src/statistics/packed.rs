@@ -13,7 +13,7 @@ use crate::fold::packed::Packer;
 use crate::fold::packed::Unpacker;
 
 /// Goes up with every change of what is written here, or of what is counted.
-const FORM: u8 = 102;
+const FORM: u8 = 103;
 
 /// Kinds of turns, each by its place. New ones are added at the end.
 const KINDS: [TurnKind; 7] = [
@@ -37,7 +37,7 @@ impl LogStatistics {
         self.names.iter().for_each(|name| packer.text(name));
         packer.number(self.messages.len() as u64);
         for message in &self.messages {
-            let MessageFact { key, model, time, tokens } = message;
+            let MessageFact { key, model, time, tokens, is_told } = message;
             packer.fixed(&key.to_le_bytes());
             packer.number(model.map_or(0, |model| u64::from(model) + 1));
             packer.time(*time);
@@ -54,10 +54,11 @@ impl LogStatistics {
             {
                 packer.number(number);
             }
+            packer.byte(u8::from(*is_told));
         }
         packer.number(self.calls.len() as u64);
         for call in &self.calls {
-            let CallFact { key, tool, end, milliseconds, edit } = call;
+            let CallFact { key, tool, end, milliseconds, edit, is_told } = call;
             packer.fixed(&key.to_le_bytes());
             packer.number(u64::from(*tool));
             packer.byte(ENDS.iter().position(|known| known == end).unwrap_or(0) as u8);
@@ -68,6 +69,7 @@ impl LogStatistics {
                 packer.number(*added);
                 packer.number(*removed);
             }
+            packer.byte(u8::from(*is_told));
         }
         packer.number(self.turns.len() as u64);
         for turn in &self.turns {
@@ -83,6 +85,8 @@ impl LogStatistics {
                 packer.number(*tokens);
             }
         }
+        packer.number(self.agents.len() as u64);
+        self.agents.iter().for_each(|agent| packer.fixed(&agent.to_le_bytes()));
         packer.finish()
     }
 
@@ -109,6 +113,7 @@ impl LogStatistics {
                     cache_creation_1h: unpacker.number()?,
                     cache_read: unpacker.number()?,
                 },
+                is_told: unpacker.yes_or_no()?,
             })
         })?;
         let calls = unpacker.list(8 + 4, |unpacker| {
@@ -125,6 +130,7 @@ impl LogStatistics {
                     }),
                     false => None,
                 },
+                is_told: unpacker.yes_or_no()?,
             })
         })?;
         let turns = unpacker.list(8 + 5, |unpacker| {
@@ -140,6 +146,8 @@ impl LogStatistics {
                 },
             })
         })?;
-        unpacker.is_at_end().then_some(LogStatistics { role, names, messages, calls, turns })
+        let agents = unpacker.list(8, |unpacker| Some(u64::from_le_bytes(unpacker.fixed()?)))?;
+        let whole = LogStatistics { role, names, messages, calls, turns, agents };
+        unpacker.is_at_end().then_some(whole)
     }
 }

@@ -11,6 +11,7 @@ use super::LogStatistics;
 use super::Spread;
 use super::log::CallEnd;
 use super::log::CallFact;
+use super::log::MessageFact;
 use super::log::TurnFact;
 use crate::Tokens;
 use crate::TurnKind;
@@ -39,6 +40,11 @@ pub struct Tally {
     weekdays: [Activity; 7],
     contexts: Vec<Spread>,
     files: HashMap<String, FileStatistics>,
+    /// Logs with facts that only progress lines tell there: they count last.
+    told: Vec<LogStatistics>,
+    /// The subagents whose logs were added, and those that logs name.
+    agents_with_log: HashSet<u64>,
+    agents_named: HashSet<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -128,7 +134,7 @@ pub struct FileStatistics {
 pub struct Statistics {
     /// Sessions.
     pub sessions: u64,
-    /// Logs of subagents.
+    /// Subagents: logs of them, and those that only other logs name.
     pub agents: u64,
     /// Turns of the sessions.
     pub turns: u64,
@@ -164,13 +170,6 @@ pub struct Statistics {
     pub files: Vec<FileStatistics>,
 }
 
-/// How much of what was sent came from the cache, in percent; none where
-/// nothing was sent.
-pub fn cache_hit_percent(tokens: &Tokens) -> Option<f64> {
-    let sent = tokens.context();
-    (sent > 0).then(|| tokens.cache_read as f64 * 100.0 / sent as f64)
-}
-
 impl Tally {
     /// A tally of nothing, for the days and hours of a time zone.
     pub fn new(zone: TimeZone) -> Tally {
@@ -190,16 +189,43 @@ impl Tally {
             weekdays: Default::default(),
             contexts: Vec::new(),
             files: HashMap::new(),
+            told: Vec::new(),
+            agents_with_log: HashSet::new(),
+            agents_named: HashSet::new(),
         }
     }
 
     /// Takes in a log.
     pub fn add(&mut self, log: &LogStatistics) {
         match log.role {
-            LogRole::Session => self.sessions += 1,
-            LogRole::Agent => self.agents += 1,
+            LogRole::Session => {
+                self.sessions += 1;
+                self.agents_named.extend(&log.agents);
+            }
+            LogRole::Agent => {
+                self.agents += 1;
+                self.agents_with_log.extend(&log.agents);
+            }
         }
-        for message in &log.messages {
+        self.add_facts(log, |message| !message.is_told, |call| !call.is_told);
+        for turn in &log.turns {
+            if self.seen.insert(turn.key) {
+                self.add_turn(turn);
+            }
+        }
+        if log.has_told() {
+            self.told.push(log.only_told());
+        }
+    }
+
+    /// Adds messages and calls, as far as they are wanted and new.
+    fn add_facts(
+        &mut self,
+        log: &LogStatistics,
+        message: impl Fn(&MessageFact) -> bool,
+        call: impl Fn(&CallFact) -> bool,
+    ) {
+        for message in log.messages.iter().filter(|fact| message(fact)) {
             if !self.seen.insert(message.key) {
                 continue;
             }
@@ -210,14 +236,9 @@ impl Tally {
             self.at(message.time, |activity| activity.messages += 1);
         }
         let mut changed = HashSet::new();
-        for call in &log.calls {
+        for call in log.calls.iter().filter(|fact| call(fact)) {
             if self.seen.insert(call.key) {
                 self.add_call(log, call, &mut changed);
-            }
-        }
-        for turn in &log.turns {
-            if self.seen.insert(turn.key) {
-                self.add_turn(turn);
             }
         }
     }
@@ -279,7 +300,12 @@ impl Tally {
     }
 
     /// What it all comes to.
-    pub fn finish(self) -> Statistics {
+    pub fn finish(mut self) -> Statistics {
+        for log in std::mem::take(&mut self.told) {
+            self.add_facts(&log, |_| true, |_| true);
+        }
+        let without_log = self.agents_named.difference(&self.agents_with_log).count();
+        self.agents += without_log as u64;
         let mut models: Vec<ModelStatistics> = named(self.models, |model, name| model.name = name);
         models.sort_by(|a, b| b.messages.cmp(&a.messages).then_with(|| a.name.cmp(&b.name)));
         let mut files: Vec<FileStatistics> = named(self.files, |file, path| file.path = path);

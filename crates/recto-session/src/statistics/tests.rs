@@ -102,7 +102,7 @@ fn a_session_is_counted() {
             "turn 2: 3000 in 1",
         ]
     );
-    assert_eq!(cache_hit_percent(&statistics.tokens), Some(50.0));
+    assert_eq!(statistics.tokens.cache_hit_percent(), Some(50.0));
     let lengths: Vec<(u64, u64)> = statistics
         .lengths
         .iter()
@@ -176,7 +176,7 @@ fn odd_lines_do_not_stop_the_count() {
     assert_eq!(models, ["m", "unknown"]);
     let nothing = statistics_of(&[("", LogRole::Session)], TimeZone::UTC);
     assert_eq!((nothing.messages, nothing.started, nothing.median_turn), (0, None, None));
-    assert_eq!(cache_hit_percent(&nothing.tokens), None);
+    assert_eq!(nothing.tokens.cache_hit_percent(), None);
 }
 
 fn log_statistics(log: &str, role: LogRole) -> LogStatistics {

@@ -16,7 +16,10 @@ use recto_log::System;
 use recto_log::UserBlocks;
 use recto_log::UserText;
 use recto_log::classify_user;
+use recto_log::command_text;
 use recto_log::json::Value;
+use recto_log::said_text;
+use recto_log::typed_text;
 
 use super::call::Asking;
 use super::call::Audience;
@@ -28,7 +31,6 @@ use super::timer;
 use super::words::beginning;
 use crate::Tokens;
 use crate::show::items::call_about;
-use crate::show::items::command_text;
 
 /// The longest output, prompt, and description of a call that are kept.
 const OUTPUT_MOST: usize = 500;
@@ -126,7 +128,8 @@ impl StatusFold {
             Kind::AiTitle => self.model_title = title(entry).or(self.model_title.take()),
             Kind::LastPrompt if self.last_prompt.is_none() => {
                 let prompt = entry.last_prompt().and_then(|last| last.prompt);
-                self.last_prompt = prompt.map(|text| beginning(&text, PROMPT_MOST));
+                let prompt = prompt.map(|text| beginning(&said_text(&text), PROMPT_MOST));
+                self.last_prompt = prompt.filter(|prompt| !prompt.is_empty());
             }
             Kind::QueueOperation => {
                 if let Some(QueueOperation::Enqueue(content)) = entry.queue_operation() {
@@ -224,7 +227,7 @@ impl StatusFold {
         self.take_mode(entry);
         let text = || entry.message().map(|message| message.content().text()).unwrap_or_default();
         match classify_user(entry) {
-            UserText::Human => self.begin(time, Some(&text())),
+            UserText::Human => self.begin(time, Some(&typed_text(&text()))),
             UserText::Command | UserText::BashInput => {
                 self.begin(time, Some(&command_text(&text())));
             }
@@ -236,6 +239,8 @@ impl StatusFold {
             UserText::Interrupt => self.end(time, End::Interrupted),
             UserText::CommandOutput | UserText::BashOutput => self.end(time, End::Command),
             UserText::Meta if is_for_the_model(entry) => self.go_on(time, Step::Asked),
+            // The model is asked, whatever is said beside the picture.
+            UserText::Picture => self.go_on(time, Step::Asked),
             UserText::Meta | UserText::CompactSummary | UserText::AgentTask | UserText::Nothing => {
             }
         }
@@ -418,7 +423,10 @@ fn about(input: Value<'_>) -> String {
 }
 
 fn title(entry: &Entry<'_>) -> Option<String> {
-    entry.title().map(|title| beginning(&title, PROMPT_MOST)).filter(|title| !title.is_empty())
+    entry
+        .title()
+        .map(|title| beginning(&said_text(&title), PROMPT_MOST))
+        .filter(|title| !title.is_empty())
 }
 
 fn shown_text(message: &Message<'_>) -> Option<String> {

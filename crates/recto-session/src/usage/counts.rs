@@ -1,4 +1,4 @@
-//! The numbers of one `usage` object.
+//! The numbers of one `usage` object, and sums of them.
 
 use recto_log::json::Value;
 
@@ -106,6 +106,76 @@ impl Counts {
     /// All tokens that were sent.
     pub fn context(&self) -> u64 {
         u64::from(self.input) + u64::from(self.cache_read) + self.writes()
+    }
+}
+
+/// Tokens, added up or of one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    /// Of prompts, neither read from nor written to the cache.
+    pub input: u64,
+    /// Of answers.
+    pub output: u64,
+    /// Written to the cache, for however long.
+    pub cache_creation: u64,
+    /// Of these, written for five minutes.
+    pub cache_creation_5m: u64,
+    /// Of these, written for an hour.
+    pub cache_creation_1h: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+}
+
+impl Tokens {
+    /// Those that a `usage` names.
+    pub(crate) fn of(usage: Value<'_>) -> Tokens {
+        Counts::of(usage).map_or_else(Tokens::default, |(counts, _)| counts.into())
+    }
+
+    /// Everything that was sent.
+    pub fn context(&self) -> u64 {
+        self.input.saturating_add(self.cache_creation).saturating_add(self.cache_read)
+    }
+
+    /// Everything that was sent and came back.
+    pub fn all(&self) -> u64 {
+        self.context().saturating_add(self.output)
+    }
+
+    /// How much of what was sent came from the cache, in percent; none where nothing was sent.
+    pub fn cache_hit_percent(&self) -> Option<f64> {
+        let sent = self.context();
+        (sent > 0).then(|| self.cache_read as f64 * 100.0 / sent as f64)
+    }
+
+    /// Adds other tokens.
+    pub fn add(&mut self, other: Tokens) {
+        *self = self.with(other, u64::saturating_add);
+    }
+
+    /// Each number made of one and of another.
+    pub(crate) fn with(self, other: Tokens, merge: impl Fn(u64, u64) -> u64) -> Tokens {
+        Tokens {
+            input: merge(self.input, other.input),
+            output: merge(self.output, other.output),
+            cache_creation: merge(self.cache_creation, other.cache_creation),
+            cache_creation_5m: merge(self.cache_creation_5m, other.cache_creation_5m),
+            cache_creation_1h: merge(self.cache_creation_1h, other.cache_creation_1h),
+            cache_read: merge(self.cache_read, other.cache_read),
+        }
+    }
+}
+
+impl From<Counts> for Tokens {
+    fn from(counts: Counts) -> Tokens {
+        Tokens {
+            input: counts.input.into(),
+            output: counts.output.into(),
+            cache_creation: counts.writes(),
+            cache_creation_5m: counts.write_5m.into(),
+            cache_creation_1h: counts.write_1h.into(),
+            cache_read: counts.cache_read.into(),
+        }
     }
 }
 

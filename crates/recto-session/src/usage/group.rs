@@ -199,6 +199,8 @@ pub struct Selection {
     pub project_key: Option<String>,
     /// The model's name as a whole, as rows have it.
     pub exact_model: Option<String>,
+    /// The log, as the ledger names it.
+    pub log: Option<String>,
 }
 
 impl Selection {
@@ -216,6 +218,7 @@ impl Selection {
             text.is_some_and(|text| text.to_lowercase().contains(&part.to_lowercase()))
         };
         fits_time
+            && self.log.as_deref().is_none_or(|log| ledger.file_of(record).path == log)
             && self
                 .session
                 .as_deref()

@@ -16,6 +16,7 @@ use super::Record;
 use super::RecordFlags;
 use crate::NameId;
 use crate::Names;
+use crate::Tokens;
 use crate::fold::hash::Places;
 
 /// A log that was counted.
@@ -40,9 +41,6 @@ pub(super) struct FileNames {
     pub(super) session: Option<NameId>,
     pub(super) agent: Option<NameId>,
 }
-
-/// Input, output, cache reads, cache writes.
-pub(super) type Tokens = [u64; 4];
 
 /// A line of a message, for those who want to see where a figure is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,13 +114,13 @@ impl Ledger {
             record.cwd = rename(record.cwd);
             record.branch = rename(record.branch);
             record.session = rename(record.session);
+            record.agent = rename(record.agent);
             record.tools = rename(record.tools);
             (record.file, record.counted_file) = (place, place);
-            let counts = &record.counts;
-            let [input, output, read] =
-                [counts.input, counts.output, counts.cache_read].map(u64::from);
-            let sum = held.entry(record.model).or_default();
-            *sum = plus(*sum, [input, output, read, counts.writes()]);
+            // Clients that count for themselves write no messages into progress lines.
+            if !record.flags.has(RecordFlags::TOLD) {
+                held.entry(record.model).or_default().add(record.counts.into());
+            }
             self.add_record(record);
         }
         self.held.push(held);
@@ -139,8 +137,9 @@ impl Ledger {
             self.records.push(record);
             return;
         };
-        self.copies += 1;
         let other = &self.records[at as usize];
+        let is_told = |record: &Record| record.flags.has(RecordFlags::TOLD);
+        self.copies += u64::from(!is_told(other) && !is_told(&record));
         self.shared.insert((other.file.min(record.file), other.file.max(record.file)));
         // The first file that has the message owns it; its numbers are those of
         // the line that had come furthest, wherever that is.
@@ -160,8 +159,10 @@ impl Ledger {
         if is_final {
             first.counts = second.counts;
             first.model = second.model;
-            let copied = first.flags.has(RecordFlags::COPIED);
+            let [copied, told] =
+                [RecordFlags::COPIED, RecordFlags::TOLD].map(|flag| first.flags.has(flag));
             first.flags = second.flags.with(RecordFlags::COPIED, copied);
+            first.flags = first.flags.with(RecordFlags::TOLD, told);
             (first.counted_file, first.line) = (second.counted_file, second.line);
         }
         self.records[at as usize] = first;
@@ -169,19 +170,21 @@ impl Ledger {
 
     /// What a record says, to choose one of two.
     fn value<'a>(&'a self, record: &'a Record) -> ([u32; 7], RecordFlags, Option<&'a str>) {
-        let flags = record.flags.with(RecordFlags::COPIED, false);
+        let flags = record.flags.with(RecordFlags::COPIED, false).with(RecordFlags::TOLD, false);
         (record.counts.numbers(), flags, record.model.map(|model| self.names.text(model)))
     }
 
-    /// Which of two copies came first: by the time of the message, then the one
-    /// whose line names the session of its file, then the file that was left
+    /// Which of two copies came first: a line of a log before what progress tells, then
+    /// by the time of the message, then the one whose line names the session of its file, then the file that was left
     /// alone earlier, then the name.
     fn order(&self, a: &Record, b: &Record) -> Ordering {
         let file = |record: &Record| &self.files[record.file as usize];
         let is_copied = |record: &Record| record.flags.has(RecordFlags::COPIED);
+        let is_told = |record: &Record| record.flags.has(RecordFlags::TOLD);
         let time = |record: &Record| record.time().unwrap_or(Timestamp::MAX);
-        time(a)
-            .cmp(&time(b))
+        is_told(a)
+            .cmp(&is_told(b))
+            .then_with(|| time(a).cmp(&time(b)))
             .then_with(|| is_copied(a).cmp(&is_copied(b)))
             .then_with(|| file(a).modified.cmp(&file(b).modified))
             .then_with(|| file(a).path.cmp(&file(b).path))
@@ -244,15 +247,11 @@ impl Ledger {
 
     /// The subagent that a record belongs to.
     pub fn agent_of(&self, record: &Record) -> Option<NameId> {
-        self.file_names[record.file as usize].agent
+        self.file_names[record.file as usize].agent.or(record.agent)
     }
 
     /// The project that a record belongs to, as the name of its directory.
     pub fn project_of(&self, record: &Record) -> NameId {
         self.file_names[record.file as usize].project
     }
-}
-
-pub(super) fn plus(a: Tokens, b: Tokens) -> Tokens {
-    std::array::from_fn(|kind| a[kind].saturating_add(b[kind]))
 }

@@ -4,9 +4,12 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use memchr::memmem::Finder;
+use recto_log::AgentId;
+use recto_log::AgentProgress;
 use recto_log::Block;
 use recto_log::Entry;
 use recto_log::Kind;
+use recto_log::decode;
 use recto_log::json::Value;
 use sha2::Digest as _;
 use sha2::Sha256;
@@ -19,8 +22,8 @@ use super::Seen;
 /// `cost-state` lines (`inputTokens`), and not in `message`, as `usage` nearly is.
 const IN_EVERY_COUNT: &[u8] = b"okens\"";
 
-/// Finds lines that can matter. The bytes alone do not tell: progress lines hold
-/// whole assistant lines, so what is found is decoded and its type looked at.
+/// Finds lines that can matter. The bytes alone do not tell, so what is found is decoded
+/// and its type looked at.
 pub fn may_matter() -> Finder<'static> {
     Finder::new(IN_EVERY_COUNT)
 }
@@ -44,14 +47,37 @@ pub struct UsageLine<'a> {
     pub branch: Option<Cow<'a, str>>,
     /// The session, by the line's own word.
     pub session: Option<Cow<'a, str>>,
+    /// The subagent, if a progress line of its parent tells of the message.
+    pub agent: Option<AgentId>,
+    /// The id of the message, as the log has it.
+    pub id: Option<Cow<'a, str>>,
     /// How many bytes the blocks take.
     pub content_bytes: u32,
 }
 
 impl<'a> UsageLine<'a> {
     /// `None` for a line that stands for no answer of a model: of another kind,
-    /// of an API error, made up by the client, or without usage.
+    /// of an API error, made up by the client, or without usage. A progress line can hold
+    /// the answer of a subagent, which then counts like a line of its own log.
     pub fn of(entry: &Entry<'a>) -> Option<UsageLine<'a>> {
+        match entry.agent_progress() {
+            Some(told) => UsageLine::told(entry, told),
+            None => UsageLine::own(entry, entry),
+        }
+    }
+
+    /// What a progress line tells of a message. It says where and for whom, the line inside
+    /// does not.
+    fn told(entry: &Entry<'a>, told: AgentProgress<'a>) -> Option<UsageLine<'a>> {
+        let mut line = UsageLine::own(&decode(told.line).0, entry)?;
+        line.time = line.time.or_else(|| entry.timestamp());
+        line.agent = Some(told.agent);
+        line.flags.add(RecordFlags::TOLD);
+        Some(line)
+    }
+
+    /// What a line says; `around` is the line of the log, which can hold it.
+    fn own(entry: &Entry<'a>, around: &Entry<'a>) -> Option<UsageLine<'a>> {
         if entry.kind() != Kind::Assistant || entry.is_api_error() {
             return None;
         }
@@ -67,7 +93,7 @@ impl<'a> UsageLine<'a> {
         }
         match object.get("stop_reason").is_some_and(Value::is_string) {
             true => flags.add(RecordFlags::HAS_STOP),
-            false if entry.version().is_some_and(|version| is_under_reporting(&version)) => {
+            false if around.version().is_some_and(|version| is_under_reporting(&version)) => {
                 flags.add(RecordFlags::UNDER_REPORTED);
             }
             false => {}
@@ -79,9 +105,11 @@ impl<'a> UsageLine<'a> {
             time: entry.timestamp(),
             counts,
             flags,
-            cwd: entry.cwd(),
-            branch: entry.git_branch(),
-            session: entry.session_id(),
+            cwd: around.cwd(),
+            branch: around.git_branch(),
+            session: around.session_id(),
+            agent: None,
+            id,
             content_bytes: u32::try_from(content).unwrap_or(u32::MAX),
         })
     }
@@ -97,7 +125,8 @@ impl<'a> UsageLine<'a> {
 
 /// The tools that a line calls.
 pub(super) fn tools_of(entry: &Entry<'_>) -> Vec<String> {
-    let Some(message) = entry.message() else { return Vec::new() };
+    let told = entry.agent_progress().map(|told| decode(told.line).0);
+    let Some(message) = told.as_ref().unwrap_or(entry).message() else { return Vec::new() };
     let blocks = message.content().blocks();
     let calls = blocks.filter(|block| matches!(block, Block::ToolUse { .. }));
     calls.filter_map(|call| call.name().map(Cow::into_owned)).collect()
@@ -162,10 +191,28 @@ mod tests {
         assert!(!read(r#"{"type":"assistant","message":{"model":"<synthetic>",USAGE}}"#));
         assert!(!read(r#"{"type":"assistant","isApiErrorMessage":true,"message":{USAGE}}"#));
         let embedded = r#"{"type":"assistant","message":{"id":"m",USAGE}}"#;
-        assert!(!read(&format!(
-            r#"{{"type":"progress","data":{{"type":"agent_progress","message":{embedded}}}}}"#
-        )));
+        let progress = |agent: &str| {
+            format!(r#"{{"type":"progress","data":{{{agent}"message":{embedded}}}}}"#)
+        };
+        assert!(!read(&progress("")), "nobody's");
+        assert!(read(&progress(r#""agentId":"a1","#)), "a subagent's");
         assert!(!read(r#"{"type":"assistant","message":{"id":"m",USAGE}"#), "torn");
+    }
+
+    #[test]
+    fn a_message_inside_progress_is_that_of_the_subagents_log() {
+        let inner = r#"{"type":"assistant","requestId":"r","timestamp":"2026-01-01T00:00:00Z","message":{"id":"m","model":"x","usage":{"output_tokens":7},"content":[{"type":"tool_use","name":"Glob"}]}}"#;
+        let outer = format!(
+            r#"{{"type":"progress","sessionId":"s","cwd":"/w","gitBranch":"b","version":"2.1.20","data":{{"message":{inner},"agentId":"a1"}}}}"#
+        );
+        let (outer, _) = decode(RawLine::alone(outer.as_bytes()));
+        let told = UsageLine::of(&outer).unwrap();
+        let own = UsageLine::of(&decode(RawLine::alone(inner.as_bytes())).0).unwrap();
+        assert_eq!((told.key, told.time, told.counts), (own.key, own.time, own.counts));
+        assert_eq!(told.agent.map(|agent| agent.to_string()).as_deref(), Some("a1"));
+        assert_eq!((told.session.as_deref(), told.cwd.as_deref()), (Some("s"), Some("/w")));
+        assert!(told.flags.has(RecordFlags::TOLD) && told.flags.has(RecordFlags::UNDER_REPORTED));
+        assert_eq!(tools_of(&outer), ["Glob"]);
     }
 
     #[test]

@@ -43,6 +43,8 @@ impl RecordFlags {
     pub(crate) const US_ONLY: RecordFlags = RecordFlags(1 << 8);
     /// The line names another session than its file.
     pub const COPIED: RecordFlags = RecordFlags(1 << 9);
+    /// Only progress lines of the parent's log tell of the message.
+    pub const TOLD: RecordFlags = RecordFlags(1 << 10);
 
     /// Adds those of another.
     pub fn add(&mut self, other: RecordFlags) {
@@ -79,6 +81,8 @@ pub struct Record {
     pub branch: Option<NameId>,
     /// The session, by the line's own word.
     pub session: Option<NameId>,
+    /// The subagent, where a progress line of its parent's log tells of the message.
+    pub agent: Option<NameId>,
     /// The tools that are called, where they were wanted.
     pub tools: Option<NameId>,
     /// The file that it belongs to, as a place in [`super::Ledger::files`].
@@ -92,6 +96,26 @@ pub struct Record {
 }
 
 impl Record {
+    /// A record that is in no log.
+    pub(super) fn of_counts(counts: Counts, flags: RecordFlags, time: Timestamp) -> Record {
+        Record {
+            key: 0,
+            moment: Moment::of(Some(time)),
+            counts,
+            flags,
+            model: None,
+            cwd: None,
+            branch: None,
+            session: None,
+            agent: None,
+            tools: None,
+            file: 0,
+            counted_file: 0,
+            line: 0,
+            content_bytes: 0,
+        }
+    }
+
     /// When the message was first seen.
     pub fn time(&self) -> Option<Timestamp> {
         self.moment.get()
@@ -104,7 +128,9 @@ impl Record {
 
     /// Why the line that counts does, of so many lines of the message.
     pub fn rule(&self, lines: usize) -> &'static str {
-        if self.flags.has(RecordFlags::NO_ID) {
+        if self.flags.has(RecordFlags::TOLD) {
+            "inside a progress line: no log of the subagent has the message"
+        } else if self.flags.has(RecordFlags::NO_ID) {
             "no id: each line counts"
         } else if lines < 2 {
             "the only line of its message"
@@ -117,7 +143,9 @@ impl Record {
 
     /// Why a line that does not count does not.
     pub fn why_not(&self, line: &Sighting) -> &'static str {
-        if line.file == self.file {
+        if line.flags.has(RecordFlags::TOLD) {
+            "repeated inside a progress line"
+        } else if line.file == self.file {
             "another line of the same message"
         } else {
             "a copy in another log"
@@ -189,7 +217,10 @@ impl LogUsage {
         {
             line.flags.add(RecordFlags::COPIED);
         }
-        self.watch_clock(line.time);
+        // Subagents work side by side.
+        if !line.flags.has(RecordFlags::TOLD) {
+            self.watch_clock(line.time);
+        }
         let number = u32::try_from(entry.line().number).unwrap_or(u32::MAX);
         let place = self.push_line(&line, number);
         if self.wanted.tools {
@@ -214,6 +245,7 @@ impl LogUsage {
                 cwd: name(&line.cwd),
                 branch: name(&line.branch),
                 session: name(&line.session),
+                agent: line.agent.as_ref().map(|agent| self.names.add(agent.as_str())),
                 tools: None,
                 file: 0,
                 counted_file: 0,
@@ -227,7 +259,8 @@ impl LogUsage {
         known.moment = known.moment.earlier(moment);
         if line.seen().beats(known.seen()) {
             known.counts = line.counts;
-            known.flags = line.flags;
+            let is_told = known.flags.has(RecordFlags::TOLD) && line.flags.has(RecordFlags::TOLD);
+            known.flags = line.flags.with(RecordFlags::TOLD, is_told);
             known.line = number;
             known.model = line.model.as_deref().map(|model| self.names.add(model));
         }

@@ -25,6 +25,7 @@ mod rule;
 pub use blocks::BillingBlock;
 pub use blocks::Projection;
 pub use counts::Counts;
+pub use counts::Tokens;
 pub use group::Dimension;
 pub use group::Grouping;
 pub use group::Selection;

@@ -16,16 +16,16 @@ use crate::fold::packed::Packer;
 use crate::fold::packed::Unpacker;
 
 /// Goes up with every change of what is written here, or of what is counted.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 /// The fewest bytes of a record: its key, and one for each number.
-const LEAST: usize = 16 + 16;
+const LEAST: usize = 16 + 17;
 
 /// No log has as many lines.
 const MOST_LINES: u64 = 1 << 40;
 
 /// All flags that there are.
-const ALL_FLAGS: u64 = (1 << 10) - 1;
+const ALL_FLAGS: u64 = (1 << 11) - 1;
 
 impl LogUsage {
     /// All that was counted, in few bytes. Only a log that was read with its tools
@@ -58,8 +58,8 @@ impl LogUsage {
             for count in counts.numbers() {
                 packer.number(u64::from(count));
             }
-            let names = [record.model, record.cwd, record.branch, record.session, record.tools];
-            for name in names {
+            let Record { model, cwd, branch, session, agent, tools, .. } = record;
+            for name in [model, cwd, branch, session, agent, tools] {
                 packer.number(name.map_or(0, |name| name.place() as u64 + 1));
             }
         }
@@ -131,6 +131,7 @@ fn unpack_record(
         cwd: name()?,
         branch: name()?,
         session: name()?,
+        agent: name()?,
         tools: name()?,
         file: 0,
         counted_file: 0,

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use recto_log::json::Value;
 
+use super::Counts;
 use super::Money;
 use super::PriceFileError;
 use super::Record;
@@ -13,6 +16,7 @@ use super::price_file;
 
 /// The prices that come with recto.
 const BUILT_IN: &str = include_str!("../../data/prices.toml");
+const COMPATIBLE: &str = include_str!("../../data/prices-compatible.toml");
 
 /// Prices of one token each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -135,6 +139,7 @@ impl PriceTable {
     pub fn built_in() -> Result<PriceTable, PriceFileError> {
         let mut table = PriceTable::default();
         table.add_file(BUILT_IN, "recto")?;
+        table.add_file(COMPATIBLE, "recto")?;
         Ok(table)
     }
 
@@ -142,7 +147,8 @@ impl PriceTable {
     /// and no others.
     pub fn add_file(&mut self, text: &str, name: &str) -> Result<(), PriceFileError> {
         let file = price_file::parse(text, name)?;
-        self.rows.retain(|row| file.rows.iter().all(|new| new.model != row.model));
+        self.rows
+            .retain(|row| file.rows.iter().all(|new| !new.model.eq_ignore_ascii_case(&row.model)));
         self.rows.extend(file.rows);
         self.rows.sort_by(|a, b| a.model.cmp(&b.model).then(a.from.cmp(&b.from)));
         self.sources.push(match file.about {
@@ -151,7 +157,7 @@ impl PriceTable {
         });
         self.by_model.clear();
         for (place, row) in self.rows.iter().enumerate() {
-            self.by_model.entry(row.model.clone()).or_default().push(place);
+            self.by_model.entry(row.model.to_ascii_lowercase()).or_default().push(place);
         }
         Ok(())
     }
@@ -161,9 +167,11 @@ impl PriceTable {
         &self.rows
     }
 
-    /// The rows of a model. A name with a date at the end, or with the mark of a
-    /// long context, means the model without; other names are not guessed at.
+    /// The rows of a model, however its name is capitalised. A name with a date at the end,
+    /// or with the mark of a long context, means the model without; other names are not
+    /// guessed at.
     fn rows_of(&self, model: &str) -> Option<&[usize]> {
+        let model = &*model.to_ascii_lowercase();
         let plain = model.strip_suffix("[1m]").unwrap_or(model);
         let undated = plain
             .rsplit_once('-')
@@ -191,6 +199,18 @@ impl PriceTable {
             (None, _) | (_, None) => true,
         });
         self.rows.get(*held.unwrap_or(first))
+    }
+
+    /// What a message costs by its `usage`, when it was sent at a time.
+    pub fn cost_of(
+        &self,
+        model: &str,
+        usage: Value<'_>,
+        time: Timestamp,
+    ) -> Result<Money, Unpriced> {
+        let (counts, flags) = Counts::of(usage).ok_or(Unpriced::Way)?;
+        let record = Record::of_counts(counts, flags, time);
+        self.amount(Some(model), &record).map(|amount| amount.total)
     }
 
     /// What a record costs.

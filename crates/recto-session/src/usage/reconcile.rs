@@ -12,9 +12,8 @@ use recto_log::CostState;
 use super::Ledger;
 use super::Money;
 use super::Selection;
-use super::ledger::Tokens;
-use super::ledger::plus;
 use crate::NameId;
+use crate::Tokens;
 
 /// The difference between `cost-state` lines and messages, for sessions that
 /// have such lines. Of forks of each other the largest difference counts, because
@@ -25,14 +24,8 @@ pub struct Helpers {
     pub sessions: u64,
     /// Those of them whose tokens agree with it, all of them.
     pub agreeing: u64,
-    /// Tokens that only the client counted.
-    pub input: u64,
-    /// The same, of answers.
-    pub output: u64,
-    /// The same, read from the cache.
-    pub cache_read: u64,
-    /// The same, written to the cache.
-    pub cache_creation: u64,
+    /// Tokens that only the client counted. It does not tell cache writes apart by lifetime.
+    pub tokens: Tokens,
     /// Tokens of messages that the client did not count, all kinds together: the
     /// answer was broken off, or came after its last count.
     pub uncounted: u64,
@@ -88,15 +81,11 @@ pub fn helpers(ledger: &Ledger, selection: &Selection) -> Option<Helpers> {
         }
         let found = Difference::of(state, &least, &most);
         all.sessions += 1;
-        all.agreeing += u64::from(found.only_client == [0; 4] && found.uncounted == 0);
+        all.agreeing += u64::from(found.only_client == Tokens::default() && found.uncounted == 0);
         differences.entry(family(place)).or_default().grow_to(&found);
     }
     for found in differences.values() {
-        let [input, output, cache_read, cache_creation] = found.only_client;
-        all.input = all.input.saturating_add(input);
-        all.output = all.output.saturating_add(output);
-        all.cache_read = all.cache_read.saturating_add(cache_read);
-        all.cache_creation = all.cache_creation.saturating_add(cache_creation);
+        all.tokens.add(found.only_client);
         all.uncounted = all.uncounted.saturating_add(found.uncounted);
         all.client_cost = all.client_cost.plus(found.cost);
     }
@@ -112,7 +101,7 @@ fn place(ledger: &Ledger, file: usize) -> Option<Place> {
 fn add_held<'a>(sum: &mut ByModel<'a>, ledger: &'a Ledger, file: usize) {
     for (model, tokens) in ledger.held.get(file).into_iter().flatten() {
         let sum = sum.entry(model.map_or("", |model| ledger.name(model))).or_default();
-        *sum = plus(*sum, *tokens);
+        sum.add(*tokens);
     }
 }
 
@@ -174,40 +163,33 @@ impl Difference {
     fn of(state: &CostState, least: &ByModel<'_>, most: &ByModel<'_>) -> Difference {
         let mut said: ByModel<'_> = BTreeMap::new();
         for (model, usage) in &state.models {
-            let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_creation];
-            let sum = said.entry(model).or_default();
-            *sum = plus(*sum, tokens);
+            said.entry(model).or_default().add(Tokens {
+                input: usage.input,
+                output: usage.output,
+                cache_creation: usage.cache_creation,
+                cache_read: usage.cache_read,
+                ..Tokens::default()
+            });
         }
         let cost = state.total_usd.and_then(|usd| Money::parse(&format!("{usd}")));
         let mut found = Difference { cost: cost.unwrap_or_default(), ..Difference::default() };
         for (model, said) in &said {
-            found.only_client = plus(found.only_client, beyond(*said, most.get(model)));
+            found.only_client.add(beyond(*said, most.get(model)));
         }
         for (model, least) in least {
-            let more =
-                beyond(*least, said.get(model)).iter().fold(0, |a: u64, b| a.saturating_add(*b));
+            let more = beyond(*least, said.get(model)).all();
             found.uncounted = found.uncounted.saturating_add(more);
         }
         found
     }
 
     fn grow_to(&mut self, other: &Difference) {
-        self.only_client =
-            std::array::from_fn(|kind| self.only_client[kind].max(other.only_client[kind]));
+        self.only_client = self.only_client.with(other.only_client, u64::max);
         self.uncounted = self.uncounted.max(other.uncounted);
         self.cost = self.cost.max(other.cost);
     }
 }
 
 fn beyond(tokens: Tokens, known: Option<&Tokens>) -> Tokens {
-    std::array::from_fn(|kind| tokens[kind].saturating_sub(known.map_or(0, |known| known[kind])))
-}
-
-impl Helpers {
-    /// Tokens that only the client counted, all kinds together.
-    pub fn tokens(&self) -> u64 {
-        [self.output, self.cache_read, self.cache_creation]
-            .iter()
-            .fold(self.input, |sum, tokens| sum.saturating_add(*tokens))
-    }
+    tokens.with(known.copied().unwrap_or_default(), u64::saturating_sub)
 }

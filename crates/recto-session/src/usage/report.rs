@@ -19,26 +19,17 @@ use super::Selection;
 use super::blocks::billing_blocks;
 use super::group::Code;
 use super::project_label::ProjectLabels;
+use crate::Tokens;
 
 /// Records, added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Total {
     /// API messages.
     pub messages: u64,
-    /// Tokens of prompts, outside the cache.
-    pub input: u64,
-    /// Tokens of answers, as logged: not more than this is sure.
-    pub output: u64,
+    /// Their tokens. Those of answers are as logged: not more than this is sure.
+    pub tokens: Tokens,
     /// Tokens of answers at most, where clients wrote too few.
     pub most_output: u64,
-    /// Tokens read from the cache.
-    pub cache_read: u64,
-    /// Tokens written to the cache for five minutes.
-    pub write_5m: u64,
-    /// Tokens written to the cache for an hour.
-    pub write_1h: u64,
-    /// Tokens written to the cache of which the log does not say for how long.
-    pub write_untiered: u64,
     /// Web searches.
     pub web_searches: u64,
     /// The price of what has one.
@@ -53,29 +44,14 @@ impl Total {
     fn add(&mut self, record: &Record, cost: Option<Money>) {
         let counts = &record.counts;
         self.messages += 1;
-        self.input += u64::from(counts.input);
-        self.output += u64::from(counts.output);
+        self.tokens.add((*counts).into());
         self.most_output += record.most_output();
-        self.cache_read += u64::from(counts.cache_read);
-        self.write_5m += u64::from(counts.write_5m);
-        self.write_1h += u64::from(counts.write_1h);
-        self.write_untiered += u64::from(counts.write_untiered);
         self.web_searches += u64::from(counts.web_searches);
         match cost {
             Some(cost) => self.known_cost = self.known_cost.plus(cost),
             None => self.unpriced += 1,
         }
         self.under_reported += u64::from(record.flags.has(RecordFlags::UNDER_REPORTED));
-    }
-
-    /// All tokens written to the cache.
-    pub fn writes(&self) -> u64 {
-        self.write_5m + self.write_1h + self.write_untiered
-    }
-
-    /// All tokens.
-    pub fn tokens(&self) -> u64 {
-        self.input + self.output + self.cache_read + self.writes()
     }
 
     /// The price, if all of it is known.
@@ -184,7 +160,7 @@ pub fn report(
             _ => None,
         };
         let projection =
-            block.and_then(|block| block.projection(now, total.tokens(), total.cost()));
+            block.and_then(|block| block.projection(now, total.tokens.all(), total.cost()));
         Row { keys, total, block, projection }
     });
     Report { rows: rows.collect(), total, doubts }
@@ -215,7 +191,7 @@ fn rows(ledger: &Ledger, grouping: &Grouping, groups: HashMap<Vec<Code>, Total>)
     rows.sort_by(|(a_codes, a_keys, a), (b_codes, b_keys, b)| {
         let by_first = match (is_time, by_size) {
             (true, _) => a_codes.first().cmp(&b_codes.first()),
-            (_, true) => (b.known_cost, b.tokens()).cmp(&(a.known_cost, a.tokens())),
+            (_, true) => (b.known_cost, b.tokens.all()).cmp(&(a.known_cost, a.tokens.all())),
             (false, false) => std::cmp::Ordering::Equal,
         };
         by_first.then_with(|| a_keys.cmp(b_keys))

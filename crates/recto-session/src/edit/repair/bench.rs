@@ -17,9 +17,11 @@ use super::Clients;
 use super::Fix;
 use super::Repair;
 use super::RepairOptions;
+use super::step::Step;
 use crate::LineSource;
 use crate::NodeId;
 use crate::Parent;
+use crate::Session;
 use crate::edit::Change;
 use crate::edit::Draft;
 use crate::edit::EditError;
@@ -27,6 +29,7 @@ use crate::edit::Manuscript;
 use crate::edit::Place;
 use crate::edit::Rewrite;
 use crate::edit::compare;
+use crate::edit::compare::lowers_reach;
 use crate::request::Generation;
 
 /// Longer lines are not read; no client takes them for part of a conversation.
@@ -35,6 +38,8 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const START_BYTES: u64 = 4096;
 /// If steps do harm together, so many are tried one by one.
 const MOST_SINGLE: usize = 64;
+/// So many ways to make one step are tried.
+const MOST_WAYS: usize = 4;
 
 /// A line while the log is repaired, by its place in the list of all sheets.
 pub(super) type SheetId = usize;
@@ -65,15 +70,6 @@ pub(super) enum Edit {
     Order(Vec<SheetId>),
 }
 
-/// A fix of one place.
-#[derive(Debug, Clone)]
-pub(super) struct Step {
-    pub(super) fix: Fix,
-    pub(super) line: u64,
-    pub(super) words: String,
-    pub(super) edits: Vec<Edit>,
-}
-
 /// What changes when steps are made.
 #[derive(Clone)]
 struct State {
@@ -96,6 +92,11 @@ pub(super) struct Mark {
     state: State,
     now: Manuscript,
     fixes: usize,
+}
+
+/// Whether no client brings back less of one log than of another.
+fn is_harmless(old: &Session, new: &Session, removed: &HashSet<EntryUuid>) -> bool {
+    compare(old, new, removed, &Rewrite::none()).losses.is_empty() && !lowers_reach(old, new)
 }
 
 /// A log on the bench.
@@ -127,9 +128,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         let generations = match options.clients {
             Clients::All => Generation::ALL.to_vec(),
             Clients::Writer => {
-                let versions = source.session.counts.versions.iter().map(|(version, _)| version);
-                let writer = versions.filter_map(|version| Generation::of_version(version)).max();
-                let writer = writer.unwrap_or(Generation::latest());
+                let writer = source.session.writer();
                 Generation::ALL.into_iter().filter(|generation| *generation >= writer).collect()
             }
         };
@@ -232,7 +231,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
     /// Whether no client brings back less than at a mark.
     pub(super) fn is_harmless_since(&self, mark: &Mark) -> bool {
         let (old, new) = (&mark.now.session, &self.now.session);
-        compare(old, new, &self.removed, &Rewrite::none()).losses.is_empty()
+        is_harmless(old, new, &self.removed)
     }
 
     /// Makes steps, as far as the guard allows it. Whether any was made.
@@ -244,12 +243,18 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         }
         let mut is_made = false;
         for step in &steps {
-            if steps.len() > 1
-                && steps.len() <= MOST_SINGLE
-                && self.attempt(std::slice::from_ref(step), guard)?
-            {
-                is_made = true;
-            } else {
+            // Alone, the one step was tried just now.
+            let skipped = usize::from(steps.len() == 1);
+            let mut was_made = false;
+            for way in step.ways().skip(skipped).take(MOST_WAYS) {
+                was_made = steps.len() <= MOST_SINGLE
+                    && self.attempt(std::slice::from_ref(&way), guard)?;
+                if was_made {
+                    break;
+                }
+            }
+            is_made |= was_made;
+            if !was_made {
                 self.left.push(format!(
                     "line {}: {} is not made, because clients would bring back less",
                     step.line,
@@ -267,10 +272,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         let after = self.read_again()?;
         let is_harmless = match guard {
             Guard::Whole => true,
-            Guard::EachStep => {
-                let (old, new) = (&self.now.session, &after.session);
-                compare(old, new, &removed, &Rewrite::none()).losses.is_empty()
-            }
+            Guard::EachStep => is_harmless(&self.now.session, &after.session, &removed),
         };
         if !is_harmless {
             self.state = before;

@@ -15,7 +15,7 @@ use recto_log::json::replace_lone_surrogates;
 use super::Fix;
 use super::bench::Bench;
 use super::bench::Edit;
-use super::bench::Step;
+use super::step::Step;
 use crate::BlockFact;
 use crate::NameId;
 use crate::NodeId;
@@ -63,7 +63,7 @@ fn taken_out(
             let change = |place: &usize| Edit::Change(sheet, Change::remove_block(*place));
             (places.map(change).collect(), format!("{what}; the block goes"))
         };
-        steps.push(Step { fix, line: bench.number_of(*id), words, edits });
+        steps.push(Step { fix, line: bench.number_of(*id), words, edits, others: Vec::new() });
     }
     Ok(steps)
 }
@@ -201,6 +201,35 @@ fn lonely_thinking(bench: &Bench<'_, '_, '_>, gone: &[&Gone]) -> Vec<NodeId> {
     lonely
 }
 
+/// Bytes that are no UTF-8. Every client reads them as U+FFFD, so nothing else is lost.
+pub(super) fn invalid_bytes(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
+    let lines = bench.now.lines().iter().enumerate();
+    let broken: Vec<usize> =
+        lines.filter(|(_, line)| !line.is_utf8).map(|(place, _)| place).collect();
+    let mut steps = Vec::new();
+    for place in broken {
+        let sheet = bench.sheet(place);
+        let text = bench.text(sheet)?;
+        let Ok(object) = Object::parse(&text) else { continue };
+        let mut edits = Vec::new();
+        for member in object.members() {
+            let whole = String::from_utf8_lossy(member.value.bytes()).into_owned().into_bytes();
+            if whole != member.value.bytes() {
+                let key: &str = &member.key();
+                edits.push(Edit::Change(sheet, Change::set([key.into()], whole)));
+            }
+        }
+        let line = bench.number(place);
+        if edits.is_empty() {
+            bench.left.push(format!("line {line}: a name in it is no UTF-8; it stays"));
+            continue;
+        }
+        let words = "bytes that are no UTF-8 become U+FFFD".into();
+        steps.push(Step { fix: Fix::InvalidUtf8, line, words, edits, others: Vec::new() });
+    }
+    Ok(steps)
+}
+
 /// Half characters, which clients before 2.1.200 send.
 pub(super) fn half_characters(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     if !bench.makes_for_before(Fix::LoneSurrogate, Generation::V2_1_200) {
@@ -228,6 +257,7 @@ pub(super) fn half_characters(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>
                 line: bench.number_of(id),
                 words: "half characters become U+FFFD".into(),
                 edits,
+                others: Vec::new(),
             });
         }
     }

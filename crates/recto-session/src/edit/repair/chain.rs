@@ -8,8 +8,8 @@ use recto_log::build::MetaLine;
 use super::Fix;
 use super::bench::Bench;
 use super::bench::Edit;
-use super::bench::Step;
 use super::bench::uuid_of;
+use super::step::Step;
 use crate::NodeId;
 use crate::Parent;
 use crate::Session;
@@ -40,6 +40,7 @@ pub(super) fn leafs(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditErro
         line,
         words: format!("all clients go on from line {line}"),
         edits: settle(bench, found.leaf),
+        others: Vec::new(),
     }])
 }
 
@@ -83,6 +84,7 @@ pub(super) fn linear_chains(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
             found.meant.len()
         ),
         edits,
+        others: Vec::new(),
     }])
 }
 

@@ -9,7 +9,7 @@ use recto_log::decode;
 use super::Fix;
 use super::bench::Bench;
 use super::bench::Edit;
-use super::bench::Step;
+use super::step::Step;
 use crate::edit::EditError;
 
 /// A whole line inside a damaged one is looked for at so many places.
@@ -45,7 +45,13 @@ pub(super) fn damaged_lines(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
         let mut edits: Vec<Edit> =
             saved.into_iter().map(|line| Edit::Insert(sheet, line.to_vec())).collect();
         edits.push(Edit::Aside(sheet));
-        steps.push(Step { fix: Fix::DamagedLine, line: bench.number(place), words, edits });
+        steps.push(Step {
+            fix: Fix::DamagedLine,
+            line: bench.number(place),
+            words,
+            edits,
+            others: Vec::new(),
+        });
     }
     Ok(steps)
 }

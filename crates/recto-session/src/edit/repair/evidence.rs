@@ -77,15 +77,26 @@ impl<'s> Evidence<'s> {
         }
     }
 
-    /// Where a line belongs whose parent is missing.
-    pub(super) fn of_orphan(&mut self, id: NodeId) -> Finding {
+    /// Where a line belongs whose parent is missing, and where else it could.
+    pub(super) fn of_orphan(&mut self, id: NodeId) -> (Finding, Vec<Finding>) {
         if self.view.is_boundary(id) {
-            return Finding::Nowhere;
+            return (Finding::Nowhere, Vec::new());
         }
-        let found = self.by_message(id).or_else(|| self.by_call(id));
-        match found.or_else(|| self.by_time_and_order(id)) {
-            Some(found) => self.settle(id, Some(found)),
-            None => Finding::Nowhere,
+        let all =
+            [self.by_message(id), self.by_call(id), self.by_time_and_order(id), self.by_order(id)];
+        let mut found: Vec<(NodeId, &'static str)> = Vec::new();
+        for (line, words) in all.into_iter().flatten() {
+            if found.iter().all(|(known, _)| *known != line) {
+                found.push((line, words));
+            }
+        }
+        let mut found = found.into_iter();
+        match found.next() {
+            Some(first) => {
+                let others = found.map(|(line, words)| Finding::Line(line, words)).collect();
+                (self.settle(id, Some(first)), others)
+            }
+            None => (Finding::Nowhere, Vec::new()),
         }
     }
 

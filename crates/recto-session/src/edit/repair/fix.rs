@@ -45,6 +45,8 @@ pub enum Fix {
     BlankText,
     /// Thinking without a signature goes.
     UnsignedThinking,
+    /// Bytes that are no UTF-8 become U+FFFD.
+    InvalidUtf8,
     /// Half characters become U+FFFD.
     LoneSurrogate,
     /// All clients go on from the same line.
@@ -55,7 +57,7 @@ pub enum Fix {
 
 impl Fix {
     /// All fixes, in the order in which they are made.
-    pub const ALL: [Fix; 24] = [
+    pub const ALL: [Fix; 25] = [
         Fix::DamagedLine,
         Fix::ByteOrderMark,
         Fix::NoContent,
@@ -77,6 +79,7 @@ impl Fix {
         Fix::SecondResult,
         Fix::BlankText,
         Fix::UnsignedThinking,
+        Fix::InvalidUtf8,
         Fix::LoneSurrogate,
         Fix::Leaf,
         Fix::LinearChain,
@@ -106,6 +109,7 @@ impl Fix {
             Fix::SecondResult => "second-result",
             Fix::BlankText => "blank-text",
             Fix::UnsignedThinking => "unsigned-thinking",
+            Fix::InvalidUtf8 => "invalid-utf8",
             Fix::LoneSurrogate => "lone-surrogate",
             Fix::Leaf => "leaf",
             Fix::LinearChain => "linear-chain",
@@ -142,6 +146,7 @@ impl Fix {
             Fix::SecondResult => "of several results of one call the first stays",
             Fix::BlankText => "empty text blocks go",
             Fix::UnsignedThinking => "thinking without a signature goes",
+            Fix::InvalidUtf8 => "bytes that are no UTF-8 become U+FFFD, as every client reads them",
             Fix::LoneSurrogate => "half characters become U+FFFD",
             Fix::Leaf => "all clients go on from the same line",
             Fix::LinearChain => "the current branch becomes one chain, which every client loads",

@@ -11,7 +11,7 @@ use recto_log::json::ObjectWriter;
 use super::Fix;
 use super::bench::Bench;
 use super::bench::Edit;
-use super::bench::Step;
+use super::step::Step;
 use crate::Node;
 use crate::NodeId;
 use crate::edit::Change;
@@ -37,6 +37,7 @@ pub(super) fn byte_order_marks(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step
             line: bench.number_of(*id),
             words: "the byte order mark goes".into(),
             edits: vec![Edit::Change(bench.sheet_of(*id), change)],
+            others: Vec::new(),
         }
     };
     Ok(marked.iter().map(step).collect())
@@ -49,6 +50,7 @@ pub(super) fn without_content(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>
         line: bench.number_of(*id),
         words: "a line that says nothing is kept aside".into(),
         edits: vec![Edit::Aside(bench.sheet_of(*id))],
+        others: Vec::new(),
     };
     Ok(empty.iter().map(step).collect())
 }
@@ -75,6 +77,7 @@ pub(super) fn text_answers(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
             line: bench.number_of(id),
             words: "the answer becomes a text block".into(),
             edits: vec![Edit::Change(sheet, change)],
+            others: Vec::new(),
         });
     }
     Ok(steps)
@@ -93,6 +96,7 @@ pub(super) fn without_uuid(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
             line: bench.number(place),
             words: format!("the line gets the uuid {uuid}"),
             edits: vec![Edit::Change(bench.sheet(place), change)],
+            others: Vec::new(),
         });
     }
     Ok(steps)
@@ -143,6 +147,7 @@ pub(super) fn without_time(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
                         bench.sheet_of(id),
                         Change::set_string(["timestamp".into()], &text),
                     )],
+                    others: Vec::new(),
                 });
                 time
             }
@@ -184,6 +189,7 @@ pub(super) fn sidechain_flags(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>
             line: bench.number_of(id),
             words: "the line is part of the main conversation".into(),
             edits: vec![Edit::Change(sheet, change)],
+            others: Vec::new(),
         });
     }
     Ok(steps)
@@ -206,6 +212,7 @@ pub(super) fn other_sessions(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>,
                 line: bench.number(place),
                 words: format!("the line named session {name}"),
                 edits: vec![Edit::Change(sheet, Change::set_string(["sessionId".into()], &own))],
+                others: Vec::new(),
             });
         }
     }

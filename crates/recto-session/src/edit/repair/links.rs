@@ -11,11 +11,11 @@ use recto_log::decode;
 use super::Fix;
 use super::bench::Bench;
 use super::bench::SheetId;
-use super::bench::Step;
 use super::evidence::Evidence;
 use super::evidence::Finding;
 use super::evidence::edits_of;
 use super::evidence::elsewhere;
+use super::step::Step;
 use super::tree::cycles;
 use crate::NodeId;
 use crate::Parent;
@@ -50,13 +50,19 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
     let mut put_back = HashSet::new();
     for (id, how) in broken {
         let is_root = bench.now.session.node(id).parent == Parent::Root;
+        let mut others = Vec::new();
         let (fix, finding) = match how {
             Broken::Missing(uuid) => {
                 let found = elsewhere(bench, &uuid);
                 if matches!(found, Some(Finding::PutBack { .. })) && !put_back.insert(uuid) {
                     continue;
                 }
-                (Fix::MissingParent, found.unwrap_or_else(|| evidence.of_orphan(id)))
+                let found = found.unwrap_or_else(|| {
+                    let (first, rest) = evidence.of_orphan(id);
+                    others = rest;
+                    first
+                });
+                (Fix::MissingParent, found)
             }
             Broken::Unknown(None) => (Fix::UnknownParent, Finding::Beginning),
             Broken::Unknown(Some(line)) => {
@@ -81,7 +87,8 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
             | Finding::Past { .. } => {}
         }
         let (edits, words) = edits_of(bench, id, finding);
-        steps.push(Step { fix, line: bench.number_of(id), words, edits });
+        let others = others.into_iter().map(|other| edits_of(bench, id, other)).collect();
+        steps.push(Step { fix, line: bench.number_of(id), words, edits, others });
     }
     if bench.makes(Fix::MissingParent) {
         let words = |line| format!("line {line}: the line that it follows is nowhere to be found");

@@ -7,7 +7,7 @@ use recto_log::Kind;
 use super::Fix;
 use super::bench::Bench;
 use super::bench::Edit;
-use super::bench::Step;
+use super::step::Step;
 use crate::NameId;
 use crate::NodeId;
 use crate::Session;
@@ -31,6 +31,7 @@ pub(super) fn message_ids(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, Ed
             line: bench.number_of(id),
             words: format!("{words}: {message}"),
             edits: vec![Edit::Change(bench.sheet_of(id), change)],
+            others: Vec::new(),
         });
     };
     let requests = Requests::new(session);
@@ -121,5 +122,6 @@ pub(super) fn models(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditErr
         line: bench.number(place),
         words: format!("the last answer names the model of another: {model}"),
         edits: vec![Edit::Change(bench.sheet(place), change)],
+        others: Vec::new(),
     }])
 }

@@ -19,6 +19,7 @@ mod lines;
 mod links;
 mod messages;
 mod repeated;
+mod step;
 mod tree;
 
 use std::collections::BTreeSet;
@@ -34,16 +35,20 @@ use crate::edit::Draft;
 use crate::edit::EditError;
 use crate::edit::Manuscript;
 use crate::health::MOST_REQUEST_BYTES;
+use crate::health::health;
 use crate::request::Outcome;
 use crate::request::Sent;
 use crate::request::reach;
 use bench::Bench;
 use bench::Guard;
-use bench::Step;
 pub use fix::Fix;
+use step::Step;
 
 /// Rounds end by themselves; this is for what nobody thought of.
 const MOST_ROUNDS: usize = 12;
+
+/// So many lines that stay damaged are named.
+const MOST_LEFT: usize = 20;
 
 /// The clients that a repaired log is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +118,10 @@ pub fn repair<'m>(
     options: &RepairOptions<'_>,
     log: &dyn LineSource,
 ) -> Result<Repair<'m>, EditError> {
+    let is_asked_for = options.only.is_some() || options.clients == Clients::All;
+    if !is_asked_for && is_sound(manuscript) {
+        return Err(EditError::NothingToDo);
+    }
     let mut bench = Bench::new(manuscript, options, log);
     for _ in 0..MOST_ROUNDS {
         let mark = bench.mark();
@@ -134,6 +143,17 @@ pub fn repair<'m>(
         return Err(EditError::NothingToDo);
     }
     Ok(bench.finish())
+}
+
+/// Whether `recto check` finds nothing wrong with a log. Such a log is left alone, even if
+/// it could be written in a way that more clients like.
+fn is_sound(manuscript: &Manuscript) -> bool {
+    let session = &manuscript.session;
+    let health = health(session, &[], &|_| None);
+    session.damaged.is_empty()
+        && manuscript.lines().iter().all(|line| line.is_utf8)
+        && health.all.lines > 0
+        && health.is_sound()
 }
 
 /// How rounds ended.
@@ -167,7 +187,7 @@ fn rounds(bench: &mut Bench<'_, '_, '_>, guard: Guard) -> Result<Ran, EditError>
 type Find = fn(&mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError>;
 
 /// What is looked for, in this order: each pass relies on those before.
-const PASSES: [Find; 17] = [
+const PASSES: [Find; 18] = [
     damage::damaged_lines,
     lines::byte_order_marks,
     lines::without_content,
@@ -182,6 +202,7 @@ const PASSES: [Find; 17] = [
     messages::models,
     blocks::calls_and_results,
     blocks::unsendable_blocks,
+    blocks::invalid_bytes,
     blocks::half_characters,
     chain::leafs,
     chain::linear_chains,
@@ -189,6 +210,15 @@ const PASSES: [Find; 17] = [
 
 /// What no fix can help.
 fn note_what_is_left(bench: &mut Bench<'_, '_, '_>) {
+    if bench.makes(Fix::DamagedLine) {
+        let damaged = &bench.now.session.damaged;
+        let stays = |line: &u64| {
+            let place = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+            format!("line {}: no client can read it; it stays", bench.number(place))
+        };
+        let stay: Vec<String> = damaged.iter().take(MOST_LEFT).map(stays).collect();
+        bench.left.extend(stay);
+    }
     for generation in bench.generations.clone() {
         let reach = reach(&bench.now.session, generation);
         match reach.outcome {

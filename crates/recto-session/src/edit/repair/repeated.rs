@@ -9,8 +9,8 @@ use recto_log::decode;
 use super::Fix;
 use super::bench::Bench;
 use super::bench::Edit;
-use super::bench::Step;
 use super::lines::new_uuid;
+use super::step::Step;
 use crate::NodeId;
 use crate::Parent;
 use crate::edit::Change;
@@ -60,6 +60,7 @@ fn one_uuid(
                 line,
                 words: format!("another line has the same uuid; this one gets {uuid}"),
                 edits: renamed(bench, id, place, last_place, &uuid),
+                others: Vec::new(),
             });
             continue;
         }
@@ -74,7 +75,13 @@ fn one_uuid(
             edits.push(Edit::Aside(sheet));
             "a later form of the line counts; this one is kept aside"
         };
-        steps.push(Step { fix: Fix::RepeatedUuid, line, words: words.into(), edits });
+        steps.push(Step {
+            fix: Fix::RepeatedUuid,
+            line,
+            words: words.into(),
+            edits,
+            others: Vec::new(),
+        });
     }
     Ok(())
 }

@@ -74,3 +74,76 @@ fn a_torn_line_stays_torn_without_its_words() {
     assert!(after.starts_with("{\"") && !after.contains("please"), "{after}");
     assert!(Value::parse(after.as_bytes()).is_err());
 }
+
+#[test]
+fn a_damaged_line_keeps_its_keys_and_the_words_of_json() {
+    let after = line(
+        r#"{"type":"user","isMeta":true,"n":12,"parentUuid":null,"message":{"role":"user","content":"please remove"},garbage here"#,
+    );
+    let kept = r#"{"type":"user","isMeta":true,"n":12,"parentUuid":null,"message":{"role":"user","content":""#;
+    assert!(after.starts_with(kept), "{after}");
+    for gone in ["please", "remove", "garbage", "here"] {
+        assert!(!after.contains(gone), "{gone} in {after}");
+    }
+}
+
+#[test]
+fn ids_with_a_short_counter_stay_different() {
+    let anonymizer = Anonymizer::new(7);
+    for start in ["toolu_", "call_", "agent-", "task"] {
+        let others: std::collections::BTreeSet<String> =
+            (0..1000).map(|number| anonymizer.text(&format!("{start}{number}"))).collect();
+        assert_eq!(others.len(), 1000, "{start}");
+    }
+    let padded: std::collections::BTreeSet<String> =
+        (0..100).map(|number| anonymizer.text(&format!("msg_{number:02}"))).collect();
+    assert_eq!(padded.len(), 100);
+}
+
+#[test]
+fn tags_of_the_client_stay_and_others_go() {
+    let anonymizer = Anonymizer::new(7);
+    for tag in [
+        "ide_opened_file",
+        "ide_selection",
+        "tool_use_error",
+        "status",
+        "task-notification",
+        "system-reminder",
+    ] {
+        let other = anonymizer.text(&format!("<{tag}>secret words</{tag}>"));
+        assert!(
+            other.starts_with(&format!("<{tag}>")) && other.ends_with(&format!("</{tag}>")),
+            "{other}"
+        );
+        assert!(!other.contains("secret"), "{other}");
+    }
+    let other = anonymizer.text("<teammate-message teammate_id=\"anna\">");
+    assert!(
+        other.starts_with("<teammate-message teammate_id=\"") && !other.contains("anna"),
+        "{other}"
+    );
+    assert!(!anonymizer.text("<customer>x</customer>").contains("customer"));
+    assert!(!anonymizer.text("the status page").contains("status"), "a word and no tag");
+}
+
+#[test]
+fn names_of_any_model_and_fields_of_built_in_tools_stay() {
+    let after = line(
+        r#"{"type":"assistant","message":{"model":"glm-4.7","content":[{"type":"tool_use","name":"SendMessage","input":{"recipient":"anna","summary":"x"}}]}}"#,
+    );
+    for kept in
+        [r#""model":"glm-4.7""#, r#""name":"SendMessage","input":{"recipient":""#, r#""summary":""#]
+    {
+        assert!(after.contains(kept), "{kept} in {after}");
+    }
+    assert!(!after.contains("anna"), "{after}");
+}
+
+#[test]
+fn a_word_of_four_megabytes_is_replaced_in_one_go() {
+    let word = "deadbeef0x".repeat(400_000);
+    let other = Anonymizer::new(7).text(&word);
+    assert_eq!(other.len(), word.len());
+    assert_ne!(other[..1000], word[..1000]);
+}
