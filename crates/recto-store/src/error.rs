@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::edit::error::EditError;
 use crate::follow::FollowError;
+use crate::keep::KeepError;
 use crate::pack::error::PackError;
 use crate::place::error::PlaceError;
 use crate::publish::error::PublishError;
@@ -30,6 +31,9 @@ pub enum StoreError {
     /// Sessions cannot be packed or unpacked.
     #[error(transparent)]
     Pack(#[from] PackError),
+    /// Something cannot be kept, or not be given back.
+    #[error(transparent)]
+    Keep(#[from] KeepError),
     /// A follower cannot continue.
     #[error(transparent)]
     Follow(#[from] FollowError),
@@ -53,6 +57,7 @@ impl StoreError {
             StoreError::Publish(error) => error.kind(),
             StoreError::Edit(error) => error.kind(),
             StoreError::Pack(error) => error.kind(),
+            StoreError::Keep(error) => error.kind(),
             StoreError::Follow(error) => error.kind(),
             StoreError::Io(_) => "io",
         }

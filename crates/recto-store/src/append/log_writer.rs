@@ -22,8 +22,8 @@ use std::time::Instant;
 use crate::Home;
 use crate::append::AppendError;
 use crate::append::place::prepared;
-use crate::place::open::can_be_secret;
 use crate::place::platform;
+use crate::place::secret_name::can_be_secret;
 
 /// How long another writer may hold the lock. It needs it for one line.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);

@@ -8,6 +8,9 @@
 
 mod announcement;
 mod error;
+#[cfg(test)]
+#[cfg(unix)]
+mod kill_tests;
 mod log_writer;
 #[cfg(test)]
 mod log_writer_tests;

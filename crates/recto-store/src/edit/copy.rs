@@ -209,7 +209,12 @@ pub(crate) fn stage_filtered(
     Ok(())
 }
 
-fn write_filtered(path: &Path, rewrite: &Rewrite, out: &mut dyn Write) -> Result<(), StoreError> {
+/// Writes a file as a filter makes it.
+pub(crate) fn write_filtered(
+    path: &Path,
+    rewrite: &Rewrite,
+    out: &mut dyn Write,
+) -> Result<(), StoreError> {
     if is_log(path) {
         let opened = OpenedLog::read(path)?;
         return write_draft(&opened, &Draft::new(&opened.manuscript), rewrite, out);

@@ -88,7 +88,7 @@ fn is_as_published(data: &DataDirectory, session: &SessionFile) -> Result<bool, 
                 file.bytes == identity.bytes && file.modified == identity.modified
             })
     };
-    let operations = list_operations(data)?;
+    let operations = list_operations(data)?.operations;
     Ok(operations.iter().flat_map(|operation| &operation.changes).any(is_it))
 }
 

@@ -135,10 +135,12 @@ impl World {
         }
         let log = root.join(&recording.place);
         copy(&recording.log, &log);
+        let home = Home::open(&root).unwrap();
+        let data = DataDirectory::new(folder.path().join("data"));
         World {
             name: recording.name.clone(),
-            home: Home::open(&root).unwrap(),
-            journal: Journal::open(&DataDirectory::new(folder.path().join("data"))).unwrap(),
+            journal: Journal::open(&data, &home).unwrap(),
+            home,
             _folder: folder,
             log,
         }
@@ -178,7 +180,6 @@ impl World {
                 time: "2026-11-16T12:00:00Z".parse().unwrap(),
                 source: Some(session.id),
                 result: None,
-                directories: Vec::new(),
             })
             .unwrap();
         edit.stage(&mut transaction).unwrap_or_else(|error| panic!("{what}: {error}"));

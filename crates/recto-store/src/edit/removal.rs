@@ -63,15 +63,8 @@ impl Journal {
             [one] => Some(one.id),
             _ => None,
         };
-        let mut transaction = self.begin(Intent {
-            home,
-            name: "rm",
-            arguments,
-            time,
-            source,
-            result: None,
-            directories: Vec::new(),
-        })?;
+        let mut transaction =
+            self.begin(Intent { home, name: "rm", arguments, time, source, result: None })?;
         for (path, identity) in &removal.files {
             transaction.remove(path, identity)?;
         }

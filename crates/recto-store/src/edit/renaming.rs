@@ -91,7 +91,6 @@ impl Journal {
             time,
             source: Some(session.id),
             result: Some(session.id),
-            directories: Vec::new(),
         })?;
         let title = title.as_str();
         let mut source = open_file(&session.path)?;

@@ -93,6 +93,8 @@ impl Checkpoint {
             Change::Appeared(_)
             | Change::Lines { .. }
             | Change::LongLine { .. }
+            | Change::File(_)
+            | Change::FileRemoved(_)
             | Change::Announcements => {}
         }
     }

@@ -40,6 +40,8 @@ pub(super) enum Place {
     Subagents(SessionId),
     /// The announcements of running clients.
     Announcements,
+    /// Files of other kinds.
+    Others,
 }
 
 /// A directory that is looked into.
@@ -107,6 +109,8 @@ impl Tree {
     pub(super) fn look_at_path(&mut self, path: &Path) {
         if self.files.contains_key(path) {
             self.check_file(path);
+        } else if self.others.contains_key(path) {
+            self.check_other(path);
         } else if self.directories.contains_key(path) {
             // It may be another directory of the same name, which nobody watches.
             self.watches.remove(path);
@@ -196,6 +200,9 @@ impl Tree {
             }
             return;
         }
+        if self.other_kind(path).is_some() {
+            return self.find_other(path, finding);
+        }
         if self.files.contains_key(path) {
             if self.is_missing(path) {
                 self.mark(path);
@@ -233,7 +240,7 @@ impl Tree {
 
     /// What a directory in a directory is for.
     fn place_of(&self, path: &Path, place: Place, name: &str) -> Option<Place> {
-        match place {
+        let known = match place {
             Place::Root if path == self.home.projects() => Some(Place::Projects),
             Place::Root if path == self.home.live_sessions() => Some(Place::Announcements),
             Place::Projects => Some(Place::Project),
@@ -242,8 +249,13 @@ impl Tree {
                 id.map(Place::Folder)
             }
             Place::Folder(id) if is_subagents_folder(name) => Some(Place::Subagents(id)),
-            Place::Root | Place::Folder(_) | Place::Subagents(_) | Place::Announcements => None,
-        }
+            Place::Root
+            | Place::Folder(_)
+            | Place::Subagents(_)
+            | Place::Announcements
+            | Place::Others => None,
+        };
+        known.or_else(|| self.holds_others(path).then_some(Place::Others))
     }
 
     /// The session of a log beside the main logs, if it is followed.
@@ -333,6 +345,11 @@ impl Tree {
         for file in files {
             self.miss(&file);
         }
+        let others: Vec<PathBuf> =
+            below(&self.others, path).filter(|child| is_child(child)).cloned().collect();
+        for file in others {
+            self.check_other(&file);
+        }
         let loose: Vec<PathBuf> =
             below(&self.loose, path).filter(|child| is_child(child)).cloned().collect();
         for file in loose {
@@ -367,7 +384,7 @@ fn below<'a, T>(
 fn is_wanted(place: Place, path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     match place {
-        Place::Root | Place::Folder(_) | Place::Announcements => false,
+        Place::Root | Place::Folder(_) | Place::Announcements | Place::Others => false,
         Place::Projects => true,
         Place::Project | Place::Subagents(_) => LogName::of(&name).is_some(),
     }

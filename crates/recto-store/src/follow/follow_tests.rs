@@ -68,6 +68,8 @@ fn told(changes: &[Change]) -> Vec<String> {
         Change::Restarted(file) => format!("restarted {}", name(file)),
         Change::Moved { from, to } => format!("moved {} {}", name(from), name(to)),
         Change::Removed(file) => format!("removed {}", name(file)),
+        Change::File(file) => format!("file {:?}", file.kind),
+        Change::FileRemoved(file) => format!("file removed {:?}", file.kind),
         Change::Announcements => "announcements".to_owned(),
     };
     changes.iter().map(one).collect()
@@ -525,4 +527,103 @@ fn files_that_are_as_they_were_are_not_opened_after_a_restart() {
     append(&log, "two\n");
     let resumed = Follower::resume(&trial.home, polling(), &checkpoint).unwrap();
     assert!(!resumed.tree.is_at_rest());
+}
+
+/// A file of each kind that is neither a log nor an announcement.
+fn other_files() -> Vec<(FileKind, String)> {
+    let folder = format!("projects/-w/{ID}");
+    vec![
+        (FileKind::FileHistory, format!("file-history/{ID}/0123456789abcdef@v1")),
+        (FileKind::History, "history.jsonl".to_owned()),
+        (FileKind::Plan, "plans/a-plan.md".to_owned()),
+        (FileKind::Memory, "projects/-w/memory/topics/build.md".to_owned()),
+        (FileKind::SessionTitle, format!("{folder}/custom-title.json")),
+        (FileKind::AgentMeta, format!("{folder}/subagents/agent-a1.meta.json")),
+        (FileKind::ToolResult, format!("{folder}/tool-results/b1234abcd.txt")),
+        (FileKind::Task, format!("tasks/{ID}/1.json")),
+        (FileKind::Todo, format!("todos/{ID}-agent-{ID}.json")),
+    ]
+}
+
+fn following_others(start: FollowStart) -> FollowOptions {
+    FollowOptions { also: FileKind::ALL.to_vec(), start, ..polling() }
+}
+
+/// Looks until nothing is new, and gives what was told of other files, each once.
+fn told_of_others(follower: &mut Follower) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        let changes = told(&follower.look());
+        if changes.is_empty() {
+            break;
+        }
+        all.extend(changes.into_iter().filter(|told| told.starts_with("file ")));
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn named(before: &str, kinds: &[(FileKind, String)]) -> Vec<String> {
+    let mut names: Vec<String> =
+        kinds.iter().map(|(kind, _)| format!("{before} {kind:?}")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn files_of_every_kind_are_told_when_they_come_change_and_go() {
+    let trial = Trial::new();
+    let files = other_files();
+    trial.write("projects/-w/notes.txt", "not a kind of file");
+    trial.write(".credentials.json", "{}");
+    let mut follower = trial.follow(following_others(FollowStart::End));
+    assert_eq!(told_of_others(&mut follower), [""; 0]);
+    for (_, file) in &files {
+        trial.write(file, "{}\n");
+    }
+    assert_eq!(told_of_others(&mut follower), named("file", &files));
+    for (_, file) in &files {
+        append(&trial.path(file), "more\n");
+        assert_eq!(told_of_others(&mut follower).len(), 1, "{file}");
+    }
+    for directory in ["file-history", "plans", "projects", "tasks", "todos"] {
+        fs::remove_dir_all(trial.path(directory)).unwrap();
+    }
+    fs::remove_file(trial.path("history.jsonl")).unwrap();
+    assert_eq!(told_of_others(&mut follower), named("file removed", &files));
+}
+
+#[test]
+fn files_that_are_there_are_told_if_that_is_wanted_and_after_a_restart() {
+    let trial = Trial::new();
+    let files = other_files();
+    for (_, file) in &files {
+        trial.write(file, "{}\n");
+    }
+    let mut follower = trial.follow(following_others(FollowStart::Beginning));
+    assert_eq!(told_of_others(&mut follower), named("file", &files));
+    let checkpoint = follower.checkpoint();
+    let options = following_others(FollowStart::End);
+    let mut next = Follower::resume(&trial.home, options, &checkpoint).unwrap();
+    assert_eq!(told_of_others(&mut next), named("file", &files));
+    // Who wants logs only is told of logs only.
+    let mut logs = trial.follow(FollowOptions { start: FollowStart::Beginning, ..polling() });
+    assert_eq!(told_of_others(&mut logs), [""; 0]);
+}
+
+#[test]
+fn the_system_tells_of_files_of_other_kinds() {
+    let trial = Trial::new();
+    trial.write("history.jsonl", "{}\n");
+    let options = FollowOptions { also: FileKind::ALL.to_vec(), ..FollowOptions::default() };
+    let mut follower = trial.follow(options);
+    follower.schedule.postpone();
+    if follower.watching() != Watching::Events {
+        return;
+    }
+    append(&trial.path("history.jsonl"), "{}\n");
+    until(&mut follower, "file History");
+    trial.write(&format!("tasks/{ID}/1.json"), "{}");
+    until(&mut follower, "file Task");
 }

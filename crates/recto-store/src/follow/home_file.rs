@@ -12,7 +12,7 @@ use crate::Home;
 use crate::Skipped;
 use crate::log::file_state::FileState;
 use crate::log::log_file::LogName;
-use crate::place::open::can_be_secret;
+use crate::place::secret_name::can_be_secret;
 use crate::read::live::is_pid_file;
 
 /// What a file of a home is.
@@ -28,6 +28,10 @@ pub enum FileKind {
     ToolResult,
     /// The title that was given to a session, in a file of its own.
     SessionTitle,
+    /// What the client lists of the sessions of a project.
+    SessionsIndex,
+    /// What the client counts of all sessions.
+    StatsCache,
     /// What the model remembers about a project.
     Memory,
     /// The prompts that were typed.
@@ -57,12 +61,14 @@ pub struct HomeFile {
 
 impl FileKind {
     /// All kinds.
-    pub const ALL: [FileKind; 12] = [
+    pub const ALL: [FileKind; 14] = [
         FileKind::MainLog,
         FileKind::AgentLog,
         FileKind::AgentMeta,
         FileKind::ToolResult,
         FileKind::SessionTitle,
+        FileKind::SessionsIndex,
+        FileKind::StatsCache,
         FileKind::Memory,
         FileKind::History,
         FileKind::Todo,
@@ -72,6 +78,49 @@ impl FileKind {
         FileKind::Announcement,
     ];
 
+    /// A stable name, for machines.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileKind::MainLog => "log",
+            FileKind::AgentLog => "agent-log",
+            FileKind::AgentMeta => "agent-meta",
+            FileKind::ToolResult => "tool-result",
+            FileKind::SessionTitle => "title",
+            FileKind::SessionsIndex => "sessions-index",
+            FileKind::StatsCache => "stats-cache",
+            FileKind::Memory => "memory",
+            FileKind::History => "history",
+            FileKind::Todo => "todo",
+            FileKind::Task => "task",
+            FileKind::Plan => "plan",
+            FileKind::FileHistory => "file-history",
+            FileKind::Announcement => "announcement",
+        }
+    }
+
+    /// Whether a file of this kind only grows. Others are rewritten whole.
+    pub fn grows(self) -> bool {
+        match self {
+            FileKind::MainLog | FileKind::AgentLog | FileKind::History => true,
+            FileKind::AgentMeta
+            | FileKind::ToolResult
+            | FileKind::SessionTitle
+            | FileKind::SessionsIndex
+            | FileKind::StatsCache
+            | FileKind::Memory
+            | FileKind::Todo
+            | FileKind::Task
+            | FileKind::Plan
+            | FileKind::FileHistory
+            | FileKind::Announcement => false,
+        }
+    }
+
+    /// The kind with a name.
+    pub fn of_name(name: &str) -> Option<FileKind> {
+        FileKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The kind of a file, by its path below the home.
     pub fn of(below: &Path) -> Option<FileKind> {
         let parts = parts(below)?;
@@ -80,6 +129,8 @@ impl FileKind {
         }
         match parts.as_slice() {
             ["history.jsonl"] => Some(FileKind::History),
+            ["stats-cache.json"] => Some(FileKind::StatsCache),
+            ["projects", _, "sessions-index.json"] => Some(FileKind::SessionsIndex),
             ["todos", name] => name.ends_with(".json").then_some(FileKind::Todo),
             ["tasks", _, name] => name.ends_with(".json").then_some(FileKind::Task),
             ["plans", name] => name.ends_with(".md").then_some(FileKind::Plan),
@@ -116,7 +167,9 @@ impl FileKind {
             | FileKind::AgentMeta
             | FileKind::ToolResult
             | FileKind::SessionTitle
+            | FileKind::SessionsIndex
             | FileKind::Memory => "projects",
+            FileKind::StatsCache => "stats-cache.json",
             FileKind::History => "history.jsonl",
             FileKind::Todo => "todos",
             FileKind::Task => "tasks",
@@ -159,7 +212,7 @@ impl Home {
 }
 
 /// Whether a directory can hold files of these kinds.
-fn is_wanted_directory(below: &Path, kinds: &[FileKind]) -> bool {
+pub(super) fn is_wanted_directory(below: &Path, kinds: &[FileKind]) -> bool {
     let Some(parts) = parts(below) else { return false };
     let wants = |wanted: &[FileKind]| wanted.iter().any(|kind| kinds.contains(kind));
     match parts.as_slice() {
@@ -214,6 +267,8 @@ mod tests {
             (FileKind::AgentMeta, format!("{folder}/subagents/agent-a1.meta.json")),
             (FileKind::ToolResult, format!("{folder}/tool-results/b1234abcd.txt")),
             (FileKind::MainLog, format!("{folder}.jsonl")),
+            (FileKind::SessionsIndex, "projects/-w/sessions-index.json".to_owned()),
+            (FileKind::StatsCache, "stats-cache.json".to_owned()),
             (FileKind::Announcement, "sessions/12.json".to_owned()),
             (FileKind::Task, format!("tasks/{ID}/1.json")),
             (FileKind::Todo, format!("todos/{ID}-agent-{ID}.json")),
@@ -228,7 +283,6 @@ mod tests {
             "sessions/12.ab.key",
             "projects/-w/memory/deploy.pem",
             "projects/-w/memory/.env",
-            "projects/-w/sessions-index.json",
             "projects/-w/notes.txt",
             &format!("{folder}/tool-results/server.key"),
             &format!("tasks/{ID}/.lock"),

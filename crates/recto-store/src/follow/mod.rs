@@ -14,6 +14,9 @@
 //! lines, or one line that is longer. Of a line over [`ReadLimits::line`] the start and the range are given ([`Change::LongLine`]), so that who wants all of it can read it in
 //! parts.
 //!
+//! Files of other kinds ([`FollowOptions::also`]) are told when they come, change or go
+//! ([`Change::File`]), without what is in them.
+//!
 //! Every [`Batch`] knows where its log is read up to. Work on batches can end in any order:
 //! [`Checkpoint::acknowledge`] moves on as soon as nothing is missing before.
 
@@ -23,6 +26,7 @@ mod error;
 mod follower;
 mod home_file;
 mod log_follower;
+mod others;
 mod schedule;
 mod tree;
 mod watches;
@@ -65,6 +69,9 @@ pub struct FollowOptions {
     pub limits: ReadLimits,
     /// Whether the system is asked to tell what changes.
     pub notice: FollowNotice,
+    /// Which files to tell about besides logs and announcements, in the scope
+    /// [`FollowScope::Home`].
+    pub also: Vec<FileKind>,
 }
 
 impl Default for FollowOptions {
@@ -74,6 +81,7 @@ impl Default for FollowOptions {
             start: FollowStart::End,
             limits: ReadLimits::default(),
             notice: FollowNotice::Events,
+            also: Vec::new(),
         }
     }
 }
@@ -174,6 +182,12 @@ pub enum Change {
     /// The log is gone. Told a second after it went, because it may be on its way to
     /// another path.
     Removed(Arc<FollowedFile>),
+    /// A file of another kind has come or changed. One that was there when the follower began at
+    /// the end is not told; a follower that resumes tells all, because a checkpoint knows logs
+    /// only.
+    File(HomeFile),
+    /// A file of another kind is gone.
+    FileRemoved(HomeFile),
     /// Clients have announced themselves, changed their announcement, or left: files in
     /// `sessions/` have changed, or may have.
     Announcements,

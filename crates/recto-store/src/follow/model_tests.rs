@@ -282,7 +282,9 @@ impl World {
                 Change::Removed(file) => {
                     assert!(self.known.remove(&file.path).is_some());
                 }
-                Change::Announcements => panic!("nobody announced anything"),
+                Change::File(_) | Change::FileRemoved(_) | Change::Announcements => {
+                    panic!("nobody announced anything, and logs are followed only")
+                }
             }
         }
     }

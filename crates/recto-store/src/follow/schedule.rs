@@ -68,10 +68,12 @@ impl Schedule {
         if self.round.is_empty() {
             self.round.extend(tree.directories.keys().cloned());
             self.round.extend(tree.files.keys().cloned());
+            self.round.extend(tree.others.keys().cloned());
         }
         for path in self.round.drain(..EACH_TIME.min(self.round.len())) {
             tree.check_directory(&path);
             tree.check_file(&path);
+            tree.check_other(&path);
         }
     }
 
@@ -87,6 +89,10 @@ impl Schedule {
         let files: Vec<PathBuf> = tree.files.keys().cloned().collect();
         for path in files {
             tree.check_file(&path);
+        }
+        let others: Vec<PathBuf> = tree.others.keys().cloned().collect();
+        for path in others {
+            tree.check_other(&path);
         }
         tree.settle_all();
     }

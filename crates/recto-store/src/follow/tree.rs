@@ -17,6 +17,7 @@ use super::Batch;
 use super::Change;
 use super::FollowOptions;
 use super::FollowedFile;
+use super::HomeFile;
 use super::discovery::Directory;
 use super::discovery::Loose;
 use super::watches::Watches;
@@ -53,6 +54,8 @@ pub(super) struct Tree {
     pub(super) directories: BTreeMap<PathBuf, Directory>,
     /// Logs of subagents beside the main logs that are not followed, or not yet.
     pub(super) loose: BTreeMap<PathBuf, Loose>,
+    /// Files of other kinds, as they were told.
+    pub(super) others: BTreeMap<PathBuf, HomeFile>,
     /// The announcements of running clients.
     pub(super) announced: BTreeMap<String, FileState>,
     /// What is not looked at, and why.
@@ -78,6 +81,7 @@ impl Tree {
             by_identity: HashMap::new(),
             directories: BTreeMap::new(),
             loose: BTreeMap::new(),
+            others: BTreeMap::new(),
             announced: BTreeMap::new(),
             skipped: BTreeMap::new(),
             missing: HashMap::new(),
@@ -318,6 +322,8 @@ fn size(change: &Change) -> usize {
         | Change::Restarted(_)
         | Change::Moved { .. }
         | Change::Removed(_)
+        | Change::File(_)
+        | Change::FileRemoved(_)
         | Change::Announcements => 0,
     }
 }

@@ -76,7 +76,7 @@ impl Home {
             let Some(name @ LogName::Agent(_)) = LogName::of(&file.name) else { continue };
             let Ok(metadata) = fs_err::metadata(&file.path) else { continue };
             let project = Arc::clone(&folder.project);
-            agents.push(LogFile::listed(file.path, project, name, &metadata));
+            agents.push(LogFile::listed(file.path, project, Some(name), &metadata));
         }
         agents
     }

@@ -11,8 +11,12 @@ pub const BLOCK: u64 = 16 * 1024;
 /// first line with its `\n`, or of the first [`BLOCK`] bytes if the line is longer.
 ///
 /// It is known as soon as the first line is whole, and nothing that is appended changes it.
-/// So all who look at a file agree on it, whenever they come. Two lives
-/// that begin with the same line have the same id; their chains differ where they do.
+/// So all who look at a file agree on it, whenever they come.
+///
+/// It does not tell two lives apart that begin with the same line, as a log and what `trim
+/// --in-place` leaves of it do: nothing that is known from the start could. Whoever keeps files
+/// by a key needs the chain besides ([`Cursor::chain`](crate::Cursor::chain)): two lives have
+/// different chains from the first byte on that differs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GenerationId(pub(super) [u8; 16]);
 
@@ -28,6 +32,11 @@ impl GenerationId {
         let mut id = [0; 16];
         id.copy_from_slice(&blake3::hash(&head[..end]).as_bytes()[..16]);
         Some(GenerationId(id))
+    }
+
+    /// One that was written down.
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> GenerationId {
+        GenerationId(bytes)
     }
 }
 

@@ -21,6 +21,8 @@ use crate::log::log_file::LogFile;
 use crate::log::log_file::LogName;
 use crate::log::log_file::Project;
 use crate::log::log_file::SessionFile;
+use crate::place::error::PlaceError;
+use crate::place::open::follow;
 
 /// Something that was not looked at, and why.
 #[derive(Debug, Clone)]
@@ -67,6 +69,9 @@ pub struct Inventory {
     pub sessions: Vec<SessionFile>,
     /// The logs of subagents beside the main logs.
     pub(crate) loose_agents: Vec<LogFile>,
+    /// Logs in projects whose names say neither a session nor a subagent: they were renamed,
+    /// or written by something else. Clients do not find them.
+    pub(crate) named_otherwise: Vec<LogFile>,
     /// The folders of sessions, where newer clients put what belongs to one.
     pub(crate) folders: Vec<SessionFolder>,
     /// What was not looked at.
@@ -90,6 +95,7 @@ impl Home {
             inventory.projects.push(one.project);
             inventory.sessions.extend(one.sessions);
             inventory.loose_agents.extend(one.loose_agents);
+            inventory.named_otherwise.extend(one.named_otherwise);
             inventory.folders.extend(one.folders);
             inventory.skipped.extend(one.skipped);
         }
@@ -110,6 +116,7 @@ impl Home {
             project: Arc::clone(&project),
             sessions: Vec::new(),
             loose_agents: Vec::new(),
+            named_otherwise: Vec::new(),
             folders: Vec::new(),
             skipped: Vec::new(),
         };
@@ -121,16 +128,20 @@ impl Home {
                 }
                 continue;
             }
-            let Some(name) = LogName::of(&file.name) else { continue };
+            let name = LogName::of(&file.name);
+            if name.is_none() && !file.name.ends_with(".jsonl") {
+                continue;
+            }
             // The file may have gone between the listing and now.
             let Ok(metadata) = file.metadata() else { continue };
             if !metadata.is_file() {
                 continue;
             }
             let log = LogFile::listed(file.path, Arc::clone(&project), name, &metadata);
-            match log.is_agent() {
-                true => found.loose_agents.push(log),
-                false => found.sessions.extend(SessionFile::of(log)),
+            match (log.is_agent(), SessionFile::of(log.clone())) {
+                (true, _) => found.loose_agents.push(log),
+                (false, Some(session)) => found.sessions.push(session),
+                (false, None) => found.named_otherwise.push(log),
             }
         }
         found.skipped = skipped;
@@ -144,7 +155,21 @@ impl Home {
         if !metadata.is_symlink() {
             return Some(metadata);
         }
-        if self.contains(path) { fs::metadata(path).ok() } else { None }
+        if self.may_follow(path).is_ok() { fs::metadata(path).ok() } else { None }
+    }
+
+    /// Whether a symbolic link may be followed: to a directory inside the home, to a file
+    /// only within its own folder, and never to what can hold a secret.
+    fn may_follow(&self, link: &Path) -> Result<(), &'static str> {
+        if !self.contains(link) {
+            return Err(LEADS_OUT);
+        }
+        match follow(link) {
+            Ok(_) => Ok(()),
+            Err(StoreError::Place(PlaceError::Secret { .. })) => Err(IS_SECRET),
+            Err(_) if link.is_dir() => Ok(()),
+            Err(_) => Err(LEADS_AWAY),
+        }
     }
 
     /// The entries of a directory. Symbolic links are followed only inside the home.
@@ -164,8 +189,8 @@ impl Home {
             let Ok(file_type) = entry.file_type() else { continue };
             let mut is_directory = file_type.is_dir();
             if file_type.is_symlink() {
-                if !self.contains(&path) {
-                    skipped.push(Skipped { path, reason: LEADS_OUT.into() });
+                if let Err(reason) = self.may_follow(&path) {
+                    skipped.push(Skipped { path, reason: reason.into() });
                     continue;
                 }
                 is_directory = path.is_dir();
@@ -185,6 +210,10 @@ impl Home {
 
 /// Why a symbolic link is not followed.
 const LEADS_OUT: &str = "is a symbolic link that leads out of the home";
+/// The same, for a file.
+const LEADS_AWAY: &str = "is a symbolic link that leads out of its folder";
+/// The same, for a file that is never opened.
+const IS_SECRET: &str = "is a symbolic link to a file that can hold a secret";
 
 /// An entry of a directory.
 pub(crate) struct Listed {
@@ -208,6 +237,7 @@ struct Found {
     project: Arc<Project>,
     sessions: Vec<SessionFile>,
     loose_agents: Vec<LogFile>,
+    named_otherwise: Vec<LogFile>,
     folders: Vec<SessionFolder>,
     skipped: Vec<Skipped>,
 }

@@ -53,12 +53,13 @@ impl LogFile {
     pub(crate) fn listed(
         path: PathBuf,
         project: Arc<Project>,
-        name: LogName,
+        name: Option<LogName>,
         metadata: &Metadata,
     ) -> LogFile {
         let (session, agent) = match name {
-            LogName::Main(session) => (Some(session), None),
-            LogName::Agent(agent) => (session_in(&path), Some(agent)),
+            Some(LogName::Main(session)) => (Some(session), None),
+            Some(LogName::Agent(agent)) => (session_in(&path), Some(agent)),
+            None => (None, None),
         };
         LogFile { path, project, session, agent, state: FileState::listed(metadata) }
     }
@@ -91,6 +92,11 @@ impl LogFile {
     /// Whether it is the log of a subagent.
     pub fn is_agent(&self) -> bool {
         self.agent.is_some()
+    }
+
+    /// The same as the main log of a session; nothing if it is not one.
+    pub fn main(&self) -> Option<SessionFile> {
+        SessionFile::of(self.clone())
     }
 
     /// How large it was when it was listed.
@@ -190,6 +196,17 @@ pub(crate) fn is_subagents_folder(name: &str) -> bool {
 /// The log of a subagent, in the folder of its session.
 pub(crate) fn agent_log(session_folder: &Path, agent: &AgentId) -> PathBuf {
     subagents_folder(session_folder).join(format!("agent-{agent}.jsonl"))
+}
+
+/// The log of a subagent of the session whose log is at a path, in either place where
+/// clients put it, if it is there.
+pub fn agent_log_beside(log: &Path, agent: &AgentId) -> Option<PathBuf> {
+    let folder = match session_folder_above(log) {
+        Some(folder) => folder.to_owned(),
+        None => log.with_extension(""),
+    };
+    let beside = project_directory(log)?.join(format!("agent-{agent}.jsonl"));
+    [agent_log(&folder, agent), beside].into_iter().find(|path| path.is_file())
 }
 
 /// The folder of the session, of a log that is among its subagents.

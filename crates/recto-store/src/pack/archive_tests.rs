@@ -59,7 +59,14 @@ fn full_home() -> (TempDir, Home) {
 
 fn pack(home: &Home) -> (Package, Vec<u8>) {
     let inventory = home.inventory();
-    let package = Package::plan(home, &inventory, &inventory.sessions, time()).unwrap();
+    let package = Package::plan(
+        home,
+        &inventory,
+        &inventory.sessions,
+        (Unreadable::Fail, Content::AsItIs),
+        time(),
+    )
+    .unwrap();
     let mut bytes = Vec::new();
     package.write(&mut bytes).unwrap();
     (package, bytes)
@@ -77,7 +84,7 @@ fn unpack(
     fs::write(&path, bytes).unwrap();
     let extracted = Extracted::read(&path, &work.path().join("unpacked"))?;
     let planned = extracted.plan(home, to, ids)?;
-    let mut journal = Journal::open(&DataDirectory::new(work.path().join("data"))).unwrap();
+    let mut journal = Journal::open(&DataDirectory::new(work.path().join("data")), home).unwrap();
     let mut transaction = journal.begin(Intent {
         home,
         name: "unpack",
@@ -85,7 +92,6 @@ fn unpack(
         time: time(),
         source: None,
         result: None,
-        directories: Vec::new(),
     })?;
     for session in &planned {
         extracted.stage(home, session, &mut transaction)?;

@@ -11,7 +11,7 @@ use recto_log::json::ObjectWriter;
 use recto_log::json::Value;
 
 use crate::log::log_file::LogName;
-use crate::place::open::can_be_secret;
+use crate::place::secret_name::can_be_secret;
 
 /// The version of the format.
 const FORMAT: u64 = 1;

@@ -22,6 +22,8 @@ mod unpack;
 
 #[cfg(test)]
 mod archive_tests;
+#[cfg(test)]
+mod fuzz_tests;
 
 pub use error::PackError;
 pub use extract::Extracted;
@@ -30,7 +32,10 @@ pub use manifest::Manifest;
 pub use manifest::PackedFile;
 pub use manifest::PackedSession;
 pub use manifest::Role;
+pub use package::Content;
 pub use package::Package;
+pub use package::Unreadable;
+pub use package::memory_files;
 pub use unpack::Arrival;
 pub use unpack::Ids;
 pub use unpack::UnpackedSession;

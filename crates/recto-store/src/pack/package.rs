@@ -1,5 +1,6 @@
 //! Writing an archive.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::io::Read;
 use std::io::Write;
@@ -9,6 +10,8 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use recto_log::ProjectKey;
 use recto_log::SessionId;
+use recto_session::edit::LineFilter;
+use recto_session::edit::Rewrite;
 
 use super::LARGEST_MANIFEST;
 use super::MANIFEST;
@@ -21,17 +24,65 @@ use crate::Home;
 use crate::Inventory;
 use crate::SessionFile;
 use crate::StoreError;
+use crate::edit::copy::write_filtered;
 use crate::edit::relocation::Named;
 use crate::open_file;
 use crate::pack::error::PackError;
-use crate::place::open::can_be_secret;
 use crate::place::open::open_sized;
+use crate::place::secret_name::can_be_secret;
 use crate::publish::FileIdentity;
 use crate::publish::HashingWriter;
 use crate::publish::hash_reader;
 
 /// How hard to compress: a good part of what is possible, at the speed of a disk.
 const LEVEL: i32 = 9;
+
+/// What becomes of a session that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Nothing is packed.
+    Fail,
+    /// The others are packed.
+    Skip,
+}
+
+/// What becomes of the content of files on their way into an archive.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// It stays as it is, to the byte.
+    AsItIs,
+    /// Every line goes through a filter. Versions of files are left out, because they are
+    /// any bytes.
+    Filtered(LineFilter),
+}
+
+impl Content {
+    fn rewrite(&self) -> Option<Rewrite> {
+        match self {
+            Content::AsItIs => None,
+            Content::Filtered(filter) => Some(Rewrite::none().with_filter(filter.clone())),
+        }
+    }
+
+    /// A text of a log as it may be said.
+    fn text(&self, text: String) -> String {
+        match self {
+            Content::AsItIs => text,
+            Content::Filtered(filter) => match filter.apply(text.as_bytes()) {
+                Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                None => text,
+            },
+        }
+    }
+}
+
+/// How many memory files the projects of sessions have. They belong to no session.
+pub fn memory_files(sessions: &[SessionFile]) -> u64 {
+    let folder = |session: &SessionFile| Some(session.path.parent()?.join("memory"));
+    let folders: BTreeSet<PathBuf> = sessions.iter().filter_map(folder).collect();
+    let files = |folder: &PathBuf| fs_err::read_dir(folder).map_or(0, |files| files.count() as u64);
+    folders.iter().map(files).sum()
+}
 
 /// Sessions that are to be packed.
 #[derive(Debug)]
@@ -40,6 +91,9 @@ pub struct Package {
     pub manifest: Manifest,
     /// Files that are not packed, because they can hold a secret.
     pub left_out: Vec<PathBuf>,
+    /// Why sessions were skipped.
+    pub skipped: Vec<StoreError>,
+    content: Content,
     /// The files, in the order of the manifest.
     sources: Vec<PathBuf>,
 }
@@ -51,18 +105,29 @@ impl Package {
         home: &Home,
         inventory: &Inventory,
         sessions: &[SessionFile],
+        (unreadable, content): (Unreadable, Content),
         created: Timestamp,
     ) -> Result<Package, StoreError> {
         let manifest =
             Manifest { recto: env!("CARGO_PKG_VERSION").to_owned(), created, sessions: Vec::new() };
-        let mut package = Package { manifest, left_out: Vec::new(), sources: Vec::new() };
+        let (left_out, skipped, sources) = (Vec::new(), Vec::new(), Vec::new());
+        let mut package = Package { manifest, left_out, skipped, content, sources };
         for session in sessions {
             let is_known = |packed: &PackedSession| packed.id == session.id;
             if package.manifest.sessions.iter().any(is_known) {
                 let why = "another session that is packed has the same id";
                 return Err(PackError::CannotPack { path: session.path.clone(), why }.into());
             }
-            package.add(home, inventory, session)?;
+            let (sources, left_out) = (package.sources.len(), package.left_out.len());
+            match (package.add(home, inventory, session), unreadable) {
+                (Ok(()), _) => {}
+                (Err(error), Unreadable::Fail) => return Err(error),
+                (Err(error), Unreadable::Skip) => {
+                    package.sources.truncate(sources);
+                    package.left_out.truncate(left_out);
+                    package.skipped.push(error);
+                }
+            }
         }
         Ok(package)
     }
@@ -93,7 +158,8 @@ impl Package {
             if name.ends_with(".lock") {
                 continue;
             }
-            if can_be_secret(&path) {
+            let is_filtered = matches!(self.content, Content::Filtered(_));
+            if can_be_secret(&path) || (is_filtered && role == Role::FileVersion) {
                 self.left_out.push(path);
                 continue;
             }
@@ -103,12 +169,21 @@ impl Package {
             }
             let (file, bytes) = open_sized(&path)?;
             let modified = FileIdentity::of_file(&file)?.modified;
-            let (sha256, bytes) = hash_reader(file.take(bytes))?;
+            let (sha256, bytes) = match self.content.rewrite() {
+                None => hash_reader(file.take(bytes))?,
+                Some(rewrite) => {
+                    let mut hash = HashingWriter::new(io::sink());
+                    write_filtered(&path, &rewrite, &mut hash)?;
+                    let (_, sha256, bytes) = hash.finish();
+                    (sha256, bytes)
+                }
+            };
             let entry = entry_name(id, role, &name, self.sources.len());
             files.push(PackedFile { role, name, path: entry, bytes, sha256, modified });
             self.sources.push(path);
         }
-        let title = Digest::read(&session.path, false)?.title.map(|(title, _)| title);
+        let title = Digest::read(&session.path, false)?.title;
+        let title = title.map(|(title, _)| self.content.text(title));
         self.manifest.sessions.push(PackedSession { id, title, directory, project, files });
         Ok(())
     }
@@ -126,8 +201,12 @@ impl Package {
         let header = header(MANIFEST, manifest.len() as u64, self.manifest.created)?;
         builder.append(&header, manifest.as_slice())?;
         let files = self.manifest.sessions.iter().flat_map(|session| &session.files);
+        let rewrite = self.content.rewrite();
         for (file, source) in files.zip(&self.sources) {
-            append(&mut builder, file, source)?;
+            match &rewrite {
+                None => append(&mut builder, file, source, open_file(source)?)?,
+                Some(rewrite) => append_filtered(&mut builder, file, source, rewrite)?,
+            }
         }
         builder.into_inner()?.finish()?.flush()?;
         Ok(())
@@ -138,11 +217,12 @@ fn append(
     builder: &mut tar::Builder<impl Write>,
     file: &PackedFile,
     source: &Path,
+    content: impl Read,
 ) -> Result<(), StoreError> {
     let header = header(&file.path, file.bytes, file.modified)?;
     // The content is hashed on its way, so that what is written is what was said.
     let hash = HashingWriter::new(io::sink());
-    let mut reader = Hashed { inner: open_file(source)?.take(file.bytes), hash };
+    let mut reader = Hashed { inner: content.take(file.bytes), hash };
     builder.append(&header, &mut reader)?;
     let (_, sha256, bytes) = reader.hash.finish();
     if (sha256.as_str(), bytes) != (file.sha256.as_str(), file.bytes) {
@@ -150,6 +230,31 @@ fn append(
         return Err(PackError::CannotPack { path: source.to_owned(), why }.into());
     }
     Ok(())
+}
+
+/// Appends a file as a filter makes it. The filter writes and the archive reads, so one
+/// of them has a thread of its own.
+fn append_filtered(
+    builder: &mut tar::Builder<impl Write>,
+    file: &PackedFile,
+    source: &Path,
+    rewrite: &Rewrite,
+) -> Result<(), StoreError> {
+    let (reader, mut writer) = io::pipe()?;
+    std::thread::scope(|scope| {
+        let filtered = scope.spawn(move || {
+            let mut buffered = io::BufWriter::new(&mut writer);
+            write_filtered(source, rewrite, &mut buffered)?;
+            buffered.flush().map_err(StoreError::from)
+        });
+        let appended = append(builder, file, source, reader);
+        match filtered.join() {
+            Ok(Ok(())) => appended,
+            // A file that grew is longer than what was announced: that is said below.
+            Ok(Err(error)) => appended.and(Err(error)),
+            Err(_) => Err(io::Error::other("the filter of an archive broke off").into()),
+        }
+    })
 }
 
 /// Hashes what is read through it.

@@ -43,6 +43,12 @@ pub enum PlaceError {
         /// The file.
         path: PathBuf,
     },
+    /// A link leads out of the folder that it is in, and is not followed.
+    #[error("{} is a link that leads out of its folder and is not followed", path.display())]
+    LeadsOut {
+        /// The link.
+        path: PathBuf,
+    },
     /// The path is not a regular file.
     #[error("{} is not a regular file", path.display())]
     NotAFile {
@@ -78,6 +84,7 @@ impl PlaceError {
             PlaceError::CacheUnknown => "no-cache-directory",
             PlaceError::CacheInTest => "cache-in-test",
             PlaceError::Secret { .. } => "secret",
+            PlaceError::LeadsOut { .. } => "leads-out",
             PlaceError::NotAFile { .. } => "not-a-file",
             PlaceError::NotADirectory { .. } => "not-a-directory",
             PlaceError::TooLarge { .. } => "too-large",

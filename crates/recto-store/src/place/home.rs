@@ -38,6 +38,18 @@ impl HomeSource {
     }
 }
 
+/// The directory of files that nobody has read. No command looks for sessions there.
+pub(crate) const TRASH: &str = ".recto-trash";
+
+/// Makes the directory of a home that does not exist yet. Only its user may look into it.
+pub fn make_home(path: &Path) -> Result<(), StoreError> {
+    if let Some(above) = path.parent() {
+        fs::create_dir_all(above)?;
+    }
+    crate::place::platform::make_private_directory(path)?;
+    Ok(())
+}
+
 /// A home that exists.
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -120,6 +132,17 @@ impl Home {
     /// Files as they were before an edit, a directory a session.
     pub fn file_history(&self) -> PathBuf {
         self.root.join("file-history")
+    }
+
+    /// The prompts, if there are any.
+    pub fn known_history(&self) -> Option<PathBuf> {
+        Some(self.history()).filter(|path| path.is_file())
+    }
+
+    /// Files that recto could neither keep in their place nor delete, because nobody has
+    /// read them, if there are any.
+    pub fn known_trash(&self) -> Option<PathBuf> {
+        Some(self.root.join(TRASH)).filter(|path| path.is_dir())
     }
 
     /// The user's settings.

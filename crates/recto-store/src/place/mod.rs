@@ -3,13 +3,17 @@
 
 pub(crate) mod cache_directory;
 pub(crate) mod data_directory;
+pub(crate) mod directory_calls;
 pub(crate) mod error;
+pub(crate) mod folder;
 pub(crate) mod home;
 pub(crate) mod locking;
 pub(crate) mod open;
 pub(crate) mod platform;
 pub(crate) mod retention;
 pub(crate) mod scratch;
+pub(crate) mod secret_name;
 pub(crate) mod serving;
 pub(crate) mod settings;
 pub(crate) mod space;
+pub(crate) mod writers;

@@ -23,6 +23,35 @@ pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// The same for what is not a link. Nothing if it is one.
+pub(crate) fn open_no_link(path: &Path) -> io::Result<Option<File>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+        match opened {
+            Err(error) if is_link_error(&error) => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        if std::fs::symlink_metadata(path)?.is_symlink() {
+            return Ok(None);
+        }
+        open_without_waiting(path).map(Some)
+    }
+}
+
+/// What systems answer that were told not to follow links.
+#[cfg(unix)]
+fn is_link_error(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let known = [Errno::LOOP, Errno::MLINK].map(|known| Some(known.raw_os_error()));
+    known.contains(&error.raw_os_error())
+}
+
 /// Reads at a place, without moving a cursor.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     #[cfg(unix)]
@@ -141,6 +170,17 @@ pub(crate) fn make_private_directory(path: &Path) -> io::Result<()> {
     }
 }
 
+/// The same where nothing may be there.
+pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
 /// Makes a file that only its user may read, where there is none.
 pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -205,6 +245,19 @@ pub(crate) fn others_may_read(metadata: &std::fs::Metadata) -> bool {
     }
 }
 
+/// Whether something belongs to another user.
+pub(crate) fn is_of_another_user(metadata: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::uid(metadata) != rustix::process::geteuid().as_raw()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
 /// Makes names in a directory durable. Where the system has no way to do that,
 /// it does it by itself.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
@@ -213,45 +266,6 @@ pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
-}
-
-/// Gives a file its name, where no file has it yet.
-pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::CWD;
-        use rustix::fs::RenameFlags;
-        use rustix::io::Errno;
-        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(()),
-            // Some file systems cannot do it.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    std::fs::hard_link(from, to)?;
-    std::fs::remove_file(from)
-}
-
-/// Gives two files each other's name, in one step. `false` where the system
-/// cannot do it, and nothing has changed.
-pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::CWD;
-        use rustix::fs::RenameFlags;
-        use rustix::io::Errno;
-        match rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
-            Ok(()) => Ok(true),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (one, other);
-        Ok(false)
-    }
 }
 
 /// The file system and the number that a file has in it; zeros where the system
@@ -308,20 +322,6 @@ pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     #[cfg(not(unix))]
     {
         let _ = (file, mode);
-        Ok(())
-    }
-}
-
-/// Sets who may do what with what is at a path.
-pub(crate) fn set_path_mode(path: &Path, mode: u32) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (path, mode);
         Ok(())
     }
 }

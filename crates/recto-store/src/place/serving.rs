@@ -3,12 +3,15 @@
 
 use std::io;
 use std::io::Read;
+use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
 
 use fs_err as fs;
 
 use crate::StoreError;
 use crate::place::error::PlaceError;
+use crate::place::folder::named;
 use crate::place::platform;
 
 /// Listens on a socket that only its user may open. One that a server left
@@ -63,6 +66,59 @@ pub fn read_token_file(path: &Path) -> Result<String, StoreError> {
     Ok(text)
 }
 
+/// A page that leads a browser to an address, and that only this user can read. It is
+/// removed when it is dropped.
+#[derive(Debug)]
+pub struct LoginPage {
+    path: PathBuf,
+    directory: PathBuf,
+}
+
+impl LoginPage {
+    /// Writes the page into a directory of its own, in the first of the directories where
+    /// that is possible. Others may write to those.
+    pub fn write(parents: &[PathBuf], url: &str) -> Result<LoginPage, StoreError> {
+        let mut last = io::Error::from(io::ErrorKind::NotFound).into();
+        for parent in parents.iter().filter(|parent| parent.is_absolute()) {
+            match LoginPage::write_in(parent, url) {
+                Ok(page) => return Ok(page),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn write_in(parent: &Path, url: &str) -> Result<LoginPage, StoreError> {
+        // Others cannot know the name, nor look into the directory.
+        let directory = parent.join(format!("recto-{}", uuid::Uuid::new_v4().simple()));
+        platform::create_private_directory(&directory).map_err(named(&directory))?;
+        let page = LoginPage { path: directory.join("open.html"), directory };
+        let mut file = platform::create_private_file(&page.path).map_err(named(&page.path))?;
+        // The address is made of a number and hexadecimal digits: nothing to escape.
+        let text = format!(
+            "<!doctype html><meta charset=\"utf-8\"><title>recto</title>\
+             <meta name=\"referrer\" content=\"no-referrer\">\
+             <meta http-equiv=\"refresh\" content=\"0;url={url}\">\
+             <a href=\"{url}\">recto</a>\n"
+        );
+        file.write_all(text.as_bytes())?;
+        Ok(page)
+    }
+
+    /// The page.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for LoginPage {
+    fn drop(&mut self) {
+        // What stays behind leads nowhere: its address works once, for ten minutes.
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_dir(&self.directory);
+    }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -82,6 +138,20 @@ mod tests {
         fs::write(&path, "a file").unwrap();
         assert!(bind_socket(&path).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "a file");
+    }
+
+    #[test]
+    fn a_login_page_is_for_its_user_alone_and_goes() {
+        let directory = tempfile::tempdir().unwrap();
+        let url = "http://127.0.0.1:7700/login?code=abc";
+        let parents = ["relative".into(), "/not/there".into(), directory.path().to_owned()];
+        let page = LoginPage::write(&parents, url).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(page.path()), mode(page.path().parent().unwrap())), (0o600, 0o700));
+        assert!(page.path().starts_with(directory.path()));
+        assert!(fs::read_to_string(page.path()).unwrap().contains(url));
+        drop(page);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]

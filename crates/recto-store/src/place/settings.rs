@@ -1,4 +1,5 @@
-//! The one setting that decides about the life of a log: `cleanupPeriodDays`.
+//! Where Claude Code's settings files are, and the one setting that decides about the life of
+//! a log: `cleanupPeriodDays`.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 use recto_log::json::Value;
 
 use crate::Home;
-use crate::read_small;
+use crate::read_chosen;
 
 /// Where a setting stands. Later ones win over earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,16 +52,22 @@ pub struct CleanupSetting {
 const DEFAULT_DAYS: u64 = 30;
 
 impl Home {
-    /// The setting in force. A client that starts in `project` reads the
-    /// project's settings too; the sweep then covers the whole home.
-    pub fn cleanup_setting(&self, project: Option<&Path>) -> CleanupSetting {
+    /// The settings files of a client that starts in `project`, those that win last. They
+    /// need not exist.
+    pub fn settings_files(&self, project: Option<&Path>) -> Vec<(Scope, PathBuf)> {
         let mut files = vec![(Scope::User, self.settings())];
         if let Some(project) = project {
             files.push((Scope::Project, project.join(".claude/settings.json")));
             files.push((Scope::Local, project.join(".claude/settings.local.json")));
         }
         files.push((Scope::Managed, managed_settings()));
-        effective(files)
+        files
+    }
+
+    /// The setting in force. A client that starts in `project` reads the
+    /// project's settings too; the sweep then covers the whole home.
+    pub fn cleanup_setting(&self, project: Option<&Path>) -> CleanupSetting {
+        effective(self.settings_files(project))
     }
 }
 
@@ -76,7 +83,7 @@ fn effective(files: Vec<(Scope, PathBuf)>) -> CleanupSetting {
 }
 
 fn days_in(path: &Path) -> Option<u64> {
-    let bytes = read_small(path).ok()?;
+    let bytes = read_chosen(path).ok()?;
     // Clients since 2.1.89 refuse 0, so it sets nothing.
     Value::parse(&bytes).ok()?.get("cleanupPeriodDays")?.as_u64().filter(|days| *days > 0)
 }

@@ -24,6 +24,12 @@ pub enum PublishError {
         /// The file.
         path: PathBuf,
     },
+    /// Another program does not close a file.
+    #[error("{} is open for writing in another program", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file is no longer as the operation left it.
     #[error("{} {how} since operation {id}", path.display())]
     ChangedSince {
@@ -101,6 +107,7 @@ impl PublishError {
             PublishError::Busy => "busy",
             PublishError::Exists { .. } => "exists",
             PublishError::ChangedMeanwhile { .. } => "changed-meanwhile",
+            PublishError::InUse { .. } => "in-use",
             PublishError::ChangedSince { .. } => "changed-since",
             PublishError::Outside { .. } => "outside",
             PublishError::NotText { .. } => "not-text",

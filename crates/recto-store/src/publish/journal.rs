@@ -20,6 +20,7 @@ use super::Transaction;
 use super::backup::Backups;
 use super::backup::remove_if_there;
 use super::backup::remove_temporary_files;
+use super::bounds::Bounds;
 use super::record;
 use crate::DataDirectory;
 use crate::Home;
@@ -47,8 +48,6 @@ pub struct Intent<'a> {
     pub source: Option<SessionId>,
     /// The session it makes or changes.
     pub result: Option<SessionId>,
-    /// Directories outside the home that the user named to be written to.
-    pub directories: Vec<PathBuf>,
 }
 
 /// All operations, and the right to make one: no other process has it while
@@ -57,20 +56,24 @@ pub struct Intent<'a> {
 pub struct Journal {
     pub(crate) records: Records,
     pub(crate) backups: Backups,
+    /// The home that was opened. No record leads to another place.
+    pub(crate) bounds: Bounds,
     recovered: Vec<Recovered>,
     /// The lock is held as long as the file is open.
     _lock: File,
 }
 
 impl Journal {
-    /// Waits for its turn, and finishes or takes back what was interrupted.
-    pub fn open(data: &DataDirectory) -> Result<Journal, StoreError> {
+    /// Waits for its turn, and finishes or takes back what was interrupted in the home.
+    /// Operations in other homes wait until those are opened.
+    pub fn open(data: &DataDirectory, home: &Home) -> Result<Journal, StoreError> {
         let records = Records { directory: data.make(&["operations"])? };
         let backups = Backups::open(data)?;
         let lock = lock(&data.root().join("lock"), LONGEST_WAIT)?;
         remove_temporary_files(&records.directory)?;
         backups.clean()?;
-        let mut journal = Journal { records, backups, recovered: Vec::new(), _lock: lock };
+        let bounds = Bounds::of(home);
+        let mut journal = Journal { records, backups, bounds, recovered: Vec::new(), _lock: lock };
         journal.recovered = journal.recover()?;
         Ok(journal)
     }
@@ -80,9 +83,9 @@ impl Journal {
         &self.recovered
     }
 
-    /// All operations, oldest first.
+    /// All operations whose records can be read, oldest first.
     pub fn operations(&self) -> Result<Vec<Operation>, StoreError> {
-        self.records.all()
+        Ok(self.records.all()?.operations)
     }
 
     /// One operation.
@@ -96,9 +99,8 @@ impl Journal {
 
     /// Starts an operation. Nothing is changed before it is committed.
     pub fn begin(&mut self, intent: Intent<'_>) -> Result<Transaction<'_>, StoreError> {
-        let mut directories = Vec::new();
-        for directory in &intent.directories {
-            directories.push(fs::canonicalize(directory)?);
+        if intent.home.real_root() != self.bounds.root() {
+            return Err(PublishError::Outside { path: intent.home.root().to_owned() }.into());
         }
         let operation = Operation {
             id: self.records.next_id()?,
@@ -108,7 +110,6 @@ impl Journal {
             arguments: intent.arguments,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             home: intent.home.real_root().to_owned(),
-            directories,
             source: intent.source,
             result: intent.result,
             status: Status::Done,
@@ -119,18 +120,28 @@ impl Journal {
     }
 }
 
+/// Operations, and the records that could not be read.
+#[derive(Debug, Clone, Default)]
+pub struct OperationList {
+    /// The operations.
+    pub operations: Vec<Operation>,
+    /// The records that are damaged or may not be read, with the reason. They are
+    /// skipped; nobody can tell which home they belong to.
+    pub unreadable: Vec<(PathBuf, String)>,
+}
+
 /// All operations, oldest first, for who only wants to look: nothing is made,
 /// nothing is waited for.
-pub fn list_operations(data: &DataDirectory) -> Result<Vec<Operation>, StoreError> {
+pub fn list_operations(data: &DataDirectory) -> Result<OperationList, StoreError> {
     Records { directory: data.root().join("operations") }.all()
 }
 
 /// The operations of one home, newest first, for who only wants to look.
-pub fn newest_operations(data: &DataDirectory, home: &Home) -> Result<Vec<Operation>, StoreError> {
-    let mut operations = list_operations(data)?;
-    operations.retain(|operation| home.is_at(&operation.home));
-    operations.reverse();
-    Ok(operations)
+pub fn newest_operations(data: &DataDirectory, home: &Home) -> Result<OperationList, StoreError> {
+    let mut list = list_operations(data)?;
+    list.operations.retain(|operation| home.is_at(&operation.home));
+    list.operations.reverse();
+    Ok(list)
 }
 
 fn lock(path: &Path, longest: Duration) -> Result<File, StoreError> {
@@ -172,12 +183,21 @@ impl Records {
         Ok(numbers)
     }
 
-    pub(crate) fn all(&self) -> Result<Vec<Operation>, StoreError> {
-        let mut operations = Vec::new();
+    /// All records. One that cannot be read stops none of the others.
+    pub(crate) fn all(&self) -> Result<OperationList, StoreError> {
+        let mut list = OperationList::default();
         for id in self.numbers(".json")? {
-            operations.push(read_record(&self.path(id))?);
+            let path = self.path(id);
+            match read_record(&path) {
+                Ok(operation) if operation.id == id => list.operations.push(operation),
+                // It has the name of another one: undoing it would change that one.
+                Ok(_) => list.unreadable.push((path.clone(), bad_record(&path).to_string())),
+                // Another process has just forgotten it.
+                Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => list.unreadable.push((path, error.to_string())),
+            }
         }
-        Ok(operations)
+        Ok(list)
     }
 
     fn next_id(&self) -> Result<OperationId, StoreError> {
@@ -189,7 +209,7 @@ impl Records {
     }
 
     pub(crate) fn next_sequence(&self) -> Result<u64, StoreError> {
-        let all = self.all()?;
+        let all = self.all()?.operations;
         Ok(all.iter().map(|operation| operation.sequence).max().unwrap_or(0) + 1)
     }
 
@@ -228,8 +248,11 @@ impl Records {
 }
 
 fn read_record(path: &Path) -> Result<Operation, StoreError> {
-    let bad = || PublishError::BadRecord { path: path.to_owned() };
-    Ok(record::read(&read_small(path)?).ok_or_else(bad)?)
+    Ok(record::read(&read_small(path)?).ok_or_else(|| bad_record(path))?)
+}
+
+fn bad_record(path: &Path) -> PublishError {
+    PublishError::BadRecord { path: path.to_owned() }
 }
 
 #[cfg(test)]

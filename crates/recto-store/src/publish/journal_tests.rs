@@ -43,7 +43,7 @@ impl Place {
     }
 
     fn journal(&self) -> Journal {
-        Journal::open(&self.data).unwrap()
+        Journal::open(&self.data, &self.home).unwrap()
     }
 
     fn intent(&self) -> Intent<'_> {
@@ -54,7 +54,6 @@ impl Place {
             time: "2026-11-16T12:00:00Z".parse().unwrap(),
             source: None,
             result: None,
-            directories: Vec::new(),
         }
     }
 
@@ -264,12 +263,6 @@ fn no_path_leads_out_of_the_home() {
         assert_eq!(kind(error), "outside", "{path}");
         assert_eq!(kind(transaction.remove(&place.path(path), &x).unwrap_err()), "outside");
     }
-    drop(transaction);
-    let intent = Intent { directories: vec![outside.clone()], ..place.intent() };
-    let mut transaction = journal.begin(intent).unwrap();
-    transaction.create(&outside.join("y"), put("y")).unwrap();
-    transaction.commit().unwrap();
-    assert!(outside.join("y").is_file());
 }
 
 #[cfg(unix)]
@@ -298,7 +291,9 @@ fn a_record_that_was_tampered_with_leads_nowhere() {
     }
     assert_eq!(fs::read_to_string(outside.join("a")).unwrap(), "new");
     fs::write(&record, "{").unwrap();
-    assert_eq!(kind(journal.undo(&place.home, None, Changed::Keep).unwrap_err()), "bad-record");
+    let undo = |journal: &mut Journal, id| journal.undo(&place.home, id, Changed::Keep);
+    assert_eq!(kind(undo(&mut journal, Some(operation.id)).unwrap_err()), "bad-record");
+    assert_eq!(kind(undo(&mut journal, None).unwrap_err()), "nothing-to-undo");
 }
 
 #[test]
@@ -364,4 +359,140 @@ fn nobody_else_can_look_into_the_data() {
         }
     }
     assert_eq!(seen, 7, "three directories and one of a backup, lock, record, backup");
+}
+
+/// The version of a file.
+fn version(path: &Path) -> State {
+    let identity = identity(path);
+    State::File(FileVersion {
+        sha256: hash_file(path).unwrap(),
+        bytes: identity.bytes,
+        modified: identity.modified,
+        mode: Some(0o600),
+    })
+}
+
+/// Writes the record of an operation that was interrupted before it removed a file.
+fn interrupted(place: &Place, id: u64, home: &Path, path: &Path) {
+    let text = format!("{id}");
+    let step = operation::Step {
+        path: path.to_owned(),
+        from: Some(version(path)),
+        to: None,
+        temporary: Some(path.with_file_name(format!(".recto-{id}-0-1.tmp"))),
+    };
+    let operation = Operation {
+        id: text.parse().unwrap(),
+        sequence: id,
+        time: "2026-11-16T12:00:00Z".parse().unwrap(),
+        name: "rm".into(),
+        arguments: Vec::new(),
+        version: "0.1.0".into(),
+        home: home.to_owned(),
+        source: None,
+        result: None,
+        status: Status::Done,
+        changes: vec![Change { path: path.to_owned(), before: step.from.clone(), after: None }],
+        pending: Some(operation::Pending { previous: None, steps: vec![step] }),
+    };
+    place.data.make(&["operations"]).unwrap();
+    let record = place.data.root().join(format!("operations/{id:06}.json"));
+    fs::write(record, record::write(&operation).unwrap()).unwrap();
+}
+
+#[test]
+fn a_pending_record_changes_nothing_but_in_the_home_that_was_opened() {
+    let place = Place::new();
+    let victim = fs::canonicalize(place.folder.path()).unwrap().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    interrupted(&place, 1, Path::new("/"), &victim);
+    interrupted(&place, 2, place.home.real_root(), &victim);
+    interrupted(&place, 3, victim.parent().unwrap(), &victim);
+    // Notes name files to remove, too.
+    let empty = victim.with_file_name("empty");
+    fs::create_dir(&empty).unwrap();
+    let staged = victim.with_file_name(".recto-9-0-1.tmp");
+    fs::write(&staged, "theirs").unwrap();
+    let home = place.home.real_root().display();
+    for (id, header) in [(8, String::new()), (9, format!(",\"home\":\"{home}\""))] {
+        let notes = format!(
+            "{{\"name\":\"x\",\"sequence\":9{header}}}\n{{\"temporary\":\"{}\"}}\n\
+             {{\"directory\":\"{}\"}}\n",
+            staged.display(),
+            empty.display()
+        );
+        fs::write(place.data.root().join(format!("operations/{id:06}.staged")), notes).unwrap();
+    }
+    let mut journal = place.journal();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    assert!(staged.is_file() && empty.is_dir());
+    let stuck = |one: &&Recovered| matches!(one.outcome, RecoveredAs::Stuck(_));
+    let stuck: Vec<u64> =
+        journal.recovered().iter().filter(stuck).map(|one| one.id.number()).collect();
+    assert_eq!(stuck, [2], "the one of this home is set aside and named");
+    for changed in [Changed::Keep, Changed::Refuse] {
+        journal.undo(&place.home, None, changed).unwrap_err();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_stuck_in_one_home_stops_no_other() {
+    let place = Place::new();
+    let other = place.folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let other = Home::open(&other).unwrap();
+    let folder = other.real_root().join("d");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("a"), "a").unwrap();
+    // It can be neither finished nor taken back: a link has come into its path.
+    interrupted(&place, 1, other.real_root(), &folder.join("a"));
+    fs::rename(&folder, other.real_root().join("e")).unwrap();
+    std::os::unix::fs::symlink(other.real_root().join("e"), &folder).unwrap();
+    fs::write(place.data.root().join("operations/000002.json"), "{").unwrap();
+    // This home knows nothing of it.
+    let path = place.write("a", "old");
+    let edit = |home: &Home, path: &Path| {
+        let mut journal = Journal::open(&place.data, home).unwrap();
+        let stuck = journal.recovered().len();
+        let mut transaction = journal.begin(Intent { home, ..place.intent() }).unwrap();
+        transaction.replace(path, &identity(path), put("new")).unwrap();
+        transaction.commit().unwrap();
+        journal.undo(home, None, Changed::Refuse).unwrap();
+        stuck
+    };
+    assert_eq!(edit(&place.home, &path), 0);
+    // The other one names it, and goes on.
+    let second = other.real_root().join("b");
+    fs::write(&second, "b").unwrap();
+    assert_eq!(edit(&other, &second), 1);
+    let list = list_operations(&place.data).unwrap();
+    assert_eq!(list.operations.len(), 3);
+    let unreadable: Vec<&Path> = list.unreadable.iter().map(|(path, _)| path.as_path()).collect();
+    assert_eq!(unreadable, [place.data.root().join("operations/000002.json")]);
+    // Forgetting goes on as well, and keeps what the unreadable record may need.
+    let pruned = place.journal().prune(Prune::ToBytes(0)).unwrap();
+    assert_eq!(pruned.operations.len(), 2);
+}
+
+#[test]
+fn all_backups_of_a_session_can_be_removed_for_good() {
+    let place = Place::new();
+    let session = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+    let path = place.write(&format!("projects/-w/{session}.jsonl"), "secret");
+    let other = place.write("projects/-w/4f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl", "other");
+    let mut journal = place.journal();
+    for (path, text) in [(&path, "less secret"), (&other, "changed"), (&path, "public")] {
+        let mut transaction = journal.begin(place.intent()).unwrap();
+        transaction.replace(path, &identity(path), put(text)).unwrap();
+        transaction.commit().unwrap();
+    }
+    assert_eq!(journal.backups.all().unwrap().len(), 3);
+    let pruned = journal.purge(session.parse().unwrap()).unwrap();
+    assert_eq!((pruned.operations.len(), pruned.remaining), (2, 1));
+    assert_eq!(journal.backups.all().unwrap().len(), 1);
+    journal.undo(&place.home, None, Changed::Refuse).unwrap();
+    assert_eq!(fs::read_to_string(&other).unwrap(), "other");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "public");
 }

@@ -13,8 +13,11 @@
 //! | `journal` | the lock, the list of operations, the start of one |
 //! | `transaction` | staging and committing |
 //! | `notes` | which files were staged, so that a crash leaves none behind |
-//! | `apply` | one step forward or back |
+//! | `late` | what others write meanwhile, and why it is not lost |
+//! | `apply` | steps forward |
+//! | `take_back`, `sides` | steps back, and how far a step is |
 //! | `recovery` | what to do with an operation that was interrupted |
+//! | `trash` | where files go that nobody has read |
 //! | `undo` | undo and redo |
 //! | `prune` | forgetting old operations |
 //! | `backup`, `record`, `state`, `operation`, `operation_id`, `bounds` | their parts |
@@ -24,24 +27,31 @@ mod backup;
 mod bounds;
 pub(crate) mod error;
 mod journal;
+mod late;
 mod notes;
 mod operation;
 mod operation_id;
 mod prune;
 mod record;
 mod recovery;
+mod sides;
 mod state;
+mod take_back;
 mod transaction;
+mod trash;
 mod undo;
 
 #[cfg(test)]
 mod journal_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod race_tests;
 
 pub use error::PublishError;
 pub use journal::Intent;
 pub use journal::Journal;
+pub use journal::OperationList;
 pub use journal::list_operations;
 pub use journal::newest_operations;
 pub use operation::Change;

@@ -77,7 +77,8 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
-        let journal = Journal::open(&DataDirectory::new(folder.path().join("data"))).unwrap();
+        let journal =
+            Journal::open(&DataDirectory::new(folder.path().join("data")), &home).unwrap();
         World { _folder: folder, home, journal, done: Vec::new(), changes: 0 }
     }
 
@@ -91,7 +92,6 @@ impl World {
             time: "2026-11-16T12:00:00Z".parse().unwrap(),
             source: None,
             result: None,
-            directories: Vec::new(),
         };
         let root = self.home.real_root().to_owned();
         let mut transaction = self.journal.begin(intent)?;

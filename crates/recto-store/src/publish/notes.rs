@@ -6,12 +6,13 @@ use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
-use fs_err as fs;
 use recto_log::json::ObjectWriter;
 use recto_log::json::Value;
 
 use super::Operation;
+use super::apply;
 use super::backup::remove_if_there;
+use super::bounds::Bounds;
 use super::record::text;
 use crate::StoreError;
 use crate::place::platform;
@@ -34,6 +35,8 @@ pub(crate) struct StagedFiles {
     pub(crate) name: String,
     /// The sequence of the record that was to be written.
     pub(crate) sequence: u64,
+    /// The home. Older notes do not tell.
+    home: Option<PathBuf>,
     pub(crate) temporaries: Vec<PathBuf>,
     /// Directories that were made.
     pub(crate) directories: Vec<PathBuf>,
@@ -45,10 +48,12 @@ impl Notes {
         let header = ObjectWriter::new()
             .string("name", &operation.name)
             .number("sequence", operation.sequence)
+            .string("home", &operation.home.to_string_lossy())
             .finish();
         let staged = StagedFiles {
             name: operation.name.clone(),
             sequence: operation.sequence,
+            home: Some(operation.home.clone()),
             ..StagedFiles::default()
         };
         Notes { path, file: None, header, staged }
@@ -93,16 +98,15 @@ impl Notes {
         Ok(())
     }
 
-    /// Removes temporary files and the notes.
+    /// Removes the notes of an operation that is done: all that was staged has its name.
     pub(crate) fn finish(&self) -> Result<(), StoreError> {
-        self.staged.remove_temporaries()?;
         Ok(remove_if_there(&self.path)?)
     }
 
-    /// Removes everything that was staged, and the notes.
-    pub(crate) fn abandon(&self) -> Result<(), StoreError> {
-        self.staged.remove_temporaries()?;
-        self.staged.remove_directories();
+    /// Removes everything that was staged, and the notes. Nothing of it ever had a name
+    /// that others know.
+    pub(crate) fn abandon(&self, bounds: &Bounds) -> Result<(), StoreError> {
+        self.staged.remove_all(bounds)?;
         Ok(remove_if_there(&self.path)?)
     }
 }
@@ -116,6 +120,7 @@ impl StagedFiles {
             if let Some(name) = value.str("name") {
                 staged.name = name.into_owned();
                 staged.sequence = value.get("sequence").and_then(Value::as_u64).unwrap_or(0);
+                staged.home = value.str("home").map(|home| PathBuf::from(&*home));
             }
             if let Some(path) = value.str("temporary") {
                 staged.temporaries.push(PathBuf::from(&*path));
@@ -127,22 +132,32 @@ impl StagedFiles {
         Ok(staged)
     }
 
-    pub(crate) fn remove_temporaries(&self) -> Result<(), StoreError> {
-        // Notes are data: nothing else is removed, whatever they say.
-        for path in self.temporaries.iter().filter(|path| is_temporary(path)) {
-            match remove_if_there(path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
-                removed => removed?,
-            }
+    /// Whether they are notes of an operation in a home. Older notes are those of the home
+    /// in which all of their files are.
+    pub(crate) fn is_of(&self, home: &Path) -> bool {
+        let mut paths = self.temporaries.iter().chain(&self.directories);
+        match &self.home {
+            Some(noted) => noted == home,
+            None => paths.all(|path| path.starts_with(home)),
         }
-        Ok(())
     }
 
-    /// Removes directories that are empty; others hold something by now.
-    pub(crate) fn remove_directories(&self) {
-        for path in self.directories.iter().rev() {
-            let _ = fs::remove_dir(path);
+    /// Removes staged files, and directories that are empty. Notes are data: nothing else
+    /// is removed, and nothing outside of the home, whatever they say.
+    pub(crate) fn remove_all(&self, bounds: &Bounds) -> Result<(), StoreError> {
+        for path in self.temporaries.iter().filter(|path| is_temporary(path)) {
+            match bounds.open(path) {
+                Ok((folder, name)) => folder.remove(name)?,
+                Err(StoreError::Publish(_)) => {}
+                Err(StoreError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
         }
+        for path in self.directories.iter().rev() {
+            // One that holds something by now stays.
+            let _ = apply::remove_directory(bounds, path);
+        }
+        Ok(())
     }
 }
 

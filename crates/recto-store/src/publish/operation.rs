@@ -67,8 +67,6 @@ pub struct Operation {
     pub version: String,
     /// The home it worked in, without links.
     pub home: PathBuf,
-    /// Directories outside the home that it was allowed to write to.
-    pub directories: Vec<PathBuf>,
     /// The session it started from.
     pub source: Option<SessionId>,
     /// The session it made or changed.

@@ -37,10 +37,6 @@ fn object(operation: &Operation) -> Result<ObjectWriter, PublishError> {
     for argument in &operation.arguments {
         arguments = arguments.string(argument);
     }
-    let mut directories = ArrayWriter::new();
-    for directory in &operation.directories {
-        directories = directories.string(text(directory)?);
-    }
     let mut changes = Vec::new();
     for change in &operation.changes {
         let object = ObjectWriter::new()
@@ -59,7 +55,8 @@ fn object(operation: &Operation) -> Result<ObjectWriter, PublishError> {
         .json("arguments", &arguments.finish())
         .string("recto", &operation.version)
         .string("home", text(&operation.home)?)
-        .json("directories", &directories.finish())
+        // Earlier versions could allow others than the home, and want the list.
+        .json("directories", b"[]")
         .string_or_null("source", id(operation.source).as_deref())
         .string_or_null("result", id(operation.result).as_deref())
         .string("status", operation.status.name())
@@ -161,7 +158,10 @@ fn read_object(value: &Value<'_>) -> Option<Operation> {
         })
         .collect();
     let arguments = value.get("arguments")?.elements();
-    let directories = value.get("directories")?.elements();
+    // Nothing is changed outside of the home, whatever a record says.
+    if value.get("directories")?.elements().next().is_some() {
+        return None;
+    }
     Some(Operation {
         id: OperationId(value.get("id")?.as_u64()?),
         sequence: value.get("sequence")?.as_u64()?,
@@ -172,9 +172,6 @@ fn read_object(value: &Value<'_>) -> Option<Operation> {
             .collect::<Option<_>>()?,
         version: value.str("recto")?.into_owned(),
         home: absolute(&value.str("home")?)?,
-        directories: directories
-            .map(|directory| absolute(&directory.as_str()?))
-            .collect::<Option<_>>()?,
         source: session("source")?,
         result: session("result")?,
         status: match &*value.str("status")? {
@@ -238,7 +235,6 @@ mod tests {
             arguments: vec!["3f2a".into(), "a \"title\"\n".into()],
             version: "0.1.0".into(),
             home: "/home/dev/.claude".into(),
-            directories: vec!["/tmp/x".into()],
             source: "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718".parse().ok(),
             result: None,
             status: Status::Undone,

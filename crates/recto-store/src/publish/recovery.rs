@@ -1,7 +1,6 @@
 //! Operations that were interrupted: finished where that is possible, else
 //! taken back.
 
-use std::path::Path;
 use std::path::PathBuf;
 
 use super::Journal;
@@ -9,20 +8,15 @@ use super::Operation;
 use super::OperationId;
 use super::PublishError;
 use super::apply;
-use super::apply::Progress;
-use super::backup::remove_if_there;
+use super::apply::Action;
 use super::bounds::Bounds;
 use super::notes::Notes;
 use super::notes::StagedFiles;
 use super::notes::is_temporary;
-use super::notes::temporary_name;
-use super::operation::Pending;
 use super::operation::Step;
+use super::sides::Side;
+use super::sides::Sides;
 use super::state::FileIdentity;
-use super::state::State;
-use super::state::is_in;
-use super::transaction::Attributes;
-use super::transaction::write_staged;
 use crate::StoreError;
 
 /// An operation that had been interrupted.
@@ -34,6 +28,9 @@ pub struct Recovered {
     pub name: String,
     /// What became of it.
     pub outcome: RecoveredAs,
+    /// Files that were moved to the trash, because they hold something that nobody
+    /// had read.
+    pub trash: Vec<PathBuf>,
 }
 
 /// What became of an operation that had been interrupted.
@@ -46,8 +43,18 @@ pub enum RecoveredAs {
     /// It was taken back, but for files that another program has changed since:
     /// these are as that program left them.
     TakenBackExcept(Vec<PathBuf>),
-    /// Its home is not there now, so that nothing could be done.
-    HomeIsGone(PathBuf),
+    /// Nothing could be done, for a reason. It is set aside until the next time, and
+    /// stops no other operation.
+    Stuck(String),
+}
+
+/// What could not be taken back.
+#[derive(Debug, Default)]
+pub(crate) struct TakenBack {
+    /// Files that another program has changed: they are as it left them.
+    pub(crate) kept: Vec<PathBuf>,
+    /// Files with something that nobody had read, where they are now.
+    pub(crate) trash: Vec<PathBuf>,
 }
 
 impl Recovered {
@@ -55,7 +62,7 @@ impl Recovered {
     pub fn lines(&self) -> Vec<String> {
         let what = format!("operation {} ({}) had been interrupted", self.id, self.name);
         let taken_back = format!("{what}: it was taken back");
-        match &self.outcome {
+        let mut lines = match &self.outcome {
             RecoveredAs::Finished => vec![format!("{what}: it was finished")],
             RecoveredAs::TakenBack => vec![taken_back],
             RecoveredAs::TakenBackExcept(paths) => {
@@ -65,41 +72,55 @@ impl Recovered {
                 });
                 std::iter::once(taken_back).chain(left).collect()
             }
-            RecoveredAs::HomeIsGone(home) => {
-                vec![format!("{what}: its home is not there: {}", home.display())]
+            RecoveredAs::Stuck(reason) => {
+                vec![format!("{what} and is set aside: {reason}")]
             }
-        }
+        };
+        let trash = self.trash.iter();
+        lines.extend(trash.map(|path| format!("moved to the trash: {}", path.display())));
+        lines
     }
 }
 
 impl Journal {
-    /// Deals with everything that was interrupted.
+    /// Deals with everything that was interrupted in this home. What is not possible
+    /// now stops nothing else.
     pub(crate) fn recover(&mut self) -> Result<Vec<Recovered>, StoreError> {
         let mut recovered = Vec::new();
-        for operation in self.records.all()? {
-            if let Some(outcome) = self.recover_operation(&operation)? {
-                let (id, name) = (operation.id, operation.name);
-                recovered.push(Recovered { id, name, outcome });
-            }
+        let own = self.records.all()?.operations.into_iter();
+        let own: Vec<Operation> = own.filter(|one| one.home == self.bounds.root()).collect();
+        for operation in own.iter().filter(|operation| operation.is_unfinished()) {
+            let (id, name) = (operation.id, operation.name.clone());
+            let (outcome, trash) = match self.recover_operation(operation) {
+                Ok(done) => done,
+                Err(error) => (RecoveredAs::Stuck(error.to_string()), Vec::new()),
+            };
+            recovered.push(Recovered { id, name, outcome, trash });
         }
         for id in self.records.numbers(".staged")? {
             let path = self.records.notes_path(id);
-            let staged = StagedFiles::read(&path)?;
+            // Notes that cannot be read now can wait.
+            let Ok(staged) = StagedFiles::read(&path) else { continue };
             let record = self.operation(id).ok();
-            if record.as_ref().is_some_and(Operation::is_unfinished) {
+            let is_unfinished = record.as_ref().is_some_and(Operation::is_unfinished);
+            if is_unfinished || !staged.is_of(self.bounds.root()) {
                 continue;
             }
-            staged.remove_temporaries()?;
             // Otherwise it was done, and only the notes were left.
-            if record.is_none_or(|record| record.sequence != staged.sequence) {
-                staged.remove_directories();
-                let outcome = RecoveredAs::TakenBack;
+            let is_abandoned = record.is_none_or(|record| record.sequence != staged.sequence);
+            if is_abandoned && !recovered.iter().any(|one| one.id == id) {
+                let outcome = match staged.remove_all(&self.bounds) {
+                    Ok(()) => RecoveredAs::TakenBack,
+                    Err(error) => RecoveredAs::Stuck(error.to_string()),
+                };
                 let name = staged.name;
-                if !recovered.iter().any(|one| one.id == id) {
-                    recovered.push(Recovered { id, name, outcome });
+                let is_stuck = matches!(outcome, RecoveredAs::Stuck(_));
+                recovered.push(Recovered { id, name, outcome, trash: Vec::new() });
+                if is_stuck {
+                    continue;
                 }
             }
-            remove_if_there(&path)?;
+            super::backup::remove_if_there(&path)?;
         }
         Ok(recovered)
     }
@@ -107,90 +128,47 @@ impl Journal {
     fn recover_operation(
         &mut self,
         operation: &Operation,
-    ) -> Result<Option<RecoveredAs>, StoreError> {
-        let Some(pending) = &operation.pending else { return Ok(None) };
-        if !operation.home.is_dir() {
-            return Ok(Some(RecoveredAs::HomeIsGone(operation.home.clone())));
-        }
-        let bounds = Bounds::of(operation);
+    ) -> Result<(RecoveredAs, Vec<PathBuf>), StoreError> {
+        let Some(pending) = &operation.pending else {
+            return Ok((RecoveredAs::Finished, Vec::new()));
+        };
         for step in &pending.steps {
-            check_step(&bounds, step)?;
+            check_step(&self.bounds, step)?;
         }
         let mut notes = Notes::resume(self.records.notes_path(operation.id), operation)?;
-        if can_be_finished(pending)? {
-            for step in &pending.steps {
-                finish_step(step)?;
-            }
-            apply::sync_parents(pending.steps.iter().map(|step| step.path.as_path()))?;
+        if can_be_finished(&self.bounds, &pending.steps)? && self.finish(&pending.steps).is_ok() {
             self.records.write(&Operation { pending: None, ..operation.clone() })?;
-            return Ok(Some(RecoveredAs::Finished));
+            return Ok((RecoveredAs::Finished, Vec::new()));
         }
-        let kept = self.take_back(operation, &mut notes)?;
+        let TakenBack { kept, trash } = self.take_back(operation, &mut notes)?;
         if kept.is_empty() {
-            return Ok(Some(RecoveredAs::TakenBack));
+            return Ok((RecoveredAs::TakenBack, trash));
         }
-        Ok(Some(RecoveredAs::TakenBackExcept(kept)))
+        Ok((RecoveredAs::TakenBackExcept(kept), trash))
     }
 
-    /// Takes back the steps of an operation and its record. Gives the files that
-    /// could not be, because another program has changed them.
-    pub(crate) fn take_back(
-        &mut self,
-        operation: &Operation,
-        notes: &mut Notes,
-    ) -> Result<Vec<PathBuf>, StoreError> {
-        let Some(pending) = &operation.pending else { return Ok(Vec::new()) };
-        let mut kept = Vec::new();
-        for step in pending.steps.iter().rev() {
-            let is_directory = [&step.from, &step.to]
-                .iter()
-                .any(|state| matches!(state, Some(State::Directory { .. })));
-            match apply::progress(step)? {
-                _ if is_directory => self.step_back(operation, step, notes)?,
-                Progress::Before => {}
-                Progress::After => self.step_back(operation, step, notes)?,
-                Progress::Elsewhere => kept.push(step.path.clone()),
-            }
+    /// Takes the steps that are left.
+    fn finish(&self, steps: &[Step]) -> Result<(), StoreError> {
+        for step in steps {
+            // Taken before the file is compared, so that it is the one that was compared.
+            let identity = FileIdentity::of(&step.path).ok();
+            let path = Sides::of(&self.bounds, step)?.path;
+            let expected = match (Action::of(step)?, path) {
+                (Action::Replace { .. } | Action::Create { .. }, path) if path.is_new() => continue,
+                (Action::Remove { .. }, Side::Missing) => continue,
+                (Action::Replace { .. } | Action::Remove { .. }, Side::Old) => identity,
+                (Action::Create { .. }, Side::Missing) => None,
+                (Action::MakeDirectory { .. } | Action::RemoveDirectory { .. }, _) => None,
+                (Action::Nothing, _) => continue,
+                // A client has written to it, or made it again, since that was looked at.
+                _ => return Err(PublishError::ChangedMeanwhile { path: step.path.clone() }.into()),
+            };
+            apply::apply(&self.bounds, step, expected.as_ref())?;
         }
-        apply::sync_parents(pending.steps.iter().map(|step| step.path.as_path()))?;
-        match &pending.previous {
-            Some(previous) => self.records.write(previous)?,
-            None => self.records.remove(operation.id)?,
-        }
-        // Nothing depends on it any more; what is left is removed next time.
-        let _ = notes.abandon();
-        Ok(kept)
-    }
-
-    /// The opposite of a step that was taken.
-    fn step_back(
-        &self,
-        operation: &Operation,
-        step: &Step,
-        notes: &mut Notes,
-    ) -> Result<(), StoreError> {
-        let mut back = Step {
-            path: step.path.clone(),
-            from: step.to.clone(),
-            to: step.from.clone(),
-            temporary: None,
-        };
-        if let Some(State::File(state)) = &step.from {
-            // Numbers of staged files are small.
-            let number = 1_000_000 + notes.staged.temporaries.len();
-            let directory = step.path.parent().unwrap_or(Path::new("/"));
-            let temporary = directory.join(temporary_name(operation, number));
-            remove_if_there(&temporary)?;
-            let staged = write_staged(&temporary, notes, Attributes::from(state), |out| {
-                self.backups.copy_to(state, out)
-            })?;
-            back.temporary = Some(staged.path().to_owned());
-        }
-        let expected = match step.to {
-            Some(State::File(_)) => Some(FileIdentity::of(&step.path)?),
-            Some(State::Directory { .. }) | None => None,
-        };
-        apply::apply(&back, expected.as_ref())
+        let paths = || steps.iter().map(|step| step.path.as_path());
+        apply::sync_parents(&self.bounds, paths())?;
+        apply::conclude(&self.bounds, steps, &[])?;
+        apply::sync_parents(&self.bounds, paths())
     }
 }
 
@@ -205,28 +183,30 @@ fn check_step(bounds: &Bounds, step: &Step) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn can_be_finished(pending: &Pending) -> Result<bool, StoreError> {
-    for step in &pending.steps {
-        let is_possible = match (apply::progress(step)?, &step.temporary) {
-            (Progress::After, _) => true,
-            (Progress::Before, Some(temporary)) => is_in(temporary, step.to.as_ref())?,
-            (Progress::Before, None) => true,
-            (Progress::Elsewhere, _) => false,
+fn can_be_finished(bounds: &Bounds, steps: &[Step]) -> Result<bool, StoreError> {
+    for step in steps {
+        let sides = Sides::of(bounds, step)?;
+        let is_possible = match Action::of(step)? {
+            Action::Replace { .. } => match sides.path {
+                Side::New | Side::NewGrown => sides.temporary != Side::Other,
+                Side::Old => sides.temporary == Side::New,
+                _ => false,
+            },
+            Action::Create { .. } => match sides.path {
+                Side::New | Side::NewGrown => true,
+                Side::Missing => sides.temporary == Side::New,
+                _ => false,
+            },
+            Action::Remove { .. } => match sides.path {
+                Side::Missing => matches!(sides.temporary, Side::Missing | Side::Old),
+                Side::Old => sides.temporary == Side::Missing,
+                _ => false,
+            },
+            Action::MakeDirectory { .. } | Action::RemoveDirectory { .. } | Action::Nothing => true,
         };
         if !is_possible {
             return Ok(false);
         }
     }
     Ok(true)
-}
-
-fn finish_step(step: &Step) -> Result<(), StoreError> {
-    let expected = match step.from {
-        Some(State::File(_)) => FileIdentity::of(&step.path).ok(),
-        Some(State::Directory { .. }) | None => None,
-    };
-    match apply::progress(step)? {
-        Progress::After => Ok(()),
-        Progress::Before | Progress::Elsewhere => apply::apply(step, expected.as_ref()),
-    }
 }

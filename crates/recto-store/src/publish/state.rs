@@ -18,12 +18,13 @@ use crate::open_file;
 use crate::place::error::PlaceError;
 use crate::place::platform;
 use crate::place::platform::timestamp;
+use crate::place::writers::FileNumber;
 
 /// Tells one version of a file from the next without reading it: a write
 /// changes the size or the time, a replacement the number of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity {
-    number: (u64, u64),
+    number: FileNumber,
     /// Its size.
     pub bytes: u64,
     /// When it was written last.
@@ -43,6 +44,11 @@ impl FileIdentity {
     /// Of an open file.
     pub fn of_file(file: &File) -> io::Result<FileIdentity> {
         file.metadata().map(|metadata| FileIdentity::from_metadata(&metadata))
+    }
+
+    /// The file system, and the number of the file in it.
+    pub(crate) fn number(&self) -> FileNumber {
+        self.number
     }
 
     fn from_metadata(metadata: &Metadata) -> FileIdentity {

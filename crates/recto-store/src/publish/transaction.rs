@@ -1,5 +1,6 @@
 //! Staging and committing.
 
+use std::ffi::OsStr;
 use std::io;
 use std::io::BufWriter;
 use std::io::Write;
@@ -28,6 +29,7 @@ use super::state::HashingWriter;
 use super::state::State;
 use crate::StoreError;
 use crate::place::error::PlaceError;
+use crate::place::folder::Folder;
 use crate::place::platform;
 use crate::place::platform::timestamp;
 
@@ -72,7 +74,7 @@ impl<'j> Transaction<'j> {
         previous: Option<Operation>,
     ) -> Transaction<'j> {
         let notes = Notes::new(journal.records.notes_path(operation.id), &operation);
-        let bounds = Bounds::of(&operation);
+        let bounds = journal.bounds.clone();
         Transaction {
             journal,
             operation,
@@ -137,7 +139,7 @@ impl<'j> Transaction<'j> {
         let path = self.bounds.locate_existing(path)?;
         text(&path)?;
         let before = self.journal.backups.keep(&path, expected)?;
-        self.push(path, Some(State::File(before)), None, None, Some(*expected));
+        self.stage_removal(path, State::File(before), *expected);
         Ok(())
     }
 
@@ -176,12 +178,13 @@ impl<'j> Transaction<'j> {
             self.operation.changes = self.changes();
         }
         for (step, expected) in self.steps.iter().zip(&self.expected) {
-            if let Some(expected) = expected {
-                apply::check(&step.path, expected)?;
+            if expected.is_some() {
+                let (folder, name) = self.bounds.open(&step.path)?;
+                apply::check(&folder, name, expected.as_ref())?;
             }
         }
         let staged = self.notes.staged.temporaries.iter().chain(&self.notes.staged.directories);
-        apply::sync_parents(staged.map(PathBuf::as_path))?;
+        apply::sync_parents(&self.bounds, staged.map(PathBuf::as_path))?;
         self.is_settled = true;
         match self.publish() {
             Ok(()) => Ok(self.operation.clone()),
@@ -198,9 +201,12 @@ impl<'j> Transaction<'j> {
         // From here on the operation will be finished, whatever happens.
         self.journal.records.write(&intended)?;
         for (step, expected) in self.steps.iter().zip(&self.expected) {
-            apply::apply(step, expected.as_ref())?;
+            apply::apply(&self.bounds, step, expected.as_ref())?;
         }
-        apply::sync_parents(self.steps.iter().map(|step| step.path.as_path()))?;
+        let paths = || self.steps.iter().map(|step| step.path.as_path());
+        apply::sync_parents(&self.bounds, paths())?;
+        apply::conclude(&self.bounds, &self.steps, &self.expected)?;
+        apply::sync_parents(&self.bounds, paths())?;
         self.journal.records.write(&self.operation)?;
         // What is left over is removed by the next one that opens the journal.
         let _ = self.notes.finish();
@@ -264,13 +270,22 @@ impl<'j> Transaction<'j> {
         Ok(staged)
     }
 
+    /// Stages a removal. What another program may write until then is looked at again
+    /// under another name.
+    pub(crate) fn stage_removal(&mut self, path: PathBuf, from: State, expected: FileIdentity) {
+        // Numbers of staged files are smaller.
+        let name = temporary_name(&self.operation, 2_000_000 + self.steps.len());
+        let aside = path.with_file_name(name);
+        self.push(path, Some(from), None, Some(aside), Some(expected));
+    }
+
     pub(crate) fn stage_directory(
         &mut self,
         path: PathBuf,
         mode: Option<u32>,
     ) -> Result<(), StoreError> {
         self.notes.directory(&path)?;
-        apply::make_directory(&path, mode)?;
+        apply::make_directory(&self.bounds, &path, mode)?;
         self.push(path, None, Some(State::Directory { mode }), None, None);
         Ok(())
     }
@@ -302,11 +317,13 @@ impl<'j> Transaction<'j> {
         attributes: Attributes,
         write: impl FnOnce(&Backups, &mut dyn Write) -> Result<(), StoreError>,
     ) -> Result<Staged, StoreError> {
-        let directory = path.parent().unwrap_or(Path::new("/"));
+        let (folder, _) = self.bounds.open(path)?;
         let backups = self.journal.backups.clone();
         let number = self.notes.staged.temporaries.len();
         let name = temporary_name(&self.operation, number);
-        write_staged(&directory.join(name), &mut self.notes, attributes, |out| write(&backups, out))
+        write_staged(&folder, name.as_ref(), &mut self.notes, attributes, |out| {
+            write(&backups, out)
+        })
     }
 }
 
@@ -327,14 +344,15 @@ impl From<&FileVersion> for Attributes {
 
 /// Writes a file that has not yet its name, and makes it durable.
 pub(crate) fn write_staged(
-    temporary: &Path,
+    folder: &Folder,
+    name: &OsStr,
     notes: &mut Notes,
     attributes: Attributes,
     write: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
 ) -> Result<Staged, StoreError> {
-    notes.temporary(temporary)?;
-    let file =
-        platform::create_private_file(temporary).map_err(|error| apply::named(temporary, error))?;
+    let temporary = folder.join(name);
+    notes.temporary(&temporary)?;
+    let file = folder.create(name)?;
     let mut writer = HashingWriter::new(BufWriter::with_capacity(256 * 1024, file));
     write(&mut writer)?;
     let (buffered, sha256, bytes) = writer.finish();
@@ -349,14 +367,14 @@ pub(crate) fn write_staged(
     let metadata = file.metadata()?;
     let modified = timestamp(metadata.modified());
     let state = FileVersion { sha256, bytes, modified, mode: platform::mode(&metadata) };
-    Ok(Staged { temporary: temporary.to_owned(), state })
+    Ok(Staged { temporary, state })
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.is_settled {
             // What cannot be removed now is removed when the journal is opened next.
-            let _ = self.notes.abandon();
+            let _ = self.notes.abandon(&self.bounds);
         }
     }
 }

@@ -13,7 +13,6 @@ use super::PublishError;
 use super::State;
 use super::Status;
 use super::Transaction;
-use super::bounds::Bounds;
 use super::state::hash_beginning;
 use super::state::is_in;
 use super::transaction::Attributes;
@@ -78,10 +77,9 @@ impl Journal {
         direction: Direction,
     ) -> Result<(Operation, Vec<PublishError>), StoreError> {
         let operation = self.choose(home, which, direction)?;
-        let bounds = Bounds::of(&operation);
         let mut changed = Vec::new();
         for change in &operation.changes {
-            bounds.check_recorded(&change.path)?;
+            self.bounds.check_recorded(&change.path)?;
             let from = ends(change, direction).0;
             let is_directory = [&change.before, &change.after]
                 .iter()
@@ -190,6 +188,11 @@ impl Journal {
             let differs = from.and_then(State::file).map(|file| &file.sha256)
                 != found.as_ref().and_then(State::file).map(|file| &file.sha256);
             if differs {
+                // It was as the operation left it a moment ago.
+                if changed == Changed::Refuse {
+                    let path = change.path.clone();
+                    return Err(PublishError::ChangedMeanwhile { path }.into());
+                }
                 if let Some(State::File(file)) = &found {
                     kept.push((change.path.clone(), transaction.backups().path(&file.sha256)));
                 }
@@ -305,8 +308,8 @@ fn stage(
                 |backups, out| backups.copy_to(wanted, out),
             )?;
         }
-        (Some((identity, _)), None) => {
-            transaction.push(path.clone(), found.clone(), None, None, Some(identity));
+        (Some((identity, before)), None) => {
+            transaction.stage_removal(path.clone(), State::File(before), identity);
         }
         (None, Some(wanted)) => {
             stage_folders(transaction, path, made)?;

@@ -14,12 +14,16 @@ use crate::Inventory;
 use crate::Loaded;
 use crate::LogFile;
 use crate::SessionFile;
+use crate::read::agent_without_log::Told;
+use crate::read::agent_without_log::agents_without_log;
 
 /// How it is known which call started a subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentLink {
     /// The call's result names the subagent.
     Result,
+    /// Progress lines of the call tell of the subagent.
+    Progress,
     /// The file beside the subagent's log names the call.
     Meta,
     /// A call was made within a second of the log's first line.
@@ -33,9 +37,32 @@ impl AgentLink {
     pub fn name(self) -> &'static str {
         match self {
             AgentLink::Result => "result",
+            AgentLink::Progress => "progress",
             AgentLink::Meta => "meta",
             AgentLink::Time => "time",
             AgentLink::Session => "session",
+        }
+    }
+}
+
+/// Where what is known of a subagent is from.
+#[derive(Debug)]
+pub enum AgentSource {
+    /// From its own log.
+    Log(LogFile),
+    /// Its log is gone; progress lines of its parent's log hold its lines.
+    Progress(Told),
+    /// Its log is gone; only the result of its call names it.
+    Result(Told),
+}
+
+impl AgentSource {
+    /// The name, for machines.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AgentSource::Log(_) => "log",
+            AgentSource::Progress(_) => "progress",
+            AgentSource::Result(_) => "result",
         }
     }
 }
@@ -45,8 +72,8 @@ impl AgentLink {
 pub struct Agent {
     /// Its id.
     pub id: AgentId,
-    /// Its log.
-    pub file: LogFile,
+    /// Where what is known of it is from.
+    pub source: AgentSource,
     /// What the file beside the log says.
     pub meta: Option<AgentMeta>,
     /// What the log is; helpers and warm-ups are no work of the user's.
@@ -61,7 +88,7 @@ pub struct Agent {
     pub call: Option<String>,
     /// Whether it worked in the background.
     pub is_background: bool,
-    /// Its log, read.
+    /// Its lines, read from its own log or from that of its parent.
     pub loaded: Loaded,
     /// Its tokens.
     pub tokens: Tokens,
@@ -72,24 +99,69 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Its tool calls, and how many failed.
+    /// Its log, if that is there.
+    pub fn file(&self) -> Option<&LogFile> {
+        match &self.source {
+            AgentSource::Log(file) => Some(file),
+            AgentSource::Progress(_) | AgentSource::Result(_) => None,
+        }
+    }
+
+    /// What its parent's log says of it, if its own log is gone.
+    pub fn told(&self) -> Option<&Told> {
+        match &self.source {
+            AgentSource::Log(_) => None,
+            AgentSource::Progress(told) | AgentSource::Result(told) => Some(told),
+        }
+    }
+
+    /// Its type, such as `general-purpose`, by the file beside its log or by its call.
+    pub fn agent_type(&self) -> Option<&str> {
+        let meta = self.meta.as_ref().and_then(|meta| meta.agent_type.as_deref());
+        meta.or_else(|| self.told()?.agent_type.as_deref())
+    }
+
+    /// What it is for, in a few words.
+    pub fn description(&self) -> Option<&str> {
+        let meta = self.meta.as_ref().and_then(|meta| meta.description.as_deref());
+        meta.or_else(|| self.told()?.description.as_deref())
+    }
+
+    /// Its tool calls, and how many failed. Where none of its lines are there, the number
+    /// that the result of its call names.
     pub fn calls(&self) -> (usize, usize) {
         let calls = &self.loaded.session.facts().calls;
+        if let AgentSource::Result(Told { tools: Some(tools), .. }) = &self.source {
+            return (usize::try_from(*tools).unwrap_or(usize::MAX), 0);
+        }
         (calls.len(), calls.iter().filter(|call| call.is_error).count())
+    }
+
+    /// How long it worked, in milliseconds: by its lines, or by the result of its call.
+    pub fn milliseconds(&self) -> Option<u64> {
+        let told = self.told().and_then(|told| told.milliseconds);
+        let span = || u64::try_from(self.ended?.duration_since(self.started?).as_millis()).ok();
+        told.or_else(span)
     }
 }
 
 impl Home {
     /// The subagents of a session as a tree: children follow their parent.
-    /// Logs that cannot be read are left out.
+    /// Logs that cannot be read are left out. Subagents without a log are there if the log
+    /// of the session, or of another subagent, tells of them.
     pub fn agent_tree(
         &self,
         inventory: &Inventory,
         file: &SessionFile,
-        session: &Session,
+        loaded: &Loaded,
     ) -> Vec<Agent> {
+        let session = &loaded.session;
         let mut agents: Vec<Agent> =
             self.agents_of(inventory, file).into_iter().filter_map(read_agent).collect();
+        let logs = std::iter::once(loaded).chain(agents.iter().map(|agent| &agent.loaded));
+        let known = agents.iter().map(|agent| agent.id.clone()).collect();
+        let without_log = agents_without_log(logs, known);
+        agents.extend(without_log);
         agents.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
         let links: Vec<Link> =
             (0..agents.len()).map(|at| find_link(session, &agents, at)).collect();
@@ -108,10 +180,7 @@ fn read_agent(file: LogFile) -> Option<Agent> {
     let loaded = Loaded::read(&file.path).ok()?;
     let digest = Digest::read(&file.path, true).ok()?;
     let is_helper = id.is_prompt_suggestion() || id.is_compaction();
-    let mut tokens = Tokens::default();
-    for message in loaded.session.facts().messages.iter().filter(|message| !message.is_synthetic) {
-        tokens.add(message.tokens);
-    }
+    let tokens = tokens_of(&loaded.session);
     let times = || loaded.session.nodes().iter().filter_map(|node| node.time());
     Some(Agent {
         id,
@@ -126,8 +195,17 @@ fn read_agent(file: LogFile) -> Option<Agent> {
         started: times().min(),
         ended: times().max(),
         loaded,
-        file,
+        source: AgentSource::Log(file),
     })
+}
+
+/// The tokens of all messages.
+pub(super) fn tokens_of(session: &Session) -> Tokens {
+    let mut tokens = Tokens::default();
+    for message in session.facts().messages.iter().filter(|message| !message.is_synthetic) {
+        tokens.add(message.tokens);
+    }
+    tokens
 }
 
 /// What ties a subagent.
@@ -159,6 +237,14 @@ fn find_link(session: &Session, agents: &[Agent], at: usize) -> Link {
                 is_background: run.is_background,
             };
         }
+    }
+    if let (Some(told), Some(call)) = (agent.told(), &agent.call) {
+        let in_log = |(other, _): &(Option<usize>, &Session)| {
+            other.is_none_or(|other| agents[other].file().is_some_and(|file| file.path == told.log))
+        };
+        let parent = logs.iter().filter(|log| in_log(log)).map(|(other, _)| *other).max().flatten();
+        let (kind, call) = (AgentLink::Progress, Some(call.clone()));
+        return Link { kind, parent, call, is_background: false };
     }
     if let Some(wanted) = agent.meta.as_ref().and_then(|meta| meta.tool_use_id.as_deref()) {
         for (parent, log) in &logs {

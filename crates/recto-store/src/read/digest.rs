@@ -25,6 +25,7 @@ use recto_log::UserText;
 use recto_log::classify_user;
 use recto_log::decode;
 use recto_log::json::Object;
+use recto_log::said_text;
 use recto_log::typed_text;
 use recto_session::command_text;
 
@@ -233,7 +234,12 @@ impl Parts {
     /// Notes a title; the head is read before the tail, and the tail backwards.
     fn note_title(&mut self, entry: &Entry<'_>, side: Side) {
         let Some(title) = entry.title() else { return };
-        let title = shortened(&title);
+        let said = shortened(&said_text(&title));
+        // An empty title takes the one before back; one of nothing but tags is none.
+        if said.is_empty() && !title.trim().is_empty() {
+            return;
+        }
+        let title = said;
         let slot = match entry.kind() {
             Kind::CustomTitle => &mut self.custom,
             Kind::AiTitle => &mut self.ai,
@@ -327,7 +333,8 @@ fn read_tail<'a>(
 }
 
 fn last_prompt_text(entry: &Entry<'_>) -> Option<String> {
-    Some(shortened(&entry.last_prompt()?.prompt?))
+    let prompt = entry.last_prompt()?.prompt?;
+    Some(shortened(&said_text(&prompt))).filter(|prompt| !prompt.is_empty())
 }
 
 /// The model that answered; none where the client made the line up.

@@ -91,6 +91,8 @@ fn titles_have_their_precedence_and_the_last_one_counts() {
     assert_eq!(title(&format!("{custom}{ai}")), ("mine".into(), TitleSource::Custom));
     let taken_back = "{\"type\":\"custom-title\",\"customTitle\":\"\"}\n";
     assert_eq!(title(&format!("{custom}{taken_back}{ai}")).1, TitleSource::Ai);
+    let tags = "{\"type\":\"ai-title\",\"aiTitle\":\"<ide_opened_file>a.rs\"}\n";
+    assert_eq!(title(&format!("{ai}{tags}")), ("new".into(), TitleSource::Ai));
     let own = "{\"type\":\"summary\",\"summary\":\"own\",\"leafUuid\":\"u1\"}\n";
     let other = "{\"type\":\"summary\",\"summary\":\"other\",\"leafUuid\":\"x9\"}\n";
     assert_eq!(title(&format!("{own}{other}")), ("own".into(), TitleSource::Summary));

@@ -6,13 +6,22 @@ use std::path::PathBuf;
 use fs_err as fs;
 use jiff::Timestamp;
 use proptest::prelude::*;
+use recto_log::Lines;
+use recto_log::decode;
 use recto_session::Session;
 use recto_session::branches;
 use recto_session::on_current_branch;
+use recto_session::statistics::LogRole;
+use recto_session::statistics::LogStatistics;
 use recto_session::turns;
+use recto_session::usage::LogUsage;
+use recto_session::usage::Wanted;
 
+use crate::Advance;
+use crate::Cursor;
 use crate::Home;
 use crate::Loaded;
+use crate::ReadLimits;
 use crate::StatusScope;
 use crate::Statuses;
 
@@ -171,17 +180,60 @@ fn facts(session: &Session) -> String {
     let odd = (&session.without_uuid, &session.repeated, &session.counts, session.queued_lines());
     let found = (&facts.messages, &facts.calls, &facts.compactions, &facts.turn_durations);
     format!(
-        "{:#?}{beside:?}{odd:?}{found:?}{:?}{turns:?}{is_current:?}{:?}",
+        "{:#?}{beside:?}{odd:?}{found:?}{:?}{turns:?}{is_current:?}{:?}{:?}",
         session.nodes(),
         session.records,
-        branches(session)
+        branches(session),
+        LogStatistics::of(session, &turns, LogRole::Session).encode()
     )
+}
+
+/// The usage of a log, of which only what was added is counted.
+struct GrownUsage {
+    cursor: Cursor,
+    usage: LogUsage,
+    /// The number of the next line.
+    number: u64,
+}
+
+impl GrownUsage {
+    fn start(path: &Path) -> GrownUsage {
+        let cursor = Cursor::start(&fs::metadata(path).unwrap());
+        GrownUsage { cursor, usage: LogUsage::new(Wanted { tools: true }), number: 1 }
+    }
+
+    fn grow(&mut self, path: &Path) {
+        let file = fs::File::open(path).unwrap();
+        loop {
+            match self.cursor.advance(file.file(), ReadLimits::default()).unwrap() {
+                Advance::Nothing => return,
+                Advance::Differs => *self = GrownUsage::start(path),
+                Advance::Grown(growth) => {
+                    for line in growth.lines(self.number) {
+                        self.usage.push(&decode(line).0, Some(ID));
+                        self.number += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The usage of the whole lines of a log, read at once.
+fn usage_at_once(path: &Path) -> LogUsage {
+    let bytes = fs::read(path).unwrap();
+    let mut usage = LogUsage::new(Wanted { tools: true });
+    for line in Lines::new(&bytes).filter(|line| line.terminated) {
+        usage.push(&decode(line).0, Some(ID));
+    }
+    usage
 }
 
 struct World {
     path: PathBuf,
     home: Home,
     loaded: Loaded,
+    usage: GrownUsage,
     statuses: Statuses,
     _folder: tempfile::TempDir,
 }
@@ -195,13 +247,16 @@ impl World {
         fs::write(&path, joined(before)).unwrap();
         let home = Home::open(folder.path()).unwrap();
         let loaded = Loaded::read(&path).unwrap();
-        World { path, home, loaded, statuses: Statuses::default(), _folder: folder }
+        let usage = GrownUsage::start(&path);
+        World { path, home, loaded, usage, statuses: Statuses::default(), _folder: folder }
     }
 
     fn compare(&mut self) {
         self.loaded.refresh().unwrap();
         let fresh = Loaded::read(&self.path).unwrap();
         assert_eq!(facts(&self.loaded.session), facts(&fresh.session));
+        self.usage.grow(&self.path);
+        assert_eq!(self.usage.usage.clone().encode(), usage_at_once(&self.path).encode());
         let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
         let look = |statuses: &mut Statuses| {
             statuses.look(&self.home, &self.home.inventory(), &StatusScope::All, now)

@@ -92,6 +92,12 @@ impl Loaded {
         Ok(Loaded { session, path: path.to_owned(), file: Arc::new(file), state, cursor })
     }
 
+    /// Another session whose lines are inside this log. It does not grow.
+    pub(crate) fn inside(&self, session: Session) -> Loaded {
+        let (path, file) = (self.path.clone(), Arc::clone(&self.file));
+        Loaded { session, path, file, state: self.state, cursor: None }
+    }
+
     /// Takes in what happened to the file since. After an error it must be read again.
     pub fn refresh(&mut self) -> Result<Refresh, StoreError> {
         if self.is_fresh() {

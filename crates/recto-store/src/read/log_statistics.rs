@@ -1,7 +1,9 @@
 //! What one log adds to the statistics of many.
 
+use recto_session::Turn;
 use recto_session::statistics::LogRole;
 use recto_session::statistics::LogStatistics;
+use recto_session::told_agents;
 use recto_session::turns;
 
 use crate::Loaded;
@@ -13,8 +15,18 @@ pub(crate) fn role_of(log: &LogFile) -> LogRole {
     if log.is_agent() { LogRole::Agent } else { LogRole::Session }
 }
 
+/// What a log that was read adds: its own facts, and what its progress lines tell of
+/// subagents.
+pub fn statistics_of(loaded: &Loaded, turns: &[Turn], log: &LogFile) -> LogStatistics {
+    let statistics = LogStatistics::of(&loaded.session, turns, role_of(log));
+    match &log.agent {
+        Some(agent) => statistics.of_agent(agent),
+        None => statistics.with_told(&told_agents(&loaded.session, loaded, &|_| true)),
+    }
+}
+
 /// Reads a log to its end.
 pub(crate) fn log_statistics(log: &LogFile) -> Result<LogStatistics, StoreError> {
     let loaded = Loaded::read(&log.path)?;
-    Ok(LogStatistics::of(&loaded.session, &turns(&loaded.session), role_of(log)))
+    Ok(statistics_of(&loaded, &turns(&loaded.session), log))
 }

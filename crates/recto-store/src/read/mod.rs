@@ -2,6 +2,7 @@
 //! logs are meant, by what was read.
 
 pub(crate) mod agent_tree;
+pub(crate) mod agent_without_log;
 pub(crate) mod digest;
 pub(crate) mod filter;
 pub(crate) mod history;

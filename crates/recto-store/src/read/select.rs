@@ -84,6 +84,11 @@ impl Home {
     }
 
     fn choose_path(&self, inventory: &Inventory, path: &Path) -> Choice {
+        // A link that the user typed is the user's to follow. What it leads to is opened by
+        // the rules of all files.
+        let is_link = fs_err::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+        let real = is_link.then(|| fs_err::canonicalize(path).ok()).flatten();
+        let path = real.as_deref().unwrap_or(path);
         let same = |other: &Path| {
             other == path
                 || matches!((fs_err::canonicalize(other), fs_err::canonicalize(path)), (Ok(a), Ok(b)) if a == b)
@@ -114,7 +119,7 @@ impl Home {
             let path = agent_log(&session.folder(), id);
             let metadata = fs_err::metadata(&path).ok()?;
             let name = LogName::Agent(id.clone());
-            Some(LogFile::listed(path, Arc::clone(&session.project), name, &metadata))
+            Some(LogFile::listed(path, Arc::clone(&session.project), Some(name), &metadata))
         })
     }
 }

@@ -28,6 +28,11 @@ pub enum IndexError {
 
 impl From<rusqlite::Error> for IndexError {
     fn from(error: rusqlite::Error) -> IndexError {
+        // What the check of a page's sum gives.
+        let extended = error.sqlite_error().map(|error| error.extended_code);
+        if extended == Some(rusqlite::ffi::SQLITE_IOERR_DATA) {
+            return IndexError::Damaged { why: "a page is not as it was written".into() };
+        }
         let why = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => IndexError::Locked { why },

@@ -201,7 +201,11 @@ fn sums_that_are_not_those_of_the_logs_are_told() {
     assert_eq!(verify(), [""; 0]);
     let spoil = |table: &str| {
         let path = Index::path(&world.home, &world.cache);
-        let connection = rusqlite::Connection::open(path).unwrap();
+        let connection = crate::search::index::page_sums::open(
+            &path,
+            rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE,
+        )
+        .unwrap();
         let one = format!("(SELECT path FROM {table} ORDER BY path LIMIT 1)");
         let sums = "CAST(sums || x'00' AS BLOB)";
         let changed = connection
@@ -249,7 +253,10 @@ fn trouble_with_the_index_changes_no_figure() {
     world.wait();
     world.compare();
     let path = Index::path(&world.home, &world.cache);
-    let connection = || rusqlite::Connection::open(&path).unwrap();
+    let connection = || {
+        crate::search::index::page_sums::open(&path, rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .unwrap()
+    };
     let whole = || connection().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     // Damage that SQLite cannot know: a bit of each sum, or another log's.
     connection()
@@ -301,7 +308,11 @@ fn what_is_gone_leaves_the_index() {
     world.compare();
     let count = || {
         let path = Index::path(&world.home, &world.cache);
-        let connection = rusqlite::Connection::open(path).unwrap();
+        let connection = crate::search::index::page_sums::open(
+            &path,
+            rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE,
+        )
+        .unwrap();
         let number = |table: &str| -> i64 {
             let sql = format!("SELECT count(*) FROM {table}");
             connection.query_row(&sql, [], |row| row.get(0)).unwrap()

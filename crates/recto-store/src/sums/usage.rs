@@ -66,7 +66,8 @@ impl Home {
         cache: Option<&CacheDirectory>,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> Usage {
-        let logs = self.logs(inventory);
+        let mut logs = self.logs(inventory);
+        logs.extend(inventory.named_otherwise.iter().cloned());
         let mut rollups = cache.and_then(|cache| Rollups::open(self, cache, RollupKind::Usage));
         let names: Vec<String> = match &rollups {
             Some(_) => logs.iter().map(LogFile::name_in_home).collect(),
@@ -107,6 +108,14 @@ impl Home {
         }
         usage.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         usage
+    }
+
+    /// What a ledger calls the log at a path, if the log is in a project of the home.
+    pub fn name_in_ledger(&self, inventory: &Inventory, path: &Path) -> Option<String> {
+        let path = fs_err::canonicalize(path).ok()?;
+        let is_it = |log: &&LogFile| fs_err::canonicalize(&log.path).is_ok_and(|one| one == path);
+        let log = inventory.named_otherwise.iter().find(is_it)?;
+        Some(ledger_file(self, log).path)
     }
 
     /// All lines of some messages, by file and line, read again.
@@ -223,14 +232,13 @@ fn see_log(
         let Some(usage) = UsageLine::of(&entry).filter(|usage| keys.contains(&usage.key)) else {
             continue;
         };
-        let id = entry.message().and_then(|message| message.object().str("id"));
         found.push(Sighting {
             key: usage.key,
             file,
             line: entry.line().number,
             counts: usage.counts,
             flags: usage.flags,
-            id: id.map_or_else(String::new, |id| id.into_owned()),
+            id: usage.id.map_or_else(String::new, |id| id.into_owned()),
         });
     }
     Ok(found)

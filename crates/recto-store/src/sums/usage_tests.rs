@@ -50,8 +50,13 @@ fn totals_by_model_are_the_generators_to_the_token() {
             .iter()
             .map(|row| {
                 let total = &row.total;
-                let numbers =
-                    [total.messages, total.input, total.output, total.writes(), total.cache_read];
+                let numbers = [
+                    total.messages,
+                    total.tokens.input,
+                    total.tokens.output,
+                    total.tokens.cache_creation,
+                    total.tokens.cache_read,
+                ];
                 (row.keys[0].as_str(), numbers)
             })
             .collect();
@@ -77,7 +82,7 @@ fn what_the_client_counted_itself_is_what_the_logs_tell() {
     let truth = generate(&options, directory.path(), &mut |_| {}).unwrap();
     let usage = usage_of(&directory.path().join(".claude"));
     let helpers = helpers(&usage.ledger, &Selection::default()).unwrap();
-    assert_eq!(helpers.tokens(), 0, "the generator has no helper calls");
+    assert_eq!(helpers.tokens.all(), 0, "the generator has no helper calls");
     // A damaged line can be the last count, or one of its messages.
     let damaged: u64 = truth.lines.malformed_by_kind.values().sum();
     assert!(helpers.agreeing > 3 && helpers.sessions - helpers.agreeing <= damaged);
@@ -95,7 +100,7 @@ fn recorded_clients_count_what_the_logs_tell_and_what_they_do_not() {
     ] {
         let home = corpus.join(name).join("home/.claude");
         let helpers = helpers(&usage_of(&home).ledger, &Selection::default()).unwrap();
-        let found = (helpers.sessions, helpers.agreeing, helpers.tokens(), helpers.uncounted);
+        let found = (helpers.sessions, helpers.agreeing, helpers.tokens.all(), helpers.uncounted);
         assert_eq!(found, expected, "{name}");
     }
 }
@@ -144,6 +149,8 @@ fn by_the_fast_way(path: &Path) -> Vec<Numbers> {
     let mut found: Vec<Numbers> = ledger
         .records()
         .iter()
+        // The fold tells of these as sessions of their own.
+        .filter(|record| !record.flags.has(recto_session::usage::RecordFlags::TOLD))
         .map(|record| {
             let counts = &record.counts;
             let model = record.model.map_or("", |model| ledger.name(model)).to_owned();
@@ -174,4 +181,65 @@ fn the_fast_way_agrees_with_the_full_decoder_on_all_logs() {
         assert_eq!(found, by_the_full_decoder(log), "{}", log.display());
     }
     assert!(messages > 1000);
+}
+
+/// A log that was renamed is not a session to clients, but what it cost was paid.
+#[test]
+fn logs_not_named_by_a_uuid_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let project = directory.path().join("projects/-w");
+    fs::create_dir_all(&project).unwrap();
+    let line = r#"{"type":"assistant","sessionId":"s1","timestamp":"2026-01-01T00:00:00Z","message":{"id":"m","model":"x","usage":{"output_tokens":7}}}"#;
+    let log = project.join("2024-11-23-session.jsonl");
+    fs::write(&log, format!("{line}\n")).unwrap();
+    fs::write(project.join("notes.txt"), line).unwrap();
+    let home = Home::open(directory.path()).unwrap();
+    let inventory = home.inventory();
+    let usage = home.usage(&inventory, &UsageScan::default(), None, &|_, _| {});
+    assert_eq!(usage.ledger.records().len(), 1);
+    let name = home.name_in_ledger(&inventory, &log).unwrap();
+    let selection = Selection { log: Some(name), ..Selection::default() };
+    let rows = by(&usage.ledger, Dimension::Session, &selection).rows;
+    assert_eq!((rows[0].keys[0].as_str(), rows[0].total.tokens.output), ("s1", 7));
+    assert_eq!(home.name_in_ledger(&inventory, &project.join("notes.txt")), None);
+}
+
+/// What progress lines tell of a subagent counts once, wherever else it stands.
+#[test]
+fn messages_inside_progress_count_once() {
+    let id = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+    let message = |id: &str, output: u32| {
+        format!(
+            r#"{{"type":"assistant","requestId":"r{id}","timestamp":"2026-01-01T00:00:00Z","message":{{"id":"{id}","model":"x","usage":{{"output_tokens":{output}}}}}}}"#
+        )
+    };
+    let told = |inner: &str| {
+        format!(
+            "{{\"type\":\"progress\",\"sessionId\":\"{id}\",\"data\":{{\"type\":\"agent_progress\",\"message\":{inner},\"agentId\":\"a1\"}}}}\n"
+        )
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let project = directory.path().join("projects/-w");
+    fs::create_dir_all(project.join(id).join("subagents")).unwrap();
+    let main = [told(&message("m1", 3)), told(&message("m1", 5)), told(&message("m2", 7))].concat();
+    fs::write(project.join(format!("{id}.jsonl")), main).unwrap();
+    let read = || {
+        let usage = usage_of(directory.path());
+        let rows = by(&usage.ledger, Dimension::Agent, &Selection::default()).rows;
+        let row = |row: &recto_session::usage::Row| (row.keys[0].clone(), row.total.tokens.output);
+        (rows.iter().map(row).collect::<Vec<_>>(), usage)
+    };
+    let (rows, usage) = read();
+    assert_eq!(rows, [("a1".to_owned(), 12)]);
+    let rule = usage.ledger.records()[0].rule(1);
+    assert!(rule.contains("progress line"), "{rule}");
+    // With its own log back, the subagent's message counts there.
+    let log = project.join(id).join("subagents/agent-a1.jsonl");
+    fs::write(log, format!("{}\n", message("m1", 5))).unwrap();
+    let (rows, usage) = read();
+    assert_eq!(rows, [("a1".to_owned(), 12)]);
+    let own =
+        usage.ledger.records().iter().filter(|record| usage.ledger.file_of(record).agent.is_some());
+    assert_eq!(own.count(), 1);
+    assert_eq!(usage.ledger.copies, 0);
 }

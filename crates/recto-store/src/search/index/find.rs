@@ -118,7 +118,7 @@ impl Home {
             Ok(found) => finding.give(found),
             Err(error) => {
                 let is_damaged = is_damaged(&error);
-                finding.remark(&error, if is_damaged { "it is made anew" } else { BYPASSED });
+                finding.remark(&error, if is_damaged { "it is rebuilt" } else { BYPASSED });
                 let again = is_damaged
                     .then(|| Index::remove(self, cache).and_then(|()| finding.by_index(&logs)));
                 match again {
@@ -195,7 +195,7 @@ impl Finding<'_> {
             },
         };
         if index.was_old {
-            let remark = "note: the index is of another version of recto; it is made anew";
+            let remark = "note: the index is of another version of recto; it is rebuilt";
             self.answer.remarks.push(remark.into());
         }
         let plan = compare(&index.connection, logs)?;

@@ -92,7 +92,11 @@ impl World {
 
     /// How many parts FTS5 has to look at for each word.
     fn parts_of_index(&self) -> i64 {
-        let index = rusqlite::Connection::open(self.index_path()).unwrap();
+        let index = crate::search::index::page_sums::open(
+            &self.index_path(),
+            rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE,
+        )
+        .unwrap();
         let sql = "SELECT count(DISTINCT segid) FROM texts_idx";
         index.query_row(sql, [], |row| row.get(0)).unwrap()
     }
@@ -333,7 +337,7 @@ fn an_index_that_cannot_be_used_is_made_anew_or_passed_by() {
     // No database at all.
     remove_beside();
     fs::write(&path, "this is no database, but it is long enough to be looked at").unwrap();
-    check("garbage", "it is made anew");
+    check("garbage", "it is rebuilt");
     assert_eq!(world.places("needle").len(), 1);
     // Damage in the middle of one.
     Index::open(&world.home, &world.cache)
@@ -347,7 +351,7 @@ fn an_index_that_cannot_be_used_is_made_anew_or_passed_by() {
     }
     remove_beside();
     fs::write(&path, bytes).unwrap();
-    check("damage", "it is made anew");
+    check("damage", "it is rebuilt");
     assert_eq!(world.places("needle").len(), 1);
     // A table is missing.
     Index::open(&world.home, &world.cache)
@@ -355,14 +359,14 @@ fn an_index_that_cannot_be_used_is_made_anew_or_passed_by() {
         .connection
         .execute_batch("DROP TABLE chunks")
         .unwrap();
-    check("a table is missing", "it is made anew");
+    check("a table is missing", "it is rebuilt");
     // Another version.
     Index::open(&world.home, &world.cache)
         .unwrap()
         .connection
         .execute_batch("PRAGMA user_version = 99")
         .unwrap();
-    check("another version", "another version of recto; it is made anew");
+    check("another version", "another version of recto; it is rebuilt");
     assert_eq!(world.places("needle").len(), 1);
     // Something else is in its place.
     remove_beside();

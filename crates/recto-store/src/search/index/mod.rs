@@ -9,7 +9,8 @@
 //!
 //! Before each search the tree is looked at, and what has changed is folded in.
 //! Whatever is wrong with the file, a search has an answer: from an index that is
-//! made anew, or straight from the logs.
+//! rebuilt, or straight from the logs. Every page of the file has a sum that is checked
+//! when it is read, so that damage is an error and never another answer.
 
 mod apply;
 mod compare;
@@ -19,12 +20,14 @@ mod find;
 mod hit;
 mod ingest;
 mod limits;
+pub(crate) mod page_sums;
 mod refresh;
 mod rollups;
 mod scan;
 mod schema;
 mod search;
 mod verify;
+mod write_ahead;
 
 pub use super::error::IndexError;
 pub use facts::LogFacts;
@@ -43,6 +46,8 @@ pub use verify::Difference;
 pub use verify::Status;
 pub use verify::Verified;
 
+#[cfg(test)]
+mod damage_tests;
 #[cfg(test)]
 mod index_tests;
 #[cfg(test)]

@@ -63,12 +63,8 @@ impl Index {
         writer.commit()?;
         let all = plan.bytes();
         writer.merge(&|| tell(all, all).is_continue())?;
-        // A large build leaves a large log beside the file, which is of no more use.
-        if all > 8 * 1024 * 1024 {
-            let rest = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            // Somebody may be reading; then it is done another time.
-            let _ = rest;
-        }
+        drop(writer);
+        self.settle()?;
         Ok(skipped)
     }
 }

@@ -191,7 +191,7 @@ impl<'a> Rollups<'a> {
             }
         }
         step.commit()?;
-        Ok(())
+        index.settle()
     }
 }
 

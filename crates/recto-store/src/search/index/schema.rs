@@ -14,16 +14,19 @@ use sha2::Digest as _;
 use sha2::Sha256;
 
 use super::IndexError;
+use super::page_sums;
 use super::rollups;
+use super::write_ahead;
 use crate::CacheDirectory;
 use crate::Home;
 use crate::StoreError;
 use crate::place::locking::lock_file;
+use crate::place::open::open_known;
 use crate::place::platform;
 
 /// Goes up with every change of the tables, or of what is put into them. An index
 /// of another version is made anew.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_millis(2000);
@@ -110,6 +113,11 @@ impl Index {
         cache.root().join(format!("index-{name}.sqlite"))
     }
 
+    /// Whether a home has one.
+    pub fn is_there(home: &Home, cache: &CacheDirectory) -> bool {
+        Index::path(home, cache).is_file()
+    }
+
     /// Opens the index of a home. It is made if it is not there, and made anew if
     /// it is of another version.
     pub fn open(home: &Home, cache: &CacheDirectory) -> Result<Index, StoreError> {
@@ -123,8 +131,14 @@ impl Index {
                 return Err(IndexError::Refused { why }.into());
             }
         }
+        let is_without_sums = is_without_sums(&path);
+        if is_without_sums {
+            Index::remove(home, cache)?;
+            let _ = platform::create_private_file(&path);
+        }
+        write_ahead::check(&path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&path, flags)?;
+        let mut connection = page_sums::open(&path, flags)?;
         // Who makes the tables may go on to fill them at once, and holds the file for
         // long; that they are there can be seen all the same.
         connection.busy_timeout(SHORT_PATIENCE)?;
@@ -134,7 +148,7 @@ impl Index {
             patiently(|| make_tables(&mut connection, Make::IfMissing))?;
         }
         connection.busy_timeout(PATIENCE)?;
-        let was_old = version != VERSION && version != 0;
+        let was_old = is_without_sums || (version != VERSION && version != 0);
         Ok(Index { connection, path, is_new: version != VERSION, was_old })
     }
 
@@ -151,8 +165,12 @@ impl Index {
         patience: Duration,
     ) -> Result<Index, StoreError> {
         let path = Index::path(home, cache);
-        let connection =
-            Connection::open_with_flags(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        if is_without_sums(&path) {
+            let why = "it is of another version".into();
+            return Err(IndexError::Damaged { why }.into());
+        }
+        write_ahead::check(&path)?;
+        let connection = page_sums::open(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(patience)?;
         if version(&connection)? != VERSION {
             let why = "it is of another version".into();
@@ -184,6 +202,14 @@ impl Index {
         make_tables(&mut self.connection, Make::Anew)
     }
 
+    /// Moves what was written into the file, where every page has a sum, and leaves nothing
+    /// beside it. Whoever is reading is not waited for; then it is done another time.
+    pub(super) fn settle(&self) -> Result<(), StoreError> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        Ok(self.connection.busy_timeout(PATIENCE)?)
+    }
+
     /// How large the file is, with what is not yet merged into it.
     pub fn bytes(&self) -> u64 {
         let size = |end: &str| {
@@ -213,6 +239,16 @@ impl Index {
 
 fn version(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// Whether a file was written by a version of recto whose pages have no sums. Its header says
+/// so twice: by its version, and by how much of each page is free.
+fn is_without_sums(path: &Path) -> bool {
+    const LAST_WITHOUT: i64 = 7;
+    let header = open_known(path).ok().and_then(|file| platform::read_up_to(&file, 0, 100).ok());
+    let Some(header) = header.filter(|header| header.len() == 100) else { return false };
+    let version = <[u8; 4]>::try_from(&header[60..64]).map_or(0, u32::from_be_bytes);
+    header[20] == 0 && (1..=LAST_WITHOUT).contains(&i64::from(version))
 }
 
 pub(super) fn set_up(connection: &Connection) -> Result<(), StoreError> {
@@ -298,7 +334,8 @@ mod tests {
         let first = Index::open(&home, &cache).unwrap();
         first.connection.execute("INSERT INTO names (name) VALUES ('Bash')", []).unwrap();
         // It saw no tables before the first one made them.
-        let mut late = Connection::open(Index::path(&home, &cache)).unwrap();
+        let path = Index::path(&home, &cache);
+        let mut late = page_sums::open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
         make_tables(&mut late, Make::IfMissing).unwrap();
         assert_eq!(count(&first), 1);
         make_tables(&mut late, Make::Anew).unwrap();

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use rusqlite::params;
 
 use super::Index;
+use super::IndexError;
 use super::apply::read_kind;
 use super::expression::expression;
 use super::facts::LogFacts;
@@ -207,7 +208,10 @@ impl Seeing<'_> {
         let mut hits = Vec::with_capacity(numbers.len());
         for number in numbers {
             let mut rows = look.query(params![number])?;
-            let Some(row) = rows.next()? else { continue };
+            let Some(row) = rows.next()? else {
+                let why = "it has a text without a place".into();
+                return Err(IndexError::Damaged { why }.into());
+            };
             let time: i64 = row.get(2)?;
             if !self.request.fits_time(time) {
                 continue;

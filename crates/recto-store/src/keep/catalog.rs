@@ -1,0 +1,291 @@
+//! What an archive holds, file by file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::Timestamp;
+use recto_log::SessionId;
+use recto_log::json::Value;
+
+use crate::follow::FileKind;
+use crate::keep::KeepError;
+use crate::keep::archive::Archive;
+use crate::keep::kept_file::first_line;
+use crate::keep::key::FileKey;
+use crate::keep::key::LifeId;
+use crate::keep::key::Part;
+use crate::keep::key::Range64;
+use crate::keep::life::Lives;
+use crate::keep::segment::SegmentHeader;
+use crate::keep::segment::header_of;
+use crate::read_small;
+
+/// Everything that an archive has of one home.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// The files, by path.
+    pub files: Vec<KeptFile>,
+    /// Segments whose headers cannot be read.
+    pub damaged: Vec<KeepError>,
+}
+
+/// A file in an archive.
+#[derive(Debug)]
+pub struct KeptFile {
+    /// Which file it is.
+    pub key: FileKey,
+    /// Its path below the home, with `/`, as it was last.
+    pub path: String,
+    /// What it is.
+    pub kind: FileKind,
+    /// The session that it belongs to.
+    pub session: Option<SessionId>,
+    /// How large it is, as far as it is kept.
+    pub bytes: u64,
+    /// When it was written last.
+    pub modified: Timestamp,
+    /// When it was kept last.
+    pub captured: Timestamp,
+    /// Since when it is known to be deleted.
+    pub gone: Option<Timestamp>,
+    pub(super) lives: Lives,
+    /// The life that it was in last; none if it is kept in versions, or never had a line.
+    pub(super) life: Option<LifeId>,
+    /// The end of that life without a line end, if it has one.
+    pub(super) torn: Option<Part>,
+}
+
+/// A session in an archive.
+#[derive(Debug)]
+pub struct KeptSession<'a> {
+    /// The session.
+    pub id: SessionId,
+    /// Its log.
+    pub log: &'a KeptFile,
+    /// Everything else that belongs to it.
+    pub files: Vec<&'a KeptFile>,
+}
+
+impl Catalog {
+    /// Reads the names and one header of each file.
+    pub fn read(archive: &Archive) -> Result<Catalog, KeepError> {
+        let mut catalog = Catalog::default();
+        for key in archive.files()? {
+            let lives = Lives::of(archive.parts(key)?);
+            match KeptFile::read(archive, key, lives) {
+                Ok(Some(file)) => catalog.files.push(file),
+                Ok(None) => {}
+                Err(error) => catalog.damaged.push(error),
+            }
+        }
+        catalog.files.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(catalog)
+    }
+
+    /// The sessions whose logs are kept, by id.
+    pub fn sessions(&self) -> Vec<KeptSession<'_>> {
+        let mut sessions = BTreeMap::new();
+        for file in self.files.iter().filter(|file| file.kind == FileKind::MainLog) {
+            if let Some(id) = file.session {
+                sessions.insert(id, KeptSession { id, log: file, files: Vec::new() });
+            }
+        }
+        for file in self.files.iter().filter(|file| file.kind != FileKind::MainLog) {
+            if let Some(session) = file.session.and_then(|id| sessions.get_mut(&id)) {
+                session.files.push(file);
+            }
+        }
+        sessions.into_values().collect()
+    }
+}
+
+impl KeptFile {
+    pub(super) fn read(
+        archive: &Archive,
+        key: FileKey,
+        lives: Lives,
+    ) -> Result<Option<KeptFile>, KeepError> {
+        let Some((life, header)) = newest(archive, key, &lives)? else { return Ok(None) };
+        let torn = match life {
+            Some(life) => torn_end(archive, key, &lives, life)?,
+            None => None,
+        };
+        let bytes = match (life, &torn) {
+            (Some(_), Some((_, range))) => range.end,
+            (Some(life), None) => {
+                lives.segments(life).iter().map(|range| range.end).max().unwrap_or(0)
+            }
+            (None, _) => header.end,
+        };
+        let path = event_path(archive, key, &lives, &header).unwrap_or(header.path);
+        let gone = lives.gone.last().filter(|time| **time > milliseconds_of(header.captured));
+        let mut file = KeptFile {
+            key,
+            session: session_of(header.kind, &path),
+            path,
+            kind: header.kind,
+            bytes,
+            modified: header.modified,
+            captured: header.captured,
+            gone: gone.and_then(|time| Timestamp::from_millisecond(*time as i64).ok()),
+            lives,
+            life,
+            torn: torn.map(|(part, _)| part),
+        };
+        if file.kind == FileKind::AgentLog && file.session.is_none() {
+            file.session = session_of_line(&first_line(archive, &file)?);
+        }
+        Ok(Some(file))
+    }
+
+    /// The project directory that it is in.
+    pub fn project(&self) -> Option<&str> {
+        self.path.strip_prefix("projects/")?.split('/').next()
+    }
+
+    /// How many parts the archive has of it.
+    pub fn segments(&self) -> usize {
+        let lines: usize = self.lives.ids().map(|life| self.lives.segments(life).len()).sum();
+        lines + self.lives.torn.len() + self.lives.versions.len()
+    }
+}
+
+/// The life that a file was in last, and the header of its last part.
+fn newest(
+    archive: &Archive,
+    key: FileKey,
+    lives: &Lives,
+) -> Result<Option<(Option<LifeId>, SegmentHeader)>, KeepError> {
+    let mut newest: Option<(Option<LifeId>, SegmentHeader)> = None;
+    let mut offer = |life: Option<LifeId>, part: &Part| -> Result<(), KeepError> {
+        let header = header_of(&archive.path_of(key, part))?;
+        if newest.as_ref().is_none_or(|(_, known)| known.captured <= header.captured) {
+            newest = Some((life, header));
+        }
+        Ok(())
+    };
+    for life in lives.ids() {
+        if let Some(range) = lives.segments(life).iter().max_by_key(|range| range.end) {
+            offer(Some(life), &Part::Lines { life, range: *range })?;
+        }
+    }
+    for part in &lives.torn {
+        if let Part::Torn { life, .. } = part {
+            offer(Some(*life), part)?;
+        }
+    }
+    if let Some(version) = lives.versions.last() {
+        offer(None, version)?;
+    }
+    // A file can go back to an earlier life; nothing is written then but an event.
+    if let Some((life, header)) = &mut newest
+        && header.kind.grows()
+        && let Some(event) = last_event(archive, key, lives)
+        && event.time > milliseconds_of(header.captured)
+        && let Some(named) = event.life.filter(|named| lives.ids().any(|id| id == *named))
+        && let Some(range) = lives.segments(named).iter().max_by_key(|range| range.end)
+    {
+        *life = Some(named);
+        *header = header_of(&archive.path_of(key, &Part::Lines { life: named, range: *range }))?;
+    }
+    Ok(newest)
+}
+
+/// The end of a life without a line end: the one that was kept last, unless the file was seen
+/// without it since.
+fn torn_end(
+    archive: &Archive,
+    key: FileKey,
+    lives: &Lives,
+    life: LifeId,
+) -> Result<Option<(Part, Range64)>, KeepError> {
+    let (_, end) = lives.cover(life);
+    let mut newest: Option<(u64, Part, Range64)> = None;
+    for part in &lives.torn {
+        let Part::Torn { life: of, range, .. } = part else { continue };
+        if *of != life || range.start != end {
+            continue;
+        }
+        let captured = milliseconds_of(header_of(&archive.path_of(key, part))?.captured);
+        if newest.as_ref().is_none_or(|(known, ..)| *known <= captured) {
+            newest = Some((captured, part.clone(), *range));
+        }
+    }
+    let is_gone = |captured: u64| {
+        last_event(archive, key, lives)
+            .is_some_and(|event| event.end == Some(end) && event.time >= captured)
+    };
+    let newest = newest.filter(|(captured, ..)| !is_gone(*captured));
+    Ok(newest.map(|(_, part, range)| (part, range)))
+}
+
+/// What was noted about a file.
+struct Event {
+    time: u64,
+    to: Option<String>,
+    life: Option<LifeId>,
+    /// Where the file ends: with a line, although a torn end was kept before.
+    end: Option<u64>,
+}
+
+fn last_event(archive: &Archive, key: FileKey, lives: &Lives) -> Option<Event> {
+    let time = *lives.moved.last()?;
+    let json = read_small(&archive.path_of(key, &Part::Moved(time))).ok()?;
+    let event = Value::parse(json.trim_ascii()).ok()?;
+    let life = event.str("life").and_then(|life| life.parse().ok());
+    let end = event.get("end").and_then(Value::as_u64);
+    Some(Event { time, to: event.str("to").map(std::borrow::Cow::into_owned), life, end })
+}
+
+/// The path that a file was moved to after it was kept last.
+fn event_path(
+    archive: &Archive,
+    key: FileKey,
+    lives: &Lives,
+    header: &SegmentHeader,
+) -> Option<String> {
+    let event = last_event(archive, key, lives)?;
+    let to = event.to.filter(|_| event.time > milliseconds_of(header.captured))?;
+    // An archive may be hostile: a path that has another kind is not taken.
+    (FileKind::of(Path::new(&to)) == Some(header.kind)).then_some(to)
+}
+
+fn milliseconds_of(time: Timestamp) -> u64 {
+    crate::keep::segment::milliseconds(time)
+}
+
+/// The session that a file belongs to, by its path.
+pub(super) fn session_of(kind: FileKind, path: &str) -> Option<SessionId> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let name = match (kind, parts.as_slice()) {
+        (FileKind::MainLog, [.., name]) => name.strip_suffix(".jsonl")?,
+        (
+            FileKind::AgentLog
+            | FileKind::AgentMeta
+            | FileKind::ToolResult
+            | FileKind::SessionTitle,
+            [_, _, session, ..],
+        ) => session,
+        (FileKind::Todo, [_, name]) => name.split_once("-agent-")?.0,
+        (FileKind::Task | FileKind::FileHistory, [_, session, _]) => session,
+        _ => return None,
+    };
+    name.parse().ok()
+}
+
+/// The session that a line names.
+fn session_of_line(line: &[u8]) -> Option<SessionId> {
+    Value::parse(line.trim_ascii()).ok()?.str("sessionId")?.parse().ok()
+}
+
+impl Lives {
+    /// The torn end of a life that goes on where its lines end, the longest one.
+    pub(super) fn torn_end(&self, wanted: LifeId) -> Option<Range64> {
+        let (_, end) = self.cover(wanted);
+        let ranges = self.torn.iter().filter_map(|part| match part {
+            Part::Torn { life, range, .. } if *life == wanted && range.start == end => Some(*range),
+            _ => None,
+        });
+        ranges.max_by_key(|range| range.end)
+    }
+}

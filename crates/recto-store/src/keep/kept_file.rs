@@ -1,0 +1,175 @@
+//! The bytes of a kept file, now or at a time.
+
+use std::io;
+use std::io::Write;
+
+use jiff::Timestamp;
+use recto_log::Lines;
+use recto_log::decode;
+
+use crate::keep::KeepError;
+use crate::keep::archive::Archive;
+use crate::keep::catalog::KeptFile;
+use crate::keep::key::LifeId;
+use crate::keep::key::Part;
+use crate::keep::key::Range64;
+use crate::keep::segment::SegmentReader;
+use crate::keep::segment::header_of;
+use crate::keep::segment::milliseconds;
+
+/// What could not be given back of a file.
+#[derive(Debug, Default)]
+pub struct Missing {
+    /// Segments that are damaged, and gaps.
+    pub problems: Vec<KeepError>,
+}
+
+impl KeptFile {
+    /// Writes the bytes of the file, as it is or as it was at a time. What is damaged or missing
+    /// is named, and the rest is given. Gives the time of the version.
+    pub fn write_to(
+        &self,
+        archive: &Archive,
+        at: Option<Timestamp>,
+        out: &mut dyn Write,
+    ) -> Result<(Timestamp, Missing), KeepError> {
+        let mut missing = Missing::default();
+        let parts = self.parts(archive, at, &mut missing)?;
+        let mut modified = self.modified;
+        let mut cutter = Cutter { at, is_over: false, line: Vec::new() };
+        for part in &parts {
+            if cutter.is_over {
+                break;
+            }
+            let path = archive.path_of(self.key, part);
+            // Everything is compared before anything is handed out.
+            let checked =
+                SegmentReader::open(&path).and_then(|reader| reader.read_all(&path, |_| Ok(())));
+            if let Err(problem) = checked {
+                missing.problems.push(problem);
+                continue;
+            }
+            let grows = !matches!(part, Part::Version { .. });
+            let header = SegmentReader::open(&path)?.read_all(&path, |piece| match grows {
+                true => cutter.take(piece, out),
+                false => out.write_all(piece),
+            })?;
+            modified = header.modified;
+        }
+        cutter.finish(out).map_err(KeepError::of(archive.root()))?;
+        Ok((modified, missing))
+    }
+
+    /// The parts to read, in order.
+    fn parts(
+        &self,
+        archive: &Archive,
+        at: Option<Timestamp>,
+        missing: &mut Missing,
+    ) -> Result<Vec<Part>, KeepError> {
+        if let Some(newest) = self.lives.versions.last() {
+            let at = at.map_or(u64::MAX, milliseconds);
+            let is_early =
+                |part: &&Part| matches!(part, Part::Version { modified, .. } if *modified <= at);
+            let found = self.lives.versions.iter().rev().find(is_early);
+            // A file that did not exist then has no version to give.
+            return Ok(found.or((at == u64::MAX).then_some(newest)).cloned().into_iter().collect());
+        }
+        let Some(life) = self.life_at(archive, at)? else { return Ok(Vec::new()) };
+        let (mut chosen, mut end) = self.lives.cover(life);
+        // Behind a gap, what there is is given as well.
+        while let Some(next) =
+            self.lives.segments(life).iter().find(|range| range.start >= end && range.end > end)
+        {
+            if next.start > end {
+                missing.problems.push(KeepError::Gap {
+                    file: self.path.clone(),
+                    from: end,
+                    to: next.start,
+                });
+            }
+            chosen.push(*next);
+            end = next.end;
+        }
+        let lines = |range: Range64| Part::Lines { life, range };
+        let mut parts: Vec<Part> = chosen.into_iter().map(lines).collect();
+        parts.extend(self.torn.clone().filter(|_| self.life == Some(life)));
+        Ok(parts)
+    }
+
+    /// The life that the file was in at a time: the last one of which something was kept by then,
+    /// or else the first.
+    fn life_at(
+        &self,
+        archive: &Archive,
+        at: Option<Timestamp>,
+    ) -> Result<Option<LifeId>, KeepError> {
+        let Some(at) = at else { return Ok(self.life) };
+        let mut lives = Vec::new();
+        for life in self.lives.ids() {
+            let first = self.lives.segments(life).first();
+            if let Some(range) = first {
+                let path = archive.path_of(self.key, &Part::Lines { life, range: *range });
+                lives.push((header_of(&path)?.captured, life));
+            }
+        }
+        lives.sort();
+        let by_then = lives.iter().rev().find(|(captured, _)| *captured <= at);
+        Ok(by_then.or(lives.first()).map(|(_, life)| *life))
+    }
+}
+
+/// Ends a log at the first line of a later time.
+struct Cutter {
+    at: Option<Timestamp>,
+    is_over: bool,
+    /// The beginning of a line that is not whole yet.
+    line: Vec<u8>,
+}
+
+impl Cutter {
+    fn take(&mut self, piece: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        let Some(at) = self.at else { return out.write_all(piece) };
+        self.line.extend_from_slice(piece);
+        let Some(end) = memchr::memrchr(b'\n', &self.line) else { return Ok(()) };
+        let rest = self.line.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.line, rest);
+        for line in Lines::new(&whole) {
+            let is_later = decode(line).0.timestamp().is_some_and(|time| time > at);
+            self.is_over |= is_later;
+            if self.is_over {
+                self.line.clear();
+                return Ok(());
+            }
+            out.write_all(line.bytes)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// What is left is a torn end.
+    fn finish(self, out: &mut dyn Write) -> io::Result<()> {
+        match self.is_over {
+            true => Ok(()),
+            false => out.write_all(&self.line),
+        }
+    }
+}
+
+/// The first line of a log, as far as its first segment shows it.
+pub(super) fn first_line(archive: &Archive, file: &KeptFile) -> Result<Vec<u8>, KeepError> {
+    let Some(life) = file.life else { return Ok(Vec::new()) };
+    let Some(range) = file.lives.segments(life).first().copied() else { return Ok(Vec::new()) };
+    let path = archive.path_of(file.key, &Part::Lines { life, range });
+    let mut line = Vec::new();
+    let mut has_end = false;
+    SegmentReader::open(&path)?.read_all(&path, |piece| {
+        if !has_end && line.len() < 64 * 1024 {
+            let end = memchr::memchr(b'\n', piece);
+            has_end = end.is_some();
+            line.extend_from_slice(&piece[..end.unwrap_or(piece.len())]);
+        }
+        Ok(())
+    })?;
+    Ok(line)
+}

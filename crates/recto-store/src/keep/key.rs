@@ -1,0 +1,353 @@
+//! Names in an archive.
+//!
+//! ```text
+//! raw/v1/machine=M/file=F/gen=G/00000000000000000000-00000000000000004096.jsonl.zst   lines
+//! raw/v1/machine=M/file=F/gen=G/00000000000000004096-00000000000000004100-0a1b2c3d.part.zst
+//! raw/v1/machine=M/file=F/whole/00000001794788487090-0a1b2c3d4e5f6071.zst              a version
+//! raw/v1/machine=M/file=F/gone/00000001794788487090.json                               a tombstone
+//! raw/v1/machine=M/file=F/moved/00000001794788487090.json                              a new path
+//! ```
+//!
+//! `F` names a file by what it is, not by where it is: the log of a session keeps its key when
+//! the client moves it to the directory of another project.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::GenerationId;
+use crate::follow::FileKind;
+use crate::keep::machine::MachineId;
+
+/// The directory of this version of the form.
+pub(super) const ROOT: &str = "raw/v1";
+
+/// Which file of a home it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileKey([u8; 16]);
+
+impl FileKey {
+    /// The key of a file, by its kind and its path below the home, with `/`.
+    pub fn of(kind: FileKind, below: &str) -> FileKey {
+        let mut key = [0; 16];
+        key.copy_from_slice(&blake3::hash(identity(kind, below).as_bytes()).as_bytes()[..16]);
+        FileKey(key)
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<FileKey> {
+        bytes.try_into().ok().map(FileKey)
+    }
+}
+
+/// What makes a file the same file wherever it is: files of a session by the session, because
+/// its project can change; all others by their path.
+fn identity(kind: FileKind, below: &str) -> String {
+    let in_session = match kind {
+        FileKind::MainLog
+        | FileKind::AgentLog
+        | FileKind::AgentMeta
+        | FileKind::ToolResult
+        | FileKind::SessionTitle => below.strip_prefix("projects/").and_then(|rest| {
+            let (_, in_project) = rest.split_once('/')?;
+            // Logs of subagents beside the main log have short names that two projects can share.
+            (!in_project.starts_with("agent-")).then_some(in_project)
+        }),
+        FileKind::SessionsIndex
+        | FileKind::StatsCache
+        | FileKind::Memory
+        | FileKind::History
+        | FileKind::Todo
+        | FileKind::Task
+        | FileKind::Plan
+        | FileKind::FileHistory
+        | FileKind::Announcement => None,
+    };
+    match in_session {
+        Some(in_project) => format!("session/{in_project}"),
+        None => format!("path/{below}"),
+    }
+}
+
+impl fmt::Display for FileKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(formatter, &self.0)
+    }
+}
+
+impl fmt::Debug for FileKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "FileKey({self})")
+    }
+}
+
+impl FromStr for FileKey {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<FileKey, ()> {
+        hex::<16>(text).map(FileKey).ok_or(())
+    }
+}
+
+/// Which life of a file it is: the generation, by content, and a number that tells lives apart
+/// that begin with the same line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LifeId {
+    /// By the first line; none while no line was whole.
+    pub generation: Option<GenerationId>,
+    /// 0 for the first life that begins like this.
+    pub number: u32,
+}
+
+impl fmt::Display for LifeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.generation {
+            Some(generation) => write!(formatter, "{generation}")?,
+            None => formatter.write_str("torn")?,
+        }
+        match self.number {
+            0 => Ok(()),
+            number => write!(formatter, ".{number}"),
+        }
+    }
+}
+
+impl FromStr for LifeId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<LifeId, ()> {
+        let (generation, number) = match text.split_once('.') {
+            Some((generation, number)) => (generation, number.parse().map_err(drop)?),
+            None => (text, 0),
+        };
+        let generation = match generation {
+            "torn" => None,
+            generation => Some(GenerationId::from_bytes(hex(generation).ok_or(())?)),
+        };
+        let life = LifeId { generation, number };
+        // One life has one spelling, or it could be kept twice.
+        (life.to_string() == text).then_some(life).ok_or(())
+    }
+}
+
+/// What of a file it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Whole lines.
+    Lines {
+        /// Of which life.
+        life: LifeId,
+        /// Where they are.
+        range: Range64,
+    },
+    /// The end of a file, without a line end.
+    Torn {
+        /// Of which life.
+        life: LifeId,
+        /// Where it is.
+        range: Range64,
+        /// The beginning of its hash: the end of a file can be torn in two ways.
+        digest: [u8; 4],
+    },
+    /// A version of a file that is rewritten whole.
+    Version {
+        /// When it was written, in milliseconds since 1970.
+        modified: u64,
+        /// The beginning of its hash.
+        digest: [u8; 8],
+    },
+    /// The file was deleted, as was seen at a time.
+    Gone(u64),
+    /// The file has another path, as was seen at a time.
+    Moved(u64),
+}
+
+/// A range of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Range64 {
+    /// Its first byte.
+    pub start: u64,
+    /// Behind its last byte.
+    pub end: u64,
+}
+
+impl From<Range<u64>> for Range64 {
+    fn from(range: Range<u64>) -> Range64 {
+        Range64 { start: range.start, end: range.end }
+    }
+}
+
+impl Part {
+    /// The name of the part in the folder of its file.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Part::Lines { life, range: Range64 { start, end } } => {
+                format!("gen={life}/{start:020}-{end:020}.jsonl.zst")
+            }
+            Part::Torn { life, range: Range64 { start, end }, digest } => {
+                format!("gen={life}/{start:020}-{end:020}-{}.part.zst", Hex(digest))
+            }
+            Part::Version { modified, digest } => {
+                format!("whole/{modified:020}-{}.zst", Hex(digest))
+            }
+            Part::Gone(time) => format!("gone/{time:020}.json"),
+            Part::Moved(time) => format!("moved/{time:020}.json"),
+        }
+    }
+
+    /// Reads a name; nothing if it is not one that [`Part::name`] writes.
+    pub(super) fn parse(name: &str) -> Option<Part> {
+        let (folder, file) = name.split_once('/')?;
+        let part = match folder {
+            "whole" => {
+                let (modified, digest) = file.strip_suffix(".zst")?.split_once('-')?;
+                Part::Version { modified: number(modified)?, digest: hex(digest)? }
+            }
+            "gone" => Part::Gone(number(file.strip_suffix(".json")?)?),
+            "moved" => Part::Moved(number(file.strip_suffix(".json")?)?),
+            _ => Part::of_life(folder.strip_prefix("gen=")?.parse().ok()?, file)?,
+        };
+        (part.name() == name).then_some(part)
+    }
+
+    fn of_life(life: LifeId, file: &str) -> Option<Part> {
+        let range = |start: &str, end: &str| {
+            let range = Range64 { start: number(start)?, end: number(end)? };
+            (range.start < range.end).then_some(range)
+        };
+        if let Some(stem) = file.strip_suffix(".jsonl.zst") {
+            let (start, end) = stem.split_once('-')?;
+            return Some(Part::Lines { life, range: range(start, end)? });
+        }
+        let mut fields = file.strip_suffix(".part.zst")?.split('-');
+        let range = range(fields.next()?, fields.next()?)?;
+        let digest = hex(fields.next()?)?;
+        fields.next().is_none().then_some(Part::Torn { life, range, digest })
+    }
+}
+
+/// The whole name of something in an archive.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SegmentKey {
+    /// Which machine and home it is from.
+    pub machine: MachineId,
+    /// Which file.
+    pub file: FileKey,
+    /// Which part of it.
+    pub part: Part,
+}
+
+impl fmt::Display for SegmentKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SegmentKey { machine, file, part } = self;
+        write!(formatter, "{ROOT}/machine={machine}/file={file}/{}", part.name())
+    }
+}
+
+/// The folder of a file, below the root of an archive.
+pub(super) fn file_folder(machine: &MachineId, file: FileKey) -> PathBuf {
+    Path::new(ROOT).join(format!("machine={machine}")).join(format!("file={file}"))
+}
+
+/// Bytes in hexadecimal.
+pub(super) struct Hex<'a>(pub(super) &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(formatter, self.0)
+    }
+}
+
+fn write_hex(formatter: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+}
+
+/// Reads lower-case hexadecimal digits.
+pub(super) fn hex<const LENGTH: usize>(text: &str) -> Option<[u8; LENGTH]> {
+    let digits = text.as_bytes();
+    let is_hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    if digits.len() != 2 * LENGTH || !digits.iter().all(is_hex) {
+        return None;
+    }
+    let mut bytes = [0; LENGTH];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let pair = std::str::from_utf8(pair).ok()?;
+        *byte = u8::from_str_radix(pair, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Reads a number of twenty digits.
+fn number(text: &str) -> Option<u64> {
+    (text.len() == 20 && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn life(number: u32) -> LifeId {
+        LifeId { generation: GenerationId::of(b"first\n"), number }
+    }
+
+    #[test]
+    fn every_name_is_read_as_what_was_written() {
+        let range = Range64 { start: 0, end: 4096 };
+        let parts = [
+            Part::Lines { life: life(0), range },
+            Part::Lines { life: life(3), range },
+            Part::Torn { life: life(0), range, digest: [1, 2, 3, 0xfe] },
+            Part::Torn { life: LifeId { generation: None, number: 0 }, range, digest: [0; 4] },
+            Part::Version { modified: 1_794_788_487_090, digest: [9; 8] },
+            Part::Gone(0),
+            Part::Moved(u64::MAX),
+        ];
+        for part in parts {
+            assert_eq!(Part::parse(&part.name()), Some(part));
+        }
+    }
+
+    #[test]
+    fn names_that_were_not_written_here_are_none() {
+        let generation = GenerationId::of(b"first\n").unwrap();
+        for name in [
+            "".to_owned(),
+            "gen=/x".to_owned(),
+            format!("gen={generation}.0/{:020}-{:020}.jsonl.zst", 0, 1),
+            format!("gen={generation}.01/{:020}-{:020}.jsonl.zst", 0, 1),
+            format!("gen={generation}/{:020}-{:020}.jsonl.zst", 1, 1),
+            format!("gen={generation}/{:020}-{:020}.jsonl", 0, 1),
+            format!("gen={generation}/0-1.jsonl.zst"),
+            format!("gen={generation}/../{:020}-{:020}.jsonl.zst", 0, 1),
+            "whole/00000000000000000001-0A.zst".to_owned(),
+            "gone/00000000000000000001.json.new".to_owned(),
+        ] {
+            assert_eq!(Part::parse(&name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_session_keeps_its_key_in_another_project_and_agents_beside_logs_do_not() {
+        let id = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+        let of = |kind, below: &str| FileKey::of(kind, below);
+        let log = |project: &str| of(FileKind::MainLog, &format!("projects/{project}/{id}.jsonl"));
+        assert_eq!(log("-a"), log("-b"));
+        let agent = |project: &str| {
+            of(FileKind::AgentLog, &format!("projects/{project}/{id}/subagents/agent-a1.jsonl"))
+        };
+        assert_eq!(agent("-a"), agent("-b"));
+        let loose =
+            |project: &str| of(FileKind::AgentLog, &format!("projects/{project}/agent-a1.jsonl"));
+        assert_ne!(loose("-a"), loose("-b"));
+        let memory =
+            |project: &str| of(FileKind::Memory, &format!("projects/{project}/memory/MEMORY.md"));
+        assert_ne!(memory("-a"), memory("-b"));
+    }
+}

@@ -1,0 +1,253 @@
+//! Kept files back into a home.
+
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use fs_err as fs;
+use jiff::Timestamp;
+
+use crate::Home;
+use crate::StoreError;
+use crate::follow::FileKind;
+use crate::keep::archive::Archive;
+use crate::keep::catalog::KeptFile;
+use crate::open_file;
+use crate::publish::FileIdentity;
+use crate::publish::Transaction;
+
+/// How files are given back.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RestoreOptions {
+    /// As they were at a time; else as they were last.
+    pub at: Option<Timestamp>,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is not in the home, and comes back.
+    New,
+    /// The home has the beginning of it, and gets the rest.
+    Completed,
+    /// The home has the same file.
+    Same,
+    /// The home has all of it and more, which stays.
+    Longer,
+    /// The home has another file, which stays.
+    Differs,
+    /// Nothing of it can be read, or did not exist at the time.
+    Nothing,
+    /// Its path cannot be one of its kind: somebody changed the archive.
+    Refused,
+}
+
+impl Verdict {
+    /// Whether the home changes.
+    pub fn is_change(&self) -> bool {
+        matches!(self, Verdict::New | Verdict::Completed)
+    }
+
+    /// A stable name, for machines.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::New => "new",
+            Verdict::Completed => "completed",
+            Verdict::Same => "same",
+            Verdict::Longer => "longer",
+            Verdict::Differs => "differs",
+            Verdict::Nothing => "nothing",
+            Verdict::Refused => "refused",
+        }
+    }
+}
+
+/// A file that is given back.
+#[derive(Debug)]
+pub struct RestoredFile {
+    /// Where it goes.
+    pub path: PathBuf,
+    /// Its path below the home.
+    pub below: String,
+    /// What it is.
+    pub kind: FileKind,
+    /// How large it will be.
+    pub bytes: u64,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// What is missing of it.
+    pub problems: Vec<String>,
+}
+
+/// Files that come back.
+#[derive(Debug)]
+pub struct Restoration<'a> {
+    archive: &'a Archive,
+    home: &'a Home,
+    options: RestoreOptions,
+    /// The files, and what becomes of each.
+    pub files: Vec<RestoredFile>,
+    sources: Vec<&'a KeptFile>,
+}
+
+impl<'a> Restoration<'a> {
+    /// Says what becomes of each file. Reads everything once, and changes nothing.
+    pub fn plan(
+        archive: &'a Archive,
+        home: &'a Home,
+        wanted: impl IntoIterator<Item = &'a KeptFile>,
+        options: RestoreOptions,
+    ) -> Result<Restoration<'a>, StoreError> {
+        let mut plan =
+            Restoration { archive, home, options, files: Vec::new(), sources: Vec::new() };
+        for kept in wanted {
+            let file = plan.judge(kept)?;
+            plan.files.push(file);
+            plan.sources.push(kept);
+        }
+        Ok(plan)
+    }
+
+    /// Whether anything comes back.
+    pub fn is_change(&self) -> bool {
+        self.files.iter().any(|file| file.verdict.is_change())
+    }
+
+    fn judge(&self, kept: &KeptFile) -> Result<RestoredFile, StoreError> {
+        let below = kept.path.clone();
+        let path = self.home.root().join(&below);
+        let mut file = RestoredFile {
+            path,
+            below,
+            kind: kept.kind,
+            bytes: 0,
+            verdict: Verdict::Refused,
+            problems: Vec::new(),
+        };
+        if FileKind::of(Path::new(&file.below)) != Some(kept.kind) || !is_plain(&file.below) {
+            return Ok(file);
+        }
+        let existing = match fs::symlink_metadata(&file.path) {
+            Ok(metadata) if metadata.is_file() => Some(open_file(&file.path)?),
+            Ok(_) => {
+                file.verdict = Verdict::Differs;
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        let mut comparison = Comparison { existing, bytes: 0, differs: false, ended: false };
+        let (_, missing) = kept.write_to(self.archive, self.options.at, &mut comparison)?;
+        file.bytes = comparison.bytes;
+        file.problems = missing.problems.iter().map(ToString::to_string).collect();
+        file.verdict = comparison.verdict(!file.problems.is_empty())?;
+        Ok(file)
+    }
+
+    /// Stages everything that comes back.
+    pub fn stage(&self, transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
+        for (file, kept) in self.files.iter().zip(&self.sources) {
+            if !file.verdict.is_change() {
+                continue;
+            }
+            let modified = self.modified(kept)?;
+            let write = |out: &mut dyn Write| {
+                kept.write_to(self.archive, self.options.at, out)?;
+                Ok(())
+            };
+            if file.verdict == Verdict::Completed {
+                let expected = FileIdentity::of(&file.path)?;
+                transaction.replace_at(&file.path, &expected, modified, write)?;
+                continue;
+            }
+            self.make_folders(transaction, &file.path)?;
+            transaction.create_at(&file.path, modified, write)?;
+        }
+        Ok(())
+    }
+
+    fn modified(&self, kept: &KeptFile) -> Result<Timestamp, StoreError> {
+        Ok(match self.options.at {
+            Some(at) => kept.modified.min(at),
+            None => kept.modified,
+        })
+    }
+
+    fn make_folders(
+        &self,
+        transaction: &mut Transaction<'_>,
+        path: &Path,
+    ) -> Result<(), StoreError> {
+        let Some(folder) = path.parent() else { return Ok(()) };
+        let below = folder.strip_prefix(self.home.root()).unwrap_or(folder);
+        let mut made = self.home.root().to_owned();
+        for part in below.components() {
+            made.push(part);
+            if !made.is_dir() {
+                transaction.create_directory(&made)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path leads to a place below the home and nowhere else, on any system.
+fn is_plain(below: &str) -> bool {
+    below.split('/').all(|part| {
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && !part.chars().any(|c| c.is_control() || c == '\\' || c == ':')
+    })
+}
+
+/// Compares what is written with a file.
+struct Comparison {
+    existing: Option<File>,
+    bytes: u64,
+    differs: bool,
+    /// The existing file ended before what is written.
+    ended: bool,
+}
+
+impl Comparison {
+    fn verdict(&mut self, is_damaged: bool) -> Result<Verdict, StoreError> {
+        let Some(existing) = &mut self.existing else {
+            return Ok(match (self.bytes, is_damaged) {
+                (0, true) => Verdict::Nothing,
+                _ => Verdict::New,
+            });
+        };
+        if self.differs {
+            return Ok(Verdict::Differs);
+        }
+        if self.ended {
+            // A hole in what is kept must not replace what may be whole.
+            return Ok(if is_damaged { Verdict::Differs } else { Verdict::Completed });
+        }
+        let mut one = [0];
+        let has_more = existing.read(&mut one)? > 0;
+        Ok(if has_more { Verdict::Longer } else { Verdict::Same })
+    }
+}
+
+impl Write for Comparison {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.bytes += piece.len() as u64;
+        let Some(existing) = self.existing.as_mut().filter(|_| !self.differs && !self.ended) else {
+            return Ok(piece.len());
+        };
+        let mut there = Vec::with_capacity(piece.len());
+        existing.take(piece.len() as u64).read_to_end(&mut there)?;
+        self.ended = there.len() < piece.len();
+        self.differs = there != piece[..there.len()];
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
