@@ -30,35 +30,45 @@ const MOST_SESSIONS: usize = 10;
 /// What is asked. The map of days is always that of a year.
 #[derive(Debug, Clone)]
 pub struct ActivityQuestion {
+    /// The time that is summed up.
     pub period: Period,
     /// The name of a model.
     pub model: Option<String>,
+    /// What the top sessions are sorted by.
     pub top_by: Measure,
 }
 
 /// By what days and sessions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
+    /// Messages of models.
     Messages,
+    /// Sessions.
     Sessions,
+    /// Tokens of answers.
     Output,
+    /// From the first message to the last one.
     Duration,
 }
 
 /// When people and models worked. Messages are those of models.
 #[derive(Debug)]
 pub struct Activity {
+    /// The day of the question.
     pub today: Date,
     /// Days of the last year that have any.
     pub days: BTreeMap<Date, Amounts>,
     /// Messages of the period by weekday, from Monday, and hour.
     pub hours: [[u64; 24]; 7],
+    /// Usage of that day.
     pub usage_today: Total,
+    /// Usage of the period.
     pub usage: Total,
     /// The period of the same length before; none if it has no beginning, or had nothing.
     pub usage_before: Option<Total>,
     /// How many days the period has.
     pub day_count: u64,
+    /// How many sessions the period has.
     pub session_count: usize,
     /// Messages of a session: half of them have fewer, and nine of ten.
     pub messages_of_session: Option<(u64, u64)>,
@@ -71,14 +81,18 @@ pub struct Activity {
 /// What happened on a day, or in a session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Amounts {
+    /// API messages.
     pub messages: u64,
+    /// Tokens of answers.
     pub output: u64,
+    /// Sessions.
     pub sessions: u64,
     /// From the first message to the last one.
     pub milliseconds: u64,
 }
 
 impl Amounts {
+    /// The amount of a measure.
     pub fn of(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Messages => self.messages,
@@ -92,7 +106,9 @@ impl Amounts {
 /// One of the largest sessions.
 #[derive(Debug)]
 pub struct TopSession {
+    /// The session.
     pub id: String,
+    /// What it did.
     pub amounts: Amounts,
 }
 

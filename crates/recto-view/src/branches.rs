@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::Moment;
 use crate::Reading;
-use crate::cut;
 
 /// One way that a session went.
 #[derive(Debug, Serialize)]
@@ -53,14 +52,17 @@ pub fn client_name(generation: Generation) -> &'static str {
 }
 
 /// The branches of a log in the order of their tips, of each prompt so many bytes at most.
-pub fn branch_rows(reading: &Reading, most_prompt: usize) -> Vec<BranchRow> {
+pub fn branch_rows(
+    reading: &Reading,
+    most_prompt: usize,
+) -> impl ExactSizeIterator<Item = BranchRow> + '_ {
     let rows = branches(reading.session()).into_iter();
-    rows.map(|branch| branch_row(reading, &branch, most_prompt)).collect()
+    rows.map(move |branch| branch_row(reading, &branch, most_prompt))
 }
 
 fn branch_row(reading: &Reading, branch: &Branch, most_prompt: usize) -> BranchRow {
     let tip = reading.session().node(branch.tip);
-    let last_prompt = branch.last_prompt.map(|id| reading.text(id)).unwrap_or_default();
+    let last_prompt = branch.last_prompt.map(|id| reading.beginning(id, most_prompt));
     BranchRow {
         tip: tip.uuid.to_string(),
         line: tip.line,
@@ -68,7 +70,7 @@ fn branch_row(reading: &Reading, branch: &Branch, most_prompt: usize) -> BranchR
         fork: branch.fork.map(|fork| fork_row(reading, fork, most_prompt)),
         turns: branch.turns,
         messages: branch.messages,
-        last_prompt: cut(&last_prompt, most_prompt).0,
+        last_prompt: last_prompt.unwrap_or_default(),
         resumed_by: branch.generations.iter().copied().map(client_name).collect(),
         is_current: branch.generations.contains(&Generation::latest()),
     }
@@ -76,11 +78,11 @@ fn branch_row(reading: &Reading, branch: &Branch, most_prompt: usize) -> BranchR
 
 fn fork_row(reading: &Reading, fork: NodeId, most_prompt: usize) -> ForkRow {
     let node = reading.session().node(fork);
-    let prompt = reading.turn(fork).map(|turn| reading.prompt(turn)).unwrap_or_default();
+    let prompt = reading.turn(fork).map(|turn| reading.prompt_beginning(turn, most_prompt));
     ForkRow {
         uuid: node.uuid.to_string(),
         line: node.line,
         turn: reading.turn_number(fork),
-        prompt: cut(&prompt, most_prompt).0,
+        prompt: prompt.unwrap_or_default(),
     }
 }

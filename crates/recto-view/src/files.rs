@@ -9,13 +9,19 @@ use crate::Reading;
 /// A file that a session read or changed.
 #[derive(Debug, Serialize)]
 pub struct FileRow {
+    /// The file.
     pub path: String,
     /// What became of it: `read`, `created`, …
     pub action: &'static str,
+    /// How often it was read.
     pub reads: u64,
+    /// How often it was changed.
     pub edits: u64,
+    /// Lines added.
     pub lines_added: u64,
+    /// Lines removed.
     pub lines_removed: u64,
+    /// The turns that used it.
     pub turns: Vec<u32>,
 }
 

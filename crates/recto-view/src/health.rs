@@ -2,7 +2,9 @@
 
 use recto_log::SessionId;
 use recto_log::Severity;
+use recto_session::health::BranchReach;
 use recto_session::health::Health;
+use recto_session::health::LostTurn;
 use recto_session::health::ReachSummary;
 use recto_session::request::Generation;
 use serde::Serialize;
@@ -17,13 +19,25 @@ const MOST_PROBLEMS: usize = 200;
 /// The state of a session.
 #[derive(Debug, Serialize)]
 pub struct HealthRow {
+    /// The session.
     pub id: String,
-    /// Lines of the conversation.
+    /// Messages of the conversation: lines of the user and of the model.
     pub lines: u64,
+    /// Whether nothing is lost and nothing would be refused.
+    pub sound: bool,
+    /// Prompts that a client like the one that wrote the log, or a newer one, does not find.
+    pub lost_prompts: u64,
+    /// The turns of which something is lost.
+    pub lost_turns: Vec<LostTurnRow>,
+    /// The ways that the session went, if it is not one that is whole.
+    pub branches: Vec<BranchReachRow>,
+    /// What a resume brings back, for each generation of clients.
     pub reach: Vec<ReachRow>,
+    /// What is wrong, most important first.
     pub problems: Vec<ProblemRow>,
     /// Problems that are not listed.
     pub more: u64,
+    /// Lines that readers lose.
     pub damaged_lines: usize,
 }
 
@@ -58,6 +72,48 @@ pub struct ReachRow {
     /// Whether it is the generation of the newest clients.
     #[serde(skip)]
     pub is_latest: bool,
+}
+
+/// A turn of which something is lost.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct LostTurnRow {
+    /// Its number.
+    pub turn: u32,
+    /// Its first line.
+    pub line: u64,
+    /// How many messages of it are lost.
+    pub messages: u64,
+}
+
+/// What the newest clients would send from one way that the session went.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct BranchReachRow {
+    /// Its last line.
+    pub line: u64,
+    /// Whether the newest clients go on from it.
+    pub current: bool,
+    /// How many messages would be sent.
+    pub sent: u64,
+    /// The line with the broken link at which it ends.
+    pub broken_at: Option<u64>,
+}
+
+/// The turns of which something is lost.
+pub fn lost_turn_rows(health: &Health) -> Vec<LostTurnRow> {
+    let row =
+        |lost: &LostTurn| LostTurnRow { turn: lost.turn, line: lost.line, messages: lost.messages };
+    health.lost_turns.iter().map(row).collect()
+}
+
+/// The ways that a session went.
+pub fn branch_reach_rows(health: &Health) -> Vec<BranchReachRow> {
+    let row = |branch: &BranchReach| BranchReachRow {
+        line: branch.line,
+        current: branch.is_current,
+        sent: branch.sent,
+        broken_at: branch.broken_at,
+    };
+    health.branches.iter().map(row).collect()
 }
 
 /// What clients of each generation would bring back.
@@ -101,6 +157,14 @@ pub struct ProblemRow {
     pub text: String,
 }
 
+/// `damage` or `note`.
+pub(crate) fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Damage => "damage",
+        Severity::Note => "note",
+    }
+}
+
 impl Library {
     /// Looks at a session.
     pub fn health(&self, id: SessionId) -> Result<HealthRow, ViewError> {
@@ -108,23 +172,35 @@ impl Library {
         let reading = self.read(&found.file)?;
         let agents = || self.home().agents_of(&found.inventory, &found.file);
         let damaged_lines = reading.session().damaged.len();
-        let Some(health) = session_health(reading.session(), agents) else {
+        let Some(health) = session_health(reading.session(), &Generation::ALL, agents) else {
             let id = id.to_string();
             let (reach, problems) = (Vec::new(), Vec::new());
-            return Ok(HealthRow { id, lines: 0, reach, problems, more: 0, damaged_lines });
+            return Ok(HealthRow {
+                id,
+                lines: 0,
+                sound: damaged_lines == 0,
+                lost_prompts: 0,
+                lost_turns: Vec::new(),
+                branches: Vec::new(),
+                reach,
+                problems,
+                more: 0,
+                damaged_lines,
+            });
         };
         let problems = health.problems.iter().take(MOST_PROBLEMS);
         Ok(HealthRow {
             id: id.to_string(),
             lines: health.all.lines,
+            sound: health.is_sound() && damaged_lines == 0,
+            lost_prompts: health.lost_prompts,
+            lost_turns: lost_turn_rows(&health),
+            branches: branch_reach_rows(&health),
             reach: reach_rows(&health),
             problems: problems
                 .map(|problem| ProblemRow {
                     class: problem.class.name(),
-                    severity: match problem.severity {
-                        Severity::Damage => "damage",
-                        Severity::Note => "note",
-                    },
+                    severity: severity_name(problem.severity),
                     line: problem.line,
                     text: problem.consequence.clone(),
                 })

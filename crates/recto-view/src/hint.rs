@@ -8,6 +8,7 @@ use recto_store::PlaceError;
 use recto_store::StoreError;
 use recto_store::follow::FollowError;
 use recto_store::index::IndexError;
+use recto_store::keep::KeepError;
 use recto_store::pack::PackError;
 use recto_store::publish::PublishError;
 
@@ -27,12 +28,33 @@ pub fn hint(error: &StoreError) -> Option<&'static str> {
         StoreError::Pack(PackError::SessionExists { .. }) => {
             Some("--new-ids unpacks the sessions as copies with ids of their own")
         }
+        StoreError::Keep(error) => hint_of_keeping(error),
         StoreError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Some("check the permissions of the file")
         }
         StoreError::Pack(PackError::BadArchive { .. } | PackError::CannotPack { .. })
         | StoreError::Follow(FollowError::BadCheckpoint { .. })
         | StoreError::Io(_) => None,
+    }
+}
+
+fn hint_of_keeping(error: &KeepError) -> Option<&'static str> {
+    match error {
+        KeepError::Newer { .. } => Some("update recto to read it"),
+        KeepError::Busy { .. } => Some("try again when the other collector is done"),
+        KeepError::NoArchive { .. } => Some("run `recto collect` to create one"),
+        KeepError::Foreign { .. } => Some("use --to to name an archive of your own"),
+        KeepError::Io { source, .. } => match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Some("free disk space, or use --to to name an archive on another disk")
+            }
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                Some("make the archive writable, or use --to to name another one")
+            }
+            _ => None,
+        },
+        KeepError::Damaged { .. } => Some("`recto collect verify` lists all damage"),
+        _ => None,
     }
 }
 
@@ -54,6 +76,7 @@ fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
             Some("set RECTO_CACHE_DIR, XDG_CACHE_HOME or HOME to an absolute path")
         }
         PlaceError::CacheInTest => Some("set RECTO_CACHE_DIR to a directory of the test's own"),
+        PlaceError::LeadsOut { .. } => Some("name the file itself"),
         PlaceError::Secret { .. }
         | PlaceError::NotAFile { .. }
         | PlaceError::NotADirectory { .. }
@@ -66,6 +89,9 @@ fn hint_of_publishing(error: &PublishError) -> Option<&'static str> {
         PublishError::Busy => Some("try again when it has ended"),
         PublishError::ChangedMeanwhile { .. } => {
             Some("nothing was changed; try again when no client works on it")
+        }
+        PublishError::InUse { .. } => {
+            Some("nothing was changed; close the program that writes to it, and try again")
         }
         PublishError::ChangedSince { .. } => Some(
             "undo what was done since first; or use --force, which keeps the present version as a backup",

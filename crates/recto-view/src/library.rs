@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
@@ -29,8 +30,9 @@ pub struct LibraryOptions {
     pub data: Option<DataDirectory>,
     /// What tokens cost.
     pub prices: PriceTable,
-    /// The zone that days are counted in.
-    pub zone: TimeZone,
+    /// The zone that days are counted in; none for the system's. That one is looked up when a
+    /// question needs it: it takes a millisecond, as long as a list of sessions.
+    pub zone: Option<TimeZone>,
     /// The time to use as now, so that answers can be compared; none for the clock's.
     pub now: Option<Timestamp>,
 }
@@ -42,6 +44,7 @@ pub struct Library(Arc<Shared>);
 
 struct Shared {
     options: LibraryOptions,
+    zone: OnceLock<TimeZone>,
     readings: Readings,
     digests: Digests,
     statuses: KnownStatuses,
@@ -59,6 +62,7 @@ impl Library {
     pub fn new(options: LibraryOptions) -> Library {
         Library(Arc::new(Shared {
             options,
+            zone: OnceLock::new(),
             readings: Readings::default(),
             digests: Digests::default(),
             statuses: KnownStatuses::default(),
@@ -93,7 +97,8 @@ impl Library {
 
     /// The zone that days are counted in.
     pub fn zone(&self) -> &TimeZone {
-        &self.0.options.zone
+        let zone = || self.0.options.zone.clone().unwrap_or_else(TimeZone::system);
+        self.0.zone.get_or_init(zone)
     }
 
     /// The time at which questions are answered.

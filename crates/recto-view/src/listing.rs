@@ -291,7 +291,7 @@ mod tests {
             cache: None,
             data: None,
             prices: PriceTable::default(),
-            zone: TimeZone::UTC,
+            zone: Some(TimeZone::UTC),
             now: Some(now),
         })
     }

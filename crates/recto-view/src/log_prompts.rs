@@ -41,6 +41,8 @@ pub(crate) fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Resu
     let operation = memmem::Finder::new(br#""type":"queue-operation""#);
     let mut queue = PromptQueue::default();
     let mut project = None;
+    // The last prompt, which the next line may continue.
+    let mut begun: Option<LogPrompt> = None;
     let mut lines = LineReader::new(open_file(path)?);
     while let Some(line) = lines.next_line()? {
         let is_user = user.find(line.bytes).is_some() && result.find(line.bytes).is_none();
@@ -49,6 +51,7 @@ pub(crate) fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Resu
         }
         let (entry, _) = decode(line);
         for prompt in queue.next(&entry) {
+            begun.take().into_iter().for_each(&mut take);
             take(of_queue(prompt, &project));
         }
         if let Some(cwd) = entry.str("cwd") {
@@ -58,13 +61,25 @@ pub(crate) fn read_prompts(path: &Path, mut take: impl FnMut(LogPrompt)) -> Resu
             continue;
         }
         let Some(message) = entry.message() else { continue };
-        take(LogPrompt {
+        let text = typed_text(&message.content().text()).into_owned();
+        // A prompt that was written as several lines is one.
+        if let Some(begun) = &mut begun
+            && begun.time.is_some()
+            && (&begun.uuid, begun.time) == (&entry.parent_uuid(), entry.timestamp())
+        {
+            begun.text = format!("{}\n{text}", begun.text);
+            begun.uuid = entry.uuid();
+            continue;
+        }
+        let next = LogPrompt {
             uuid: entry.uuid(),
             time: entry.timestamp(),
             project: entry.str("cwd").map(|cwd| cwd.into_owned()),
-            text: typed_text(&message.content().text()).into_owned(),
-        });
+            text,
+        };
+        begun.replace(next).into_iter().for_each(&mut take);
     }
+    begun.into_iter().for_each(&mut take);
     for prompt in queue.rest() {
         take(of_queue(prompt, &project));
     }

@@ -27,32 +27,49 @@ const OFFERED: SignedDuration = SignedDuration::from_mins(10);
 /// Something that recto did, as `recto log --json` tells it.
 #[derive(Debug, Serialize)]
 pub struct OperationRow {
+    /// Its number, for undo.
     pub id: u64,
+    /// When it was done.
     pub time: Moment,
+    /// The command.
     pub name: String,
+    /// What the command was given.
     pub arguments: Vec<String>,
+    /// The version of recto that did it.
     pub version: String,
+    /// The home that it changed.
     pub home: String,
+    /// The session that it started from.
     pub source: Option<String>,
+    /// The session that it made or changed.
     pub result: Option<String>,
+    /// `done` or `undone`.
     pub status: &'static str,
+    /// Whether it was interrupted.
     pub unfinished: bool,
+    /// The files that it changed.
     pub changes: Vec<ChangeRow>,
 }
 
 /// What an operation did to one file.
 #[derive(Debug, Serialize)]
 pub struct ChangeRow {
+    /// The file.
     pub path: String,
+    /// `create`, `replace` or `remove`.
     pub change: &'static str,
+    /// Its size before; none if there was none, and for directories.
     pub bytes_before: Option<u64>,
+    /// Its size after.
     pub bytes_after: Option<u64>,
 }
 
 /// A session that has another title now.
 #[derive(Debug, Serialize)]
 pub struct RenamedView {
+    /// The session.
     pub session: String,
+    /// Its title now.
     pub title: String,
     /// The number to undo it with.
     pub operation: u64,
@@ -63,6 +80,7 @@ pub struct RenamedView {
 /// An operation that was taken back.
 #[derive(Debug, Serialize)]
 pub struct UndoneView {
+    /// The operation.
     #[serde(flatten)]
     pub operation: OperationRow,
     /// What had been interrupted before, and was put right first.
@@ -103,7 +121,7 @@ impl From<&Change> for ChangeRow {
 impl Library {
     /// What recto did in this home, newest first.
     pub fn operations(&self, most: usize) -> Result<Vec<OperationRow>, ViewError> {
-        let operations = newest_operations(self.data()?, self.home())?;
+        let operations = newest_operations(self.data()?, self.home())?.operations;
         Ok(operations.iter().take(most).map(OperationRow::from).collect())
     }
 }
@@ -112,7 +130,7 @@ impl Library {
     /// Gives a session another title.
     pub fn rename(&self, session: SessionId, title: &str) -> Result<RenamedView, ViewError> {
         let wanted = Title::new(title)?;
-        let mut journal = Journal::open(self.data()?)?;
+        let mut journal = Journal::open(self.data()?, self.home())?;
         // What was put right may have changed what is there.
         self.readings().forget_list();
         let found = self.find(session)?;
@@ -139,7 +157,7 @@ impl Library {
 impl Library {
     /// Takes an operation back: the newest one that is in force, unless one is named.
     pub fn undo(&self, which: Option<OperationId>) -> Result<UndoneView, ViewError> {
-        let mut journal = Journal::open(self.data()?)?;
+        let mut journal = Journal::open(self.data()?, self.home())?;
         let reversal = journal.undo(self.home(), which, Changed::Refuse);
         self.readings().forget_list();
         let operation = OperationRow::from(&reversal?.operation);
@@ -152,7 +170,7 @@ impl Library {
     /// nothing else was done since.
     pub fn last_rename(&self, session: SessionId) -> Option<OperationId> {
         // A page is shown without the offer rather than not at all.
-        let operations = newest_operations(self.data().ok()?, self.home()).ok()?;
+        let operations = newest_operations(self.data().ok()?, self.home()).ok()?.operations;
         let last = operations.iter().find(|operation| operation.status == Status::Done)?;
         let is_it = last.name == "rename" && last.result == Some(session) && !last.is_unfinished();
         let is_new = self.now().duration_since(last.time).abs() < OFFERED;

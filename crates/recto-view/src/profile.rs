@@ -12,6 +12,7 @@ const LAST_OUTPUT: usize = 500;
 /// What a session is about, and where it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Profile {
+    /// What it is called.
     pub title: Option<String>,
     /// The first prompt, 200 characters at most.
     pub goal: Option<String>,
@@ -21,7 +22,9 @@ pub struct Profile {
     pub project: Option<String>,
     /// The last part of the working directory.
     pub project_name: Option<String>,
+    /// The working directory.
     pub cwd: Option<String>,
+    /// The branch of git.
     pub branch: Option<String>,
     /// The model that answered last.
     pub model: Option<String>,

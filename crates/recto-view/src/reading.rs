@@ -9,6 +9,7 @@
 //! copy grows from then on. So an append costs what was appended, a long request delays no other,
 //! and there are at most as many copies as requests that overlap an append.
 
+use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,12 +48,16 @@ use recto_store::Refresh;
 use recto_store::SessionFile;
 use recto_store::StoreError;
 
+use crate::cut;
 use crate::error::ViewError;
 use crate::library::Library;
 
 /// How many logs are kept, and how many bytes these may have in all.
 const MOST_LOGS: usize = 8;
 const MOST_BYTES: u64 = 128 * 1024 * 1024;
+
+/// How long a prompt in an outline is at most, in bytes.
+pub(crate) const OUTLINE_TEXT: usize = 240;
 
 /// How long a list of files counts as new, unless something is known to have changed.
 const LIST_LIFE: Duration = Duration::from_millis(500);
@@ -69,14 +74,23 @@ pub struct Reading {
     /// The turn of each line, as a place in `turns`.
     turn_of: Vec<usize>,
     is_current: OnceLock<Vec<bool>>,
+    /// The beginnings of texts that were read for an outline, by the offset of their line. A
+    /// copy of the reading has the same lines, as long as the log only grows.
+    beginnings: Arc<Mutex<HashMap<u64, Box<str>>>>,
 }
 
 impl Reading {
     /// Reads a log.
     pub fn open(log: LogFile) -> Result<Reading, StoreError> {
         let loaded = Loaded::read(&log.path)?;
-        let (turns, turn_of) = (Vec::new(), Vec::new());
-        let mut reading = Reading { log, loaded, turns, turn_of, is_current: OnceLock::new() };
+        let mut reading = Reading {
+            log,
+            loaded,
+            turns: Vec::new(),
+            turn_of: Vec::new(),
+            is_current: OnceLock::new(),
+            beginnings: Arc::default(),
+        };
         reading.derive();
         Ok(reading)
     }
@@ -85,7 +99,11 @@ impl Reading {
     pub fn refresh(&mut self) -> Result<(), StoreError> {
         match self.loaded.refresh()? {
             Refresh::Same => {}
-            Refresh::Grown | Refresh::Anew => self.derive(),
+            Refresh::Grown => self.derive(),
+            Refresh::Anew => {
+                self.beginnings = Arc::default();
+                self.derive();
+            }
         }
         Ok(())
     }
@@ -132,6 +150,23 @@ impl Reading {
         turn.prompt.map(|id| self.text(id)).unwrap_or_default()
     }
 
+    /// The beginning of a line's text, of so many bytes at most. Short ones are kept, so that an
+    /// outline of a session that grows reads what was added.
+    pub(crate) fn beginning(&self, id: NodeId, most: usize) -> String {
+        if most > OUTLINE_TEXT {
+            return cut(&self.text(id), most).0;
+        }
+        let offset = self.session().node(id).span().offset;
+        let mut known = self.beginnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || cut(&self.text(id), OUTLINE_TEXT).0.into_boxed_str();
+        cut(known.entry(offset).or_insert_with(read), most).0
+    }
+
+    /// The beginning of what began a turn.
+    pub(crate) fn prompt_beginning(&self, turn: &Turn, most: usize) -> String {
+        turn.prompt.map(|id| self.beginning(id, most)).unwrap_or_default()
+    }
+
     /// A prompt that only the queue contains.
     pub fn queued(&self, line: &QueuedLine) -> Option<QueuedPrompt> {
         with_line(&self.loaded, line.span, line.line, QueuedPrompt::of).ok()?
@@ -155,7 +190,9 @@ impl Reading {
 
 /// A session with its place in the list of files.
 pub struct Found {
+    /// The files of the home when it was found.
     pub inventory: Arc<Inventory>,
+    /// The session.
     pub file: SessionFile,
 }
 

@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 use std::ops::Deref;
 use std::ops::Range;
 
+use recto_session::search::Expression;
 use recto_session::search::Query;
 use recto_session::search::highlights;
 use recto_store::CacheDirectory;
 use recto_store::Filter;
+use recto_store::GrepRequest;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::index::Answer;
@@ -35,6 +37,7 @@ pub struct SearchAnswer {
     pub total: usize,
     /// In how many logs they are.
     pub logs: usize,
+    /// The hits that were asked for.
     pub hits: Vec<HitView>,
     /// Where the next ones begin, if there are more.
     pub next: Option<usize>,
@@ -135,6 +138,7 @@ pub struct Hits {
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
+    /// The text.
     pub text: String,
     /// Whether it is what was looked for.
     pub mark: bool,
@@ -143,11 +147,15 @@ pub struct Part {
 /// What is looked for.
 #[derive(Debug)]
 pub struct SearchQuery {
+    /// What is looked for, as a user types it.
     pub text: String,
+    /// Which sessions.
     pub filter: Filter,
+    /// Whether the best come first, in place of the newest.
     pub by_rank: bool,
     /// How many hits to leave out before the first one.
     pub from: usize,
+    /// How many hits are wanted.
     pub limit: usize,
 }
 
@@ -183,6 +191,40 @@ impl Search {
             keep: &|facts| self.filter.fits(facts),
         };
         home.find(inventory, cache, &request, tell)
+    }
+}
+
+/// What an exact search looks for, read and ready.
+#[derive(Debug)]
+pub struct Grep {
+    /// What a text must match.
+    pub expression: Expression,
+    /// What it must have besides.
+    pub query: Option<Query>,
+    /// Which logs, and when.
+    pub filter: SearchFilter,
+    /// How many hits are wanted; 0 for all.
+    pub limit: usize,
+}
+
+impl Grep {
+    /// Searches all logs, without an index. `tell` is that of [`Home::grep`].
+    pub fn find(
+        &self,
+        home: &Home,
+        inventory: &Inventory,
+        tell: &(dyn Fn(u64, u64) + Sync),
+    ) -> Answer {
+        let (since, until) = self.filter.span();
+        let request = GrepRequest {
+            expression: &self.expression,
+            query: self.query.as_ref(),
+            limit: self.limit,
+            since,
+            until,
+            keep: &|facts| self.filter.fits(facts),
+        };
+        home.grep(inventory, &request, tell)
     }
 }
 

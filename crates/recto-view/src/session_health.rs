@@ -16,13 +16,17 @@ use recto_store::StoreError;
 use recto_store::open_file;
 use recto_store::session_folder_above;
 
-/// The generations that the reach is said for.
-pub const HEALTH_GENERATIONS: [Generation; 3] =
-    [Generation::V2_0_0, Generation::V2_1_0, Generation::V2_1_300];
+/// The generations that the reach of many sessions is said for; that of one is said for
+/// all.
+pub const HEALTH_GENERATIONS: [Generation; 3] = recto_session::health::CHECKED;
 
-/// Looks at a session. Missing parents are looked for in the logs that `agents`
-/// gives; it is asked only if there are any.
-pub fn session_health(session: &Session, agents: impl FnOnce() -> Vec<LogFile>) -> Option<Health> {
+/// Looks at a session with the eyes of some generations. Missing parents are looked for in
+/// the logs that `agents` gives; it is asked only if there are any.
+pub fn session_health(
+    session: &Session,
+    generations: &[Generation],
+    agents: impl FnOnce() -> Vec<LogFile>,
+) -> Option<Health> {
     let missing: HashSet<&EntryUuid> = session
         .nodes()
         .iter()
@@ -38,7 +42,7 @@ pub fn session_health(session: &Session, agents: impl FnOnce() -> Vec<LogFile>) 
             let _ = search(&agent, &missing, &mut found);
         }
     }
-    let health = health(session, &HEALTH_GENERATIONS, &|uuid| found.get(uuid).cloned());
+    let health = health(session, generations, &|uuid| found.get(uuid).cloned());
     (health.all.lines > 0).then_some(health)
 }
 

@@ -127,6 +127,7 @@ pub struct SessionList {
     pub total: usize,
     /// The place of the first one.
     pub from: usize,
+    /// The sessions of this part.
     pub sessions: Vec<SessionRow>,
     /// Where the next part begins, if there is one.
     pub next: Option<usize>,
@@ -137,9 +138,11 @@ pub struct SessionList {
 /// Which part of a list of sessions is wanted.
 #[derive(Debug, Default)]
 pub struct SessionQuery {
+    /// Which sessions.
     pub listing: Listing,
     /// How many to leave out before the first one.
     pub from: usize,
+    /// How many are wanted.
     pub count: usize,
 }
 
@@ -149,9 +152,13 @@ pub enum Order {
     /// The newest first.
     #[default]
     Age,
+    /// By title.
     Title,
+    /// By project.
     Project,
+    /// By branch.
     Branch,
+    /// By model.
     Model,
     /// The largest first.
     Size,
@@ -213,8 +220,11 @@ fn fitting(library: &Library, inventory: &Inventory, query: &SessionQuery) -> Ve
 /// What sessions can be chosen by: each name once, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Choices {
+    /// The directories of projects.
     pub projects: Vec<String>,
+    /// The models.
     pub models: Vec<String>,
+    /// The branches of git.
     pub branches: Vec<String>,
 }
 

@@ -23,26 +23,32 @@ const DAYS: [&str; 7] =
 /// Many sessions in numbers. Copies of lines in several logs count once.
 #[derive(Debug, Serialize)]
 pub struct StatsReport {
+    /// Sessions that match.
     pub sessions: u64,
     /// Logs of their subagents.
     pub agents: u64,
+    /// Turns of the sessions.
     pub turns: u64,
     /// Turns that a prompt began.
     pub prompts: u64,
     /// Messages of models, those of subagents too.
     pub messages: u64,
+    /// The time of the first turn or message.
     pub started: Option<Moment>,
+    /// The time of the last one.
     pub ended: Option<Moment>,
     /// The zone of hours and days.
     pub time_zone: String,
     /// The sum of all turns in which a model worked.
     pub working_ms: u64,
+    /// Tokens of all messages.
     #[serde(flatten)]
     pub tokens: TokenSums,
     /// Most calls first.
     pub tools: Vec<ToolTotal>,
     /// Most messages first.
     pub models: Vec<ModelRow>,
+    /// How long turns took.
     pub turn_lengths: TurnLengths,
     /// From midnight.
     pub hours: Vec<HourRow>,
@@ -62,8 +68,11 @@ pub struct StatsReport {
 /// What became of the calls of a tool.
 #[derive(Debug, Serialize)]
 pub struct ToolTotal {
+    /// The tool.
     pub name: String,
+    /// Its calls.
     pub calls: u64,
+    /// Those that failed.
     pub failed: u64,
     /// Without a result.
     pub open: u64,
@@ -71,70 +80,99 @@ pub struct ToolTotal {
     pub failed_percent: Option<f64>,
     /// The time of half of the calls is at most this.
     pub median_ms: Option<u64>,
+    /// The time of all turns.
     pub total_ms: u64,
 }
 
 /// How long turns take.
 #[derive(Debug, Serialize)]
 pub struct TurnLengths {
+    /// Half of the turns took at most this.
     pub median_ms: Option<u64>,
     /// Nine of ten take at most this.
     pub p90_ms: Option<u64>,
+    /// How many turns took how long.
     pub ranges: Vec<LengthRow>,
 }
 
+/// Turns of one range of lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LengthRow {
+    /// The least length.
     pub from_ms: u64,
+    /// What all are shorter than; none in the last range.
     pub below_ms: Option<u64>,
+    /// How many turns.
     pub turns: u64,
 }
 
+/// What happened in an hour of the day.
 #[derive(Debug, Serialize)]
 pub struct HourRow {
+    /// The hour, from 0.
     pub hour: usize,
+    /// What happened.
     #[serde(flatten)]
     pub activity: ActivityCounts,
 }
 
+/// What happened on a day of the week.
 #[derive(Debug, Serialize)]
 pub struct DayRow {
+    /// `monday`, `tuesday`, …
     pub day: &'static str,
+    /// What happened.
     #[serde(flatten)]
     pub activity: ActivityCounts,
 }
 
+/// Prompts and messages.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ActivityCounts {
+    /// Prompts that were typed.
     pub prompts: u64,
+    /// Messages of models.
     pub messages: u64,
 }
 
 /// A session, and how long its turns took.
 #[derive(Debug, Serialize)]
 pub struct LongSession {
+    /// The session.
     pub id: String,
+    /// Its title.
     pub title: Option<String>,
+    /// Its working directory.
     pub cwd: Option<String>,
+    /// How long models worked in it.
     pub working_ms: u64,
+    /// Its turns.
     pub turns: u64,
+    /// Its calls of tools.
     pub tool_calls: u64,
 }
 
 /// How large the context is at some turn.
 #[derive(Debug, Serialize)]
 pub struct ContextRow {
+    /// The number of the turn, from 1.
     pub turn: u32,
+    /// Sessions that have such a turn.
     pub sessions: u64,
+    /// The tokens that its first message was sent, in the middle of all.
     pub median_tokens: u64,
 }
 
 /// How often a file was changed.
 #[derive(Debug, Serialize)]
 pub struct ChangedFile {
+    /// The file.
     pub path: String,
+    /// How often it was changed.
     pub edits: u64,
+    /// Lines added.
     pub lines_added: u64,
+    /// Lines removed.
     pub lines_removed: u64,
     /// Sessions and subagents that changed it.
     pub logs: u64,

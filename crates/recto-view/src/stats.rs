@@ -13,7 +13,6 @@ use recto_session::Tokens;
 use recto_session::Turn;
 use recto_session::TurnKind;
 use recto_session::file_uses;
-use recto_session::statistics::cache_hit_percent;
 use recto_session::status::beginning;
 use recto_store::Digest;
 use recto_store::FileKind;
@@ -25,6 +24,7 @@ use crate::CallRow;
 use crate::Moment;
 use crate::Profile;
 use crate::Reading;
+use crate::TokenColumns;
 use crate::TokenCounts;
 use crate::library::Library;
 use crate::profile::goal;
@@ -39,7 +39,9 @@ const PROMPT_LINE: usize = 100;
 /// One session, or one subagent, in numbers.
 #[derive(Debug, Serialize)]
 pub struct SessionStats {
+    /// The log.
     pub id: String,
+    /// What the session is.
     #[serde(flatten)]
     pub profile: Profile,
     /// The time of the first line that has one.
@@ -48,31 +50,49 @@ pub struct SessionStats {
     pub ended: Option<Moment>,
     /// The sum of all turns.
     pub working_ms: u64,
+    /// Lines of the log.
     pub lines: u64,
+    /// Lines that readers lose.
     pub damaged_lines: usize,
+    /// Its turns.
     pub turns: usize,
     /// Turns that a prompt began.
     pub prompts: usize,
     /// Messages of models.
     pub messages: u64,
+    /// Calls of tools.
     pub tool_calls: usize,
+    /// Calls that failed.
     pub failed_tool_calls: usize,
+    /// Calls without a result.
     pub open_tool_calls: usize,
+    /// Files that it changed.
     pub files_changed: usize,
+    /// Files that it only read.
     pub files_read: usize,
+    /// Lines added.
     pub lines_added: u64,
+    /// Lines removed.
     pub lines_removed: u64,
+    /// How often it was compacted.
     pub compactions: usize,
+    /// Subagents that it started.
     pub agents: usize,
+    /// How often the user interrupted it.
     pub interrupts: usize,
+    /// Answers of the API that are errors.
     pub api_errors: u64,
     /// The last call without a result.
     pub pending: Option<CallRow>,
+    /// Its tokens, each message counted once.
     pub tokens: TokenCounts,
+    /// The models that answered.
     pub models: Vec<ModelRow>,
     /// Lines by kind.
     pub entries: Vec<KindCount>,
+    /// Lines of the queue.
     pub queue_lines: u64,
+    /// Lines with snapshots of files.
     pub snapshot_lines: u64,
     /// Clients that wrote the log.
     pub versions: Vec<VersionCount>,
@@ -87,8 +107,11 @@ pub struct SessionStats {
 /// What a model did.
 #[derive(Debug, Serialize)]
 pub struct ModelRow {
+    /// The model.
     pub model: String,
+    /// API messages.
     pub messages: u64,
+    /// Their tokens.
     #[serde(flatten)]
     pub tokens: TokenSums,
 }
@@ -96,38 +119,50 @@ pub struct ModelRow {
 /// Tokens, under the names of `recto usage`.
 #[derive(Debug, Serialize)]
 pub struct TokenSums {
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub cache_creation_input_tokens: u64,
+    /// Those of all kinds.
+    #[serde(flatten)]
+    pub columns: TokenColumns,
+    /// Of those written to the cache, for five minutes.
     pub cache_creation_5m_tokens: u64,
+    /// Of those written to the cache, for an hour.
     pub cache_creation_1h_tokens: u64,
-    pub cache_read_input_tokens: u64,
     /// Tokens read from the cache, in percent of all that was sent.
     pub cache_hit_percent: Option<f64>,
 }
 
+/// Lines of one kind.
 #[derive(Debug, Serialize)]
 pub struct KindCount {
+    /// The kind.
     pub kind: &'static str,
+    /// How many.
     pub lines: u64,
 }
 
+/// Lines of one version of the client.
 #[derive(Debug, Serialize)]
 pub struct VersionCount {
+    /// The version.
     pub version: String,
+    /// How many.
     pub lines: u64,
 }
 
+/// Lines of answers with one reason to stop.
 #[derive(Debug, Serialize)]
 pub struct StopCount {
     /// None where the line does not say it.
     pub reason: Option<String>,
+    /// How many.
     pub lines: u64,
 }
 
+/// Content blocks of one type.
 #[derive(Debug, Serialize)]
 pub struct BlockCount {
+    /// The type.
     pub kind: &'static str,
+    /// How many.
     pub blocks: u64,
 }
 
@@ -141,7 +176,7 @@ impl Library {
         let files_read = files.values().filter(|file| file.fate() == FileFate::Read).count();
         let agents = match SessionFile::of(reading.log.clone()) {
             Some(file) => {
-                let agents = self.home().agent_tree(&self.inventory(), &file, session);
+                let agents = self.home().agent_tree(&self.inventory(), &file, &reading.loaded);
                 agents.iter().filter(|agent| agent.kind == FileKind::Agent).count()
             }
             None => 0,
@@ -160,7 +195,8 @@ impl Library {
             turns: reading.turns.len(),
             prompts: turns.clone().filter(|turn| turn.kind == TurnKind::Human).count(),
             messages: models.iter().map(|model| model.messages).sum(),
-            tool_calls: facts.calls.len(),
+            // A result without its call says nothing of a tool.
+            tool_calls: facts.calls.iter().filter(|call| call.call.is_some()).count(),
             failed_tool_calls: facts.calls.iter().filter(|call| call.is_error).count(),
             open_tool_calls: facts.calls.iter().filter(|call| call.result.is_none()).count(),
             files_changed: files.len() - files_read,
@@ -198,13 +234,10 @@ impl Library {
 impl From<Tokens> for TokenSums {
     fn from(tokens: Tokens) -> TokenSums {
         TokenSums {
-            input_tokens: tokens.input,
-            output_tokens: tokens.output,
-            cache_creation_input_tokens: tokens.cache_creation,
+            columns: tokens.into(),
             cache_creation_5m_tokens: tokens.cache_creation_5m,
             cache_creation_1h_tokens: tokens.cache_creation_1h,
-            cache_read_input_tokens: tokens.cache_read,
-            cache_hit_percent: cache_hit_percent(&tokens).map(tenth),
+            cache_hit_percent: tokens.cache_hit_percent().map(tenth),
         }
     }
 }
@@ -325,7 +358,7 @@ mod tests {
             cache: None,
             data: None,
             prices: PriceTable::default(),
-            zone: TimeZone::UTC,
+            zone: Some(TimeZone::UTC),
             now: Some(now),
         });
         let reading = library.read_any(ONE.parse().unwrap(), None).unwrap();

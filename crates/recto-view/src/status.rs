@@ -23,19 +23,26 @@ use crate::profile::last_part;
 /// What a session does now, and how that is known.
 #[derive(Debug, Clone, Serialize)]
 pub struct StatusRow {
+    /// The session.
     pub id: String,
+    /// What it does: `working`, `waiting`, …
     pub status: &'static str,
+    /// Since when.
     pub since: Option<Moment>,
+    /// How sure that is.
     pub confidence: &'static str,
     /// The evidence, in sentences.
     pub why: Vec<String>,
     /// Whether its client runs.
     pub live: bool,
+    /// The process of its client.
     pub pid: Option<u32>,
+    /// What the session is.
     #[serde(flatten)]
     pub profile: Profile,
     /// 200 characters at most.
     pub last_prompt: Option<String>,
+    /// The mode of permissions that it is in.
     pub permission_mode: Option<String>,
     /// The call that somebody has to allow or to answer.
     pub pending: Option<CallRow>,
@@ -45,7 +52,9 @@ pub struct StatusRow {
     pub running: Vec<TaskRow>,
     /// None if only the end of the log was read.
     pub tokens: Option<TokenCounts>,
+    /// Tokens of the context, as the last answer tells them.
     pub context_tokens: Option<u64>,
+    /// When the last line was written.
     pub last_line: Option<Moment>,
     /// When the answer changes if nothing happens.
     pub changes_at: Option<Moment>,
@@ -53,19 +62,29 @@ pub struct StatusRow {
     pub path: Option<String>,
 }
 
+/// A call of a tool that has no result yet.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallRow {
+    /// The id of the call.
     pub id: String,
+    /// The tool.
     pub tool: String,
+    /// The argument that says most.
     pub about: String,
+    /// When it was called.
     pub since: Option<Moment>,
 }
 
+/// Work in the background.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskRow {
+    /// Its id.
     pub id: String,
+    /// `agent` or `command`.
     pub kind: &'static str,
+    /// What it does, in a few words.
     pub about: String,
+    /// When it was started.
     pub since: Option<Moment>,
 }
 

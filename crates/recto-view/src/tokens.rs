@@ -6,12 +6,17 @@ use serde::Serialize;
 /// Tokens of a session.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct TokenCounts {
+    /// Neither read from nor written to the cache.
     pub input: u64,
+    /// Of answers.
     pub output: u64,
     /// Written to the cache, for however long.
     pub cache_creation: u64,
+    /// Of these, for five minutes.
     pub cache_creation_5m: u64,
+    /// Of these, for an hour.
     pub cache_creation_1h: u64,
+    /// Read from the cache.
     pub cache_read: u64,
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use recto_session::Item;
 use recto_session::NodeId;
-use recto_session::Overflow;
 use recto_session::ToolCall;
 use recto_store::Home;
 use recto_store::OverflowFiles;
@@ -138,7 +137,7 @@ fn call_row(reading: &Reading, files: &OverflowFiles<'_>, call: &ToolCall) -> To
     }
 }
 
-fn milliseconds(call: &ToolCall) -> Option<u64> {
+pub(crate) fn milliseconds(call: &ToolCall) -> Option<u64> {
     call.milliseconds().and_then(|span| u64::try_from(span).ok())
 }
 
@@ -153,8 +152,7 @@ fn overflow_row(
     let mut result = reading.result(call)?;
     files.complete(&mut result, OverflowWanted::Nothing);
     let Item::Result { overflow: Some(overflow), .. } = result else { return None };
-    let Overflow { name, path, bytes, text, .. } = overflow;
-    Some(OverflowRow { name, path, bytes, text })
+    Some(OverflowRow::from(&overflow))
 }
 
 /// The tools of a log, most calls first.

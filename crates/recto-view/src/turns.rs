@@ -8,21 +8,25 @@ use std::ops::Deref;
 use recto_session::Item;
 use recto_session::NodeId;
 use recto_session::Origin;
+use recto_session::Shown;
 use recto_session::Turn;
 use recto_session::items;
 use recto_store::OverflowFiles;
 use recto_store::OverflowWanted;
 use serde::Serialize;
 
-use crate::ItemView;
+use crate::ItemRow;
 use crate::Moment;
 use crate::Reading;
 use crate::TokenColumns;
-use crate::cut;
 use crate::error::ViewError;
-use crate::items::Place;
+use crate::items::CallOutcome;
+use crate::items::Extent;
+use crate::items::ItemKind;
+use crate::items::ResultRow;
 use crate::library::Library;
-use crate::session::OUTLINE_TEXT;
+use crate::reading::OUTLINE_TEXT;
+use crate::tools::milliseconds;
 
 /// How many turns, lines and bytes a part has at most.
 pub const MOST_TURNS: usize = 50;
@@ -34,6 +38,7 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
 pub struct TurnPage {
     /// How many turns there are in all.
     pub total: usize,
+    /// The turns, or parts of them.
     pub turns: Vec<TurnView>,
     /// Where to go on; none at the end.
     pub next: Option<Next>,
@@ -101,9 +106,13 @@ pub struct HookRow {
     pub blocked: u32,
 }
 
-/// All turns of a log, of each prompt so many bytes at most.
-pub fn turn_rows(reading: &Reading, most_prompt: usize) -> Vec<TurnRow> {
-    (0..reading.turns.len()).map(|at| turn_row(reading, at, most_prompt)).collect()
+/// All turns of a log, of each prompt so many bytes at most. A log may have millions, so each
+/// row is made when it is wanted.
+pub fn turn_rows(
+    reading: &Reading,
+    most_prompt: usize,
+) -> impl ExactSizeIterator<Item = TurnRow> + '_ {
+    (0..reading.turns.len()).map(move |at| turn_row(reading, at, most_prompt))
 }
 
 fn turn_row(reading: &Reading, at: usize, most_prompt: usize) -> TurnRow {
@@ -118,7 +127,7 @@ fn turn_row(reading: &Reading, at: usize, most_prompt: usize) -> TurnRow {
     TurnRow {
         turn: turn.number,
         kind: turn.kind.name(),
-        prompt: cut(&reading.prompt(turn), most_prompt).0,
+        prompt: reading.prompt_beginning(turn, most_prompt),
         uuid: turn.prompt.map(|id| session.node(id).uuid.to_string()),
         line: turn.nodes.first().map_or(0, |id| session.node(*id).line),
         started: turn.started.map(Moment),
@@ -145,7 +154,7 @@ pub struct TurnView {
     /// Whether lines of the turn come before these items.
     pub continued: bool,
     /// What is shown of its lines.
-    pub items: Vec<ItemView>,
+    pub items: Vec<ItemRow>,
 }
 
 impl Deref for TurnView {
@@ -159,8 +168,11 @@ impl Deref for TurnView {
 /// Which part is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnQuery {
+    /// The first turn.
     pub from: u32,
+    /// How many of its lines to leave out.
     pub skip: usize,
+    /// How many turns are wanted.
     pub count: usize,
 }
 
@@ -176,7 +188,7 @@ impl Library {
         let mut page = TurnPage { total: reading.turns.len(), turns: Vec::new(), next: None };
         let mut budget = Budget { lines: MOST_LINES, bytes: MOST_BYTES };
         let files = OverflowFiles::new(self.home(), &reading.log.path);
-        let looker = Looker { reading, base, files };
+        let looker = Looker { reading, extent: Extent::Cut { base }, files };
         let mut skip = query.skip;
         for at in first..reading.turns.len() {
             let turn = &reading.turns[at];
@@ -211,7 +223,7 @@ impl Budget {
 /// Makes views of lines.
 struct Looker<'a> {
     reading: &'a Reading,
-    base: &'a str,
+    extent: Extent<'a>,
     files: OverflowFiles<'a>,
 }
 
@@ -223,57 +235,57 @@ impl Looker<'_> {
         turn: &Turn,
         skip: usize,
         budget: &mut Budget,
-    ) -> (Vec<ItemView>, Option<usize>) {
-        let mut views = Vec::new();
+    ) -> (Vec<ItemRow>, Option<usize>) {
+        let mut rows = Vec::new();
         for (at, id) in turn.nodes.iter().enumerate().skip(skip) {
             if budget.is_spent() {
-                return (views, Some(at));
+                return (rows, Some(at));
             }
             budget.lines -= 1;
-            for view in self.line(*id) {
-                budget.bytes = budget.bytes.saturating_sub(view.size());
-                views.push(view);
+            for row in self.line(turn.number, *id) {
+                budget.bytes = budget.bytes.saturating_sub(row.size());
+                rows.push(row);
             }
         }
         for line in &turn.queued_lines {
-            views.extend(self.reading.queued(line).as_ref().map(ItemView::queued));
+            let shown = self.reading.queued(line).map(|prompt| Shown::queued(prompt, turn.number));
+            rows.extend(shown.map(|shown| self.row(turn.number, &shown.origin, &shown.item)));
         }
-        (views, None)
+        (rows, None)
+    }
+
+    fn row(&self, turn: u32, origin: &Origin, item: &Item) -> ItemRow {
+        ItemRow::new(turn, origin, item, self.extent)
     }
 
     /// What is shown of a line. A result is shown with its call, wherever it is.
-    fn line(&self, id: NodeId) -> Vec<ItemView> {
-        let reading = self.reading;
+    fn line(&self, turn: u32, id: NodeId) -> Vec<ItemRow> {
         let read = |entry: &recto_log::Entry<'_>| (Origin::of(entry), items(entry));
-        let Some((origin, items)) = reading.loaded.with_entry(id, read) else { return Vec::new() };
-        let node = reading.session().node(id);
-        let place = Place {
-            origin: &origin,
-            message: node.message.map(|message| reading.session().name(message)),
-            base: self.base,
-        };
-        let mut views = Vec::new();
+        let entry = self.reading.loaded.with_entry(id, read);
+        let Some((origin, items)) = entry else { return Vec::new() };
+        let mut rows = Vec::new();
         for mut item in items {
             match &item {
                 Item::Call { id, .. } => {
-                    let result = self.result_of(id);
-                    let agent = self.agent_of(id);
-                    let milliseconds = self
-                        .call(id)
-                        .and_then(|call| call.milliseconds())
-                        .and_then(|span| u64::try_from(span).ok());
-                    views.push(ItemView::call(&item, &place, result.as_ref(), agent, milliseconds));
+                    let outcome = CallOutcome {
+                        duration_ms: self.call(id).and_then(milliseconds),
+                        agent: self.agent_of(id),
+                        result: self.result_of(turn, &origin, id),
+                    };
+                    rows.push(self.row(turn, &origin, &item).with_outcome(outcome));
+                    continue;
                 }
-                Item::Result { id, .. }
-                    if self.call(id).is_some_and(|call| call.call.is_some()) => {}
-                Item::Result { .. } => {
+                Item::Result { id, .. } => {
+                    if self.call(id).is_some_and(|call| call.call.is_some()) {
+                        continue;
+                    }
                     self.files.complete(&mut item, OverflowWanted::Nothing);
-                    views.extend(ItemView::of(&item, &place));
                 }
-                _ => views.extend(ItemView::of(&item, &place)),
+                _ => {}
             }
+            rows.push(self.row(turn, &origin, &item));
         }
-        views
+        rows
     }
 
     fn call(&self, id: &str) -> Option<&recto_session::ToolCall> {
@@ -281,10 +293,13 @@ impl Looker<'_> {
         self.reading.session().facts().call(name)
     }
 
-    fn result_of(&self, id: &str) -> Option<Item> {
+    fn result_of(&self, turn: u32, origin: &Origin, id: &str) -> Option<ResultRow> {
         let mut item = result_item(self.reading, self.call(id)?.result?, id)?;
         self.files.complete(&mut item, OverflowWanted::Nothing);
-        Some(item)
+        match self.row(turn, origin, &item).what {
+            ItemKind::Result { result, .. } => Some(result),
+            _ => None,
+        }
     }
 
     fn agent_of(&self, id: &str) -> Option<String> {

@@ -37,6 +37,7 @@ impl Choice {
 /// A span of whole days.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Period {
+    /// What was chosen.
     pub choice: Choice,
     /// The first day; none if it has no beginning.
     pub from: Option<Date>,

@@ -23,7 +23,6 @@ use recto_session::ToolCall;
 use recto_session::call_about;
 use recto_session::health::Health;
 use recto_session::items;
-use recto_session::statistics::LogRole;
 use recto_session::statistics::LogStatistics;
 use recto_session::turn_places;
 use recto_session::turns;
@@ -31,8 +30,10 @@ use recto_session::with_call;
 use recto_store::Inventory;
 use recto_store::Loaded;
 use recto_store::LogFile;
+use recto_store::statistics_of;
 
 use crate::library::Library;
+use crate::session_health::HEALTH_GENERATIONS;
 use crate::session_health::session_health;
 
 /// How long a request waits for a survey before it shows what there is.
@@ -48,14 +49,17 @@ const MOST_ERROR: usize = 400;
 /// What was seen in one log.
 #[derive(Debug)]
 pub struct Looked {
+    /// The log.
     pub log: LogFile,
     /// The state of the session; none for subagents, and where nothing was said.
     pub health: Option<Health>,
     /// Lines that are no JSON object.
     pub damaged: Vec<u64>,
+    /// Lines that it has.
     pub lines: u64,
     /// When its first line was written.
     pub started: Option<Timestamp>,
+    /// What it adds to statistics; none where it could not be read.
     pub statistics: Option<LogStatistics>,
     /// When each file was changed last.
     pub changed: HashMap<String, Timestamp>,
@@ -68,22 +72,31 @@ pub struct Looked {
 /// A call of a tool that failed.
 #[derive(Debug, Clone)]
 pub struct FailedCall {
+    /// The call.
     pub id: String,
+    /// The tool.
     pub tool: String,
+    /// When it was called.
     pub time: Option<Timestamp>,
+    /// Its turn.
     pub turn: u32,
+    /// The argument that says most.
     pub about: String,
+    /// What the tool said.
     pub error: String,
 }
 
 /// How far a survey is: logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
+    /// Logs that were looked at.
     pub done: usize,
+    /// Logs in all.
     pub all: usize,
 }
 
 impl Progress {
+    /// Whether all were looked at.
     pub fn is_over(self) -> bool {
         self.done >= self.all
     }
@@ -92,8 +105,11 @@ impl Progress {
 /// What was seen so far, in the order of the logs: newest first.
 #[derive(Debug)]
 pub struct Surveyed {
+    /// What was found in each log.
     pub logs: Vec<Arc<Looked>>,
+    /// How far the survey is.
     pub progress: Progress,
+    /// The files that it looks at.
     pub inventory: Arc<Inventory>,
 }
 
@@ -211,13 +227,12 @@ fn look_at(library: &Library, inventory: &Inventory, log: LogFile) -> Looked {
             let file = inventory.sessions.iter().find(|file| file.path == *path);
             file.map_or(Vec::new(), |file| library.home().agents_of(inventory, file))
         };
-        looked.health = session_health(session, agents);
+        looked.health = session_health(session, &HEALTH_GENERATIONS, agents);
     }
     looked.lines = session.lines;
     looked.damaged.clone_from(&session.damaged);
     looked.started = session.nodes().iter().find_map(recto_session::Node::time);
-    let role = if is_agent { LogRole::Agent } else { LogRole::Session };
-    looked.statistics = Some(LogStatistics::of(session, &turns, role));
+    looked.statistics = Some(statistics_of(&loaded, &turns, &looked.log));
     for touch in session.facts().files.iter().filter(|touch| touch.action != FileAction::Read) {
         let Some(time) = session.node(touch.node).time() else { continue };
         let last = looked.changed.entry(session.name(touch.path).to_owned()).or_insert(time);

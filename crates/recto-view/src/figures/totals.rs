@@ -18,6 +18,7 @@ use crate::statistics::first_counts;
 /// Tools and files of many sessions.
 #[derive(Debug)]
 pub struct Totals {
+    /// The sums.
     pub statistics: StatsReport,
     /// Calls that failed, with their logs, newest first; each once.
     pub failed: Vec<(Arc<Looked>, FailedCall)>,

@@ -37,7 +37,9 @@ const TOP_SESSIONS: usize = 10;
 /// What a chart is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
+    /// Dollars.
     Cost,
+    /// Tokens of all kinds.
     Tokens,
 }
 
@@ -46,7 +48,7 @@ impl Metric {
     pub fn of(self, total: &Total) -> u128 {
         match self {
             Metric::Cost => total.known_cost.pico(),
-            Metric::Tokens => u128::from(total.tokens()),
+            Metric::Tokens => u128::from(total.tokens.all()),
         }
     }
 }
@@ -54,14 +56,17 @@ impl Metric {
 /// What is asked.
 #[derive(Debug, Clone)]
 pub struct UsageQuestion {
+    /// The time that is summed up.
     pub period: Period,
     /// The name of a project's directory.
     pub project: Option<String>,
     /// The name of a model.
     pub model: Option<String>,
+    /// Only this session.
     pub session: Option<String>,
     /// What the parts of bars are: projects or models.
     pub by: Dimension,
+    /// What is drawn.
     pub metric: Metric,
 }
 
@@ -86,23 +91,29 @@ pub struct Slice {
     pub key: String,
     /// What people call it.
     pub label: String,
+    /// The sum.
     pub total: Total,
 }
 
 /// A session and what it cost.
 #[derive(Debug, Clone)]
 pub struct SessionCost {
+    /// The session.
     pub id: String,
+    /// Its title.
     pub title: Option<String>,
+    /// Its sum.
     pub total: Total,
 }
 
 /// One bar of a chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
+    /// What the bar stands for.
     pub label: String,
     /// The days it stands for, to look closer.
     pub from: Date,
+    /// Its last day.
     pub to: Date,
     /// One for each series.
     pub values: Vec<u128>,
@@ -113,6 +124,7 @@ pub struct Bucket {
 pub struct Stack {
     /// What the parts are, the largest first.
     pub series: Vec<String>,
+    /// The bars, by time.
     pub bars: Vec<Bucket>,
     /// What a bar stands for.
     pub unit: &'static str,
@@ -132,22 +144,33 @@ pub struct CacheSaving {
 /// Everything on the page.
 #[derive(Debug)]
 pub struct UsageFigures {
+    /// The sum of the period.
     pub total: Total,
+    /// The period before, where there is one.
     pub before: Option<Before>,
     /// The first and the last day that is shown; none if nothing counts.
     pub days: Option<(Date, Date)>,
+    /// By day.
     pub by_day: Vec<Slice>,
+    /// By project.
     pub by_project: Vec<Slice>,
+    /// By model.
     pub by_model: Vec<Slice>,
+    /// The dearest sessions.
     pub sessions: Vec<SessionCost>,
+    /// How many sessions there are.
     pub session_count: usize,
+    /// The chart.
     pub stack: Stack,
+    /// What the cache saved.
     pub cache: CacheSaving,
+    /// What must be said beside the figures.
     pub doubts: Doubts,
     /// Logs that could not be read.
     pub skipped: Vec<String>,
     /// Projects and models of the period, to choose from: key and label.
     pub projects: Vec<(String, String)>,
+    /// Models of the period, to choose from.
     pub models: Vec<String>,
     /// Sessions by project and by model, to compare.
     pub sessions_of: HashMap<(Dimension, String), usize>,
@@ -156,21 +179,27 @@ pub struct UsageFigures {
 /// The period before.
 #[derive(Debug, Clone, Copy)]
 pub struct Before {
+    /// The sum of that period.
     pub total: Total,
+    /// Days with usage.
     pub active_days: usize,
+    /// Projects with usage.
     pub projects: usize,
+    /// Models with usage.
     pub models: usize,
+    /// The dearest day.
     pub peak: Money,
 }
 
 impl UsageFigures {
+    /// Days with usage.
     pub fn active_days(&self) -> usize {
         self.by_day.len()
     }
 
     /// The day that cost the most.
     pub fn peak(&self) -> Option<&Slice> {
-        self.by_day.iter().max_by_key(|day| (day.total.known_cost, day.total.tokens()))
+        self.by_day.iter().max_by_key(|day| (day.total.known_cost, day.total.tokens.all()))
     }
 
     /// How many days there are, with and without messages.
@@ -429,6 +458,8 @@ fn buckets(from: Date, to: Date, unit: Dimension) -> Vec<Bucket> {
 
 #[cfg(test)]
 mod tests {
+    use recto_session::Tokens;
+
     use super::*;
 
     fn date(text: &str) -> Date {
@@ -436,7 +467,8 @@ mod tests {
     }
 
     fn row(keys: &[&str], tokens: u64) -> Row {
-        let total = Total { input: tokens, ..Total::default() };
+        let total =
+            Total { tokens: Tokens { input: tokens, ..Tokens::default() }, ..Total::default() };
         let keys = keys.iter().map(|key| (*key).to_owned()).collect();
         Row { keys, total, block: None, projection: None }
     }

@@ -21,7 +21,13 @@ pub fn csv_lines(
     let names: Vec<&str> = by.iter().map(|dimension| dimension.name()).chain(NUMBERS).collect();
     let rows = rows.iter().map(move |row| {
         let total = &row.total;
-        let numbers = [total.messages, total.input, total.output, total.writes(), total.cache_read];
+        let numbers = [
+            total.messages,
+            total.tokens.input,
+            total.tokens.output,
+            total.tokens.cache_creation,
+            total.tokens.cache_read,
+        ];
         let cost = total.cost().map_or_else(String::new, |cost| cost.to_string());
         let keys = row.keys.iter().map(|key| cell(one_line(key)));
         let cells = keys.chain(numbers.iter().map(u64::to_string)).chain([cost]);

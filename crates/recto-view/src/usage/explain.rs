@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use recto_session::NameId;
+use recto_session::Tokens;
 use recto_session::usage::Amount;
-use recto_session::usage::Counts;
 use recto_session::usage::Money;
 use recto_session::usage::Part;
 use recto_session::usage::Record;
@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::UsageCount;
 use crate::Moment;
+use crate::TokenColumns;
 use crate::dollars;
 
 /// Messages and where their amounts are from.
@@ -32,40 +33,42 @@ pub struct Explanation<'a> {
 /// A message with all its lines.
 #[derive(Debug, Serialize)]
 pub struct ExplainedMessage {
+    /// The id of the API message.
     pub id: Option<String>,
+    /// When it was written.
     pub time: Option<Moment>,
+    /// The model that answered.
     pub model: Option<String>,
     /// The session that it counts for.
     pub session: Option<String>,
+    /// The subagent, if it is in the log of one.
     pub agent: Option<String>,
+    /// Its tokens.
     #[serde(flatten)]
-    pub tokens: MessageTokens,
+    pub tokens: TokenColumns,
+    /// What it cost, if that is known.
     pub cost_usd: Option<f64>,
+    /// The price that was used.
     pub price: Option<UsedPrice>,
+    /// The lines that tell of it.
     pub lines: Vec<ExplainedLine>,
     /// The amount in parts, or why there is none.
     #[serde(skip)]
     pub amount: Result<PricedParts, Unpriced>,
 }
 
-/// What one line says.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct MessageTokens {
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub cache_creation_input_tokens: u64,
-    pub cache_read_input_tokens: u64,
-}
-
 /// The row of prices.
 #[derive(Debug, Serialize)]
 pub struct UsedPrice {
+    /// The model that the row is for.
     pub model: String,
     /// Its first day; none if it always was.
     pub from: Option<String>,
+    /// Whether the price for much context was used.
     pub long_context: bool,
     /// The list that it is from, and its line there.
     pub source: String,
+    /// The line of that list.
     pub line: usize,
 }
 
@@ -74,20 +77,25 @@ pub struct UsedPrice {
 pub struct ExplainedLine {
     /// The log, below the home.
     pub file: String,
+    /// The number of the line.
     pub line: u64,
+    /// Whether the numbers of this line count.
     pub counted: bool,
     /// Why it counts, or does not.
     pub rule: &'static str,
+    /// What the line says.
     #[serde(flatten)]
-    pub tokens: MessageTokens,
+    pub tokens: TokenColumns,
 }
 
 /// An amount and its parts.
 #[derive(Debug)]
 pub struct PricedParts {
+    /// The factors.
     pub parts: Vec<Part>,
     /// By which tokens are multiplied, in thousandths.
     pub factor: u64,
+    /// The amount.
     pub total: Money,
 }
 
@@ -131,7 +139,7 @@ impl Explanation<'_> {
                 line: line.line,
                 counted,
                 rule: if counted { record.rule(lines.len()) } else { record.why_not(line) },
-                tokens: (&line.counts).into(),
+                tokens: Tokens::from(line.counts).into(),
             }
         };
         ExplainedMessage {
@@ -139,7 +147,7 @@ impl Explanation<'_> {
             time: record.time().map(Moment),
             session: text(ledger.session_of(record)),
             agent: text(ledger.agent_of(record)),
-            tokens: (&record.counts).into(),
+            tokens: Tokens::from(record.counts).into(),
             cost_usd: amount.as_ref().ok().map(|amount| dollars(amount.total)),
             price: amount.as_ref().ok().map(UsedPrice::of),
             lines: lines.iter().map(line).collect(),
@@ -180,16 +188,5 @@ impl ExplainedLine {
     /// The file and the number of the line.
     pub fn place(&self) -> String {
         format!("{}:{}", self.file, self.line)
-    }
-}
-
-impl From<&Counts> for MessageTokens {
-    fn from(counts: &Counts) -> MessageTokens {
-        MessageTokens {
-            input_tokens: counts.input.into(),
-            output_tokens: counts.output.into(),
-            cache_creation_input_tokens: counts.writes(),
-            cache_read_input_tokens: counts.cache_read.into(),
-        }
     }
 }

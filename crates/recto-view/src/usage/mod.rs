@@ -38,7 +38,9 @@ pub use rows::UsageTotal;
 #[derive(Debug)]
 pub struct UsageCount {
     library: Library,
+    /// All messages.
     pub ledger: Ledger,
+    /// Which of them are meant.
     pub selection: Selection,
     /// Logs that could not be read, or not to the end.
     pub skipped: Vec<Skipped>,
@@ -137,7 +139,7 @@ mod tests {
             cache: None,
             data: None,
             prices: PriceTable::built_in().unwrap(),
-            zone: TimeZone::UTC,
+            zone: Some(TimeZone::UTC),
             now: Some(now),
         });
         let by = [Dimension::Day, Dimension::Session];
