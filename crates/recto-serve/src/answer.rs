@@ -128,6 +128,7 @@ fn publish_status(error: &PublishError) -> StatusCode {
         PublishError::NoOperation { .. } => StatusCode::NOT_FOUND,
         PublishError::Exists { .. }
         | PublishError::ChangedMeanwhile { .. }
+        | PublishError::InUse { .. }
         | PublishError::ChangedSince { .. }
         | PublishError::OtherHome { .. }
         | PublishError::NothingToUndo

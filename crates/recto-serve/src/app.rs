@@ -70,9 +70,7 @@ impl App {
             if request.method() != Method::GET {
                 return dress(self.guard.refuse(Refusal::Method { allowed: "GET" }));
             }
-            let query = request.uri().query().unwrap_or_default();
-            let code = query.strip_prefix("code=");
-            return dress(self.guard.login(code));
+            return dress(self.guard.login(&request));
         }
         let wants_page = wants_page(&request);
         // What only reads has no body; one that comes with it is not looked at.

@@ -9,6 +9,10 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::task::Context as TaskContext;
 use std::task::Poll;
 use std::time::Duration;
@@ -23,13 +27,15 @@ use hyper_util::rt::TokioTimer;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncWrite;
 use tokio::io::ReadBuf;
+use tokio::sync::Notify;
 use tokio::sync::Semaphore;
 use tokio::sync::watch;
 use tokio::time::Sleep;
 
 use crate::app::App;
 
-/// How many connections are open at once; further ones wait.
+/// How many connections are open at once. A further one takes the place of the oldest that
+/// has not shown the token yet; if all have, it waits.
 const MOST: u32 = 256;
 
 /// How long the head of a request may take, and how long a connection may idle.
@@ -77,12 +83,16 @@ pub(crate) async fn serve(
     mut stop: watch::Receiver<bool>,
 ) {
     let places = Arc::new(Semaphore::new(MOST as usize));
+    let strangers = Strangers::default();
     loop {
         let accepted = tokio::select! {
             () = ends(&mut stop) => break,
             accepted = async {
-                let place = places.clone().acquire_owned().await;
-                (listener.accept().await, place)
+                let connection = listener.accept().await;
+                if places.available_permits() == 0 {
+                    strangers.send_oldest_away();
+                }
+                (connection, places.clone().acquire_owned().await)
             } => accepted,
         };
         let (Ok(connection), Ok(place)) = accepted else {
@@ -91,6 +101,7 @@ pub(crate) async fn serve(
             continue;
         };
         let (app, stop) = (app.clone(), stop.clone());
+        let visitor = strangers.welcome();
         tokio::spawn(async move {
             match connection {
                 Connection::Tcp(stream, local) => {
@@ -99,13 +110,14 @@ pub(crate) async fn serve(
                         Some(local) if !local.ip().to_canonical().is_loopback() => app.at(local),
                         _ => app,
                     };
-                    answer(Impatient::new(stream, stall), app, stop).await;
+                    answer(Impatient::new(stream, stall), app, stop, &visitor).await;
                 }
                 #[cfg(unix)]
                 Connection::Unix(stream) => {
-                    answer(Impatient::new(stream, stall), app, stop).await;
+                    answer(Impatient::new(stream, stall), app, stop, &visitor).await;
                 }
             }
+            visitor.is_gone.store(true, Ordering::Relaxed);
             drop(place);
         });
     }
@@ -123,8 +135,12 @@ async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     app: App,
     mut stop: watch::Receiver<bool>,
+    visitor: &Visitor,
 ) {
     let service = service_fn(|request: Request<Incoming>| {
+        if app.guard().knows(&request) {
+            visitor.is_known.store(true, Ordering::Relaxed);
+        }
         let app = app.clone();
         async move { Ok::<_, Infallible>(app.answer(request.map(Body::new)).await) }
     });
@@ -138,10 +154,54 @@ async fn answer(
     // An error is the client's: it went away, or did not speak HTTP.
     tokio::select! {
         _ = connection.as_mut() => {}
+        () = visitor.leave.notified() => {}
         () = ends(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             let _ = tokio::time::timeout(LAST_TIME, connection).await;
         }
+    }
+}
+
+/// Who is connected.
+#[derive(Debug, Default)]
+struct Visitor {
+    /// Whether it has shown the token.
+    is_known: AtomicBool,
+    is_gone: AtomicBool,
+    /// Told when its place is wanted.
+    leave: Notify,
+}
+
+/// Those who have not shown the token yet, as far as anybody knows; the oldest first.
+#[derive(Debug, Default)]
+struct Strangers(Mutex<Vec<Arc<Visitor>>>);
+
+impl Strangers {
+    fn welcome(&self) -> Arc<Visitor> {
+        let visitor = Arc::new(Visitor::default());
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not more than there are places: the others are gone, or known.
+        if waiting.len() >= MOST as usize {
+            waiting.retain(|visitor| visitor.is_stranger());
+        }
+        waiting.push(visitor.clone());
+        visitor
+    }
+
+    /// Whoever only waits would keep others waiting: a program without the token can open any
+    /// number of connections and say nothing.
+    fn send_oldest_away(&self) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.retain(|visitor| visitor.is_stranger());
+        if !waiting.is_empty() {
+            waiting.remove(0).leave.notify_one();
+        }
+    }
+}
+
+impl Visitor {
+    fn is_stranger(&self) -> bool {
+        !self.is_known.load(Ordering::Relaxed) && !self.is_gone.load(Ordering::Relaxed)
     }
 }
 

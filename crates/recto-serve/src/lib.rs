@@ -18,7 +18,7 @@
 //!     cache: Some(CacheDirectory::new("/home/dev/.cache/recto")),
 //!     data: Some(DataDirectory::new("/home/dev/.local/share/recto")),
 //!     prices: PriceTable::built_in()?,
-//!     zone: jiff::tz::TimeZone::system(),
+//!     zone: None,
 //!     now: None,
 //! });
 //! let options = ServeOptions::new(library, Listen::Loopback { port: None });

@@ -49,13 +49,13 @@ fn turns_hold_calls_with_their_results() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|item| item["type"].as_str().unwrap())
+        .map(|item| item["item"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["prompt", "thinking", "answer", "call", "call", "answer"]);
     let calls = &page["turns"][0]["items"];
-    assert_eq!(calls[3]["result"]["text"]["text"], "src/main.rs");
-    assert_eq!(calls[3]["result"]["error"], false);
-    assert_eq!(calls[4]["result"]["error"], true);
+    assert_eq!(calls[3]["result"]["text"], "src/main.rs");
+    assert_eq!(calls[3]["result"]["is_error"], false);
+    assert_eq!(calls[4]["result"]["is_error"], true);
     assert_eq!(page["total"], 2);
     let second = test.get(&format!("/api/v1/sessions/{SESSION}/turns?from=2&count=1")).json();
     assert_eq!(second["turns"].as_array().unwrap().len(), 1);
@@ -82,10 +82,10 @@ fn a_long_turn_comes_in_parts_and_long_texts_have_an_address() {
         let page = test.get(&path).json();
         parts += 1;
         for item in page["turns"][0]["items"].as_array().unwrap() {
-            if item["type"] == "call" {
+            if item["item"] == "call" {
                 steps.push(item["about"].as_str().unwrap().to_owned());
                 assert!(item["result"].is_object(), "{item}");
-                if let Some(address) = item["result"]["text"]["rest"].as_str() {
+                if let Some(address) = item["result"]["rest"].as_str() {
                     rest = Some(address.to_owned());
                 }
             }
@@ -120,11 +120,11 @@ fn a_result_in_a_file_is_read_from_there_and_nowhere_else() {
     let test = Test::new(home);
     let page = test.get(&format!("/api/v1/sessions/{SESSION}/turns")).json();
     let items = page["turns"][0]["items"].as_array().unwrap();
-    let calls: Vec<_> = items.iter().filter(|item| item["type"] == "call").collect();
-    assert_eq!(calls[0]["result"]["overflow"]["there"], true);
-    let address = calls[0]["result"]["text"]["rest"].as_str().unwrap();
+    let calls: Vec<_> = items.iter().filter(|item| item["item"] == "call").collect();
+    assert!(calls[0]["result"]["overflow"]["path"].is_string());
+    let address = calls[0]["result"]["rest"].as_str().unwrap();
     assert_eq!(test.get(address).text(), "all of it");
-    assert_eq!(calls[1]["result"]["overflow"]["there"], false);
+    assert!(calls[1]["result"]["overflow"]["path"].is_null());
     let base = format!("/api/v1/sessions/{SESSION}/results");
     let other = test.get(&format!("{base}/{}", calls[1]["id"].as_str().unwrap()));
     assert_eq!(other.status, 200);

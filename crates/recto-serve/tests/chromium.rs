@@ -263,14 +263,26 @@ impl Tab {
         self.call("Input.insertText", json!({ "text": text }));
     }
 
-    /// Clicks at the middle of an element.
+    /// Clicks at the middle of an element, as a person does: when it stands still and
+    /// nothing lies over it.
     pub(crate) fn click(&mut self, selector: &str) {
         let selector = serde_json::to_string(selector).unwrap();
         let place = self.value(&format!(
-            "(() => {{ const e = document.querySelector({selector}); \
-             e.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
-             const r = e.getBoundingClientRect(); \
-             return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+            "(async () => {{ let last = ''; let still = 0; \
+             for (let frame = 0; frame < 600; frame++) {{ \
+               await new Promise((done) => setTimeout(done, 20)); \
+               const e = document.querySelector({selector}); \
+               if (!e) {{ still = 0; continue; }} \
+               e.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+               const r = e.getBoundingClientRect(); \
+               const place = [r.x + r.width / 2, r.y + r.height / 2]; \
+               const hit = document.elementFromPoint(...place); \
+               const now = JSON.stringify(place); \
+               still = now === last && hit && (e.contains(hit) || hit.contains(e)) ? still + 1 : 0; \
+               last = now; \
+               if (still >= 3) return place; \
+             }} \
+             throw new Error('it never stands still'); }})()"
         ));
         for kind in ["mousePressed", "mouseReleased"] {
             let parameters = json!({

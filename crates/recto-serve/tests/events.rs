@@ -132,6 +132,33 @@ fn clients_that_never_read_hurt_nobody() {
     drop(silent);
 }
 
+/// Far more than are open at once. Each of them could keep its place for as long as the head of
+/// a request may take, and an honest client would wait for all of them.
+#[test]
+fn connections_that_say_nothing_give_way_to_a_client_that_does() {
+    use std::io::Read as _;
+    use std::net::TcpStream;
+    let test = Test::new(working_home());
+    let mut silent = Vec::new();
+    for _ in 0..700 {
+        silent.push(TcpStream::connect(test.address).unwrap());
+    }
+    // One that has the token keeps its place among them.
+    let mut events = test.events(None);
+    events.until("ready");
+    for _ in 0..300 {
+        silent.push(TcpStream::connect(test.address).unwrap());
+    }
+    assert_eq!(test.get("/api/v1/overview").status, 200);
+    // The first ones were sent away, not after their time but for others.
+    for stream in &mut silent[..400] {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        assert!(matches!(stream.read(&mut [0]), Ok(0)), "it still has its place");
+    }
+    test.flood(5);
+    assert!(events.any().sequence() > 0);
+}
+
 /// More than there are threads that read files, and none of them is ever dropped.
 #[test]
 fn documents_that_nobody_reads_keep_nobody_waiting() {

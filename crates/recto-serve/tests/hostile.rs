@@ -52,12 +52,12 @@ fn hostile_strings_in_every_field_come_out_as_text() {
             .iter()
             .flat_map(|turn| turn["items"].as_array().unwrap().iter())
         {
-            if item["type"] == "answer" {
-                seen.insert(item["text"]["text"].as_str().unwrap().to_owned());
+            if item["item"] == "answer" {
+                seen.insert(item["text"].as_str().unwrap().to_owned());
             }
-            if item["type"] == "call" {
-                let result = item["result"]["text"]["text"].as_str().unwrap();
-                assert_eq!(item["name"].as_str().unwrap(), result);
+            if item["item"] == "call" {
+                let result = item["result"]["text"].as_str().unwrap();
+                assert_eq!(item["tool"].as_str().unwrap(), result);
             }
         }
         next = page["next"]

@@ -15,6 +15,7 @@ mod hostile;
 mod hostile_pages;
 mod live_pages;
 mod pages;
+mod parameters;
 mod reader;
 mod schema;
 mod support;

@@ -30,6 +30,10 @@ impl Description {
             ];
             assert!(known.contains(&key.as_str()), "the test does not know `{key}`");
         }
+        // Arguments of tools can be anything; who describes that says so in words.
+        if keys.keys().eq(["description"]) {
+            return Ok(());
+        }
         for one_of in ["anyOf", "oneOf"] {
             if let Some(choices) = schema.get(one_of) {
                 let tried: Vec<Result<(), String>> = choices
@@ -125,7 +129,7 @@ fn real_answers_are_what_the_description_says() {
         .unwrap()
         .iter()
         .flat_map(|turn| turn["items"].as_array().unwrap())
-        .find(|item| item["type"] == "call")
+        .find(|item| item["item"] == "call")
         .unwrap();
     let agents = test.get(&format!("{base}/agents")).json();
     let agent = agents[0]["id"].as_str().unwrap();

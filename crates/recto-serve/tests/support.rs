@@ -244,7 +244,7 @@ pub(crate) fn library(home: Home, cache: &tempfile::TempDir) -> Library {
         cache: Some(CacheDirectory::new(cache.path().join("cache"))),
         data: Some(DataDirectory::new(cache.path().join("data"))),
         prices: PriceTable::built_in().unwrap(),
-        zone: jiff::tz::TimeZone::system(),
+        zone: None,
         now: None,
     })
 }

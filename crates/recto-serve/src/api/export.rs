@@ -12,6 +12,7 @@ use axum::http::header;
 use bytes::Bytes;
 use recto_session::export::Format;
 use recto_store::StoreError;
+use recto_view::ExportFormat;
 use recto_view::ExportSource;
 use tokio::sync::mpsc;
 
@@ -24,12 +25,12 @@ use crate::parameters::Parameters;
 
 /// The names of formats, and what a browser is told of them. None is shown as a
 /// page of this server: each is a file to keep.
-const FORMATS: [(&str, Format, &str); 5] = [
-    ("md", Format::Markdown, "text/markdown; charset=utf-8"),
-    ("html", Format::Html, "text/html; charset=utf-8"),
-    ("json", Format::Json, "application/json"),
-    ("xml", Format::Xml, "application/xml"),
-    ("txt", Format::Text, "text/plain; charset=utf-8"),
+const FORMATS: [(&str, ExportFormat, &str); 5] = [
+    ("md", ExportFormat::Document(Format::Markdown), "text/markdown; charset=utf-8"),
+    ("html", ExportFormat::Document(Format::Html), "text/html; charset=utf-8"),
+    ("json", ExportFormat::Items, "application/json"),
+    ("xml", ExportFormat::Document(Format::Xml), "application/xml"),
+    ("txt", ExportFormat::Document(Format::Text), "text/plain; charset=utf-8"),
 ];
 
 /// Why a document ends early.

@@ -24,7 +24,7 @@ pub(super) async fn overview(
     parameters: Parameters,
 ) -> Result<Json<Overview>, Failure> {
     parameters.finish()?;
-    context.answer(|library| Ok(library.overview())).await.map(Json)
+    context.answer(|library| Ok(library.overview(&library.home().inventory()))).await.map(Json)
 }
 
 pub(super) async fn sessions(

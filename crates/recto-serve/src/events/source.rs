@@ -259,6 +259,8 @@ impl Teller {
                 self.publish("removed", &LogName::of(file));
             }
             Change::Announcements => self.publish("announcements", &serde_json::json!({})),
+            // These are not asked for.
+            Change::File(_) | Change::FileRemoved(_) => {}
         }
     }
 

@@ -37,6 +37,12 @@ impl Codes {
         text
     }
 
+    /// Whether a code can be used. It stays so.
+    pub(crate) fn is_open(&self, given: &str) -> bool {
+        let now = Instant::now();
+        self.open().iter().any(|(code, end)| *end > now && code.is(given))
+    }
+
     /// Uses a code up. `false` if it is not one, was used, or is too old.
     pub(crate) fn redeem(&self, given: &str) -> bool {
         let mut open = self.open();

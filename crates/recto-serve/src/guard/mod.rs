@@ -24,6 +24,7 @@ use axum::http::Method;
 use axum::http::Request;
 use axum::http::Response;
 use axum::http::StatusCode;
+use axum::http::Uri;
 use axum::http::header;
 
 use crate::answer::content;
@@ -82,7 +83,7 @@ impl Guard {
         }
         // Nobody types an address that changes something.
         let sites: &[&str] = if is_posted { &["same-origin"] } else { &["same-origin", "none"] };
-        if !is_from_here(headers, host, sites) {
+        if !is_from_here(headers, host, sites) && !self.is_from_login_page(request) {
             return Err(Refusal::Origin);
         }
         if request.uri().to_string().len() > LONGEST_ADDRESS {
@@ -95,6 +96,29 @@ impl Guard {
             return check_edit(headers);
         }
         Ok(())
+    }
+
+    /// Whether whoever asks has the token, and so is not a stranger.
+    pub(crate) fn knows<B>(&self, request: &Request<B>) -> bool {
+        self.is_known(request.headers()) && self.check(request).is_ok()
+    }
+
+    /// Whether the page of `recto serve --open` leads a browser here: a file has no origin,
+    /// so the browser takes it for another site. The code says that it is that page, since
+    /// nobody else can know it.
+    fn is_from_login_page<B>(&self, request: &Request<B>) -> bool {
+        let headers = request.headers();
+        let is_only = |name: &str, value: &str| {
+            let mut given = headers.get_all(name).into_iter();
+            given.next().is_some_and(|first| first == value) && given.next().is_none()
+        };
+        request.uri().path() == "/login"
+            && *request.method() == Method::GET
+            && comes_from_elsewhere(headers)
+            && is_only("sec-fetch-mode", "navigate")
+            && is_only("sec-fetch-dest", "document")
+            && !headers.contains_key(header::ORIGIN)
+            && login_code(request.uri()).is_some_and(|code| self.codes.is_open(code))
     }
 
     /// Whether a request has the token. A header counts before a cookie: who
@@ -115,7 +139,8 @@ impl Guard {
     }
 
     /// The answer to a one-time address.
-    pub(crate) fn login(&self, code: Option<&str>) -> Response<Body> {
+    pub(crate) fn login<B>(&self, request: &Request<B>) -> Response<Body> {
+        let code = login_code(request.uri());
         if !code.is_some_and(|code| self.codes.redeem(code)) {
             return plain(
                 StatusCode::UNAUTHORIZED,
@@ -125,8 +150,15 @@ impl Guard {
         }
         let cookie =
             format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.token.text());
-        let mut response = plain(StatusCode::SEE_OTHER, "");
-        response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        let mut response = if comes_from_elsewhere(request.headers()) {
+            // The browser would send no cookie along a way that began elsewhere. This page
+            // is ours, so a new way begins.
+            content(StatusCode::OK, "text/html; charset=utf-8", ENTRANCE)
+        } else {
+            let mut response = plain(StatusCode::SEE_OTHER, "");
+            response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+            response
+        };
         match HeaderValue::from_str(&cookie) {
             Ok(cookie) => {
                 response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -176,6 +208,21 @@ impl Guard {
             }
         }
     }
+}
+
+/// Leads on to the first page.
+const ENTRANCE: &str = "<!doctype html><meta charset=\"utf-8\"><title>recto</title>\
+    <meta http-equiv=\"refresh\" content=\"0;url=/\"><a href=\"/\">recto</a>\n";
+
+/// The code of a one-time address.
+fn login_code(uri: &Uri) -> Option<&str> {
+    uri.query().unwrap_or_default().strip_prefix("code=")
+}
+
+/// Whether a browser says that another site led here.
+fn comes_from_elsewhere(headers: &HeaderMap) -> bool {
+    let mut sites = headers.get_all("sec-fetch-site").into_iter();
+    sites.next().is_some_and(|site| site == "cross-site") && sites.next().is_none()
 }
 
 fn is_reading(method: &Method) -> bool {

@@ -109,11 +109,10 @@ impl Archive {
     /// What replaces the secrets of a whole log: also those that can be told for one at
     /// another place only.
     pub(super) fn redactor_of(&self, path: &Path) -> Result<Option<Redactor>, Refusal> {
-        if self.0.redactor.is_none() {
-            return Ok(None);
-        }
+        let Some(redactor) = &self.0.redactor else { return Ok(None) };
+        let level = redactor.level();
         let refused = |error: RedactError| Refusal(error.to_string());
-        let options = Options { thinking: ThinkingPolicy::Replace, ..Options::default() };
+        let options = Options { level, thinking: ThinkingPolicy::Replace, ..Options::default() };
         let mut collector = Redactor::new(options).map_err(refused)?.collector();
         let mut lines = LineReader::new(open_file(path)?.take(LOOKED_THROUGH));
         while let Some(line) = lines.next_line()? {

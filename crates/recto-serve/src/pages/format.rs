@@ -5,12 +5,9 @@ use jiff::tz::TimeZone;
 use maud::Markup;
 use maud::html;
 pub(crate) use recto_session::duration;
+pub(crate) use recto_session::plural;
 use recto_session::with_marks;
-
-/// A whole number: `12,345`.
-pub(crate) fn count(number: u64) -> String {
-    with_marks(number)
-}
+pub(crate) use recto_session::with_marks as count;
 
 /// A number in little room: `12.3k`.
 pub(crate) fn short(number: u64) -> String {
@@ -89,11 +86,6 @@ pub(crate) fn moment(zone: &TimeZone, time: Timestamp) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// `1 session`, `2 sessions`.
-pub(crate) fn plural(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,7 +100,6 @@ mod tests {
         assert_eq!(short(999_999), "1.0M");
         assert_eq!(short(1_900_000_000), "1.9B");
         assert_eq!(size(13_000_000), "13.0 MB");
-        assert_eq!(count(1_234_567), "1,234,567");
     }
 
     #[test]

@@ -60,7 +60,13 @@ pub(crate) async fn home(
             let recent = context.library.sessions(&query);
             let activity = context.library.activity(&question);
             let top = top_rows(context, &activity);
-            Ok((context.library.overview(), running(context), recent, activity, top))
+            Ok((
+                context.library.overview(&context.library.inventory()),
+                running(context),
+                recent,
+                activity,
+                top,
+            ))
         })
         .await?;
     let body = html! {

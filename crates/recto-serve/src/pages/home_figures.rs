@@ -12,7 +12,6 @@ use crate::context::Context;
 use crate::pages::card::Card;
 use crate::pages::card::Sense;
 use crate::pages::figures::Link;
-use crate::pages::figures::cache_hit;
 use crate::pages::figures::cost;
 use crate::pages::figures::dollars;
 use crate::pages::figures::percent;
@@ -178,7 +177,8 @@ fn cards(overview: &Overview, sessions: usize, activity: &Activity, asked: &Aske
     let before = activity.usage_before.as_ref();
     let of = |what: &dyn Fn(&Total) -> u128| before.map(|before| (what(total), what(before)));
     let burn = Money::from_pico(total.known_cost.pico() / u128::from(activity.day_count.max(1)));
-    let rate = |total: &Total| cache_hit(total).map_or(0, |hit| (hit * 1000.0) as u128);
+    let rate =
+        |total: &Total| total.tokens.cache_hit_percent().map_or(0, |hit| (hit * 1000.0) as u128);
     let usage = asked.link().at("/usage").without(&["heat", "top"]);
     let cost_note = match before {
         Some(_) => "against the period before",
@@ -193,10 +193,10 @@ fn cards(overview: &Overview, sessions: usize, activity: &Activity, asked: &Aske
                 .leading_to(Some(usage)))
             (Card::new("Cost today", cost(today), plural(today.messages, "message")))
             (Card::new("Daily average", dollars(burn), format!("over {}", plural(activity.day_count, "day"))))
-            (Card::new("Cache hit", cache_hit(total).map_or_else(|| "–".into(), percent), "of input tokens")
+            (Card::new("Cache hit", total.tokens.cache_hit_percent().map_or_else(|| "–".into(), percent), "of input tokens")
                 .against(Sense::More, of(&rate)))
-            (Card::new("Output tokens", short(total.output), "written by models")
-                .against(Sense::Neither, of(&|total| total.output.into())))
+            (Card::new("Output tokens", short(total.tokens.output), "written by models")
+                .against(Sense::Neither, of(&|total| total.tokens.output.into())))
             (Card::new("Messages", count(total.messages), format!("in {}", plural(activity.session_count as u64, "session")))
                 .against(Sense::Neither, of(&|total| total.messages.into())))
             (Card::new("Messages per session", spread.map_or_else(|| "–".into(), |(median, _)| count(median)),

@@ -320,13 +320,7 @@ pub(crate) fn project(row: &SessionRow) -> String {
 
 /// A model without what all of them have: `opus-4-5` for `claude-opus-4-5-20251101`.
 pub(crate) fn short_model(model: &str) -> String {
-    let name = model.strip_prefix("claude-").unwrap_or(model);
-    let is_date = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let name = match name.rsplit_once('-') {
-        Some((name, date)) if is_date(date) => name,
-        _ => name,
-    };
-    shown(name)
+    shown(recto_view::short_model(model))
 }
 
 /// A dot that says what a session does.

@@ -9,7 +9,6 @@ use recto_session::health::Health;
 use recto_session::health::HealthProblem;
 use recto_session::health::ProblemClass;
 use recto_session::health::ReachSummary;
-use recto_session::request::Generation;
 use recto_session::request::Outcome;
 
 use super::ROWS;
@@ -114,14 +113,9 @@ fn ward(context: &Context, shown: Shown, number: usize) -> Ward {
     }
 }
 
-/// The reach by the newest clients.
-fn latest(health: &Health) -> Option<&ReachSummary> {
-    health.reaches.iter().find(|reach| reach.generation == Generation::latest())
-}
-
 /// How many lines the newest clients would lose.
 fn lost(looked: &Looked) -> u64 {
-    looked.health.as_ref().and_then(latest).map_or(0, |reach| reach.lost.lines)
+    looked.health.as_ref().map_or(0, |health| health.latest.lost.lines)
 }
 
 /// Problems by which something is lost, without those that the lines tell themselves.
@@ -132,8 +126,8 @@ fn damages(health: &Health) -> impl Iterator<Item = &HealthProblem> {
 }
 
 fn is_sick(looked: &Looked) -> bool {
-    let is_sick = looked.health.as_ref().is_some_and(|health| damages(health).next().is_some());
-    is_sick || lost(looked) > 0 || !looked.damaged.is_empty() || looked.trouble.is_some()
+    let is_sick = looked.health.as_ref().is_some_and(|health| !health.is_sound());
+    is_sick || !looked.damaged.is_empty() || looked.trouble.is_some()
 }
 
 /// How much is lost, to compare sessions by.
@@ -202,6 +196,13 @@ fn one(patient: &Patient) -> Markup {
                 span.faint.mono { (id.as_deref().unwrap_or_default().chars().take(8).collect::<String>()) }
                 span.faint.number { (plural(looked.lines, "line")) }
                 @if let Some(health) = &looked.health { (reaches(health)) }
+            }
+            @if let Some(health) = looked.health.as_ref().filter(|_| is_sick(looked)) {
+                div.panel-body { p {
+                    (count(health.latest.sent.lines)) " of " (plural(health.all.lines, "message")) " would be sent"
+                    @if health.lost_prompts > 0 { "; " (plural(health.lost_prompts, "prompt")) " cannot be reached" }
+                    @if !health.lost_turns.is_empty() { "; " (plural(health.lost_turns.len() as u64, "turn")) " lost in whole or in part" }
+                } }
             }
             @if let Some(trouble) = &looked.trouble { div.panel-body { p.bad { (one_line(trouble)) } } }
             @if is_sick(looked) && looked.trouble.is_none() { (problems(looked, id.as_deref(), agent)) }

@@ -32,7 +32,6 @@ pub(crate) use link::Link;
 use recto_view::figures::Choice;
 use recto_view::figures::Period;
 use recto_view::figures::Progress;
-pub(crate) use text::cache_hit;
 pub(crate) use text::change;
 pub(crate) use text::cost;
 use text::count;

@@ -41,12 +41,6 @@ pub(crate) fn cost(total: &Total) -> String {
     }
 }
 
-/// How much of what was sent came from the cache, in percent.
-pub(crate) fn cache_hit(total: &Total) -> Option<f64> {
-    let sent = total.input + total.cache_read + total.writes();
-    (sent > 0).then(|| total.cache_read as f64 * 100.0 / sent as f64)
-}
-
 /// Percent with one digit; what is not whole is never 100.
 pub(crate) fn percent(percent: f64) -> String {
     if percent >= 100.0 {

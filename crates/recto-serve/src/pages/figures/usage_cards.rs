@@ -6,7 +6,6 @@ use recto_session::usage::Money;
 use recto_session::usage::Total;
 
 use super::link::Link;
-use super::text::cache_hit;
 use super::text::cost;
 use super::text::count;
 use super::text::day_text;
@@ -46,7 +45,7 @@ fn compared(figures: &UsageFigures) -> Option<&Before> {
 fn money_cards(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> [Card; 5] {
     let total = &figures.total;
     let before = compared(figures);
-    let sent = |total: &Total| u128::from(total.input + total.cache_read + total.writes());
+    let sent = |total: &Total| u128::from(total.tokens.context());
     let of = |what: &dyn Fn(&Total) -> u128| before.map(|one| (what(total), what(&one.total)));
     let cost_of = |total: &Total| total.known_cost.pico();
     let days = figures.day_count(&question.period);
@@ -58,23 +57,20 @@ fn money_cards(question: &UsageQuestion, figures: &UsageFigures, link: &Link) ->
             .leading_to(Some(explained)),
         Card::new("Daily average", dollars(burn), format!("over {}", plural(days, "day")))
             .against(Sense::Less, of(&cost_of)),
-        Card::new(
-            "Input tokens",
-            short(total.input + total.cache_read + total.writes()),
-            "all that was sent",
-        )
-        .against(Sense::Neither, of(&sent)),
-        Card::new("Uncached input", short(total.input), "tokens sent without the cache")
-            .against(Sense::Neither, of(&|total| total.input.into())),
-        Card::new("Output tokens", short(total.output), at_most(total))
-            .against(Sense::Neither, of(&|total| total.output.into())),
+        Card::new("Input tokens", short(total.tokens.context()), "all that was sent")
+            .against(Sense::Neither, of(&sent)),
+        Card::new("Uncached input", short(total.tokens.input), "tokens sent without the cache")
+            .against(Sense::Neither, of(&|total| total.tokens.input.into())),
+        Card::new("Output tokens", short(total.tokens.output), at_most(total))
+            .against(Sense::Neither, of(&|total| total.tokens.output.into())),
     ]
 }
 
 fn count_cards(question: &UsageQuestion, figures: &UsageFigures) -> [Card; 5] {
     let total = &figures.total;
     let before = compared(figures);
-    let rate = |total: &Total| cache_hit(total).map_or(0, |hit| (hit * 1000.0) as u128);
+    let rate =
+        |total: &Total| total.tokens.cache_hit_percent().map_or(0, |hit| (hit * 1000.0) as u128);
     let counts = |now: usize, then: &dyn Fn(&Before) -> usize| {
         before.map(|before| (now as u128, then(before) as u128))
     };
@@ -85,7 +81,7 @@ fn count_cards(question: &UsageQuestion, figures: &UsageFigures) -> [Card; 5] {
     [
         Card::new(
             "Cache hit",
-            cache_hit(total).map_or_else(|| "–".into(), percent),
+            total.tokens.cache_hit_percent().map_or_else(|| "–".into(), percent),
             "of what was sent",
         )
         .against(Sense::More, before.map(|before| (rate(total), rate(&before.total)))),
@@ -113,7 +109,7 @@ fn count_cards(question: &UsageQuestion, figures: &UsageFigures) -> [Card; 5] {
 }
 
 fn at_most(total: &Total) -> String {
-    match total.most_output == total.output {
+    match total.most_output == total.tokens.output {
         true => "all that models wrote".into(),
         // Some clients log fewer tokens than there were.
         false => format!("up to {} by estimate", short(total.most_output)),

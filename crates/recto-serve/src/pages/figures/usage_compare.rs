@@ -9,7 +9,6 @@ use recto_session::usage::Total;
 use super::bars::cell_bar;
 use super::link::Link;
 use super::text::Names;
-use super::text::cache_hit;
 use super::text::cost;
 use super::text::count;
 use super::text::dollars;
@@ -147,7 +146,7 @@ fn table(left: &Side<'_>, right: &Side<'_>, known: &Names, link: &Link) -> Marku
             Money::from_pico(amount.pico() / u128::from(number))
         }
     };
-    let sent = |total: &Total| total.input + total.cache_read + total.writes();
+    let sent = |total: &Total| total.tokens.context();
     let rows = [
         row("Cost", &|side| cost(&total(side)), &|side| total(side).known_cost.pico()),
         row("Sessions", &|side| count(side.sessions), &|side| side.sessions.into()),
@@ -163,11 +162,13 @@ fn table(left: &Side<'_>, right: &Side<'_>, known: &Names, link: &Link) -> Marku
             &|side| each(total(side).known_cost, total(side).messages).pico(),
         ),
         row("Input tokens", &|side| short(sent(&total(side))), &|side| sent(&total(side)).into()),
-        row("Output tokens", &|side| short(total(side).output), &|side| total(side).output.into()),
+        row("Output tokens", &|side| short(total(side).tokens.output), &|side| {
+            total(side).tokens.output.into()
+        }),
         row(
             "Cache hit",
-            &|side| cache_hit(&total(side)).map_or_else(|| "–".to_owned(), percent),
-            &|side| cache_hit(&total(side)).map_or(0, |hit| (hit * 1000.0) as u128),
+            &|side| total(side).tokens.cache_hit_percent().map_or_else(|| "–".to_owned(), percent),
+            &|side| total(side).tokens.cache_hit_percent().map_or(0, |hit| (hit * 1000.0) as u128),
         ),
     ];
     let names = sides.map(|side| known.name(&side.slice.label));

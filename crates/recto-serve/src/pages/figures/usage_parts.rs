@@ -8,7 +8,6 @@ use super::bars::shares;
 use super::link::Link;
 use super::session_link;
 use super::text::Names;
-use super::text::cache_hit;
 use super::text::capitalised;
 use super::text::cost;
 use super::text::count;
@@ -60,9 +59,9 @@ pub(super) fn top_sessions(figures: &UsageFigures, link: &Link) -> Markup {
 pub(super) fn cache(figures: &UsageFigures, link: &Link) -> Markup {
     let total = &figures.total;
     let parts = [
-        ("Read from the cache", total.cache_read, 1),
-        ("Written to the cache", total.writes(), 2),
-        ("Sent without", total.input, 4),
+        ("Read from the cache", total.tokens.cache_read, 1),
+        ("Written to the cache", total.tokens.cache_creation, 2),
+        ("Sent without", total.tokens.input, 4),
     ];
     let all: u64 = parts.iter().map(|(_, tokens, _)| tokens).sum();
     let share = |tokens: u64| if all == 0 { 0.0 } else { tokens as f64 * 100.0 / all as f64 };
@@ -76,7 +75,7 @@ pub(super) fn cache(figures: &UsageFigures, link: &Link) -> Markup {
             div.panel-head { h2 #cache { "Cache efficiency" } }
             div.panel-body {
                 p.big {
-                    strong { (cache_hit(total).map_or_else(|| "–".to_owned(), percent)) }
+                    strong { (total.tokens.cache_hit_percent().map_or_else(|| "–".to_owned(), percent)) }
                     span.muted { " of what was sent came from the cache" }
                 }
                 (shares("Input tokens by cache use", &bar))
@@ -121,8 +120,8 @@ pub(super) fn slices(
                     }
                     (cell_bar(slice.total.known_cost.pico(), largest, at))
                 }
-                td.number { (short(slice.total.tokens())) }
-                td.number { (cache_hit(&slice.total).map_or_else(|| "–".to_owned(), percent)) }
+                td.number { (short(slice.total.tokens.all())) }
+                td.number { (slice.total.tokens.cache_hit_percent().map_or_else(|| "–".to_owned(), percent)) }
                 td.number {
                     a href=(link.at("/usage/explain").without(&["by", "show"]).with(name, &slice.key)) title="Explain" { (cost(&slice.total)) }
                 }
@@ -160,10 +159,10 @@ pub(super) fn days(days: &[Slice], link: &Link) -> Markup {
             tr {
                 td.nowrap { a href=(day_link(link, &day.label)) { (day_text(&day.label)) } }
                 td.number { (count(total.messages)) }
-                td.number.hide-narrow { (short(total.input)) }
-                td.number { (short(total.output)) }
-                td.number.hide-narrow { (short(total.writes())) }
-                td.number.hide-narrow { (short(total.cache_read)) }
+                td.number.hide-narrow { (short(total.tokens.input)) }
+                td.number { (short(total.tokens.output)) }
+                td.number.hide-narrow { (short(total.tokens.cache_creation)) }
+                td.number.hide-narrow { (short(total.tokens.cache_read)) }
                 td.number { a href=(day_link(&link.at("/usage/explain").without(&["by", "show"]), &day.label)) title="Explain" { (cost(total)) } }
                 td.bar-cell { (cell_bar(total.known_cost.pico(), largest, 0)) }
             }

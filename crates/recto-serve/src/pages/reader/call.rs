@@ -12,24 +12,26 @@ use crate::pages::format::size;
 use crate::pages::text::markdown;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
-use recto_view::DiffView;
+use recto_view::DiffRow;
+use recto_view::Input;
 use recto_view::ItemKind;
-use recto_view::ItemView;
-use recto_view::ResultView;
-use recto_view::Text;
+use recto_view::ItemRow;
+use recto_view::ResultRow;
 use recto_view::encoded;
 
-pub(super) fn call(look: &Look<'_>, item: &ItemView) -> Markup {
-    let ItemKind::Call { name, about, input, duration_ms, agent, result: came, .. } = &item.what
-    else {
+pub(super) fn call(look: &Look<'_>, item: &ItemRow) -> Markup {
+    let ItemKind::Call { tool, about, input, input_rest, outcome, .. } = &item.what else {
         return html! {};
     };
-    let failed = came.as_ref().is_some_and(|came| came.error);
-    let diff = came.as_ref().and_then(|came| came.diff.as_ref());
+    let came = outcome.as_ref().and_then(|outcome| outcome.result.as_ref());
+    let duration_ms = outcome.as_ref().and_then(|outcome| outcome.duration_ms);
+    let agent = outcome.as_ref().and_then(|outcome| outcome.agent.as_ref());
+    let failed = came.is_some_and(|came| came.is_error);
+    let diff = came.and_then(|came| came.diff.as_ref());
     html! {
-        details.fold.call .failed[failed] .is-error[failed] data-line=(item.line) data-tool=(shown(name)) {
+        details.fold.call .failed[failed] .is-error[failed] data-line=(item.line) data-tool=(shown(tool)) {
             summary {
-                span.fold-name { bdi { (shown(name)) } }
+                span.fold-name { bdi { (shown(tool)) } }
                 code.cut.about { bdi { (one_line(about, 240)) } }
                 span.call-facts {
                     @if let Some(diff) = diff {
@@ -37,17 +39,17 @@ pub(super) fn call(look: &Look<'_>, item: &ItemView) -> Markup {
                         span.del-count { "−" (diff.removed) }
                     }
                     @if let Some(milliseconds) = duration_ms {
-                        span { (duration(*milliseconds)) }
+                        span { (duration(milliseconds)) }
                     }
                     @match came {
                         None => span.tag.warn { "no result" },
-                        Some(came) if came.error => span.tag.bad { "failed" },
+                        Some(came) if came.is_error => span.tag.bad { "failed" },
                         Some(came) => span { (size(came.text.bytes as u64)) },
                     }
                 }
             }
             div.fold-body {
-                (given(name, input, diff.is_some() && !failed))
+                (given(tool, input, input_rest.as_deref(), diff.is_some() && !failed))
                 @if let Some(agent) = agent {
                     (thread(look, agent))
                 }
@@ -77,10 +79,12 @@ const IN_DIFF: [&str; 4] = ["old_string", "new_string", "content", "edits"];
 
 /// What the tool was given. Arguments are JSON of the model's; where they are cut,
 /// or are no object, they are shown as they are.
-fn given(tool: &str, input: &Text, has_diff: bool) -> Markup {
+fn given(tool: &str, input: &Input, whole: Option<&str>, has_diff: bool) -> Markup {
     let object = match serde_json::from_str::<Value>(&input.text) {
-        Ok(Value::Object(object)) if input.rest.is_none() => object,
-        _ => return html! { pre.scroll tabindex="0" { (shown(&input.text)) } (rest(input)) },
+        Ok(Value::Object(object)) if whole.is_none() => object,
+        _ => {
+            return html! { pre.scroll tabindex="0" { (shown(&input.text)) } (rest(whole, input.bytes)) };
+        }
     };
     let is_told = |name: &str| has_diff && IN_DIFF.contains(&name);
     let list = |told: bool| {
@@ -156,26 +160,26 @@ fn todo_list(todos: &[Value]) -> Markup {
 }
 
 /// What came of a call.
-pub(super) fn result(result: &ResultView, language: Option<&str>) -> Markup {
+pub(super) fn result(result: &ResultRow, language: Option<&str>) -> Markup {
     html! {
         @if let Some(diff) = &result.diff {
             (diff_markup(diff))
         }
-        @if result.diff.is_none() || result.error {
+        @if result.diff.is_none() || result.is_error {
             @if result.text.text.is_empty() {
                 p.faint.no-output { "No output" }
             } @else {
-                pre.output.scroll tabindex="0" .failed[result.error] {
-                    code data-language=[language.filter(|_| !result.error)] { (ansi::coloured(&result.text.text)) }
+                pre.output.scroll tabindex="0" .failed[result.is_error] {
+                    code data-language=[language.filter(|_| !result.is_error)] { (ansi::coloured(&result.text.text)) }
                 }
             }
-            (rest(&result.text))
+            (rest(result.text.rest.as_deref(), result.text.bytes))
         }
         @if let Some(overflow) = &result.overflow {
             p.faint {
                 "The whole text was too long for the log"
                 @if let Some(bytes) = overflow.bytes { " (" (size(bytes)) ")" }
-                @if overflow.there { "; its file is still there." } @else { "; its file is gone." }
+                @if overflow.path.is_some() { "; its file is still there." } @else { "; its file is gone." }
             }
         }
         @if result.pictures > 0 {
@@ -184,7 +188,7 @@ pub(super) fn result(result: &ResultView, language: Option<&str>) -> Markup {
     }
 }
 
-fn diff_markup(diff: &DiffView) -> Markup {
+fn diff_markup(diff: &DiffRow) -> Markup {
     html! {
         figure.diff {
             figcaption {
@@ -205,7 +209,7 @@ fn diff_markup(diff: &DiffView) -> Markup {
 }
 
 /// The language of the file that a call is about, by the end of its name.
-fn language_of(input: &Text) -> Option<String> {
+fn language_of(input: &Input) -> Option<String> {
     match serde_json::from_str::<Value>(&input.text) {
         Ok(Value::Object(object)) => language_in(&object),
         _ => None,

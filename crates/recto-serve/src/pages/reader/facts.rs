@@ -100,9 +100,9 @@ const MOST_OTHERS: usize = 3;
 
 fn cost(id: SessionId, usage: &UsageReport, elsewhere: &Elsewhere) -> Markup {
     let total = &usage.total;
-    let input =
-        total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
-    let hit = (input > 0).then(|| total.cache_read_input_tokens as f64 * 100.0 / input as f64);
+    let read = total.tokens.cache_read_input_tokens;
+    let input = total.tokens.input_tokens + read + total.tokens.cache_creation_input_tokens;
+    let hit = (input > 0).then(|| read as f64 * 100.0 / input as f64);
     html! {
         div.fact {
             a.fact-value href=(format!("/usage?session={id}&period=all")) title="How this is computed" {
@@ -136,7 +136,8 @@ fn health_markup(health: &HealthRow) -> Markup {
                     @if reach.outcome == "resumed" { (percent(reach.percent_kept)) } @else { (reach.outcome) }
                 }
                 span.faint {
-                    "would come back in a resume"
+                    "would come back in a resume: " (reach.sent) " of " (plural(health.lines, "message"))
+                    @if health.lost_prompts > 0 { " · " (plural(health.lost_prompts, "prompt")) " cannot be reached" }
                     @if reach.lost > 0 { " · " (plural(reach.lost, "line")) " lost" }
                 }
             }

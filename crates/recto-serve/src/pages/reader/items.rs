@@ -11,18 +11,18 @@ use crate::pages::text::markdown;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use recto_view::ItemKind;
-use recto_view::ItemView;
+use recto_view::ItemRow;
 use recto_view::Text;
 
 /// Each has the number of its line, so that a link to a line finds it.
-pub(super) fn item(look: &Look<'_>, item: &ItemView) -> Markup {
+pub(super) fn item(look: &Look<'_>, item: &ItemRow) -> Markup {
     let line = item.line;
     match &item.what {
         ItemKind::Prompt { text, pictures, kind, queued } => html! {
             div.prompt data-kind=(kind) data-line=(line) { (prompt(text, *pictures, kind, *queued)) }
         },
         ItemKind::Answer { text } => html! {
-            div.answer.prose data-line=(line) { (markdown(&text.text)) (rest(text)) }
+            div.answer.prose data-line=(line) { (markdown(&text.text)) (rest_of(text)) }
         },
         ItemKind::Thinking { text } if text.text.is_empty() => html! {
             p.thinking.faint data-line=(line) { "Thinking, hidden by the model" }
@@ -30,12 +30,12 @@ pub(super) fn item(look: &Look<'_>, item: &ItemView) -> Markup {
         ItemKind::Thinking { text } => html! {
             details.fold.thinking data-line=(line) {
                 summary { span.fold-name { "Thinking" } span.cut.faint { (one_line(&text.text, 160)) } }
-                div.fold-body.plain dir="auto" { (shown(&text.text)) (rest(text)) }
+                div.fold-body.plain dir="auto" { (shown(&text.text)) (rest_of(text)) }
             }
         },
         ItemKind::Call { .. } => call::call(look, item),
         ItemKind::Result { result, .. } => html! {
-            details.fold.call .failed[result.error] data-line=(line) {
+            details.fold.call .failed[result.is_error] data-line=(line) {
                 summary { span.fold-name { "Result without a call" } }
                 div.fold-body { (call::result(result, None)) }
             }
@@ -60,7 +60,7 @@ fn prompt(text: &Text, pictures: usize, kind: &str, queued: bool) -> Markup {
         } @else {
             div.plain dir="auto" { (shown(text.text.trim_end())) }
         }
-        (rest(text))
+        (rest_of(text))
         @if pictures > 0 {
             p.faint { (pictures) @if pictures == 1 { " picture or document" } @else { " pictures or documents" } }
         }
@@ -75,28 +75,32 @@ fn note(kind: &str, text: &Text) -> Markup {
         "summary" => html! {
             details.fold.summary-note {
                 summary { span.fold-name { "Summary" } span.cut.faint { "what the model was told of the conversation so far" } }
-                div.fold-body.prose { (markdown(&text.text)) (rest(text)) }
+                div.fold-body.prose { (markdown(&text.text)) (rest_of(text)) }
             }
         },
         "output" => html! {
             pre.output.scroll tabindex="0" { (ansi::coloured(&text.text)) }
-            (rest(text))
+            (rest_of(text))
         },
         _ => html! {
             p.note data-kind=(kind) .is-error[kind == "api-error" || kind == "damage"] {
                 span.tag .bad[kind == "api-error" || kind == "damage"] .warn[kind == "interrupt" || kind == "hook"] { (kind.replace('-', " ")) }
                 span.plain dir="auto" { (shown(&text.text)) }
-                (rest(text))
+                (rest_of(text))
             }
         },
     }
 }
 
+fn rest_of(text: &Text) -> Markup {
+    rest(text.rest.as_deref(), text.bytes)
+}
+
 /// A link to the whole of a text that is cut. The script puts it into the page.
-pub(super) fn rest(text: &Text) -> Markup {
+pub(super) fn rest(address: Option<&str>, bytes: usize) -> Markup {
     html! {
-        @if let Some(address) = text.rest.as_deref().filter(|address| !address.is_empty()) {
-            a.rest href=(address) data-rest { "Show all, " (size(text.bytes as u64)) }
+        @if let Some(address) = address {
+            a.rest href=(address) data-rest { "Show all, " (size(bytes as u64)) }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::format::time_tag;
 use recto_view::ItemKind;
-use recto_view::ItemView;
+use recto_view::ItemRow;
 use recto_view::Reading;
 use recto_view::TurnView;
 
@@ -117,10 +117,10 @@ fn copy_button(turn: u32) -> Markup {
 /// What belongs together: all of one API message, or one thing alone.
 struct Group<'a> {
     message: Option<&'a str>,
-    items: Vec<&'a ItemView>,
+    items: Vec<&'a ItemRow>,
 }
 
-fn groups(items: &[ItemView]) -> Vec<Group<'_>> {
+fn groups(items: &[ItemRow]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for item in items {
         if is_meta(item) {
@@ -136,7 +136,7 @@ fn groups(items: &[ItemView]) -> Vec<Group<'_>> {
 }
 
 /// What the client adds for the model is for few readers; the raw line has it.
-fn is_meta(item: &ItemView) -> bool {
+fn is_meta(item: &ItemRow) -> bool {
     matches!(item.what, ItemKind::Note { kind: "meta", .. })
 }
 
@@ -166,13 +166,13 @@ fn group_markup(look: &Look<'_>, group: &Group<'_>) -> Markup {
     }
 }
 
-fn has_result(item: &ItemView) -> bool {
-    matches!(item.what, ItemKind::Call { result: Some(_), .. })
+fn has_result(item: &ItemRow) -> bool {
+    matches!(&item.what, ItemKind::Call { outcome: Some(outcome), .. } if outcome.result.is_some())
 }
 
 /// The items of a message; calls side by side are one list.
-fn message_items(look: &Look<'_>, all: &[&ItemView]) -> Markup {
-    let is_call = |item: &&ItemView| matches!(item.what, ItemKind::Call { .. });
+fn message_items(look: &Look<'_>, all: &[&ItemRow]) -> Markup {
+    let is_call = |item: &&ItemRow| matches!(item.what, ItemKind::Call { .. });
     let runs = all.chunk_by(|a, b| is_call(a) && is_call(b));
     html! {
         @for run in runs {
