@@ -1,0 +1,43 @@
+//! Matchers: which calls, sources and agents the hooks of a group are for.
+
+use regex::RegexBuilder;
+
+/// Whether a matcher means a subject: the tool's name, where a session comes from, an agent's
+/// kind. No matcher means all.
+pub(crate) fn matches(matcher: Option<&str>, subject: &str) -> bool {
+    let Some(matcher) = matcher.filter(|matcher| !matcher.is_empty() && *matcher != "*") else {
+        return true;
+    };
+    let is_list = matcher
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '|' | ',' | ' '));
+    if is_list {
+        return matcher.split(['|', ',']).any(|name| is_name_of(name.trim(), subject));
+    }
+    // A pattern that is not one matches nothing; a large one is not compiled.
+    RegexBuilder::new(matcher).size_limit(1 << 20).build().is_ok_and(|pattern| {
+        pattern.is_match(subject) || (subject == "Agent" && pattern.is_match("Task"))
+    })
+}
+
+fn is_name_of(name: &str, subject: &str) -> bool {
+    name == subject || (name == "Task" && subject == "Agent")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn plain_words_are_whole_names_and_everything_else_is_a_pattern() {
+        for matcher in ["Bash", "Bash|Read", "Read, Bash", "*", "", ".*", "^Ba", "B.*", "Bash$"] {
+            assert!(matches(Some(matcher), "Bash"), "{matcher}");
+        }
+        for matcher in ["bash", "Ba", "Read", "!Read", "[", "Task", "Bash(ls)"] {
+            assert!(!matches(Some(matcher), "Bash"), "{matcher}");
+        }
+        assert!(matches(None, "Bash"));
+        assert!(matches(Some("Task"), "Agent"));
+        assert!(matches(Some("startup|clear"), "startup"));
+    }
+}

@@ -1,0 +1,133 @@
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::permission::Place;
+use crate::settings::Layer;
+use crate::settings::Settings;
+use crate::settings::Source;
+
+fn hooks(value: Value) -> Hooks {
+    let value = json!({ "hooks": value }).as_object().unwrap().clone();
+    Hooks::new(&Settings::from_layers(vec![Layer { source: Source::User, path: None, value }]))
+}
+
+fn place() -> Place {
+    Place::new("/work/app".into(), "/work".into())
+}
+
+fn run(hooks: &Hooks, event: Event) -> Vec<Ran> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let matching = hooks.matching(event, Subject::default(), &place());
+    let surroundings = Surroundings { cwd: "/".into(), ..Surroundings::default() };
+    runtime.block_on(run_all(&matching, &json!({"a": 1}), &surroundings, &CancellationToken::new()))
+}
+
+#[test]
+fn the_same_command_runs_once_and_a_condition_is_a_permission_rule() {
+    let hooks = hooks(json!({ "PreToolUse": [
+        { "matcher": "Bash", "hooks": [{ "type": "command", "command": "a" }, { "type": "nosuch", "command": "x" }] },
+        { "hooks": [{ "type": "command", "command": "a" }, { "type": "command", "command": "b", "if": "Bash(git:*)" }] },
+        { "matcher": "Read", "hooks": [{ "type": "command", "command": "c" }] },
+    ], "NoSuchEvent": [{ "hooks": [{ "type": "command", "command": "d" }] }] }));
+    let commands = |command: &str| {
+        let input = json!({ "command": command });
+        let subject = Subject { name: Some("Bash"), input: Some(&input) };
+        let found = hooks.matching(Event::PreToolUse, subject, &place());
+        found.iter().map(|hook| hook.command.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(commands("ls"), ["a"]);
+    assert_eq!(commands("ls && git push"), ["a", "b"]);
+}
+
+#[test]
+fn exit_codes_and_objects_mean_what_they_say() {
+    let effect = |event, code, stdout: &str, stderr: &str| {
+        interpret(event, "cmd", Exit::Code(code), stdout, stderr)
+    };
+    let block = |effect: HookEffect| match effect.outcome {
+        Outcome::Block { message, .. } => message,
+        other => format!("{other:?}"),
+    };
+    assert_eq!(effect(Event::Stop, 0, "", "").outcome, Outcome::Silent);
+    assert_eq!(block(effect(Event::PreToolUse, 2, "x", "no\n")), "[cmd]: no\n");
+    assert_eq!(block(effect(Event::PreToolUse, 2, "", "")), "[cmd]: No stderr output");
+    let deny =
+        r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}}"#;
+    assert_eq!(block(effect(Event::PreToolUse, 1, deny, "")), "Blocked by hook");
+    assert!(matches!(
+        effect(Event::PostToolUse, 0, deny, "").outcome,
+        Outcome::Failed { code: 1, .. }
+    ));
+    let json = r#"{"decision":"block","reason":"r"}"#;
+    assert_eq!(block(effect(Event::PreToolUse, 2, json, "other")), "r");
+    assert!(matches!(
+        effect(Event::SessionStart, 2, "", "x").outcome,
+        Outcome::Failed { code: 2, .. }
+    ));
+    let text = effect(Event::PreToolUse, 0, &format!("more\n{json}"), "");
+    assert!(matches!(text.outcome, Outcome::Success { content } if content.starts_with("more")));
+    let odd = effect(Event::PreToolUse, 0, r#"{"continue":"no"}"#, "");
+    assert!(
+        matches!(odd.outcome, Outcome::Failed { stderr, .. } if stderr.contains("continue: Invalid input: expected boolean, received string"))
+    );
+}
+
+#[test]
+fn the_strictest_decision_wins_and_the_first_block_is_told() {
+    let ran = |json: Value| Ran {
+        command: "c".into(),
+        stdout: json.to_string(),
+        stderr: String::new(),
+        code: 0,
+        duration: Duration::ZERO,
+        effect: interpret(Event::PreToolUse, "c", Exit::Code(0), &json.to_string(), ""),
+    };
+    let decides = |name: &str| json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "permissionDecision": name, "permissionDecisionReason": name } });
+    let label = Label { event: Event::PreToolUse, subject: Some("Bash"), id: "t" };
+    let answer = Answer::new(label, &[ran(decides("allow")), ran(decides("ask"))]);
+    assert_eq!(answer.choice, Some((Choice::Ask, Some("ask".into()))));
+    let answer = Answer::new(label, &[ran(decides("ask")), ran(decides("deny"))]);
+    assert_eq!(answer.refusal(label).as_deref(), Some("PreToolUse:Bash hook error: deny"));
+}
+
+#[cfg(unix)]
+#[test]
+fn hooks_read_their_input_and_run_at_the_same_time_in_order() {
+    let hooks = hooks(json!({ "Stop": [{ "hooks": [
+        { "type": "command", "command": "cat" },
+        { "type": "command", "command": "exit 7" },
+        { "type": "command", "command": "kill -9 $$" },
+        { "type": "command", "command": "exec 0<&-; true" },
+        { "type": "command", "command": "touch /nonexistent/x", "async": true },
+    ] }] }));
+    let ran = run(&hooks, Event::Stop);
+    assert_eq!(ran[0].stdout, "{\"a\":1}\n");
+    let codes: Vec<i32> = ran.iter().map(|ran| ran.code).collect();
+    assert_eq!(codes, [0, 7, 1, 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hook_that_takes_too_long_ends_with_all_it_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pid");
+    let command = format!("sh -c 'echo $$ > {}; exec sleep 600' & wait", file.display());
+    let hooks = hooks(
+        json!({ "Stop": [{ "hooks": [{ "type": "command", "command": command, "timeout": 2 }] }] }),
+    );
+    let ran = run(&hooks, Event::Stop);
+    assert_eq!(ran[0].effect.outcome, Outcome::Cancelled { timeout: Some(Duration::from_secs(2)) });
+    let pid = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    let is_there = || {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !state.is_empty() && !state.contains(") Z ")
+    };
+    // Killed is not yet gone; it is gone in the end.
+    while cfg!(target_os = "linux") && is_there() {
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,372 @@
+//! Permissions: which calls run, which are refused, and which are asked about.
+//!
+//! The order is: rules that forbid, rules that ask, what no rule can allow, the mode, rules that
+//! allow, and what only looks. Rules of all layers count; a rule that forbids wins over one that
+//! allows, whatever their layers.
+
+mod bash;
+mod check;
+mod decision;
+mod files;
+mod mode;
+mod pattern;
+mod place;
+mod removal;
+mod rule;
+mod sentence;
+mod shell;
+mod update;
+mod web;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::hook::Answer;
+use crate::hook::Choice;
+use crate::hook::Event;
+use crate::hook::Label;
+use crate::settings::Settings;
+use crate::settings::Source;
+
+use check::Ask;
+use check::Check;
+
+pub use decision::Decision;
+pub use decision::DenialKind;
+pub use decision::Reason;
+pub use decision::Verdict;
+pub use mode::Mode;
+pub use place::Place;
+pub(crate) use place::without_dots;
+pub use rule::Behavior;
+pub use rule::Rule;
+pub use rule::split_list;
+pub use update::Destination;
+pub use update::PermissionUpdate;
+
+/// What the command line says about permissions.
+#[derive(Debug, Clone, Default)]
+pub struct CommandLine {
+    /// `--permission-mode`, or `--dangerously-skip-permissions`.
+    pub mode: Option<Mode>,
+    /// `--allowedTools`.
+    pub allowed: Vec<String>,
+    /// `--disallowedTools`.
+    pub disallowed: Vec<String>,
+    /// `--permission-prompts none`: nobody can be asked, and the model is told so.
+    pub no_prompts: bool,
+}
+
+/// The rules and the mode of a session.
+#[derive(Debug, Clone)]
+pub struct Permissions {
+    rules: Vec<Rule>,
+    /// The mode.
+    pub mode: Mode,
+    no_prompts: bool,
+    block_writes_outside: bool,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// What it is called with.
+    pub input: &'a Value,
+}
+
+impl Permissions {
+    /// The permissions at the start of a session.
+    pub fn new(settings: &Settings, command_line: &CommandLine) -> Self {
+        let mut rules = Vec::new();
+        for behavior in [Behavior::Deny, Behavior::Ask, Behavior::Allow] {
+            let texts = settings.strings_in("permissions", behavior.name());
+            rules.extend(texts.filter_map(|(text, source)| Rule::parse(text, behavior, source)));
+        }
+        let source = Source::CommandLine;
+        let given = command_line.disallowed.iter().map(|text| (text, Behavior::Deny));
+        let given = given.chain(command_line.allowed.iter().map(|text| (text, Behavior::Allow)));
+        rules.extend(given.filter_map(|(text, behavior)| Rule::parse(text, behavior, source)));
+        let no_prompts = command_line.no_prompts
+            || settings
+                .value_in("permissions", "denyInsteadOfPrompting")
+                .is_some_and(|(v, _)| v == true);
+        let block_writes_outside = settings
+            .value_in("permissions", "blockWritesOutsideWorkingDirectories")
+            .is_some_and(|(value, _)| value == true);
+        let mode = Mode::at_start(command_line.mode, settings);
+        Permissions { rules, mode, no_prompts, block_writes_outside }
+    }
+
+    /// The directories that settings add to the working directories, as they are written.
+    pub fn additional_directories(settings: &Settings) -> Vec<String> {
+        let texts = settings.strings_in("permissions", "additionalDirectories");
+        texts.map(|(text, _)| text.to_owned()).collect()
+    }
+
+    /// Takes over what a host or a hook granted. Directories are returned: the place has them.
+    pub fn apply(&mut self, update: &PermissionUpdate) -> Vec<PathBuf> {
+        match update {
+            PermissionUpdate::AddRules { rules, behavior, .. } => {
+                for (tool, content) in rules {
+                    let text = match content {
+                        Some(content) => format!("{tool}({content})"),
+                        None => tool.clone(),
+                    };
+                    self.rules.extend(Rule::parse(&text, *behavior, Source::Session));
+                }
+                Vec::new()
+            }
+            PermissionUpdate::AddDirectories { directories, .. } => {
+                directories.iter().map(PathBuf::from).collect()
+            }
+            PermissionUpdate::SetMode { mode, .. } => {
+                self.mode = *mode;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whether a tool is gone: a rule forbids all of it.
+    pub fn is_removed(&self, tool: &str) -> bool {
+        self.whole_tool_rule(Behavior::Deny, tool).is_some()
+    }
+
+    /// What is refused before hooks of `PreToolUse` run: a tool that is gone, a file that a rule
+    /// forbids.
+    pub fn refuse_early(&self, call: Call<'_>, place: &Place) -> Option<Decision> {
+        if let Some(rule) = self.whole_tool_rule(Behavior::Deny, call.tool) {
+            let text = sentence::no_such_tool(call.tool);
+            return Some(Decision::refused(text, false, Reason::Rule(rule.clone())));
+        }
+        if matches!(call.tool, "Agent" | "Task") {
+            return self.refused_agent(call.input);
+        }
+        self.refused_file(call.tool, call.input, place)
+    }
+
+    /// Decides about a call.
+    pub fn decide(&self, call: Call<'_>, place: &Place) -> Decision {
+        if let Some(decision) = self.refuse_early(call, place) {
+            return decision;
+        }
+        let check = self.check(call, place);
+        let asked = self.whole_tool_rule(Behavior::Ask, call.tool);
+        let check = match (check, asked) {
+            (Check::Allow(_), Some(rule)) => {
+                let text = self.question_about(call, place);
+                Check::Ask(Ask::by_rule(text, Reason::Rule(rule.clone())))
+            }
+            (Check::Ask(ask), Some(_)) => Check::Ask(Ask { always: true, ..ask }),
+            (check, _) => check,
+        };
+        match check {
+            Check::Deny { text, reason } => Decision::denied(text, reason),
+            Check::Allow(reason) => Decision::allowed(match self.mode {
+                Mode::BypassPermissions => Reason::Mode(self.mode),
+                _ => reason,
+            }),
+            Check::Ask(ask) if ask.always => self.asked(call.tool, ask),
+            Check::Ask(_) if self.mode == Mode::BypassPermissions => {
+                Decision::allowed(Reason::Mode(self.mode))
+            }
+            Check::Ask(ask) => {
+                let rule = self.whole_tool_rule(Behavior::Allow, call.tool);
+                let plan = ask.reason == Reason::Mode(Mode::Plan);
+                match rule.filter(|_| !ask.careful && !plan) {
+                    Some(rule) => Decision::allowed(Reason::Rule(rule.clone())),
+                    None => self.asked(call.tool, ask),
+                }
+            }
+        }
+    }
+
+    /// Decides about a call after hooks of `PreToolUse` said what they think of it. A hook that
+    /// allows answers the question, but neither a rule that forbids nor one that asks.
+    pub fn decide_after_hooks(&self, call: Call<'_>, place: &Place, answer: &Answer) -> Decision {
+        let label = Label { event: Event::PreToolUse, subject: Some(call.tool), id: "" };
+        if let Some(text) = answer.refusal(label) {
+            return Decision::denied(text.clone(), Reason::Hook(Some(text)));
+        }
+        let decision = self.decide(call, place);
+        match &answer.choice {
+            _ if decision.verdict == Verdict::Denied && !self.is_only_the_mode(&decision) => {
+                decision
+            }
+            Some((Choice::Allow, reason)) if decision.verdict != Verdict::Allowed => {
+                let check = self.check(call, place);
+                let always = matches!(&check, Check::Ask(ask) if ask.always)
+                    || self.whole_tool_rule(Behavior::Ask, call.tool).is_some();
+                if always { decision } else { Decision::allowed(Reason::Hook(reason.clone())) }
+            }
+            Some((Choice::Allow, reason)) => Decision::allowed(Reason::Hook(reason.clone())),
+            Some((Choice::Ask, reason)) => {
+                let text = reason.clone().unwrap_or_else(|| self.question_about(call, place));
+                self.asked(call.tool, Ask::by_rule(text, Reason::Hook(reason.clone())))
+            }
+            // The loop ends the run.
+            Some((Choice::Defer | Choice::Deny, _)) | None => decision,
+        }
+    }
+
+    /// Whether nothing but the mode keeps a call from running.
+    fn is_only_the_mode(&self, decision: &Decision) -> bool {
+        matches!(decision.reason, Reason::Mode(_) | Reason::AutoMode)
+    }
+
+    /// Whether a rule text, such as the `if` of a hook, matches a call.
+    pub fn rule_matches(text: &str, call: Call<'_>, place: &Place) -> bool {
+        let Some(rule) = Rule::parse(text, Behavior::Allow, Source::Session) else { return false };
+        let rules = vec![rule];
+        let only = Permissions {
+            rules,
+            mode: Mode::Default,
+            no_prompts: false,
+            block_writes_outside: false,
+        };
+        only.whole_tool_rule(Behavior::Allow, call.tool).is_some()
+            || only.content_rule_matches(call, place)
+    }
+
+    /// The rules of one tool.
+    pub(crate) fn rules_of(&self, behavior: Behavior, tool: &str) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |rule| rule.behavior == behavior && rule.tool == tool)
+    }
+
+    fn whole_tool_rule(&self, behavior: Behavior, tool: &str) -> Option<&Rule> {
+        let tool = if tool == "Task" { "Agent" } else { tool };
+        self.rules.iter().find(|rule| rule.behavior == behavior && rule.is_about_all_of(tool))
+    }
+
+    fn refused_agent(&self, input: &Value) -> Option<Decision> {
+        let kind = input.get("subagent_type").and_then(Value::as_str).unwrap_or("general-purpose");
+        let rule = self
+            .rules_of(Behavior::Deny, "Agent")
+            .find(|rule| rule.content.as_deref().map(str::trim) == Some(kind))?;
+        let text = format!(
+            "Agent type '{kind}' has been denied by permission rule '{rule}' from {}.",
+            rule.source.name()
+        );
+        Some(Decision::refused(text, false, Reason::Rule(rule.clone())))
+    }
+
+    fn check(&self, call: Call<'_>, place: &Place) -> Check {
+        match call.tool {
+            "Bash" => {
+                let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
+                self.check_bash(command, place)
+            }
+            "Read" | "Glob" | "Grep" | "LS" => self.check_read(call.tool, call.input, place),
+            "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
+                self.check_write(call.tool, call.input, place)
+            }
+            "WebFetch" => self.check_fetch(call.input),
+            tool if is_never_asked(tool) => Check::Allow(Reason::None),
+            tool => {
+                let text = sentence::not_granted(&format!("use {tool}"));
+                let rule = PermissionUpdate::AddRules {
+                    rules: vec![(tool.to_owned(), None)],
+                    behavior: Behavior::Allow,
+                    destination: Destination::LocalSettings,
+                };
+                Check::Ask(Ask { rule: Some(rule), ..Ask::plain(text) })
+            }
+        }
+    }
+
+    fn content_rule_matches(&self, call: Call<'_>, place: &Place) -> bool {
+        match call.tool {
+            "Bash" => {
+                let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
+                self.any_part_matches(command, place)
+            }
+            "WebFetch" => matches!(self.check_fetch(call.input), Check::Allow(_)),
+            "Agent" | "Task" => {
+                let kind = call.input.get("subagent_type").and_then(Value::as_str);
+                self.rules_of(Behavior::Allow, "Agent").any(|rule| rule.content.as_deref() == kind)
+            }
+            tool => {
+                let Some(path) = files::path_of(tool, call.input) else { return false };
+                let path = place.absolute(path);
+                self.rules_of(Behavior::Allow, tool).any(|rule| {
+                    rule.content
+                        .as_deref()
+                        .is_some_and(|content| pattern::matches(content, rule.source, place, &path))
+                })
+            }
+        }
+    }
+
+    /// What is asked about a call that a rule wants to be asked about.
+    fn question_about(&self, call: Call<'_>, place: &Place) -> String {
+        let path = || files::path_of(call.tool, call.input).map(|path| place.absolute(path));
+        let what = match (call.tool, path()) {
+            ("Read" | "Glob" | "Grep" | "LS", Some(path)) => {
+                format!("read from {}", path.display())
+            }
+            ("Write" | "Edit" | "MultiEdit" | "NotebookEdit", Some(path)) => {
+                format!("write to {}", path.display())
+            }
+            (tool, _) => format!("use {tool}"),
+        };
+        sentence::not_granted(&what)
+    }
+
+    /// A question, as the mode answers it when nobody does.
+    fn asked(&self, tool: &str, ask: Ask) -> Decision {
+        let plan = ask.reason == Reason::Mode(Mode::Plan);
+        match self.mode {
+            Mode::DontAsk => {
+                Decision::denied(sentence::dont_ask(tool), Reason::Mode(Mode::DontAsk))
+            }
+            Mode::Plan | Mode::Auto if !plan && !ask.always => Decision {
+                kind: Some(DenialKind::AutoModeUnavailable),
+                ..Decision::denied(sentence::auto_mode_unavailable(tool), Reason::AutoMode)
+            },
+            _ => Decision {
+                verdict: Verdict::Asked,
+                kind: Some(if self.no_prompts {
+                    DenialKind::PermissionRule
+                } else {
+                    DenialKind::UserRejected
+                }),
+                text: if self.no_prompts { sentence::nobody_to_ask(&ask.text) } else { ask.text },
+                listed: true,
+                can_be_asked: !self.no_prompts,
+                suggestions: ask.suggestions,
+                rule: ask.rule,
+                blocked_path: ask.blocked_path,
+                ..Decision::allowed(ask.reason)
+            },
+        }
+    }
+}
+
+/// Tools that touch nothing but the session.
+fn is_never_asked(tool: &str) -> bool {
+    matches!(
+        tool,
+        "Agent"
+            | "Task"
+            | "Skill"
+            | "ToolSearch"
+            | "TodoWrite"
+            | "TaskCreate"
+            | "TaskUpdate"
+            | "TaskList"
+            | "TaskGet"
+            | "TaskStop"
+            | "TaskOutput"
+            | "BashOutput"
+            | "KillShell"
+            | "EnterPlanMode"
+            | "ExitPlanMode"
+            | "AskUserQuestion"
+            | "StructuredOutput"
+    )
+}
+
+#[cfg(test)]
+mod tests;

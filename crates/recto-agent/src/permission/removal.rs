@@ -1,0 +1,55 @@
+//! Removals that no rule and no mode allows without a question.
+
+use std::path::Path;
+
+use crate::permission::place::Place;
+use crate::permission::place::real_path;
+use crate::permission::sentence;
+use crate::permission::shell::forms;
+use crate::permission::shell::script::Part;
+use crate::permission::shell::word::Word;
+
+/// What the question says if a command would remove a directory that much depends on.
+pub(crate) fn dangerous(part: &Part, place: &Place) -> Option<String> {
+    forms::started(&part.words).into_iter().find_map(|words| {
+        let name = words.first()?.text();
+        let name = name.rsplit('/').next().unwrap_or(name);
+        match name {
+            "rm" | "rmdir" => dangerous_operand(name, words.get(1..)?, place),
+            _ => None,
+        }
+    })
+}
+
+fn dangerous_operand(name: &str, words: &[Word], place: &Place) -> Option<String> {
+    words.iter().filter(|word| !word.text().starts_with('-')).find_map(|word| {
+        let path = place.absolute(word.text());
+        let removed = match path.file_name().and_then(|name| name.to_str()) {
+            Some("*" | ".*" | "{*,.*}") => path.parent().unwrap_or(&path),
+            _ => &path,
+        };
+        let what = if is_critical(removed, place) {
+            "a critical system directory"
+        } else if is_workspace(removed, place) {
+            "a workspace directory (the working directory, an additional working directory, or one of their parent directories)"
+        } else {
+            return None;
+        };
+        Some(sentence::dangerous_removal(name, &path.display().to_string(), what))
+    })
+}
+
+/// The root, its directories, and homes.
+fn is_critical(path: &Path, place: &Place) -> bool {
+    let critical =
+        |path: &Path| path == place.home || path.parent().is_none_or(|p| p.parent().is_none());
+    critical(path) || critical(&real_path(path))
+}
+
+fn is_workspace(path: &Path, place: &Place) -> bool {
+    let real = real_path(path);
+    let directories = place.working_directories().chain(std::iter::once(place.cwd.as_path()));
+    directories
+        .into_iter()
+        .any(|directory| directory.starts_with(path) || directory.starts_with(&real))
+}

@@ -1,0 +1,80 @@
+//! `Bash(..)` rules: exact texts, prefixes and patterns.
+
+/// Whether the content of a rule matches the text of a command.
+pub(crate) fn matches(content: &str, text: &str) -> bool {
+    let (content, text) = (content.trim(), text.trim());
+    if let Some(prefix) = content.strip_suffix(":*") {
+        return !prefix.is_empty() && has_prefix(prefix, text);
+    }
+    if !content.contains('*') {
+        return content == text;
+    }
+    // `git log *` is `git log` too.
+    if let Some(prefix) = content.strip_suffix(" *")
+        && pattern_matches(prefix, text)
+    {
+        return true;
+    }
+    pattern_matches(content, text)
+}
+
+/// Whether the content of a rule is this text and nothing else.
+pub(crate) fn is_exactly(content: &str, text: &str) -> bool {
+    !content.contains('*') && content.trim() == text.trim()
+}
+
+fn has_prefix(prefix: &str, text: &str) -> bool {
+    if prefix.contains('*') {
+        return pattern_matches(prefix, text) || pattern_matches(&format!("{prefix} *"), text);
+    }
+    text.strip_prefix(prefix)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace()))
+}
+
+/// A pattern in which `*` is any text. Linear in time for every pattern: each star takes the
+/// first place where the next piece stands, and only the last one looks further.
+fn pattern_matches(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn rules_match_exact_texts_prefixes_and_patterns() {
+        for (rule, text) in [
+            ("npm test", " npm test "),
+            ("npm run:*", "npm run"),
+            ("npm run:*", "npm run build -x"),
+            ("git log *", "git log"),
+            ("git log *", "git log -1"),
+            ("git * main", "git push origin main"),
+            ("make*", "makefile"),
+            ("* foo", "ls -la foo"),
+            ("a*b*c", "a1b2c"),
+        ] {
+            assert!(matches(rule, text), "{rule} {text}");
+        }
+        for (rule, text) in [
+            ("npm test", "npm  test"),
+            ("npm run:*", "npm running"),
+            (":*", "rm x"),
+            ("git log *", "git logx"),
+            ("git * main", "git main"),
+            ("a*b*c", "acb"),
+            ("NPM", "npm"),
+        ] {
+            assert!(!matches(rule, text), "{rule} {text}");
+        }
+    }
+}

@@ -1,0 +1,539 @@
+//! A command line as its simple commands.
+//!
+//! The parser is `tree-sitter-bash` (MIT). The others that were considered: `yash-syntax` is
+//! under the GPL, `conch-parser` has not been maintained since 2019 and knows no Bash, and
+//! `brush-parser` leaves words to a second parser and recurses, so that a deep command would
+//! overflow the stack. Tree-sitter's parser is a table and a heap: it does not recurse, does not
+//! panic, and gives a tree with positions for any text at all. It costs 1.5 MB and a C compiler,
+//! which SQLite needs anyway.
+//!
+//! Its grammar is not Bash itself. So nothing is taken on trust: every node must be of a kind
+//! listed here, the text between nodes must be blank, and words are read again by a scanner of
+//! our own. Whatever does not pass is asked about.
+
+use tree_sitter::Node;
+use tree_sitter::Parser;
+
+use crate::permission::shell::word::Word;
+use crate::permission::shell::word::WordTrouble;
+use crate::permission::shell::word::scan;
+
+/// Longer commands are not parsed.
+const LONGEST: usize = 64 * 1024;
+/// Deeper commands are not understood.
+const DEEPEST: usize = 60;
+
+/// Why a command cannot be checked. The order is that of the parser's walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// `$(..)` or backquotes.
+    NestedCommand,
+    /// `<(..)`.
+    CommandAsFile,
+    /// `{ ..; }` or `((..))`.
+    Group,
+    /// `$x`.
+    Variable,
+    /// `(..)`.
+    Subshell,
+    /// `&`.
+    Background,
+    /// `<<EOF`.
+    Heredoc,
+    /// Characters that a shell and a reader see differently.
+    OddCharacters,
+    /// Anything else that is not understood.
+    NotUnderstood,
+}
+
+/// A redirection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Redirect {
+    /// Whether the file is written.
+    pub(crate) writes: bool,
+    /// The file.
+    pub(crate) target: Word,
+}
+
+/// A simple command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Part {
+    /// Its text without redirections.
+    pub(crate) text: String,
+    /// `A=1` before the name: name and text of the value.
+    pub(crate) assignments: Vec<(String, Word)>,
+    /// The name and the arguments.
+    pub(crate) words: Vec<Word>,
+    /// Where its input and output are.
+    pub(crate) redirects: Vec<Redirect>,
+}
+
+/// A command line.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Script {
+    /// The simple commands that run in any case the shell can come to.
+    pub(crate) parts: Vec<Part>,
+    /// All simple commands that were found anywhere, also inside `$(..)`, for rules that forbid.
+    pub(crate) everywhere: Vec<Part>,
+    /// Why it cannot be checked.
+    pub(crate) doubt: Option<Doubt>,
+    /// Whether it is one pipeline and nothing else.
+    pub(crate) is_pipeline: bool,
+}
+
+/// Parses a command line. Never fails: what is not understood is a doubt.
+pub(crate) fn parse(text: &str, home: &str) -> Script {
+    let whole = parse_plain(text, home);
+    match without_quoted_heredoc(text) {
+        // Rules that forbid still see all of it.
+        Some(line) if whole.doubt.is_some() => {
+            Script { everywhere: whole.everywhere, ..parse_plain(line, home) }
+        }
+        _ => whole,
+    }
+}
+
+/// The command of `command <<'WORD'` whose text ends with the command line: it is plain text for
+/// the shell. What the grammar says about such text is not taken on trust, so the line has
+/// nothing in it that could hide the operator: neither a quote nor a comment nor an escape.
+fn without_quoted_heredoc(text: &str) -> Option<&str> {
+    let (line, rest) = text.split_once('\n')?;
+    let (command, delimiter) = line.split_once("<<")?;
+    let delimiter = delimiter.trim_end_matches(' ');
+    let word = delimiter.strip_prefix('\'').and_then(|word| word.strip_suffix('\''))?;
+    let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_plain = command.chars().all(|c| c.is_ascii_alphanumeric() || " _./=:,@%+-".contains(c));
+    let rest = rest.strip_suffix('\n').unwrap_or(rest);
+    let end = rest.split('\n').position(|line| line == word)?;
+    let ends_there = end + 1 == rest.split('\n').count();
+    // A digit before the operator is part of it.
+    let is_apart = command.ends_with(' ');
+    (is_word && is_plain && ends_there && is_apart && !has_odd_characters(text))
+        .then(|| command.trim_end())
+}
+
+fn parse_plain(text: &str, home: &str) -> Script {
+    let mut script = Script::default();
+    if text.len() > LONGEST {
+        script.doubt = Some(Doubt::NotUnderstood);
+        return script;
+    }
+    let mut parser = Parser::new();
+    let language = tree_sitter_bash::LANGUAGE.into();
+    let tree = match parser.set_language(&language) {
+        Ok(()) => parser.parse(text, None),
+        Err(_) => None,
+    };
+    let Some(tree) = tree else {
+        script.doubt = Some(Doubt::NotUnderstood);
+        return script;
+    };
+    let mut walk = Walk { text, home, script, odd: has_odd_characters(text) };
+    walk.everywhere(tree.root_node());
+    let root = tree.root_node();
+    walk.gap(0, root.start_byte(), true);
+    walk.statements(root, 0);
+    walk.gap(root.end_byte(), text.len(), true);
+    if tree.root_node().has_error() {
+        walk.doubt(Doubt::NotUnderstood);
+    }
+    if walk.odd {
+        walk.doubt(Doubt::OddCharacters);
+    }
+    walk.script.is_pipeline = is_one_pipeline(tree.root_node());
+    walk.script
+}
+
+/// Blanks and control characters that the grammar takes for a blank and the shell does not, or
+/// that a reader does not see.
+fn has_odd_characters(text: &str) -> bool {
+    text.chars().any(|c| match c {
+        '\n' | '\t' | ' ' => false,
+        c if c.is_ascii() => c.is_ascii_control(),
+        c => {
+            c.is_whitespace()
+                || c.is_control()
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
+        }
+    })
+}
+
+fn is_one_pipeline(root: Node<'_>) -> bool {
+    let mut cursor = root.walk();
+    let mut children = root.named_children(&mut cursor).filter(|node| node.kind() != "comment");
+    let first = children.next();
+    children.next().is_none() && first.is_some_and(|node| node.kind() == "pipeline")
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    home: &'a str,
+    script: Script,
+    odd: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Keeps the first doubt: it names what a reader meets first.
+    fn doubt(&mut self, doubt: Doubt) {
+        self.script.doubt.get_or_insert(doubt);
+    }
+
+    fn text_of(&self, node: Node<'_>) -> &'a str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Finds every simple command, however deep, without recursion.
+    fn everywhere(&mut self, root: Node<'_>) {
+        let mut cursor = root.walk();
+        loop {
+            let node = cursor.node();
+            match node.kind() {
+                "command" => {
+                    let part = self.loose_part(node);
+                    self.script.everywhere.push(part);
+                }
+                "file_redirect" => {
+                    let redirects = self.loose_redirect(node).into_iter().collect();
+                    self.script.everywhere.push(Part { redirects, ..Part::default() });
+                }
+                _ => {}
+            }
+            if cursor.goto_first_child() || cursor.goto_next_sibling() {
+                continue;
+            }
+            loop {
+                if !cursor.goto_parent() {
+                    return;
+                }
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The words of a command, whatever they are.
+    fn loose_part(&self, node: Node<'_>) -> Part {
+        let mut part = Part::default();
+        let mut cursor = node.walk();
+        let (mut start, mut end) = (None, node.start_byte());
+        for child in node.named_children(&mut cursor) {
+            match child.kind() {
+                "variable_assignment" => {
+                    let (name, value) =
+                        self.text_of(child).split_once('=').unwrap_or((self.text_of(child), ""));
+                    part.assignments.push((name.to_owned(), scan(value, self.home).0));
+                }
+                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => continue,
+                _ => part.words.push(scan(self.text_of(child), self.home).0),
+            }
+            start.get_or_insert(child.start_byte());
+            end = child.end_byte();
+        }
+        let range = start.unwrap_or(end)..end;
+        part.text = self.text.get(range).unwrap_or_default().to_owned();
+        part
+    }
+
+    /// The file of a redirection, whatever it is.
+    fn loose_redirect(&self, node: Node<'_>) -> Option<Redirect> {
+        let target = node.child_by_field_name("destination")?;
+        let target = scan(self.text_of(target), self.home).0;
+        Some(Redirect { writes: !self.text_of(node).starts_with('<'), target })
+    }
+
+    /// A list of statements: the whole, the body of a loop, a pipeline.
+    fn statements(&mut self, node: Node<'_>, depth: usize) {
+        if depth > DEEPEST {
+            return self.doubt(Doubt::NotUnderstood);
+        }
+        let mut cursor = node.walk();
+        let mut end = node.start_byte();
+        for child in node.children(&mut cursor) {
+            self.gap(end, child.start_byte(), true);
+            end = child.end_byte();
+            self.statement(child, depth);
+        }
+        self.gap(end, node.end_byte(), true);
+    }
+
+    fn statement(&mut self, node: Node<'_>, depth: usize) {
+        match node.kind() {
+            "command" => self.command(node, &[]),
+            "list" | "pipeline" | "negated_command" | "if_statement" | "elif_clause"
+            | "else_clause" | "while_statement" | "do_group" => self.statements(node, depth + 1),
+            "for_statement" => self.for_statement(node, depth),
+            "redirected_statement" => self.redirected(node, depth),
+            "test_command" => self.test_command(node),
+            "comment" => self.comment(node),
+            "subshell" => self.doubt(Doubt::Subshell),
+            "compound_statement" => self.doubt(Doubt::Group),
+            "&" => self.doubt(Doubt::Background),
+            "&&" | "||" | ";" | "\n" | "|" | "|&" | "!" | "if" | "then" | "fi" | "elif"
+            | "else" | "while" | "until" | "do" | "done" => {}
+            "variable_assignment" | "variable_assignments" => {
+                self.inner_doubt(node, Doubt::Variable)
+            }
+            _ => self.inner_doubt(node, Doubt::NotUnderstood),
+        }
+    }
+
+    /// `for x in a b; do ..; done` with literal words.
+    fn for_statement(&mut self, node: Node<'_>, depth: usize) {
+        let mut cursor = node.walk();
+        let mut end = node.start_byte();
+        for child in node.children(&mut cursor) {
+            self.gap(end, child.start_byte(), true);
+            end = child.end_byte();
+            match child.kind() {
+                "for" | "in" | ";" | "\n" | "variable_name" => {}
+                "do_group" => self.statements(child, depth + 1),
+                _ => {
+                    self.word(child);
+                }
+            }
+        }
+    }
+
+    fn redirected(&mut self, node: Node<'_>, depth: usize) {
+        let mut cursor = node.walk();
+        let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        let mut redirects = Vec::new();
+        let mut end = node.start_byte();
+        for child in &children {
+            self.gap(end, child.start_byte(), false);
+            end = child.end_byte();
+            match child.kind() {
+                "file_redirect" => redirects.extend(self.file_redirect(*child)),
+                "heredoc_redirect" => self.heredoc(*child),
+                "herestring_redirect" => self.herestring(*child),
+                _ => {}
+            }
+        }
+        let body = children.iter().find(|child| !child.kind().ends_with("_redirect"));
+        match body {
+            Some(body) if body.kind() == "command" => self.command(*body, &redirects),
+            Some(body) => {
+                self.script.parts.push(Part { redirects, ..Part::default() });
+                self.statement(*body, depth + 1);
+            }
+            None => self.script.parts.push(Part { redirects, ..Part::default() }),
+        }
+    }
+
+    fn command(&mut self, node: Node<'_>, redirects: &[Redirect]) {
+        let mut part = self.loose_part(node);
+        part.redirects = redirects.to_vec();
+        part.words.clear();
+        part.assignments.clear();
+        let mut cursor = node.walk();
+        let mut end = node.start_byte();
+        let mut blank_before = true;
+        for child in node.children(&mut cursor) {
+            self.gap(end, child.start_byte(), false);
+            blank_before |= child.start_byte() > end;
+            end = child.end_byte();
+            match child.kind() {
+                "variable_assignment" => self.assignment(child, &mut part),
+                "file_redirect" => part.redirects.extend(self.file_redirect(child)),
+                "herestring_redirect" => self.herestring(child),
+                "heredoc_redirect" => self.heredoc(child),
+                // Two nodes without a blank between them are one word for the shell.
+                _ if !blank_before => self.doubt(Doubt::NotUnderstood),
+                "command_name" => {
+                    let inner = child.named_child(0).filter(|_| child.child_count() == 1);
+                    part.words.extend(inner.and_then(|inner| self.word(inner)));
+                    if inner.is_none() {
+                        self.doubt(Doubt::NotUnderstood);
+                    }
+                }
+                _ => part.words.extend(self.word(child)),
+            }
+            blank_before = child.kind().ends_with("_redirect");
+        }
+        self.script.parts.push(part);
+    }
+
+    fn assignment(&mut self, node: Node<'_>, part: &mut Part) {
+        let text = self.text_of(node);
+        let Some((name, value)) = text.split_once('=') else {
+            return self.doubt(Doubt::NotUnderstood);
+        };
+        let is_name =
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let (word, trouble) = scan(value, self.home);
+        if !is_name || trouble.is_some() {
+            self.inner_doubt(node, Doubt::Variable);
+        }
+        part.assignments.push((name.to_owned(), word));
+    }
+
+    fn word(&mut self, node: Node<'_>) -> Option<Word> {
+        let (word, trouble) = scan(self.text_of(node), self.home);
+        let is_word = matches!(
+            node.kind(),
+            "word"
+                | "raw_string"
+                | "string"
+                | "concatenation"
+                | "number"
+                | "simple_expansion"
+                | "expansion"
+                | "command_substitution"
+                | "process_substitution"
+                | "ansi_c_string"
+                | "translated_string"
+                | "arithmetic_expansion"
+                | "brace_expression"
+                | "extglob_pattern"
+                | "regex"
+                | "variable_name"
+        );
+        match trouble {
+            _ if !is_word => {
+                self.inner_doubt(node, Doubt::NotUnderstood);
+                return None;
+            }
+            Some(WordTrouble::Variable) => self.inner_doubt(node, Doubt::Variable),
+            Some(WordTrouble::Unknown) => self.inner_doubt(node, Doubt::NotUnderstood),
+            None => {}
+        }
+        Some(word)
+    }
+
+    /// The doubt about a node: what is inside it says more than the node itself.
+    fn inner_doubt(&mut self, node: Node<'_>, otherwise: Doubt) {
+        let mut cursor = node.walk();
+        let mut level = 0usize;
+        loop {
+            let kind = match cursor.node().kind() {
+                "command_substitution" => Some(Doubt::NestedCommand),
+                "process_substitution" => Some(Doubt::CommandAsFile),
+                "compound_statement" => Some(Doubt::Group),
+                "simple_expansion" | "expansion" => Some(Doubt::Variable),
+                _ => None,
+            };
+            // `${x:-$(ls)}` is a nested command, not a variable.
+            if let Some(kind) = kind
+                && (kind != Doubt::Variable || cursor.node().child_count() < 3)
+            {
+                return self.doubt(kind);
+            }
+            if cursor.goto_first_child() {
+                level += 1;
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if level == 0 || !cursor.goto_parent() {
+                    return self.doubt(otherwise);
+                }
+                level -= 1;
+            }
+            if level == 0 {
+                return self.doubt(otherwise);
+            }
+        }
+    }
+
+    fn file_redirect(&mut self, node: Node<'_>) -> Option<Redirect> {
+        let mut cursor = node.walk();
+        let mut writes = None;
+        let mut duplicates = false;
+        let mut target = None;
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "file_descriptor" => {}
+                "<" => writes = Some(false),
+                ">" | ">>" | ">|" | "&>" | "&>>" => writes = Some(true),
+                ">&" | "<&" => {
+                    writes = Some(child.kind() == ">&");
+                    duplicates = true;
+                }
+                _ if target.is_some() => self.doubt(Doubt::NotUnderstood),
+                _ => target = self.word(child),
+            }
+        }
+        let (Some(writes), Some(target)) = (writes, target) else {
+            self.doubt(Doubt::NotUnderstood);
+            return None;
+        };
+        if duplicates && target.raw.chars().all(|c| c.is_ascii_digit()) {
+            return None;
+        }
+        if target.value.is_none() || target.glob {
+            self.doubt(Doubt::NotUnderstood);
+        }
+        Some(Redirect { writes, target })
+    }
+
+    fn herestring(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            self.word(child);
+        }
+    }
+
+    /// A heredoc whose delimiter is quoted is plain text for the shell, but its place in a
+    /// pipeline is where the grammar and the shell differ most.
+    fn heredoc(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        let start = node.named_children(&mut cursor).find(|child| child.kind() == "heredoc_start");
+        let quoted = start.is_some_and(|start| self.text_of(start).contains(['\'', '"', '\\']));
+        self.doubt(if quoted { Doubt::NotUnderstood } else { Doubt::Heredoc });
+    }
+
+    /// `[ -f x ]`: file and string tests of literal words. `-v` and arithmetic evaluate their
+    /// words, and `[[` matches patterns.
+    fn test_command(&mut self, node: Node<'_>) {
+        let text = self.text_of(node);
+        let inner = text.strip_prefix("[ ").and_then(|text| text.strip_suffix(" ]"));
+        let words: Vec<&str> = inner.unwrap_or_default().split_ascii_whitespace().collect();
+        let plain = |word: &str| {
+            !word.is_empty()
+                && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/+,:@%".contains(c))
+        };
+        let harmless = match words.as_slice() {
+            [operator, word] => {
+                matches!(
+                    *operator,
+                    "-e" | "-f" | "-d" | "-r" | "-w" | "-x" | "-s" | "-L" | "-h" | "-n" | "-z"
+                ) && plain(word)
+            }
+            [left, operator, right] => {
+                matches!(*operator, "=" | "!=" | "==") && plain(left) && plain(right)
+            }
+            _ => false,
+        };
+        if !harmless {
+            return self.inner_doubt(node, Doubt::NotUnderstood);
+        }
+        let name = Word { raw: "[".to_owned(), value: Some("[".to_owned()), glob: false };
+        let words = words.into_iter().map(|word| scan(word, self.home).0);
+        self.script.parts.push(Part {
+            text: text.to_owned(),
+            words: std::iter::once(name).chain(words).collect(),
+            ..Part::default()
+        });
+    }
+
+    /// A comment starts where a word could start.
+    fn comment(&mut self, node: Node<'_>) {
+        let before = self.text.get(..node.start_byte()).and_then(|text| text.chars().next_back());
+        if !matches!(before, None | Some(' ' | '\t' | '\n' | ';' | '&' | '|')) {
+            self.doubt(Doubt::NotUnderstood);
+        }
+    }
+
+    /// Only blanks may be between two nodes; everything else was left out by the grammar.
+    fn gap(&mut self, start: usize, end: usize, lines: bool) {
+        let Some(gap) = self.text.get(start..end) else {
+            return if start != end {
+                self.doubt(Doubt::NotUnderstood)
+            };
+        };
+        let rest = gap.replace("\\\n", "");
+        if !rest.chars().all(|c| c == ' ' || c == '\t' || (lines && c == '\n')) {
+            self.doubt(Doubt::NotUnderstood);
+        }
+    }
+}

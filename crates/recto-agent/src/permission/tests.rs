@@ -1,0 +1,371 @@
+use serde_json::json;
+
+use super::*;
+
+fn settings(permissions: Value) -> Settings {
+    let value = json!({ "permissions": permissions });
+    let value = value.as_object().unwrap().clone();
+    Settings::from_layers(vec![crate::settings::Layer { source: Source::User, path: None, value }])
+}
+
+fn place() -> Place {
+    Place::new("/work/app".into(), "/work".into())
+}
+
+fn bash(permissions: &Permissions, command: &str) -> Verdict {
+    let input = json!({ "command": command });
+    permissions.decide(Call { tool: "Bash", input: &input }, &place()).verdict
+}
+
+fn permissions(rules: Value, mode: Mode) -> Permissions {
+    let command_line = CommandLine { mode: Some(mode), ..CommandLine::default() };
+    Permissions::new(&settings(rules), &command_line)
+}
+
+#[test]
+fn what_only_looks_runs_and_everything_else_is_asked_about() {
+    let none = permissions(json!({}), Mode::Default);
+    for command in [
+        "ls -la *.txt",
+        "cat a.txt | grep -n x | head -5",
+        "git log --oneline -5",
+        "cd src && ls",
+        "if true; then ls; fi",
+        "[ -f a.txt ] && cat a.txt",
+        "find . -name '*.rs'",
+        "echo hi > /dev/null",
+        "sed -n 1,5p a.txt",
+        "for f in a b; do ls; done",
+        "echo \"in $HOME\"",
+        "timeout 5 ls",
+    ] {
+        assert_eq!(bash(&none, command), Verdict::Allowed, "{command}");
+    }
+    for command in [
+        "",
+        "evil",
+        "ls; evil",
+        "ls\nevil",
+        "ls | evil",
+        "ls & evil",
+        "ls && (evil)",
+        "echo $(evil)",
+        "echo `evil`",
+        "cat <(evil)",
+        "echo \"$(evil)\"",
+        "echo ${x:-$(evil)}",
+        "ls > out",
+        "ls >> out",
+        "ls 2> out",
+        "ls &> out",
+        "ls >| out",
+        "ls 1<> out",
+        "find . -exec evil {} +",
+        "find . -delete",
+        "sort -o out a",
+        "sort --compress-program=evil a",
+        "sort --comp=evil a",
+        "rg --pre evil x",
+        "git diff --ext-diff",
+        "git log --output=x",
+        "git -c core.pager=evil log",
+        "sed -n '1e evil'",
+        "sed -n 1w/tmp/x a",
+        "awk 'BEGIN{system(\"evil\")}'",
+        "xargs evil",
+        "env evil",
+        "command evil",
+        "builtin eval evil",
+        "eval evil",
+        "exec evil",
+        ". evil",
+        "source evil",
+        "evil() { evil; }; ls",
+        "function ls { evil; }; ls",
+        "alias ls=evil; ls",
+        "PATH=. ls",
+        "LD_PRELOAD=x ls",
+        "ls\r\nevil",
+        "ls\u{2003}evil",
+        "\u{a0}ls",
+        "ls\0evil",
+        "printf -v 'a[$(evil)]' x",
+        "test -v 'a[$(evil)]'",
+        "[[ 'a[$(evil)]' -eq 1 ]]",
+        "[ -v 'a[$(evil)]' ]",
+        "((a[$(evil)]))",
+        "let 'a[$(evil)]=1'",
+        "cat <<EOF\n$(evil)\nEOF",
+        "cat <<'EOF' | evil\nEOF\n",
+        "coproc evil",
+        "time evil",
+        "! evil",
+        "case x in x) evil;; esac",
+        "select x in a; do evil; done",
+        "{ evil; }",
+        "echo {a,b}",
+        "ls $'\\x24(evil)'",
+        "man -P evil ls",
+        "diff -l a b",
+        "file -C -m x",
+        "trap evil EXIT",
+        "cat /etc/passwd",
+        "cat ../x",
+        "ls ~",
+        "cd .. && ls",
+        "cd / ; ls",
+        "cat < /etc/passwd",
+        "'evil'",
+        "l\\\ns; evil",
+        "ls #\nevil",
+        "ls -la\\\n;evil",
+        "echo a;#\nevil",
+        "declare x=$(evil)",
+        "export PATH=.; ls",
+        "hash -p /tmp/evil ls; ls",
+        "enable -f x ls",
+        "history -s x; ls",
+        "date -s 1",
+        "hostname evil",
+        "ss -K",
+        "tree -o x",
+        "jq -f x",
+        "python3 -c 1",
+        "node x",
+    ] {
+        assert_eq!(bash(&none, command), Verdict::Asked, "{command:?}");
+    }
+}
+
+#[test]
+fn a_quoted_heredoc_is_text_if_nothing_can_hide_or_follow_it() {
+    let none = permissions(json!({}), Mode::Default);
+    for command in ["cat <<'EOF'\n$(evil)\nevil\nEOF", "cat -n <<'E'\nE\n", "wc -l <<'A_1'\nx\nA_1"]
+    {
+        assert_eq!(bash(&none, command), Verdict::Allowed, "{command}");
+    }
+    for command in [
+        "cat <<'EOF'\nx\nEOF\nevil",
+        "cat <<'EOF'\nevil",
+        "ls # <<'EOF'\nevil\nEOF",
+        "echo ' <<'EOF'\nevil\nEOF",
+        "cat <<'EOF'; evil\nEOF",
+        "cat <<EOF\n$(evil)\nEOF",
+        "cat <<'A' <<'B'\nA\nevil\nB",
+        "evil <<'E'\nE",
+        "cat \\ <<'E'\nevil\nE",
+        "cat <<<'E'\nevil\nE",
+        "cat <<'E'\n E\nevil",
+        "cat > out <<'E'\nE",
+        "cat <<-'E'\n\tE\nevil\nE",
+        "cat <<'E'\nE\nE",
+        "cat 2<<'E'\nE",
+    ] {
+        assert_eq!(bash(&none, command), Verdict::Asked, "{command}");
+    }
+    let denied = permissions(json!({ "deny": ["Bash(cat:*)"] }), Mode::Default);
+    assert_eq!(bash(&denied, "cat <<'E'\nE"), Verdict::Denied);
+}
+
+#[test]
+fn a_rule_allows_its_command_and_nothing_that_is_started_with_it() {
+    let some = permissions(json!({ "allow": ["Bash(make:*)", "Bash(npm run *)"] }), Mode::Default);
+    for command in [
+        "make",
+        "make all",
+        "timeout 5 make x",
+        "make && npm run x | cat",
+        "xargs make",
+        "NODE_ENV=x npm run y",
+        "nice -n 5 make",
+        "make 2>&1",
+    ] {
+        assert_eq!(bash(&some, command), Verdict::Allowed, "{command}");
+    }
+    for command in [
+        "makex",
+        "make; evil",
+        "make $(evil)",
+        "make > x",
+        "env make",
+        "sudo make",
+        "LD_PRELOAD=x make",
+        "timeout -s KILL 5 evil make",
+        "xargs -I evil make",
+        "./make",
+        "evil make",
+        "make\\\n;evil",
+        "\"make\"x",
+        "make & evil",
+        "nice evil make",
+        "time -o x make",
+    ] {
+        assert_eq!(bash(&some, command), Verdict::Asked, "{command}");
+    }
+}
+
+#[test]
+fn a_rule_that_forbids_looks_through_quotes_paths_and_wrappers() {
+    let rules = json!({ "allow": ["Bash"], "deny": ["Bash(rm:*)", "Read(.env)", "Edit(src/**)"] });
+    for mode in [Mode::Default, Mode::BypassPermissions, Mode::AcceptEdits] {
+        let some = permissions(rules.clone(), mode);
+        for command in [
+            "rm x",
+            "FOO=1 rm x",
+            "/bin/rm x",
+            "\\rm x",
+            "'rm' x",
+            "command rm x",
+            "ls | xargs rm",
+            "echo $(rm x)",
+            "(rm x)",
+            "{ rm x; }",
+            "if rm x; then ls; fi",
+            "timeout -k 1 5 rm x",
+            "sudo -n rm x",
+            "env A=b rm x",
+            "ls;rm x",
+            "rm x; <<",
+            "cat .env",
+            "cat ./.env",
+            "head -1 /work/app/.env",
+            "cat < .env",
+            "cp .env x",
+            "timeout 5 cat .env",
+            "echo x > src/y",
+            "(echo x > src/y)",
+            "touch src/y",
+            "tee src/y",
+            "ln -s a src/y",
+        ] {
+            assert_eq!(bash(&some, command), Verdict::Denied, "{command} {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn links_lead_neither_out_of_the_working_directories_nor_around_a_rule() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = std::fs::canonicalize(directory.path()).unwrap();
+    let app = root.join("app");
+    std::fs::create_dir_all(app.join("secret")).unwrap();
+    std::fs::create_dir(root.join("out")).unwrap();
+    std::fs::write(app.join("secret/key"), "k").unwrap();
+    std::fs::write(root.join("out/x"), "x").unwrap();
+    #[cfg(unix)]
+    for (target, link) in [("secret/key", "key"), ("../out", "away"), ("../out/new", "dangling")] {
+        std::os::unix::fs::symlink(target, app.join(link)).unwrap();
+    }
+    let place = Place::new(app.clone(), root.clone());
+    let some = permissions(json!({ "deny": ["Read(secret/**)"] }), Mode::AcceptEdits);
+    let decide = |tool: &str, input: Value| some.decide(Call { tool, input: &input }, &place);
+    let read = |path: &str| decide("Read", json!({ "file_path": app.join(path) })).verdict;
+    assert_eq!(read("key"), Verdict::Denied);
+    assert_eq!(read("away/x"), Verdict::Asked);
+    let write = decide("Write", json!({ "file_path": app.join("dangling"), "content": "" }));
+    assert_eq!(write.verdict, Verdict::Denied);
+    assert!(write.text.starts_with("Refusing to write"));
+    let write = decide("Write", json!({ "file_path": app.join("away/new"), "content": "" }));
+    assert_eq!(write.verdict, Verdict::Asked);
+    for command in
+        ["cat away/x", "ls away", "touch away/new", "echo x > away/new", "echo x > dangling"]
+    {
+        let verdict = decide("Bash", json!({ "command": command })).verdict;
+        assert_eq!(verdict, Verdict::Asked, "{command}");
+    }
+    assert_eq!(decide("Bash", json!({ "command": "cat key" })).verdict, Verdict::Denied);
+}
+
+#[test]
+fn a_hook_answers_questions_and_not_rules() {
+    use crate::hook::Answer;
+    use crate::hook::Choice;
+    let answer =
+        |choice| Answer { choice: Some((choice, Some("why".into()))), ..Answer::default() };
+    let input = json!({ "file_path": "/work/app/x", "content": "" });
+    let decide = |rules: Value, mode, choice| {
+        let call = Call { tool: "Write", input: &input };
+        permissions(rules, mode).decide_after_hooks(call, &place(), &answer(choice))
+    };
+    let allowed = decide(json!({}), Mode::Default, Choice::Allow);
+    assert_eq!(allowed.verdict, Verdict::Allowed);
+    assert_eq!(
+        allowed.log_value(),
+        json!({ "decision": "accept", "source": "hook", "reasonType": "hook" })
+    );
+    assert_eq!(decide(json!({}), Mode::DontAsk, Choice::Allow).verdict, Verdict::Allowed);
+    assert_eq!(
+        decide(json!({ "ask": ["Write"] }), Mode::Default, Choice::Allow).verdict,
+        Verdict::Asked
+    );
+    assert_eq!(
+        decide(json!({ "deny": ["Edit(x)"] }), Mode::Default, Choice::Allow).verdict,
+        Verdict::Denied
+    );
+    let asked = decide(json!({}), Mode::BypassPermissions, Choice::Ask);
+    assert_eq!((asked.verdict, asked.text.as_str()), (Verdict::Asked, "why"));
+    assert_eq!(
+        asked.log_value(),
+        json!({ "decision": "reject", "source": "config", "reasonCode": "hook:PreToolUse" })
+    );
+}
+
+#[test]
+fn a_project_cannot_switch_the_questions_off() {
+    let value = json!({ "permissions": { "defaultMode": "bypassPermissions" } });
+    let layer = |source| crate::settings::Layer {
+        source,
+        path: None,
+        value: value.as_object().unwrap().clone(),
+    };
+    let mode = |source| {
+        let settings = Settings::from_layers(vec![layer(source)]);
+        Permissions::new(&settings, &CommandLine::default()).mode
+    };
+    assert_eq!(mode(Source::User), Mode::BypassPermissions);
+    assert_eq!(mode(Source::Project), Mode::Default);
+}
+
+#[test]
+fn no_input_makes_it_panic_or_run_away() {
+    let some = permissions(
+        json!({ "allow": ["Bash(a*b*c*d:*)"], "deny": ["Bash(*x*y*z)", "Read([)", "Edit(!{)"] }),
+        Mode::AcceptEdits,
+    );
+    let deep = format!("{}ls{}", "(".repeat(3_000), ")".repeat(3_000));
+    let nested = format!("{}ls{}", "$(".repeat(1_000), ")".repeat(1_000));
+    let many = "ls;".repeat(2_000);
+    for command in [
+        deep.as_str(),
+        &nested,
+        &many,
+        "\u{0}",
+        "'",
+        "\"",
+        "\\",
+        "<<",
+        "<<<",
+        "{",
+        "}",
+        "((",
+        "`",
+        "$",
+        "a=(",
+    ] {
+        let _ = bash(&some, command);
+    }
+    assert_eq!(bash(&some, &nested), Verdict::Asked);
+    for tool in
+        ["Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "NotebookEdit", "Agent", "", "mcp__"]
+    {
+        for input in [
+            Value::Null,
+            json!([]),
+            json!({ "file_path": 1 }),
+            json!({ "file_path": "\u{0}" }),
+            json!({ "url": "://" }),
+        ] {
+            let _ = some.decide(Call { tool, input: &input }, &place());
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `AskUserQuestion`: questions with choices.
+//!
+//! The host shows the questions when it is asked for permission, and gives the answers back
+//! as a field of the input. Without them nobody answered.
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::context::Call;
+use super::issue;
+use super::issue::Issue;
+use super::issue::Step;
+use super::outcome::ToolOutcome;
+use super::schema::Field;
+use super::schema::Kind;
+use super::schema::Schema;
+
+pub(super) const ABOUT: &str = "Asks the user one to four questions with two to four choices \
+each. The user may also answer in their own words.";
+
+const OPTION: Schema = Schema::open(&[
+    Field::required("label", Kind::String, "The choice, in a few words"),
+    Field::required("description", Kind::String, "What it means"),
+    Field::optional("preview", Kind::String, "What it would look like"),
+]);
+
+const QUESTION: Schema = Schema::open(&[
+    Field::required("question", Kind::String, "The whole question"),
+    Field::required("header", Kind::String, "A word or two that name it"),
+    Field::required("options", Kind::Array { of: &Kind::Object(&OPTION), min: 2, max: 4 }, ""),
+    Field::optional("multiSelect", Kind::Boolean, "Whether several may be chosen"),
+]);
+
+pub(super) const SCHEMA: Schema = Schema::closed(&[
+    Field::required("questions", Kind::Array { of: &Kind::Object(&QUESTION), min: 1, max: 4 }, ""),
+    Field::optional("answers", Kind::Record, "Set by the client: do not give it"),
+    Field::optional("annotations", Kind::Record, "Set by the client: do not give it"),
+    Field::optional("metadata", Kind::Record, "Set by the client: do not give it"),
+]);
+
+/// The outcome of an input that is wrong. One choice is no question, and the model is told
+/// what to do instead.
+pub(super) fn wrong(tool: &str, issues: &[Issue]) -> ToolOutcome {
+    let outcome = issue::outcome(tool, issues);
+    let is_single = |issue: &&Issue| {
+        issue.code() == "too_small"
+            && issue.path().last() == Some(&Step::Name("options".to_owned()))
+    };
+    if issues.iter().find(is_single).is_none() {
+        return outcome;
+    }
+    let list = issue::listed(issues);
+    let text = format!(
+        "InputValidationError: This call included a question with fewer than 2 options, so it was \
+         rejected and the person never saw it. A question with a single option has no decision in \
+         it. Do not retry this call and do not invent a filler second option. Instead, state the \
+         one path you were going to offer as the approach you are taking, then continue with the \
+         task. If this call also contained questions with 2 to 4 options (each with distinct \
+         labels), you may re-ask those questions alone in a new call. Ask a question only when \
+         the person has at least two genuinely distinct choices.\n\n{list}"
+    );
+    ToolOutcome::tagged(&text, format!("InputValidationError: {list}"))
+}
+
+pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
+    let questions = call.input.get("questions").cloned().unwrap_or_default();
+    let answers = call.input.get("answers").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut structured = Map::new();
+    structured.insert("questions".into(), questions.clone());
+    structured.insert("answers".into(), Value::Object(answers.clone()));
+    for name in ["annotations", "metadata"] {
+        if let Some(value) = call.input.get(name) {
+            structured.insert(name.into(), value.clone());
+        }
+    }
+    let structured = Value::Object(structured);
+    if answers.is_empty() {
+        return ToolOutcome::text("The user did not answer the questions.", structured);
+    }
+    let spelled = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let told: Vec<String> = answers
+        .iter()
+        .map(|(question, answer)| format!("\"{question}\"=\"{}\"", spelled(answer)))
+        .collect();
+    let told = told.join(", ");
+    let are_choices =
+        answers.iter().all(|(question, answer)| is_choice(&questions, question, &spelled(answer)));
+    let text = if are_choices {
+        format!(
+            "Your questions have been answered: {told}. You can now continue with these answers \
+             in mind."
+        )
+    } else {
+        format!(
+            "The user answered: {told}. Read the answers carefully — they may request \
+             clarification, changes, or that you not proceed — and follow what they actually say."
+        )
+    };
+    ToolOutcome::text(text, structured)
+}
+
+/// Whether an answer is made of labels of its question.
+fn is_choice(questions: &Value, question: &str, answer: &str) -> bool {
+    let asked = questions.as_array().into_iter().flatten();
+    let asked = asked.filter(|one| one.get("question") == Some(&json!(question)));
+    let options = asked.filter_map(|one| one.get("options")?.as_array()).flatten();
+    let labels: Vec<&str> = options.filter_map(|option| option.get("label")?.as_str()).collect();
+    labels.contains(&answer) || answer.split(", ").all(|part| labels.contains(&part))
+}

@@ -1,0 +1,229 @@
+//! Tasks that go on after their call.
+//!
+//! Owns: their states, what their end adds to their output, and the notice that the model
+//! gets of it, once.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use super::process::Running;
+
+/// A task that was moved to the background by its timeout has so long.
+const LONGEST_OVERTIME: Duration = Duration::from_secs(600);
+
+/// What a task is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    /// It runs.
+    Running,
+    /// It ended as it should.
+    Completed,
+    /// It ended with an error.
+    Failed,
+}
+
+impl Status {
+    /// As notices spell it.
+    #[must_use]
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Status::Running => "running",
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+/// A task, as others see it.
+#[derive(Debug, Clone)]
+pub(super) struct Task {
+    /// Its id.
+    pub(super) id: String,
+    /// The call that started it.
+    pub(super) tool_use: String,
+    /// The command, or nothing for a subagent.
+    pub(super) command: Option<String>,
+    /// What the model said it is for.
+    pub(super) description: String,
+    /// Where its output is.
+    pub(super) output: PathBuf,
+    /// What it is doing.
+    pub(super) status: Status,
+    /// The exit code of a command that ended by itself.
+    pub(super) code: Option<i32>,
+    running: Option<Running>,
+}
+
+#[derive(Debug, Default)]
+struct Tasks {
+    known: BTreeMap<String, Task>,
+    notices: Vec<String>,
+}
+
+/// All tasks of a session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Background {
+    tasks: Arc<Mutex<Tasks>>,
+}
+
+/// A command that becomes a task.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) id: String,
+    pub(super) tool_use: String,
+    pub(super) command: String,
+    pub(super) description: String,
+    pub(super) output: PathBuf,
+    pub(super) running: Running,
+    pub(super) is_overtime: bool,
+}
+
+impl Background {
+    fn tasks(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a command on, and watches for its end.
+    pub(super) fn watch(&self, started: Started) {
+        let Started { id, tool_use, command, description, output, mut running, is_overtime } =
+            started;
+        let task = Task {
+            id: id.clone(),
+            tool_use,
+            command: Some(command),
+            description,
+            output: output.clone(),
+            status: Status::Running,
+            code: None,
+            running: Some(running.clone()),
+        };
+        self.tasks().known.insert(id.clone(), task);
+        let background = self.clone();
+        tokio::spawn(async move {
+            let code = if is_overtime {
+                match tokio::time::timeout(LONGEST_OVERTIME, running.ended()).await {
+                    Ok(code) => code,
+                    Err(_) => {
+                        running.kill().await;
+                        running.ended().await
+                    }
+                }
+            } else {
+                running.ended().await
+            };
+            background.end(&id, code, &output);
+        });
+    }
+
+    fn end(&self, id: &str, code: i32, output: &Path) {
+        let mut tasks = self.tasks();
+        let Some(task) = tasks.known.get_mut(id) else { return };
+        if task.status != Status::Running {
+            return;
+        }
+        task.code = Some(code);
+        task.status = if code == 0 { Status::Completed } else { Status::Failed };
+        let summary = match code {
+            0 => format!("Background command \"{}\" completed (exit code 0)", task.description),
+            _ => {
+                format!("Background command \"{}\" failed with exit code {code}", task.description)
+            }
+        };
+        let notice = notice(task, &summary, "");
+        append(output, &format!("\n[exited with code {code}]\n"));
+        // Where a command went that nobody waits for does not count.
+        std::fs::remove_file(output.with_extension("cwd")).ok();
+        tasks.notices.push(notice);
+    }
+
+    /// Takes a subagent on that the loop runs.
+    pub(super) fn add_agent(&self, id: &str, tool_use: &str, description: &str, output: PathBuf) {
+        let task = Task {
+            id: id.to_owned(),
+            tool_use: tool_use.to_owned(),
+            command: None,
+            description: description.to_owned(),
+            output,
+            status: Status::Running,
+            code: None,
+            running: None,
+        };
+        self.tasks().known.insert(id.to_owned(), task);
+    }
+
+    /// The end of a subagent, with what it reported as further elements of the notice.
+    pub(super) fn end_agent(&self, id: &str, status: Status, details: &str) {
+        let mut tasks = self.tasks();
+        let Some(task) = tasks.known.get_mut(id) else { return };
+        task.status = status;
+        let how = if status == Status::Completed { "finished" } else { status.as_str() };
+        let summary = format!("Agent \"{}\" {how}", task.description);
+        let notice = notice(task, &summary, details);
+        tasks.notices.push(notice);
+    }
+
+    /// A task by its id.
+    pub(super) fn task(&self, id: &str) -> Option<Task> {
+        self.tasks().known.get(id).cloned()
+    }
+
+    /// Waits until a task no longer runs.
+    pub(super) async fn ended(&self, id: &str) {
+        while self.task(id).is_some_and(|task| task.status == Status::Running) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Stops a task, forgets it, and returns when its processes are gone.
+    pub(super) async fn stop(&self, id: &str) {
+        let task = self.tasks().known.remove(id);
+        let Some(mut task) = task else { return };
+        if let Some(running) = &mut task.running {
+            running.kill().await;
+            append(&task.output, "\n[killed]\n");
+            std::fs::remove_file(task.output.with_extension("cwd")).ok();
+        }
+    }
+
+    pub(super) async fn stop_all(&self) {
+        let is_running = |task: &&Task| task.status == Status::Running;
+        let ids: Vec<String> =
+            self.tasks().known.values().filter(is_running).map(|task| task.id.clone()).collect();
+        for id in ids {
+            self.stop(&id).await;
+        }
+    }
+
+    /// Notices that were not given yet.
+    pub(super) fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.tasks().notices)
+    }
+}
+
+fn append(path: &Path, text: &str) {
+    let file = std::fs::OpenOptions::new().append(true).open(path);
+    // The file may be gone with its directory; the notice tells the end as well.
+    file.and_then(|mut file| file.write_all(text.as_bytes())).ok();
+}
+
+/// What the model is told about the end of a task.
+fn notice(task: &Task, summary: &str, details: &str) -> String {
+    format!(
+        "[Automated notice of a background task. The user did not write it: it answers no \
+         question and approves nothing.]\n\n\
+         <task-notification>\n<task-id>{}</task-id>\n<tool-use-id>{}</tool-use-id>\n\
+         <output-file>{}</output-file>\n<status>{}</status>\n<summary>{summary}</summary>\n\
+         {details}</task-notification>",
+        task.id,
+        task.tool_use,
+        task.output.display(),
+        task.status.as_str(),
+    )
+}

@@ -1,0 +1,441 @@
+//! `Edit`: a text in a file for another.
+//!
+//! Owns: what counts as the text that is meant, and what else an edit takes with it. The text
+//! must be there literally; only straight and curly quotes stand for each other.
+
+use std::path::PathBuf;
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::context::Call;
+use super::outcome::ToolOutcome;
+use super::patch;
+use super::path;
+use super::schema::Field;
+use super::schema::Kind;
+use super::schema::Schema;
+use super::session::Seen;
+use super::text_file;
+use super::text_file::Encoding;
+use super::text_file::TextFile;
+use super::write;
+use super::write::Old;
+
+pub(super) const ABOUT: &str = "Replaces a text in a file. old_string must occur in it exactly \
+once, or everywhere with replace_all. An empty old_string makes a new file.";
+
+pub(super) const SCHEMA: Schema = Schema::closed(&[
+    Field::required("file_path", Kind::String, "The absolute path of the file"),
+    Field::required("old_string", Kind::String, "The text to replace"),
+    Field::required("new_string", Kind::String, "The text in its place"),
+    Field::optional("replace_all", Kind::Boolean, "Replace every occurrence"),
+])
+.with_aliases(&[("path", "file_path"), ("old_str", "old_string"), ("new_str", "new_string")]);
+
+/// One replacement.
+#[derive(Debug, Clone)]
+pub(super) struct Change<'a> {
+    pub(super) old: &'a str,
+    pub(super) new: &'a str,
+    pub(super) is_all: bool,
+}
+
+/// A text after a replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Changed {
+    pub(super) text: String,
+    /// The text that was replaced, as the file has it.
+    pub(super) old: String,
+    /// What was asked to be put there.
+    pub(super) new: String,
+}
+
+/// Why a replacement is not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mismatch {
+    NotFound,
+    Found(usize),
+}
+
+impl Mismatch {
+    pub(super) fn sentence(self, old: &str) -> String {
+        match self {
+            Mismatch::NotFound => {
+                let note = if has_other_form(old) {
+                    "\n(note: Edit also tried swapping \\uXXXX escapes and their characters; \
+                     neither form matched, so the mismatch is likely elsewhere in old_string. \
+                     Re-read the file and copy the exact surrounding text.)"
+                } else {
+                    ""
+                };
+                format!("String to replace not found in file.\nString: {old}{note}")
+            }
+            Mismatch::Found(count) => format!(
+                "Found {count} matches of the string to replace, but replace_all is false. To \
+                 replace all occurrences, set replace_all to true. To replace only one \
+                 occurrence, please provide more context to uniquely identify the \
+                 instance.\nString: {old}"
+            ),
+        }
+    }
+}
+
+/// Whether characters of a text can be spelled as escapes, or are.
+fn has_other_form(text: &str) -> bool {
+    !text.is_ascii() || unescaped(text) != text
+}
+
+/// The text with characters in the place of `\uXXXX`.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("\\u") {
+        plain.push_str(before);
+        let digits = behind.get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let c = digits.and_then(|digits| char::from_u32(u32::from_str_radix(digits, 16).ok()?));
+        match c {
+            Some(c) => {
+                plain.push(c);
+                rest = behind.get(4..).unwrap_or_default();
+            }
+            None => {
+                plain.push_str("\\u");
+                rest = behind;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// The text with `\uXXXX` in the place of characters that are not ASCII.
+fn escaped(text: &str) -> String {
+    let mut units = [0; 2];
+    let mut spelled = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            spelled.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut units) {
+                spelled.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    spelled
+}
+
+/// Replaces a text in another. A text that is not there is looked for with its escapes as
+/// characters, and its characters as escapes.
+pub(super) fn change(
+    text: &str,
+    wanted: &Change<'_>,
+    is_markdown: bool,
+) -> Result<Changed, Mismatch> {
+    let first = change_literal(text, wanted, is_markdown);
+    if first != Err(Mismatch::NotFound) || !has_other_form(wanted.old) {
+        return first;
+    }
+    for form in [unescaped, escaped] {
+        let (old, new) = (form(wanted.old), form(wanted.new));
+        let other = Change { old: &old, new: &new, is_all: wanted.is_all };
+        if old != wanted.old && text.contains(&old) {
+            return change_literal(text, &other, is_markdown);
+        }
+    }
+    first
+}
+
+fn change_literal(text: &str, change: &Change<'_>, is_markdown: bool) -> Result<Changed, Mismatch> {
+    let Some(old) = found(text, change.old) else { return Err(Mismatch::NotFound) };
+    let count = text.matches(old.as_str()).count();
+    if count > 1 && !change.is_all {
+        return Err(Mismatch::Found(count));
+    }
+    let new = if is_markdown { change.new.to_owned() } else { without_trailing_blanks(change.new) };
+    let put = if old == change.old { new.clone() } else { in_style_of(&old, &new) };
+    // The line end goes with the text of a line.
+    let whole = format!("{old}\n");
+    let taken = if put.is_empty() && !old.ends_with('\n') && text.contains(&whole) {
+        whole
+    } else {
+        old.clone()
+    };
+    let text =
+        if change.is_all { text.replace(&taken, &put) } else { text.replacen(&taken, &put, 1) };
+    Ok(Changed { text, old, new })
+}
+
+fn straight(text: &str) -> String {
+    let straight = |c: char| match c {
+        '\u{2018}' | '\u{2019}' => '\'',
+        '\u{201c}' | '\u{201d}' => '"',
+        other => other,
+    };
+    text.chars().map(straight).collect()
+}
+
+/// The text as it stands in the file.
+fn found(text: &str, wanted: &str) -> Option<String> {
+    if text.contains(wanted) {
+        return Some(wanted.to_owned());
+    }
+    let at =
+        straight(text).find(&straight(wanted)).map(|at| straight(text)[..at].chars().count())?;
+    Some(text.chars().skip(at).take(wanted.chars().count()).collect())
+}
+
+/// The new text with curly quotes where the old one has them.
+fn in_style_of(old: &str, new: &str) -> String {
+    let is_double = old.contains(['\u{201c}', '\u{201d}']);
+    let is_single = old.contains(['\u{2018}', '\u{2019}']);
+    let chars: Vec<char> = new.chars().collect();
+    let mut styled = String::with_capacity(new.len());
+    for (at, c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| chars.get(at)).copied();
+        let after = chars.get(at + 1).copied();
+        styled.push(match c {
+            '"' if is_double && opens(before) => '\u{201c}',
+            '"' if is_double => '\u{201d}',
+            '\'' if is_single && is_inside_word(before, after) => '\u{2019}',
+            '\'' if is_single && opens(before) => '\u{2018}',
+            '\'' if is_single => '\u{2019}',
+            other => *other,
+        });
+    }
+    styled
+}
+
+fn opens(before: Option<char>) -> bool {
+    before.is_none_or(|c| c.is_whitespace() || ['(', '[', '{', '\u{2014}', '\u{2013}'].contains(&c))
+}
+
+fn is_inside_word(before: Option<char>, after: Option<char>) -> bool {
+    before.is_some_and(char::is_alphabetic) && after.is_some_and(char::is_alphabetic)
+}
+
+fn without_trailing_blanks(text: &str) -> String {
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| match line.strip_suffix('\r') {
+            Some(line) => format!("{}\r", line.trim_end()),
+            None => line.trim_end().to_owned(),
+        })
+        .collect();
+    lines.join("\n")
+}
+
+pub(super) struct Plan {
+    pub(super) target: PathBuf,
+    /// Nothing if the file is new.
+    old: Option<TextFile>,
+    changed: Changed,
+    /// Whether the file is not what the model saw.
+    is_stale: bool,
+    /// Whether the model saw all of it.
+    is_known: bool,
+}
+
+fn plan(call: &Call<'_>) -> Result<Plan, ToolOutcome> {
+    let wanted = Change {
+        old: call.text("old_string"),
+        new: call.text("new_string"),
+        is_all: call.is("replace_all"),
+    };
+    let given = call.text("file_path");
+    if given.contains('\0') {
+        return Err(ToolOutcome::refused(
+            "Edit file_path cannot contain null bytes (\\0). Remove the null byte and try again.",
+        ));
+    }
+    path::check_length("Edit", given)?;
+    let target = path::expand(given, call.session);
+    let is_markdown = target
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("md") || end.eq_ignore_ascii_case("mdx"));
+    let new = if is_markdown { wanted.new.to_owned() } else { without_trailing_blanks(wanted.new) };
+    if wanted.old == wanted.new || wanted.old == new {
+        return Err(ToolOutcome::refused(
+            "No changes to make: old_string and new_string are exactly the same.",
+        ));
+    }
+    let made =
+        |text: &str| Changed { text: text.to_owned(), old: String::new(), new: text.to_owned() };
+    let old = match write::old("Edit", &target)? {
+        Old::There(old) => old,
+        Old::Missing if wanted.old.is_empty() => {
+            let changed = made(wanted.new);
+            return Ok(Plan { target, old: None, changed, is_stale: false, is_known: true });
+        }
+        Old::Missing => {
+            let text = path::missing("File does not exist", &target, call.session);
+            return Err(ToolOutcome::refused(text));
+        }
+    };
+    if let Some(problem) = old.problem {
+        return Err(ToolOutcome::refused(problem.refusal()));
+    }
+    let seen = call.session.state().seen.get(&target).cloned();
+    let is_stale = seen.as_ref().is_some_and(|seen| seen.hash != old.hash);
+    let is_known = seen.is_some_and(|seen| seen.is_whole) && !is_stale;
+    let text = old.unix_text();
+    if wanted.old.is_empty() {
+        if !text.trim().is_empty() {
+            return Err(ToolOutcome::refused("Cannot create new file - file already exists."));
+        }
+        let changed = made(wanted.new);
+        return Ok(Plan { target, old: Some(old), changed, is_stale, is_known });
+    }
+    if target.extension().is_some_and(|end| end == "ipynb") {
+        return Err(ToolOutcome::refused(
+            "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.",
+        ));
+    }
+    // The mark at the beginning belongs to the file and not to its text.
+    let (mark, plain) = match text.strip_prefix('\u{feff}') {
+        Some(plain) => ("\u{feff}", plain),
+        None => ("", text.as_str()),
+    };
+    let changed = change(plain, &wanted, is_markdown);
+    let changed =
+        changed.map(|changed| Changed { text: format!("{mark}{}", changed.text), ..changed });
+    match changed {
+        Ok(changed) => Ok(Plan { target, old: Some(old), changed, is_stale, is_known }),
+        Err(_) if is_stale => Err(ToolOutcome::refused(write::MODIFIED)),
+        Err(mismatch) => Err(ToolOutcome::refused(mismatch.sentence(wanted.old))),
+    }
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
+    plan(call).map(|_| ())
+}
+
+pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
+    let given = call.text("file_path");
+    let plan = match plan(call) {
+        Ok(plan) => plan,
+        Err(outcome) => return outcome,
+    };
+    if let Err(refusal) = write::refuse_link(given, &plan.target) {
+        return refusal;
+    }
+    let original = plan.old.as_ref().map(TextFile::unix_text).unwrap_or_default();
+    if let Err(text) =
+        store(call, &plan.target, plan.old.as_ref(), &plan.changed.text, plan.is_known)
+    {
+        return ToolOutcome::failed(text);
+    }
+    result(given, &plan, &original, call.is("replace_all"))
+}
+
+/// Writes the new text as the old one was written, and notes what the model knows of it.
+pub(super) fn store(
+    call: &Call<'_>,
+    target: &std::path::Path,
+    old: Option<&TextFile>,
+    text: &str,
+    is_known: bool,
+) -> Result<(), String> {
+    let is_crlf = old.is_some_and(TextFile::is_crlf);
+    let text =
+        if is_crlf { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() };
+    let bytes = text_file::encode(&text, old.map_or(Encoding::Utf8, |old| old.encoding));
+    text_file::replace(target, &bytes, call.session)?;
+    let seen = Seen { hash: TextFile::decode(&bytes).hash, is_whole: is_known };
+    let mut state = call.session.state();
+    // A file that was never seen stays so.
+    if is_known || state.seen.contains_key(target) {
+        state.seen.insert(target.to_owned(), seen);
+    }
+    Ok(())
+}
+
+fn result(given: &str, plan: &Plan, original: &str, is_all: bool) -> ToolOutcome {
+    let state = if plan.is_stale {
+        " (note: the file had been modified on disk since you last read it — the edit applied \
+         cleanly, but the file contains other changes not in your context. Read it before edits \
+         that depend on surrounding content.)"
+    } else if plan.is_known {
+        write::STATE_IS_CURRENT
+    } else {
+        ""
+    };
+    let text = if is_all {
+        format!(
+            "The file {given} has been updated. All occurrences were successfully \
+             replaced.{state}"
+        )
+    } else {
+        format!("The file {given} has been updated successfully.{state}")
+    };
+    let changed = &plan.changed;
+    let mut fields = Map::new();
+    let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    set("filePath", json!(given));
+    set("oldString", json!(changed.old));
+    set("newString", json!(changed.new));
+    set("originalFile", write::original_file(original));
+    set("structuredPatch", patch::hunks(original, &changed.text));
+    set("userModified", json!(false));
+    set("replaceAll", json!(is_all));
+    if plan.is_stale {
+        set("staleRecovered", json!(true));
+    }
+    if !plan.is_known {
+        set("contentNotInModelContext", json!(true));
+    }
+    ToolOutcome::text(text, Value::Object(fields))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn once(text: &str, old: &str, new: &str) -> Result<String, Mismatch> {
+        change(text, &Change { old, new, is_all: false }, true).map(|changed| changed.text)
+    }
+
+    #[test]
+    fn quotes_of_either_kind_are_found_and_the_style_of_the_file_stays() {
+        let edited = once("say “hi” it’s\n", "say \"hi\" it's", "tell \"you\" it's");
+        assert_eq!(edited.unwrap(), "tell “you” it’s\n");
+        assert_eq!(once("\"x\"\n", "“x”", "“y”").unwrap(), "“y”\n");
+        assert_eq!(once("a\u{a0}b", "a b", "x"), Err(Mismatch::NotFound));
+    }
+
+    #[test]
+    fn a_line_without_text_is_gone() {
+        assert_eq!(once("a\nb\nc\n", "b", "").unwrap(), "a\nc\n");
+        assert_eq!(once("a\nb", "b", "").unwrap(), "a\n");
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_put_in_can_be_taken_out_again(
+            before in "[a-z \n]{0,40}", old in "[A-Z]{1,8}", after in "[a-z \n]{0,40}",
+            new in "[0-9]{1,8}",
+        ) {
+            let text = format!("{before}{old}{after}");
+            let there = once(&text, &old, &new).unwrap();
+            prop_assert_eq!(&there, &format!("{before}{new}{after}"));
+            prop_assert_eq!(once(&there, &new, &old).unwrap(), text);
+        }
+
+        #[test]
+        fn any_call_gives_a_text_or_a_reason(
+            text in any::<String>(), old in any::<String>(), new in any::<String>(),
+            is_all: bool, is_markdown: bool,
+        ) {
+            prop_assume!(!old.is_empty());
+            match change(&text, &Change { old: &old, new: &new, is_all }, is_markdown) {
+                Ok(changed) => prop_assert!(straight(&text).contains(&straight(&changed.old))),
+                Err(Mismatch::Found(count)) => prop_assert!(count > 1 && !is_all),
+                Err(Mismatch::NotFound) => prop_assert!(!text.contains(&old)),
+            }
+            unescaped(&escaped(&text));
+        }
+    }
+}

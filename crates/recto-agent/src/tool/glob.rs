@@ -1,0 +1,123 @@
+//! `Glob`: files whose paths match a pattern.
+//!
+//! Every file is looked at, hidden and ignored ones too: the pattern says what is wanted.
+//! Links are not followed.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Instant;
+use std::time::SystemTime;
+
+use ignore::WalkBuilder;
+use ignore::overrides::Override;
+use ignore::overrides::OverrideBuilder;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::context::Call;
+use super::outcome::ToolOutcome;
+use super::path;
+use super::schema::Field;
+use super::schema::Kind;
+use super::schema::Schema;
+
+pub(super) const ABOUT: &str = "Finds files by a pattern such as **/*.rs, the oldest first. \
+Hidden and ignored files are included.";
+
+pub(super) const SCHEMA: Schema = Schema::closed(&[
+    Field::required("pattern", Kind::String, "The pattern"),
+    Field::optional("path", Kind::String, "The directory to look in, if not the working one"),
+]);
+
+/// Files that a result names.
+const MOST: usize = 100;
+
+/// What a pattern, a glob or a file type that is wrong gets.
+pub(super) fn rejected(error: &str) -> ToolOutcome {
+    ToolOutcome::failed(format!(
+        "Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: \
+         {error}"
+    ))
+}
+
+/// The directory before the first wildcard of an absolute pattern, and the rest.
+fn split_absolute(pattern: &str) -> Option<(PathBuf, String)> {
+    if !pattern.starts_with('/') {
+        return None;
+    }
+    let wild = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+    let slash = pattern.get(..wild)?.rfind('/')?;
+    let (directory, rest) = pattern.split_at(slash);
+    let directory = if directory.is_empty() { "/" } else { directory };
+    Some((PathBuf::from(directory), rest.trim_start_matches('/').to_owned()))
+}
+
+pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
+    let began = Instant::now();
+    let session = call.session;
+    let cwd = session.cwd();
+    let given = call.text("path");
+    let mut root = path::expand(given, session);
+    if !given.is_empty() && !root.is_dir() {
+        return ToolOutcome::failed(if root.exists() {
+            format!("Path is not a directory: {given}")
+        } else {
+            path::missing(&format!("Directory does not exist: {given}"), &root, session)
+        });
+    }
+    let mut pattern = call.text("pattern").to_owned();
+    if let Some((directory, rest)) = split_absolute(&pattern) {
+        root = directory;
+        pattern = rest;
+    }
+    let mut globs = OverrideBuilder::new(&root);
+    let globs = globs.add(&pattern).and_then(|globs| globs.build());
+    let globs = match globs {
+        Ok(globs) => globs,
+        Err(error) => return rejected(&error.to_string()),
+    };
+    let cancel = call.cancel.clone();
+    let is_hidden = session.is_hidden.clone();
+    let search = tokio::task::spawn_blocking(move || find(&root, globs, &cancel));
+    let mut found = search.await.unwrap_or_default();
+    if let Some(is_hidden) = is_hidden {
+        found.retain(|path| !is_hidden(path));
+    }
+    let total = found.len();
+    let names: Vec<String> = found.iter().take(MOST).map(|path| path::shown(path, &cwd)).collect();
+    let mut text = if names.is_empty() { "No files found".to_owned() } else { names.join("\n") };
+    if total > MOST {
+        text += &format!(
+            "\n(Showing {MOST} of {total} matching files; {} more are not listed. Narrow the \
+             pattern or path to see the rest.)",
+            total - MOST
+        );
+    }
+    let structured = json!({
+        "filenames": names,
+        "durationMs": began.elapsed().as_millis() as u64,
+        "numFiles": names.len(),
+        "truncated": total > MOST,
+        "totalMatches": total,
+        "countIsComplete": !call.cancel.is_cancelled(),
+    });
+    ToolOutcome::text(text, structured)
+}
+
+/// The files, the oldest first.
+fn find(root: &Path, globs: Override, cancel: &CancellationToken) -> Vec<PathBuf> {
+    let mut walk = WalkBuilder::new(root);
+    walk.standard_filters(false).overrides(globs);
+    let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in walk.build().flatten() {
+        if cancel.is_cancelled() {
+            break;
+        }
+        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+            let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
+            found.push((modified.unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path()));
+        }
+    }
+    found.sort_by_key(|(modified, _)| *modified);
+    found.into_iter().map(|(_, path)| path).collect()
+}

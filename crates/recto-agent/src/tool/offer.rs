@@ -1,0 +1,157 @@
+//! Which tools a session has.
+//!
+//! Owns: what is offered, what is switched off, what is deferred, and the answer to a call of
+//! a tool that is not there.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::Tool;
+use super::outcome::ToolOutcome;
+
+/// A tool that the model finds by `ToolSearch` and that is not declared until then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferred {
+    /// Its name.
+    pub name: String,
+    /// A line that words are looked for in.
+    pub about: String,
+}
+
+/// A tool of an MCP server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpTool {
+    /// The server's name in the settings.
+    pub server: String,
+    /// The tool's name at the server.
+    pub tool: String,
+    /// What the server says about it.
+    pub about: String,
+    /// What it takes.
+    pub schema: Value,
+    /// Whether the server says that it changes nothing.
+    pub is_read_only: bool,
+}
+
+impl McpTool {
+    /// The name under which models call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("mcp__{}__{}", self.server, self.tool)
+    }
+}
+
+/// A kind of subagent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentType {
+    /// Its name.
+    pub name: String,
+    /// When to use it.
+    pub about: String,
+    /// Its system prompt; built-in kinds have none here.
+    pub prompt: Option<String>,
+    /// The tools that it has, all if `None`.
+    pub tools: Option<Vec<String>>,
+    /// The model that it runs on, the session's if `None`.
+    pub model: Option<String>,
+}
+
+/// A skill: instructions in a file that the model launches by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its name.
+    pub name: String,
+    /// When to use it.
+    pub about: String,
+    /// The directory that holds `SKILL.md`.
+    pub directory: PathBuf,
+    /// The text behind the front matter.
+    pub body: String,
+}
+
+/// The tools of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Offer {
+    /// The tools that calls may name.
+    pub tools: BTreeSet<Tool>,
+    /// Tools that rules, options or the surface switched off.
+    pub disabled: BTreeSet<String>,
+    /// Tools that `ToolSearch` finds.
+    pub deferred: Vec<Deferred>,
+    /// Tools of MCP servers.
+    pub mcp: Vec<McpTool>,
+    /// Kinds of subagents.
+    pub agents: Vec<AgentType>,
+    /// Skills.
+    pub skills: Vec<Skill>,
+}
+
+impl Offer {
+    /// What a session without anybody to ask has.
+    #[must_use]
+    pub fn headless() -> Offer {
+        let asks = [Tool::AskUserQuestion, Tool::EnterPlanMode, Tool::ExitPlanMode];
+        let absent = [Tool::Glob, Tool::Grep, Tool::TodoWrite];
+        let is_there =
+            |tool: &Tool| !tool.is_older() && !asks.contains(tool) && !absent.contains(tool);
+        let tools = Tool::ALL.into_iter().filter(is_there).collect();
+        let disabled = asks.iter().chain([&Tool::TodoWrite]).map(|tool| tool.name().to_owned());
+        Offer { tools, disabled: disabled.collect(), ..Offer::default() }
+    }
+
+    /// What a session has whose user can be asked.
+    #[must_use]
+    pub fn attended() -> Offer {
+        let mut offer = Offer::headless();
+        for tool in [Tool::AskUserQuestion, Tool::EnterPlanMode, Tool::ExitPlanMode] {
+            offer.add(tool);
+        }
+        offer
+    }
+
+    /// Adds a tool.
+    pub fn add(&mut self, tool: Tool) {
+        self.tools.insert(tool);
+        self.disabled.remove(tool.name());
+    }
+
+    /// Switches a tool off.
+    pub fn disable(&mut self, name: &str) {
+        self.tools.retain(|tool| tool.name() != name);
+        self.mcp.retain(|tool| tool.name() != name);
+        self.disabled.insert(name.to_owned());
+    }
+
+    /// The tool that a name means here.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<Tool> {
+        Tool::named(name).filter(|tool| self.tools.contains(tool))
+    }
+
+    /// The MCP tool of a name.
+    #[must_use]
+    pub fn mcp_tool(&self, name: &str) -> Option<&McpTool> {
+        self.mcp.iter().find(|tool| tool.name() == name)
+    }
+
+    /// What a call of a tool gets that is not there.
+    pub(super) fn missing(&self, name: &str) -> ToolOutcome {
+        let mut text = format!("Error: No such tool available: {name}");
+        let other_case = self.tools.iter().find(|tool| tool.name().eq_ignore_ascii_case(name));
+        if self.disabled.contains(name) {
+            text +=
+                &format!(". {name} is disabled for this session, in subagents as well as here.");
+        } else if let Some(tool) = other_case {
+            text += &format!(". Tool names are case-sensitive: call {} instead.", tool.name());
+        } else if name == Tool::Glob.name() {
+            text += ". Glob is not available in this session — find files with `find` via the \
+                     Bash tool instead.";
+        } else if name == Tool::Grep.name() {
+            text += ". Grep is not available in this session — search file contents with `grep` \
+                     via the Bash tool instead.";
+        }
+        ToolOutcome::tagged(&text, text.clone())
+    }
+}

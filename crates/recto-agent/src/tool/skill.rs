@@ -1,0 +1,280 @@
+//! `Skill`: instructions that the user keeps in files.
+//!
+//! Owns: finding them, and filling in what a call gives them.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::context::Call;
+use super::offer::AgentType;
+use super::offer::Skill;
+use super::outcome::Note;
+use super::outcome::ToolOutcome;
+use super::schema::Field;
+use super::schema::Kind;
+use super::schema::Schema;
+
+pub(super) const ABOUT: &str = "Launches a skill: instructions for a kind of task that the user \
+wrote down. The instructions follow the result.";
+
+pub(super) const SCHEMA: Schema = Schema::closed(&[
+    Field::required("skill", Kind::String, "Its name"),
+    Field::optional("args", Kind::String, "What to give it"),
+]);
+
+/// Commands of the client itself, which users type and models cannot call.
+const BUILT_IN: [&str; 17] = [
+    "add-dir",
+    "agents",
+    "clear",
+    "compact",
+    "config",
+    "context",
+    "cost",
+    "export",
+    "help",
+    "hooks",
+    "login",
+    "logout",
+    "mcp",
+    "memory",
+    "model",
+    "permissions",
+    "resume",
+];
+
+fn wanted<'a>(call: &'a Call<'_>) -> &'a str {
+    let name = call.text("skill").trim();
+    name.strip_prefix('/').unwrap_or(name)
+}
+
+fn find<'a>(call: &'a Call<'_>) -> Option<&'a Skill> {
+    let name = wanted(call);
+    call.session.offer.skills.iter().find(|skill| skill.name == name)
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
+    let name = wanted(call);
+    if name.is_empty() {
+        return Err(ToolOutcome::refused(format!("Invalid skill format: {}", call.text("skill"))));
+    }
+    if find(call).is_some() {
+        return Ok(());
+    }
+    Err(ToolOutcome::refused(if BUILT_IN.contains(&name) {
+        format!(
+            "{name} is a built-in CLI command, not a skill. Ask the user to run /{name} \
+             themselves — it cannot be invoked via the Skill tool."
+        )
+    } else {
+        format!("Unknown skill: {name}")
+    }))
+}
+
+pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
+    let Some(skill) = find(call) else {
+        return ToolOutcome::refused(format!("Unknown skill: {}", wanted(call)));
+    };
+    let name = &skill.name;
+    let is_again = !call.session.state().launched.insert(name.clone());
+    let structured = json!({"success": true, "commandName": name});
+    let mut outcome = ToolOutcome::text(format!("Launching skill: {name}"), structured);
+    if is_again {
+        outcome = outcome.with_note(Note::User(format!(
+            "(Re-invocation of /{name} — the skill instructions were previously loaded; the \
+             arguments or dynamic output below are new.)\n"
+        )));
+    }
+    let body = filled(skill, call.text("args"));
+    let head = match &skill.directory {
+        directory if directory.as_os_str().is_empty() => String::new(),
+        directory => format!("Base directory for this skill: {}\n\n", directory.display()),
+    };
+    outcome.with_note(Note::User(format!("{head}{body}")))
+}
+
+/// The body with arguments in the places that it has for them, or behind it.
+fn filled(skill: &Skill, arguments: &str) -> String {
+    let words: Vec<&str> = arguments.split_whitespace().collect();
+    let directory = skill.directory.to_string_lossy();
+    let mut filled = String::with_capacity(skill.body.len());
+    let mut rest = skill.body.as_str();
+    let mut has_place = false;
+    while let Some(at) = rest.find('$') {
+        let (before, place) = rest.split_at(at);
+        filled.push_str(before);
+        let behind = &place[1..];
+        if let Some(behind) = behind.strip_prefix("{CLAUDE_SKILL_DIR}") {
+            filled.push_str(&directory);
+            rest = behind;
+        } else if let Some(behind) = behind.strip_prefix("ARGUMENTS") {
+            has_place = true;
+            rest = match numbered(behind) {
+                Some((number, behind)) => {
+                    filled.push_str(words.get(number).copied().unwrap_or_default());
+                    behind
+                }
+                None => {
+                    filled.push_str(arguments);
+                    behind
+                }
+            };
+        } else if behind.starts_with(|c: char| c.is_ascii_digit()) {
+            has_place = true;
+            let length = behind.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, behind) = behind.split_at(length);
+            let word = number.parse::<usize>().ok().and_then(|at| words.get(at));
+            filled.push_str(word.copied().unwrap_or_default());
+            rest = behind;
+        } else {
+            filled.push('$');
+            rest = behind;
+        }
+    }
+    filled.push_str(rest);
+    if !has_place && !arguments.is_empty() {
+        filled.push_str(&format!("\n\nARGUMENTS: {arguments}"));
+    }
+    filled
+}
+
+/// The number in `[1]`, and what is behind it.
+fn numbered(text: &str) -> Option<(usize, &str)> {
+    let (number, behind) = text.strip_prefix('[')?.split_once(']')?;
+    Some((number.parse().ok()?, behind))
+}
+
+/// A file with front matter: its fields, and the text behind them.
+fn front_matter(text: &str) -> (Vec<(String, String)>, &str) {
+    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+        return (Vec::new(), text);
+    };
+    let Some(end) = rest.find("\n---") else { return (Vec::new(), text) };
+    let (head, body) = rest.split_at(end);
+    let body = body.strip_prefix("\n---").unwrap_or(body);
+    let body = body.split_once('\n').map_or("", |(_, body)| body);
+    let fields = head.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        Some((name.trim().to_owned(), value.trim().trim_matches(['"', '\'']).to_owned()))
+    });
+    (fields.collect(), body)
+}
+
+fn field(fields: &[(String, String)], name: &str) -> Option<String> {
+    fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+}
+
+/// The skills and commands below directories such as `~/.claude`, the first of a name counts.
+#[must_use]
+pub fn skills_in(directories: &[PathBuf]) -> Vec<Skill> {
+    let mut skills: Vec<Skill> = Vec::new();
+    let mut add = |skill: Skill| {
+        if !skills.iter().any(|known| known.name == skill.name) {
+            skills.push(skill);
+        }
+    };
+    for directory in directories {
+        for folder in entries(&directory.join("skills")) {
+            let Ok(text) = fs::read_to_string(folder.join("SKILL.md")) else { continue };
+            let (fields, body) = front_matter(&text);
+            let named = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+            add(Skill {
+                name: field(&fields, "name").or(named).unwrap_or_default(),
+                about: field(&fields, "description").unwrap_or_default(),
+                directory: folder.clone(),
+                body: body.to_owned(),
+            });
+        }
+        for file in markdown_in(&directory.join("commands")) {
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            let (fields, body) = front_matter(&text);
+            add(Skill {
+                name: stem(&file),
+                about: field(&fields, "description").unwrap_or_default(),
+                directory: PathBuf::new(),
+                body: body.to_owned(),
+            });
+        }
+    }
+    skills
+}
+
+/// The kinds of subagents below directories such as `~/.claude`, the first of a name counts.
+#[must_use]
+pub fn agents_in(directories: &[PathBuf]) -> Vec<AgentType> {
+    let mut agents: Vec<AgentType> = Vec::new();
+    for file in directories.iter().flat_map(|directory| markdown_in(&directory.join("agents"))) {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let (fields, body) = front_matter(&text);
+        let name = field(&fields, "name").unwrap_or_else(|| stem(&file));
+        if agents.iter().any(|known| known.name == name) {
+            continue;
+        }
+        let tools = field(&fields, "tools")
+            .map(|tools| tools.split(',').map(|tool| tool.trim().to_owned()).collect());
+        agents.push(AgentType {
+            name,
+            about: field(&fields, "description").unwrap_or_default(),
+            prompt: Some(body.trim().to_owned()),
+            tools,
+            model: field(&fields, "model").filter(|model| model != "inherit"),
+        });
+    }
+    agents
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths
+}
+
+fn markdown_in(directory: &Path) -> Vec<PathBuf> {
+    let mut files = entries(directory);
+    files.retain(|file| file.extension().is_some_and(|end| end == "md"));
+    files
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn skill(body: &str) -> Skill {
+        let directory = PathBuf::from("/s");
+        Skill { name: "s".into(), about: String::new(), directory, body: body.into() }
+    }
+
+    #[test]
+    fn arguments_go_where_the_text_has_places_for_them() {
+        let body = skill("$1 and $ARGUMENTS in ${CLAUDE_SKILL_DIR}, $ARGUMENTS[0] for $HOME");
+        assert_eq!(filled(&body, "one two"), "two and one two in /s, one for $HOME");
+        assert_eq!(filled(&skill("Body\n"), "x"), "Body\n\n\nARGUMENTS: x");
+        assert_eq!(filled(&skill("Body\n"), ""), "Body\n");
+    }
+
+    #[test]
+    fn front_matter_is_not_part_of_the_text() {
+        let (fields, body) = front_matter("---\nname: a\ndescription: \"b: c\"\n---\nBody\n");
+        assert_eq!(field(&fields, "description").unwrap(), "b: c");
+        assert_eq!(body, "Body\n");
+        assert_eq!(front_matter("Body").1, "Body");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_filled(body in any::<String>(), arguments in any::<String>()) {
+            front_matter(&body);
+            filled(&skill(&body), &arguments);
+        }
+    }
+}

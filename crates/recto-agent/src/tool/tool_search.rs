@@ -1,0 +1,119 @@
+//! `ToolSearch`: loads tools that are not declared until a model asks for them.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Tool;
+use super::context::Call;
+use super::outcome::Note;
+use super::outcome::ToolOutcome;
+use super::schema::Field;
+use super::schema::Kind;
+use super::schema::Schema;
+
+pub(super) const ABOUT: &str = "Loads tools whose names you know but whose schemas you do not: \
+select:Name,Name for exact names, or words to search for; a word with + before it must be in the \
+name.";
+
+pub(super) const SCHEMA: Schema = Schema::closed(&[
+    Field::required("query", Kind::String, "select:Name,Name or words"),
+    Field::optional("max_results", Kind::Number, "At most so many, 5 by default"),
+]);
+
+const DEFAULT_RESULTS: usize = 5;
+
+pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
+    let offer = &call.session.offer;
+    let query = call.text("query").trim();
+    let most = call.number("max_results").map_or(DEFAULT_RESULTS, |most| most.max(0.0) as usize);
+    let matches: Vec<String> = match query.strip_prefix("select:") {
+        Some(names) => {
+            let is_there = |name: &&str| {
+                offer.deferred.iter().any(|tool| tool.name == *name)
+                    || offer.tool(name).is_some()
+                    || offer.mcp_tool(name).is_some()
+            };
+            names.split(',').map(str::trim).filter(is_there).map(str::to_owned).collect()
+        }
+        None => found(call, query).into_iter().take(most).collect(),
+    };
+    let structured = json!({
+        "matches": matches,
+        "query": call.text("query"),
+        "total_deferred_tools": offer.deferred.len(),
+    });
+    if matches.is_empty() {
+        return ToolOutcome::text("No matching deferred tools found", structured);
+    }
+    call.session.state().loaded.extend(matches.iter().cloned());
+    let blocks = matches.iter().map(|name| json!({"type": "tool_reference", "tool_name": name}));
+    ToolOutcome::blocks(blocks.collect(), structured).with_note(Note::User("Tool loaded.".into()))
+}
+
+/// The names of deferred tools that have the words, the best first.
+fn found(call: &Call<'_>, query: &str) -> Vec<String> {
+    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    for tool in &call.session.offer.deferred {
+        if tool.name.eq_ignore_ascii_case(query) {
+            return vec![tool.name.clone()];
+        }
+        let parts = name_parts(&tool.name);
+        let about = tool.about.to_lowercase();
+        let in_name = |word: &str| parts.iter().any(|part| part.contains(word));
+        let must = words.iter().filter_map(|word| word.strip_prefix('+'));
+        if !must.clone().all(in_name) {
+            continue;
+        }
+        let score: usize = words
+            .iter()
+            .map(|word| {
+                let word = word.trim_start_matches('+');
+                if parts.iter().any(|part| part == word) {
+                    10
+                } else if in_name(word) {
+                    5
+                } else {
+                    usize::from(about.split(|c: char| !c.is_alphanumeric()).any(|one| one == word))
+                        * 2
+                }
+            })
+            .sum();
+        if score > 0 {
+            found.push((score, &tool.name));
+        }
+    }
+    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    found.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+/// `mcp__lab__echo` and `CronList` in small words.
+fn name_parts(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for c in name.chars() {
+        if c == '_' || c == '-' || c.is_uppercase() {
+            parts.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(part) = parts.last_mut()
+        {
+            part.extend(c.to_lowercase());
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The declarations of tools that a session has loaded, for the next request.
+#[must_use]
+pub fn loaded(session: &super::Session) -> Vec<Value> {
+    let names = session.state().loaded.clone();
+    let own = names.iter().filter_map(|name| session.offer.tool(name)).map(Tool::declaration);
+    let servers = names.iter().filter_map(|name| session.offer.mcp_tool(name)).map(
+        |tool| json!({"name": tool.name(), "description": tool.about, "input_schema": tool.schema}),
+    );
+    own.chain(servers).collect()
+}
