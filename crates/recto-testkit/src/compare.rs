@@ -140,7 +140,25 @@ fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
     let Some(last) = messages.iter().rposition(|message| message["role"] == "user") else {
         return messages;
     };
-    blocks_mut(&mut messages[last]).retain(|block| !is_fresh(block, "<system-reminder>\n"));
+    let own = blocks_mut(&mut messages[last]);
+    for block in own.iter_mut() {
+        cut_announcements(block, rebuilt);
+    }
+    // A text gets a line end where it meets another text, and none where it meets what is
+    // announced: with that taken out it meets the other.
+    for at in 0..own.len() {
+        if is_fresh(&own[at], "<system-reminder>\n") {
+            continue;
+        }
+        let meets_fresh = own.get(at + 1).is_some_and(|next| is_fresh(next, "<system-reminder>\n"));
+        let is_plain = !text_of(&own[at]).is_empty() && !text_of(&own[at]).ends_with('\n');
+        let text = format!("{}\n", text_of(&own[at]));
+        let is_meant = rebuilt.iter().flat_map(blocks).any(|other| text_of(other) == text);
+        if meets_fresh && is_plain && is_meant {
+            own[at]["text"] = text.into();
+        }
+    }
+    own.retain(|block| !is_fresh(block, "<system-reminder>\n"));
     let tail = messages.split_off(last + 1);
     for mut message in tail {
         if message["role"] == "system" {
@@ -160,6 +178,29 @@ fn without_fresh(mut messages: Vec<Value>, rebuilt: &[Value]) -> Vec<Value> {
         messages.push(message);
     }
     messages
+}
+
+/// Takes what is announced out of a result at the end of a log: the client puts it into its
+/// text, and takes white space off both ends before.
+fn cut_announcements(block: &mut Value, rebuilt: &[Value]) {
+    let is_start = |text: &str| FRESH.iter().any(|start| text.starts_with(start));
+    let cut = |text: &str| {
+        let mark = "\n\n<system-reminder>\n";
+        let place = text.match_indices(mark).map(|(at, _)| at);
+        place
+            .into_iter()
+            .find(|at| is_start(&text[at + mark.len()..]))
+            .map(|at| text[..at].to_owned())
+    };
+    if block["type"] != "tool_result" {
+        return;
+    }
+    let Some(text) = block["content"].as_str().and_then(cut) else { return };
+    let id = block["tool_use_id"].clone();
+    let mut results = rebuilt.iter().flat_map(blocks).filter(|other| other["tool_use_id"] == id);
+    let whole = results.find_map(|other| other["content"].as_str());
+    let is_meant = whole.is_some_and(|whole| whole.trim() == text.trim());
+    block["content"] = if is_meant { whole.unwrap_or_default().into() } else { text.into() };
 }
 
 /// The part of a text that was rebuilt, if all after it is announced afresh.
@@ -261,6 +302,12 @@ mod tests {
         assert_eq!(difference(&user(&[fresh, "a"]), &user(&["a"])), None);
         assert!(difference(&user(&["<system-reminder>\nelse", "a"]), &user(&["a"])).is_some());
         assert!(difference(&user(&["Today's date is 1 May.", "a"]), &user(&["a"])).is_some());
+        // What it meets has no line end, and what it is put into no white space around.
+        assert_eq!(difference(&user(&["a", fresh, "b"]), &user(&["a\n", "b"])), None);
+        assert!(difference(&user(&["a", "b"]), &user(&["a\n", "b"])).is_some());
+        let result = |text: &str| json!([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": text}]}]);
+        assert_eq!(difference(&result(&format!("x\n\n{fresh}")), &result("  x")), None);
+        assert!(difference(&result(&format!("y\n\n{fresh}")), &result("  x")).is_some());
     }
 
     #[test]

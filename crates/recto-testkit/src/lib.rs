@@ -8,6 +8,7 @@
 //! | [`SnapshotFilter`] | output in which the paths of this run are replaced |
 //! | [`tree`](tree()), [`contents`] | what lies in a folder, to compare before and after |
 //! | [`assert_all_listed`], [`tool`] | the files of a test binary, and programs that it runs |
+//! | [`fuzz`](mod@fuzz) | random input that can be had again |
 //! | [`recordings`] | what recorded clients did with the logs of a corpus |
 //! | [`difference`] | how messages that were sent differ from rebuilt ones |
 //!
@@ -16,6 +17,7 @@
 mod compare;
 mod corpus;
 mod fake_home;
+pub mod fuzz;
 pub mod generate;
 mod session_builder;
 mod snapshot_filter;

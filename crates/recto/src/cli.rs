@@ -1,5 +1,7 @@
 //! The command line: what can be typed.
 
+use std::process::ExitCode;
+
 use clap::Parser;
 use clap::Subcommand;
 use clap::error::ContextKind;
@@ -13,6 +15,7 @@ use crate::commands::branches::BranchesArgs;
 use crate::commands::browse::BrowseArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::clone::CloneArgs;
+use crate::commands::collect::CollectArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::compress::CompressArgs;
 use crate::commands::context::ContextArgs;
@@ -30,6 +33,7 @@ use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::mcp::McpArgs;
 use crate::commands::merge::MergeArgs;
+use crate::commands::mock::MockArgs;
 use crate::commands::move_session::MoveArgs;
 use crate::commands::pack::PackArgs;
 use crate::commands::plans::PlansArgs;
@@ -38,7 +42,9 @@ use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
 use crate::commands::rename::RenameArgs;
 use crate::commands::repair::RepairArgs;
+use crate::commands::replay::ReplayArgs;
 use crate::commands::request::RequestArgs;
+use crate::commands::restore::RestoreArgs;
 use crate::commands::rm::RmArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::serve::ServeArgs;
@@ -56,6 +62,7 @@ use crate::commands::unpack::UnpackArgs;
 use crate::commands::usage::UsageArgs;
 use crate::commands::watch::WatchArgs;
 use crate::global::Global;
+use crate::terminal::text::safe;
 
 /// Find, read, check and edit the sessions of Claude Code.
 ///
@@ -103,6 +110,8 @@ pub(crate) enum Command {
     Statusline(StatuslineArgs),
     Scratch(ScratchArgs),
     Request(RequestArgs),
+    Replay(ReplayArgs),
+    Mock(MockArgs),
     Rename(RenameArgs),
     Rm(RmArgs),
     Undo(UndoArgs),
@@ -120,6 +129,8 @@ pub(crate) enum Command {
     Move(MoveArgs),
     Pack(PackArgs),
     Unpack(UnpackArgs),
+    Collect(CollectArgs),
+    Restore(RestoreArgs),
     Home(HomeArgs),
     Index(IndexArgs),
     Drift(DriftArgs),
@@ -148,4 +159,17 @@ pub(crate) fn with_tips(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
+}
+
+/// Says what was typed wrong. What was typed is in the message, and may be a name that a
+/// shell completed: nothing in it acts on the terminal.
+pub(crate) fn fail(error: clap::Error) -> ExitCode {
+    let message = error.render().to_string();
+    let shown = safe(&message);
+    if shown == message {
+        error.exit();
+    }
+    // Colours are part of the message, and could not be told from those that were typed.
+    crate::terminal::output::complain(&shown);
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -6,8 +6,10 @@ pub(crate) mod blame;
 pub(crate) mod branches;
 pub(crate) mod browse;
 pub(crate) mod check;
-pub(crate) mod check_health;
 pub(crate) mod clone;
+pub(crate) mod collect;
+pub(crate) mod collect_prune;
+pub(crate) mod collect_service;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod context;
@@ -29,6 +31,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge;
+pub(crate) mod mock;
 pub(crate) mod move_session;
 pub(crate) mod overview;
 pub(crate) mod pack;
@@ -39,7 +42,9 @@ pub(crate) mod redo;
 pub(crate) mod rename;
 pub(crate) mod repair;
 pub(crate) mod repair_all;
+pub(crate) mod replay;
 pub(crate) mod request;
+pub(crate) mod restore;
 pub(crate) mod rm;
 pub(crate) mod scratch;
 pub(crate) mod serve;
@@ -65,6 +70,7 @@ pub(crate) mod watch;
 
 use crate::cli::Cli;
 use crate::cli::Command;
+use crate::edit::nothing::tell_nothing;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -108,26 +114,48 @@ pub(crate) fn run(
         Some(Command::History(args)) => history::cmd_history(&home()?, environment, output, args),
         Some(Command::Export(args)) => export::cmd_export(&home()?, environment, output, args),
         Some(Command::Request(args)) => request::cmd_request(&home()?, environment, output, args),
+        Some(Command::Replay(args)) => replay::cmd_replay(&home()?, environment, output, args),
+        Some(Command::Mock(args)) => mock::cmd_mock(&cli.global, environment, output, args),
         Some(Command::Rename(args)) => rename::cmd_rename(&home()?, environment, output, args),
         Some(Command::Rm(args)) => rm::cmd_rm(&home()?, environment, output, args),
         Some(Command::Undo(args)) => undo::cmd_undo(&home()?, environment, output, args),
         Some(Command::Redo(args)) => redo::cmd_redo(&home()?, environment, output, args),
         Some(Command::Log(args)) => log::cmd_log(&home()?, environment, output, args),
         Some(Command::Clone(args)) => clone::cmd_clone(&home()?, environment, output, args),
-        Some(Command::Trim(args)) => trim::cmd_trim(&home()?, environment, output, args),
-        Some(Command::Strip(args)) => strip::cmd_strip(&home()?, environment, output, args),
+        Some(Command::Trim(args)) => {
+            let edited = trim::cmd_trim(&home()?, environment, output, args);
+            or_nothing("trim", output, edited)
+        }
+        Some(Command::Strip(args)) => {
+            let edited = strip::cmd_strip(&home()?, environment, output, args);
+            or_nothing("strip", output, edited)
+        }
         Some(Command::Compress(args)) => {
-            compress::cmd_compress(&home()?, environment, output, args)
+            let edited = compress::cmd_compress(&home()?, environment, output, args);
+            or_nothing("compress", output, edited)
         }
+        Some(Command::Repair(args)) if args.list => repair::list(output),
         Some(Command::Repair(args)) => repair::cmd_repair(&home()?, environment, output, args),
-        Some(Command::Redact(args)) => redact::cmd_redact(&home()?, environment, output, args),
-        Some(Command::Anonymize(args)) => {
-            anonymize::cmd_anonymize(&home()?, environment, output, args)
+        Some(Command::Redact(args)) => {
+            let edited = redact::cmd_redact(&home()?, environment, output, args);
+            or_nothing("redact", output, edited)
         }
-        Some(Command::Fork(args)) => fork::cmd_fork(&home()?, environment, output, args),
-        Some(Command::Merge(args)) => merge::cmd_merge(&home()?, environment, output, args),
-        Some(Command::Move(args)) => move_session::cmd_move(&home()?, environment, output, args),
+        Some(Command::Anonymize(args)) => anonymize::cmd_anonymize(home, environment, output, args),
+        Some(Command::Fork(args)) => {
+            let edited = fork::cmd_fork(&home()?, environment, output, args);
+            or_nothing("fork", output, edited)
+        }
+        Some(Command::Merge(args)) => {
+            let edited = merge::cmd_merge(&home()?, environment, output, args);
+            or_nothing("merge", output, edited)
+        }
+        Some(Command::Move(args)) => {
+            let edited = move_session::cmd_move(&home()?, environment, output, args);
+            or_nothing("move", output, edited)
+        }
         Some(Command::Pack(args)) => pack::cmd_pack(&home()?, environment, output, args),
+        Some(Command::Collect(args)) => collect::cmd_collect(&home()?, environment, output, args),
+        Some(Command::Restore(args)) => restore::cmd_restore(&home()?, environment, output, args),
         Some(Command::Unpack(args)) => unpack::cmd_unpack(&home()?, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home()?, environment, output, args),
         Some(Command::Drift(args)) => drift::cmd_drift(&home()?, environment, output, args),
@@ -140,5 +168,19 @@ pub(crate) fn run(
         Some(Command::Man(args)) => man::cmd_man(args, output),
         Some(Command::Statusline(args)) => statusline::cmd_statusline(environment, output, args),
         Some(Command::Prices(args)) => prices::cmd_prices(environment, output, args),
+    }
+}
+
+/// An edit that finds nothing to change has done what was asked: it says so, and ends well.
+fn or_nothing(
+    operation: &str,
+    output: &mut Output,
+    edited: Result<Outcome, CommandError>,
+) -> Result<Outcome, CommandError> {
+    match edited {
+        Err(error) if error.kind() == "nothing-to-do" => {
+            tell_nothing(operation, output, &error.to_string())
+        }
+        other => other,
     }
 }

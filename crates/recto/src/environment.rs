@@ -1,6 +1,7 @@
 //! Every environment variable that recto reads, in one place.
 
 use std::env;
+use std::fmt;
 use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
@@ -13,6 +14,23 @@ use recto_store::Home;
 use recto_store::StoreError;
 use recto_view::Library;
 use recto_view::LibraryOptions;
+
+/// A text that is never shown.
+#[derive(Clone)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// The text itself.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
 
 /// What the environment says.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +49,8 @@ pub(crate) struct Environment {
     pub(crate) cache_dir: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`: the settings of all programs, in place of `~/.config`.
     pub(crate) config_home: Option<PathBuf>,
+    /// `XDG_RUNTIME_DIR`: files of this login; then the directory of temporary files.
+    pub(crate) runtime_directories: Vec<PathBuf>,
     /// `RECTO_PRICES`: a file of prices, in place of `prices.toml` in recto's settings.
     pub(crate) prices: Option<PathBuf>,
     /// `SESSION_CONTEXT`: `session_id=…`, set by some hooks.
@@ -40,6 +60,13 @@ pub(crate) struct Environment {
     /// `RECTO_CLIENT`: the client that the browser resumes sessions with, in place of
     /// `claude`.
     pub(crate) client: Option<String>,
+    /// `ANTHROPIC_API_KEY`: the key that `recto replay --endpoint` sends.
+    pub(crate) api_key: Option<Secret>,
+    /// `ANTHROPIC_AUTH_TOKEN`: a bearer token, in place of a key.
+    pub(crate) auth_token: Option<Secret>,
+    /// `RECTO_ENDPOINTS`: what endpoints accept, in place of `endpoints.toml` in recto's
+    /// settings.
+    pub(crate) endpoints: Option<PathBuf>,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
     pub(crate) no_color: bool,
     /// `TERM=dumb`: no colour and no pager.
@@ -65,16 +92,35 @@ impl Environment {
             cache_home: path("XDG_CACHE_HOME"),
             cache_dir: path("RECTO_CACHE_DIR"),
             config_home: path("XDG_CONFIG_HOME"),
+            runtime_directories: path("XDG_RUNTIME_DIR")
+                .into_iter()
+                .chain([env::temp_dir()])
+                .collect(),
             prices: path("RECTO_PRICES"),
             session_context: text("SESSION_CONTEXT"),
             pager: text("RECTO_PAGER").or_else(|| text("PAGER")),
             client: text("RECTO_CLIENT"),
+            api_key: text("ANTHROPIC_API_KEY").map(Secret),
+            auth_token: text("ANTHROPIC_AUTH_TOKEN").map(Secret),
+            endpoints: path("RECTO_ENDPOINTS"),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
             working_directory: env::current_dir().ok(),
             now: text("RECTO_NOW"),
         }
+    }
+
+    /// The file that says what endpoints accept; it need not exist.
+    pub(crate) fn endpoints_file(&self) -> Option<PathBuf> {
+        let user = self.user_home.as_ref().map(|home| home.join(".config"));
+        let settings = self.config_home.clone().or(user);
+        self.endpoints.clone().or_else(|| Some(settings?.join("recto/endpoints.toml")))
+    }
+
+    /// Where this program is.
+    pub(crate) fn program() -> std::io::Result<PathBuf> {
+        env::current_exe()
     }
 
     /// Where recto keeps its own data.
@@ -101,11 +147,16 @@ impl Environment {
 
     /// Answers questions about a home. Without a directory of its own recto answers what it can.
     pub(crate) fn library(&self, home: &Home, prices: PriceTable) -> Library {
-        self.library_in(home, prices, TimeZone::system())
+        self.library_in(home, prices, None)
     }
 
-    /// The same, with days of another zone.
-    pub(crate) fn library_in(&self, home: &Home, prices: PriceTable, zone: TimeZone) -> Library {
+    /// The same, with days of another zone than the system's.
+    pub(crate) fn library_in(
+        &self,
+        home: &Home,
+        prices: PriceTable,
+        zone: Option<TimeZone>,
+    ) -> Library {
         Library::new(LibraryOptions {
             home: home.clone(),
             cache: self.cache_directory().ok(),

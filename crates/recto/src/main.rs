@@ -28,7 +28,10 @@ use crate::terminal::output::Output;
 
 fn main() -> ExitCode {
     let environment = Environment::from_process();
-    let cli = Cli::try_parse().unwrap_or_else(|error| cli::with_tips(error).exit());
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return cli::fail(cli::with_tips(error)),
+    };
     let mut output = Output::new(&cli.global, &environment);
     let result = commands::run(&cli, &environment, &mut output).and_then(|outcome| {
         output.finish()?;

@@ -4,17 +4,16 @@ use std::ops::Deref;
 
 use recto_store::Home;
 use recto_store::Inventory;
+use recto_store::LogFile;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::select::target;
-use crate::select::target::Target;
 
-/// A log that was read, and what the user called it.
+/// A log that was read, and the home's list of files at that time.
 pub(crate) struct Reading {
-    pub(crate) target: Target,
     pub(crate) inventory: Inventory,
-    log: recto_view::Reading,
+    reading: recto_view::Reading,
 }
 
 impl Reading {
@@ -25,14 +24,13 @@ impl Reading {
         text: &str,
     ) -> Result<Reading, CommandError> {
         let inventory = home.inventory();
-        let target = target::find(home, &inventory, environment, text)?;
-        Reading::of(target, inventory)
+        let log = target::find(home, &inventory, environment, text)?;
+        Reading::of(log, inventory)
     }
 
     /// Reads a log that was found.
-    pub(crate) fn of(target: Target, inventory: Inventory) -> Result<Reading, CommandError> {
-        let log = recto_view::Reading::open(target.log())?;
-        Ok(Reading { target, inventory, log })
+    pub(crate) fn of(log: LogFile, inventory: Inventory) -> Result<Reading, CommandError> {
+        Ok(Reading { inventory, reading: recto_view::Reading::open(log)? })
     }
 }
 
@@ -40,6 +38,6 @@ impl Deref for Reading {
     type Target = recto_view::Reading;
 
     fn deref(&self) -> &recto_view::Reading {
-        &self.log
+        &self.reading
     }
 }

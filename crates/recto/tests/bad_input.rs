@@ -323,11 +323,12 @@ fn link(to: &Path, from: &Path) {
 fn a_log_that_vanished_is_told() {
     let test = TestHome::with_sessions();
     let path = test.home.path().join(format!("projects/-home-dev-docs/{DOCS}.jsonl"));
-    // A link inside the home whose end is gone: there by name, not to be opened.
-    fs::rename(&path, test.home.path().join("moved.jsonl")).unwrap();
-    link(&test.home.path().join("moved.jsonl"), &path);
+    // A link inside its folder whose end is gone: there by name, not to be opened.
+    let moved = path.with_file_name("moved.jsonl");
+    fs::rename(&path, &moved).unwrap();
+    link(&moved, &path);
     assert_eq!(test.run(&["show", "3f2b"]).code, 0);
-    fs::remove_file(test.home.path().join("moved.jsonl")).unwrap();
+    fs::remove_file(&moved).unwrap();
     assert_snapshot!(test.run(&["show", path.to_str().unwrap()]).shown(), @"
     --- stderr
     error: there is no file [claude]/projects/-home-dev-docs/3f2b77aa-51c7-4d02-b8f4-93ad17c2e680.jsonl
@@ -360,7 +361,7 @@ fn what_may_not_be_read_is_told() {
     --- exit 2
     ");
     assert_snapshot!(run(&["check", "3f2a", "--json"]).shown(), @r#"
-    {"log":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl","kind":"unreadable","severity":"damage","detail":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)"}
+    {"log":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl","line":null,"offset":null,"kind":"unreadable","severity":"damage","detail":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)"}
     --- exit 1
     "#);
     assert_snapshot!(run(&["check", "--all"]).shown(), @"

@@ -19,17 +19,21 @@ use crate::support::FIX;
 use crate::support::TestHome;
 
 /// The calls that change something, and those that open what is changed.
-const CALLS: [&str; 13] = [
+const CALLS: [&str; 17] = [
     "openat",
+    "openat2",
     "write",
     "fsync",
     "fdatasync",
     "rename",
+    "renameat",
     "renameat2",
     "link",
     "linkat",
     "unlink",
+    "unlinkat",
     "mkdir",
+    "mkdirat",
     "fchmod",
     "utimensat",
     "rmdir",
@@ -93,7 +97,7 @@ fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<Call> {
                 // A full disk is met only by what needs room.
                 let needs_room = match name {
                     "openat" => line.contains("O_CREAT"),
-                    "write" | "fsync" | "rename" | "renameat2" | "mkdir" => true,
+                    "write" | "fsync" | "rename" | "renameat2" | "mkdir" | "mkdirat" => true,
                     _ => false,
                 };
                 calls.push(Call { name, when: at + 1, needs_room });

@@ -246,7 +246,7 @@ fn a_damaged_index_is_told_in_one_line_and_there_is_an_answer() {
     }
     let run = test.run(&["find", "parser", "--json"]);
     assert_eq!(run.stdout, before.stdout);
-    assert_snapshot!(run.stderr, @"note: the index cannot be used: file is not a database; it is made anew");
+    assert_snapshot!(run.stderr, @"note: the index cannot be used: its write-ahead log is damaged; it is rebuilt");
     assert_eq!(test.run(&["find", "parser", "--json"]).shown(), before.shown());
     // A file where the folder should be.
     fs::remove_dir_all(&cache).unwrap();

@@ -38,7 +38,8 @@ fn is_forbidden(c: char) -> bool {
         '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     let without_width = matches!(c,
         '\u{00AD}' | '\u{180E}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2064}'
-        | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}');
+        | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{3164}' | '\u{FFA0}');
     let separator = matches!(c, '\u{2028}' | '\u{2029}');
     // Tags, and the variation selectors of the supplement.
     let tag = matches!(c, '\u{E0000}'..='\u{E0FFF}');

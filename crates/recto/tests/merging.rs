@@ -67,7 +67,7 @@ fn a_fork_is_joined_with_what_it_was_forked_from() {
     let fork = forked["result"]["id"].as_str().unwrap();
     // Nothing is new in it yet.
     let run = test.run(&["merge", &source, fork, "--json"]);
-    assert!(run.stderr.contains("\"kind\":\"nothing-to-do\""), "{}", run.stderr);
+    assert_eq!((run.code, &run.json()[0]["result"]), (0, &serde_json::Value::Null));
     // The source has more than its fork, which goes on from the same lines.
     let told = edited(&test, &["merge", fork, &source, "--json"]);
     let new = told["result"]["id"].as_str().unwrap();
@@ -107,16 +107,19 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     test.home.write(&format!("todos/{FIX}-agent-{FIX}.json"), "[1]");
     test.home.write(&format!("todos/{DOCS}-agent-{DOCS}.json"), "[2]");
     let before = tree(test.home.path());
-    for (arguments, kind) in [
-        (&["merge", FIX, FIX][..], "nothing-to-do"),
-        (&["merge", DOCS, FIX], "out-of-order"),
-        (&["merge", FIX, DOCS], "parts-differ"),
-    ] {
+    for (arguments, kind) in
+        [(&["merge", DOCS, FIX][..], "out-of-order"), (&["merge", FIX, DOCS], "parts-differ")]
+    {
         let run = test.run(&[arguments, &["--json"]].concat());
         assert_eq!(run.code, 2, "{}", run.shown());
         assert!(run.stderr.contains(&format!("\"kind\":\"{kind}\"")), "{}", run.stderr);
         assert!(tree(test.home.path()) == before);
     }
+    let run = test.run(&["merge", FIX, FIX, "--json"]);
+    assert_eq!(
+        run.shown(),
+        "{\"operation\":\"merge\",\"result\":null,\"reason\":\"there is nothing to change\"}\n--- exit 0\n"
+    );
     let told = edited(&test, &["merge", FIX, DOCS, "--prefer", "first", "--json"]);
     let new = told["result"]["id"].as_str().unwrap();
     let read = |place: String| fs::read_to_string(test.home.path().join(place)).unwrap();

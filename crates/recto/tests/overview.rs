@@ -63,8 +63,9 @@ fn an_empty_home_says_what_to_do() {
 #[test]
 fn the_overview_as_json() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["--json"]).shown(), @r#"
-    {"home":"[claude]","projects":2,"sessions":4,"empty":1,"bytes":11863,"live":0}
+    let shown = test.run(&["--json"]).shown();
+    assert_snapshot!(shown.replace(env!("CARGO_PKG_VERSION"), "[version]"), @r#"
+    {"version":"[version]","home":"[claude]","projects":2,"sessions":4,"empty":1,"bytes":11863,"live":0}
     --- exit 0
     "#);
 }

@@ -8,7 +8,7 @@ use crate::support::TestHome;
 use crate::support::repository;
 
 /// The commands, as the help lists them.
-fn commands(test: &TestHome) -> Vec<String> {
+pub(crate) fn commands(test: &TestHome) -> Vec<String> {
     let help = test.run(&["--help"]).stdout;
     let listed = help.split_once("\nCommands:\n").expect("a list of commands").1;
     let listed = listed.split_once("\n\n").expect("an end of the list").0;

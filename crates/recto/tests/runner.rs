@@ -6,12 +6,16 @@
 //! | `moving`, `packing`, `merging` | sessions in other directories and homes, and two in one |
 //! | `editing` | what commands that change files do, refuse and take back |
 //! | `crash` | killed at any call to the system, an edit is whole |
-//! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `mock`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `sharing` | what is given away has no secrets, and edits that find nothing to do say so |
 //! | `surfaces` | the terminal, the API, pages and MCP give the same answers |
 //! | `mcp` | what agents are told over the Model Context Protocol |
 //! | `sdk` | the public Agent SDK lists the same sessions |
 //! | `bad_input` | a clear message and the right exit code for what cannot be done |
-//! | `hostile` | no character of a log acts on the terminal |
+//! | `hostile`, `wide` | no character of a log acts on the terminal, and no text is too wide |
+//! | `memory` | commands under a limit of memory, on logs that are made to be large |
+//! | `small_print` | what was typed in errors, modes of files, one log of many that is unreadable |
+//! | `never_opened`, `secrets_left` | keys and credentials are not opened; redacted secrets are gone |
 //! | `browse`, `watch` | the browser and the board on a real terminal: start, end, resume, hostile text |
 //! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
@@ -35,6 +39,7 @@ mod branches;
 mod browse;
 mod browser;
 mod check;
+mod collecting;
 mod context;
 mod crash;
 mod demo;
@@ -50,8 +55,13 @@ mod hostile;
 mod import_cycles;
 mod ls;
 mod mcp;
+#[cfg(target_os = "linux")]
+mod memory;
 mod merging;
+mod mock;
 mod moving;
+#[cfg(unix)]
+mod never_opened;
 mod overflow;
 mod overview;
 mod packing;
@@ -62,10 +72,14 @@ mod request;
 mod resuming;
 mod scratch;
 mod sdk;
+mod secrets_left;
 mod serve;
 mod session;
+mod sharing;
 mod show;
 mod show_follow;
+#[cfg(unix)]
+mod small_print;
 mod stats;
 mod status;
 mod statusline;
@@ -78,6 +92,8 @@ mod todos;
 mod usage;
 #[cfg(unix)]
 mod watch;
+#[cfg(unix)]
+mod wide;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

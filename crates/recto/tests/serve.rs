@@ -141,3 +141,102 @@ fn an_address_that_others_reach_needs_a_good_token() {
     let run = test.run(&["serve", "--listen", "my.host", "--token-file", weak]);
     assert!(run.stderr.contains("--listen takes an address"), "{}", run.stderr);
 }
+
+/// Nobody else on the machine can log in: the address is in no argument and no variable of
+/// any process, and the page that has it is for its user alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_address_that_a_browser_is_given_is_seen_by_no_other_user() {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
+    const NOBODY: u32 = 65_534;
+    let test = TestHome::with_sessions();
+    let programs = test.work.path().join("bin");
+    let given = test.work.path().join("given");
+    fs::create_dir(&programs).unwrap();
+    // It says what it was given when it is all there, and stays so that it can be looked at.
+    let script = format!(
+        "#!/bin/sh\nprintf '%s' \"$*\" > {0}.tmp\nmv {0}.tmp {0}\nsleep 60\n",
+        given.display()
+    );
+    let browser = programs.join("xdg-open");
+    fs::write(&browser, script).unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = test.command(&["serve", "--port", "0", "--open"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
+    command.env("XDG_RUNTIME_DIR", test.user.path()).process_group(0);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let group = child.id();
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let code = url.trim().split("code=").nth(1).unwrap().to_owned();
+    let served = Served(child);
+    let mut waited = 0;
+    while !given.exists() {
+        waited += 1;
+        assert!(waited < 3000, "no browser was started");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // What all users see, and what root sees beyond that.
+    let mut seen = 0;
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        for name in ["cmdline", "environ"] {
+            let Ok(bytes) = fs::read(entry.path().join(name)) else { continue };
+            seen += 1;
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains(&code), "{}/{name}", entry.path().display());
+        }
+    }
+    assert!(seen > 4);
+    let page = fs::read_to_string(&given).unwrap();
+    assert!(!page.contains(&code) && page.starts_with(test.user.path().to_str().unwrap()));
+    assert!(fs::read_to_string(&page).unwrap().contains(url.trim()), "the browser finds its way");
+    let mut other = Command::new("cat");
+    other.arg(&page);
+    if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0) {
+        // The directories above are open to all: only the page's own protects it.
+        fs::set_permissions(test.user.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let output = other.uid(NOBODY).gid(NOBODY).output().unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty());
+    }
+    // The page goes with the server.
+    Command::new("kill").arg(group.to_string()).status().unwrap();
+    let mut waited = 0;
+    while fs::exists(&page).unwrap() {
+        waited += 1;
+        assert!(waited < 3000, "the page is left behind");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    Command::new("kill").arg("--").arg(format!("-{group}")).status().unwrap();
+    drop(served);
+}
+
+/// A browser that opens a file says that another site leads it here. Only the code of the
+/// page lets it in, and by a way that its cookie goes along.
+#[test]
+fn a_browser_that_comes_from_the_page_is_let_in_once() {
+    let test = TestHome::with_sessions();
+    let (_served, url) = start(&test, &[]);
+    let base = url.split("/login").next().unwrap();
+    let from_file = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n\
+                     Sec-Fetch-Dest: document\r\n";
+    let wrong = format!("{base}/login?code=0000");
+    assert!(get(&wrong, from_file).starts_with("HTTP/1.1 403"));
+    for other in [
+        "Sec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n",
+        "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n",
+        "Sec-Fetch-Site: same-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n",
+    ] {
+        assert!(get(&url, other).starts_with("HTTP/1.1 403"), "{other}");
+    }
+    let origin = format!("{from_file}Origin: null\r\n");
+    assert!(get(&url, &origin).starts_with("HTTP/1.1 403"));
+    let answer = get(&url, from_file);
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("url=/"), "{answer}");
+    assert!(answer.contains("set-cookie: ") && answer.contains("SameSite=Strict"), "{answer}");
+    assert!(get(&url, from_file).starts_with("HTTP/1.1 403"), "the code is used up");
+}

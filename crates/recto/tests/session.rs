@@ -68,7 +68,7 @@ fn a_session_in_numbers() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["stats", "latest", "--json"]).shown(), @r#"
-    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","title":"Parser","goal":"Repair the parser","last_output":"`empty_line`.","project":"-home-dev-app","project_name":"app","cwd":"/home/dev/app","branch":"main","model":"claude-opus-5-5","version":"2.1.325","subagent":false,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:13.000Z","working_ms":8000,"lines":17,"damaged_lines":0,"turns":2,"prompts":2,"messages":5,"tool_calls":3,"failed_tool_calls":1,"open_tool_calls":0,"files_changed":1,"files_read":0,"lines_added":2,"lines_removed":1,"compactions":0,"agents":1,"interrupts":0,"api_errors":0,"pending":null,"tokens":{"input":40,"output":200,"cache_creation":600,"cache_creation_5m":0,"cache_creation_1h":0,"cache_read":45000},"models":[{"model":"claude-opus-5-5","messages":5,"input_tokens":40,"output_tokens":200,"cache_creation_input_tokens":600,"cache_creation_5m_tokens":0,"cache_creation_1h_tokens":0,"cache_read_input_tokens":45000,"cache_hit_percent":98.6}],"entries":[{"kind":"user","lines":5},{"kind":"assistant","lines":5},{"kind":"queue-operation","lines":2},{"kind":"last-prompt","lines":2},{"kind":"mode","lines":2},{"kind":"custom-title","lines":1}],"queue_lines":2,"snapshot_lines":0,"versions":[{"version":"2.1.325","lines":10}],"stop_reasons":[{"reason":"tool_use","lines":3},{"reason":"end_turn","lines":2}],"blocks":[{"kind":"tool_use","blocks":3},{"kind":"tool_result","blocks":3},{"kind":"text","blocks":2}],"first_prompts":["Repair the parser","Which one?"]}
+    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","title":"Parser","goal":"Repair the parser","last_output":"`empty_line`.","project":"-home-dev-app","project_name":"app","cwd":"/home/dev/app","branch":"main","model":"claude-opus-5-5","version":"2.1.325","subagent":false,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:13.000Z","working_ms":8000,"lines":17,"damaged_lines":0,"turns":2,"prompts":2,"messages":5,"tool_calls":3,"failed_tool_calls":1,"open_tool_calls":0,"files_changed":1,"files_read":0,"lines_added":2,"lines_removed":1,"compactions":0,"agents":1,"interrupts":0,"api_errors":0,"pending":null,"tokens":{"input":40,"output":200,"cache_creation":600,"cache_creation_5m":0,"cache_creation_1h":0,"cache_read":45000},"models":[{"model":"claude-opus-5-5","messages":5,"input_tokens":40,"output_tokens":200,"cache_creation_input_tokens":600,"cache_read_input_tokens":45000,"cache_creation_5m_tokens":0,"cache_creation_1h_tokens":0,"cache_hit_percent":98.6}],"entries":[{"kind":"user","lines":5},{"kind":"assistant","lines":5},{"kind":"queue-operation","lines":2},{"kind":"last-prompt","lines":2},{"kind":"mode","lines":2},{"kind":"custom-title","lines":1}],"queue_lines":2,"snapshot_lines":0,"versions":[{"version":"2.1.325","lines":10}],"stop_reasons":[{"reason":"tool_use","lines":3},{"reason":"end_turn","lines":2}],"blocks":[{"kind":"tool_use","blocks":3},{"kind":"tool_result","blocks":3},{"kind":"text","blocks":2}],"first_prompts":["Repair the parser","Which one?"]}
     --- exit 0
     "#);
 }
@@ -96,8 +96,8 @@ fn turns_are_listed() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["show", "--turn", "2", "--json"]).shown(), @r#"
-    {"item":"prompt","turn":2,"line":13,"uuid":"3f2a1b4c-0000-4000-8000-00000000000c","time":"2026-11-16T08:00:12.000Z","text":"Which one?","pictures":0,"queued":false}
-    {"item":"answer","turn":2,"line":14,"uuid":"3f2a1b4c-0000-4000-8000-00000000000d","time":"2026-11-16T08:00:13.000Z","text":"`empty_line`."}
+    {"item":"prompt","turn":2,"line":13,"uuid":"3f2a1b4c-0000-4000-8000-00000000000c","time":"2026-11-16T08:00:12.000Z","message":null,"sidechain":false,"text":"Which one?","bytes":10,"pictures":0,"kind":"prompt","queued":false}
+    {"item":"answer","turn":2,"line":14,"uuid":"3f2a1b4c-0000-4000-8000-00000000000d","time":"2026-11-16T08:00:13.000Z","message":"msg_3f2a1b4c0004","sidechain":false,"text":"`empty_line`.","bytes":13}
     --- exit 0
     "#);
 }
@@ -160,7 +160,7 @@ fn subagents_are_listed_and_inspected() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["agents", "latest", "a1b2", "--json"]).shown(), @r#"
-    {"id":"a1b2c3d4e5f60718","kind":"agent","path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl","type":null,"description":null,"call":"toolu_3f2a1b4c0002","link":"result","turn":1,"depth":0,"background":false,"bytes":2381,"tool_calls":1,"failed_tool_calls":0,"input_tokens":16,"output_tokens":80,"cache_creation_input_tokens":240,"cache_read_input_tokens":18000,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:03.000Z","task":"Find all callers of parse().","answer":"Two."}
+    {"id":"a1b2c3d4e5f60718","kind":"agent","source":"log","path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl","type":null,"description":null,"call":"toolu_3f2a1b4c0002","link":"result","turn":1,"depth":0,"background":false,"bytes":2381,"tool_calls":1,"failed_tool_calls":0,"input_tokens":16,"output_tokens":80,"cache_creation_input_tokens":240,"cache_read_input_tokens":18000,"told_tokens":null,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:03.000Z","duration_ms":3000,"task":"Find all callers of parse().","answer":"Two."}
     --- exit 0
     "#);
 }

@@ -228,6 +228,32 @@ fn turns_agents_files_and_health_are_the_same_everywhere() {
 }
 
 #[test]
+fn what_is_wrong_with_a_session_is_the_same_everywhere() {
+    let surfaces = Surfaces::new();
+    // A prompt whose parent is lost, a call without a result, and a line that is cut.
+    let lost = rewound(FIX)
+        .to_string()
+        .replace("-0000-4000-8000-000000000002", "-0000-4000-8000-0000000000ff");
+    let broken = SessionBuilder::new(FIX, Client::V2_1_29)
+        .at(hours_ago(5))
+        .prompt("Repair it")
+        .answer("Done.")
+        .raw(format!("{lost}\n{{\"type\":\"user\",\n"));
+    surfaces.test.home.add(&broken, hours_ago(4));
+    let told = surfaces.command(&["check", FIX, "--notes"]);
+    let is_of_session = |row: &&Value| row["offset"].is_null() && row["kind"] != "reach";
+    let told: Vec<Value> = told.iter().filter(is_of_session).cloned().collect();
+    let health = surfaces.api(&format!("sessions/{FIX}/health"));
+    assert_eq!(health["damaged_lines"], 1);
+    let served = health["problems"].as_array().unwrap();
+    let mut served: Vec<Value> =
+        served.iter().filter(|row| row["kind"] != "damaged-line").cloned().collect();
+    // The command tells damage before notes.
+    served.sort_by_key(|row| row["severity"] != "damage");
+    assert_agree("problems", &told, &served, 4);
+}
+
+#[test]
 fn branches_are_the_same_everywhere() {
     let surfaces = Surfaces::new();
     let told = surfaces.command(&["branches", DOCS]);
@@ -255,6 +281,56 @@ fn tool_calls_are_counted_the_same_everywhere() {
     assert_agree("tool calls", &calls, &shown, 4);
     let sums = surfaces.command(&["tools", FIX, "--by", "name"]);
     assert_eq!(sums.iter().map(|tool| tool["calls"].as_u64().unwrap()).sum::<u64>(), 4);
+}
+
+#[test]
+fn items_are_the_same_everywhere() {
+    let surfaces = Surfaces::new();
+    for (session, calls, notes) in [(FIX, 4, 2), (DOCS, 0, 0)] {
+        let told = surfaces.command(&["show", session, "--meta", "--thinking"]);
+        let pages = surfaces.api(&format!("sessions/{session}/turns?count=50"));
+        let turns = pages["turns"].as_array().unwrap();
+        let served = turns.iter().flat_map(|turn| turn["items"].as_array().unwrap()).cloned();
+        // The API gives a result with its call, the command where the log has it.
+        let (results, told): (Vec<Value>, Vec<Value>) =
+            told.into_iter().partition(|row| row["item"] == "result");
+        assert_eq!(results.len(), calls);
+        assert_eq!(told.iter().filter(|row| row["item"] == "note").count(), notes);
+        let mut served: Vec<Value> = served.collect();
+        served.sort_by_key(|row| row["line"].as_u64());
+        assert_agree("items", &told, &served, 9);
+        let given: Vec<Value> =
+            served.iter().filter_map(|row| row.get("result")).cloned().collect();
+        if calls > 0 {
+            assert_agree("results", &results, &given, 6);
+        }
+        let document = surfaces.body(&format!("/api/v1/sessions/{session}/export?format=json"));
+        // It is sent in one piece, with the length of it before.
+        let (start, end) = (document.find('{').unwrap(), document.rfind('}').unwrap());
+        let document: Value = serde_json::from_str(&document[start..=end]).unwrap();
+        let shown = surfaces.command(&["show", session, "--tools", "full"]);
+        assert_eq!(document["items"].as_array().unwrap(), &shown);
+    }
+}
+
+#[test]
+fn the_home_is_the_same_everywhere() {
+    let surfaces = Surfaces::new();
+    surfaces.test.home.write(&format!("projects/-home-dev-app/{EMPTY}.jsonl"), "");
+    let told = surfaces.command(&[]);
+    assert_eq!((&told[0]["sessions"], &told[0]["empty"]), (&json!(3), &json!(1)));
+    assert_agree("overview", &told, &[surfaces.api("overview")], 7);
+}
+
+#[test]
+fn grep_and_find_give_the_same_rows() {
+    let surfaces = Surfaces::new();
+    let mut found = surfaces.command(&["find", "callers"]);
+    let mut matched = surfaces.command(&["grep", "callers"]);
+    for rows in [&mut found, &mut matched] {
+        rows.sort_by_key(|row| (row["path"].to_string(), row["line"].as_u64()));
+    }
+    assert_agree("hits", &found, &matched, 12);
 }
 
 #[test]

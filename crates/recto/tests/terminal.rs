@@ -19,7 +19,11 @@ use crate::support::TestHome;
 use crate::support::hours_ago;
 
 /// Runs the program on a terminal, and gives what the terminal got.
-fn on_terminal(test: &TestHome, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+pub(crate) fn on_terminal(
+    test: &TestHome,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> String {
     let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY;
     let ours = pty::openpt(flags).unwrap();
     pty::grantpt(&ours).unwrap();

@@ -83,18 +83,14 @@ mod tests {
     use std::path::PathBuf;
 
     use nucleo_matcher::Config;
+    use recto_store::LogFile;
 
     use super::*;
-    use crate::select::target::Target;
 
     fn entry(title: &str) -> Entry {
         Entry {
-            target: Target {
-                path: PathBuf::new(),
-                session: None,
-                name: "3f2a1b4c".into(),
-                is_agent: false,
-            },
+            id: "3f2a1b4c".into(),
+            log: LogFile::alone(PathBuf::new(), None),
             title: title.into(),
             project: "~/code/harbour".into(),
             directory: None,

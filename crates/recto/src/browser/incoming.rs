@@ -110,7 +110,7 @@ impl Browser {
         let was_followed = reader.entry.live.is_some();
         let has_grown = fresh.bytes != reader.entry.bytes;
         let starts = !was_followed && fresh.live.is_some();
-        let has_moved = fresh.target.path != reader.entry.target.path;
+        let has_moved = fresh.log.path != reader.entry.log.path;
         reader.entry = fresh.clone();
         // What runs is followed where it is read; the rest is read again.
         if starts || has_moved || (has_grown && !was_followed) {

@@ -35,7 +35,7 @@ pub(super) fn read(home: &Home, request: &ReadRequest, flow: &Flow<'_>) {
         Part::Changes(turn) => read_changes(request, turn, flow),
     };
     if let Err(error) = done {
-        let message = cannot_read(&error, &request.target.path);
+        let message = cannot_read(&error, &request.log.path);
         (flow.tell)(Report::Failed { ticket: Some(request.ticket), message });
     }
 }

@@ -14,7 +14,6 @@ use super::message::Live;
 use super::state::shown_path;
 use crate::commands::ls::mark;
 use crate::commands::ls::title;
-use crate::select::target::Target;
 use crate::terminal::text::one_line;
 use crate::terminal::text::short_model;
 
@@ -84,11 +83,7 @@ fn entry_of(row: &ListedLog, user_home: Option<&PathBuf>) -> Entry {
         bytes: row.session.bytes(),
         modified: row.session.modified(),
         live: row.live.as_ref().map(|live| Live { mark, look, pid: live.pid }),
-        target: Target {
-            path: row.session.path.clone(),
-            name: row.session.id.to_string(),
-            session: Some(row.session.clone()),
-            is_agent: false,
-        },
+        id: row.session.id.to_string(),
+        log: (*row.session).clone(),
     }
 }

@@ -9,19 +9,20 @@ use std::sync::Arc;
 use crossterm::event::KeyEvent;
 use crossterm::event::MouseEvent;
 use jiff::Timestamp;
-use recto_session::export::Format;
 use recto_store::LogFile;
 use recto_store::index;
+use recto_view::ExportFormat;
 
 use super::document::PageLine;
-use crate::select::target::Target;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 
 /// A log that can be read: a session, or a subagent.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    pub(super) target: Target,
+    pub(super) log: LogFile,
+    /// The name of the log, which every command takes.
+    pub(super) id: String,
     pub(super) title: String,
     /// The directory, as people write it.
     pub(super) project: String,
@@ -44,20 +45,19 @@ pub(super) struct Live {
 
 impl Entry {
     pub(super) fn id(&self) -> &str {
-        &self.target.name
+        &self.id
     }
 
     /// The log of a subagent of this session.
     pub(super) fn of_agent(&self, agent: &LogFile, title: String) -> Entry {
-        let target =
-            Target { path: agent.path.clone(), session: None, name: agent.name(), is_agent: true };
+        let (log, id) = (agent.clone(), agent.name());
         let (bytes, modified) = (agent.bytes(), agent.modified());
-        Entry { target, title, bytes, modified, live: None, ..self.clone() }
+        Entry { log, id, title, bytes, modified, live: None, ..self.clone() }
     }
 
     /// The beginning of the id, which every command takes.
     pub(super) fn short_id(&self) -> String {
-        let length = if self.target.is_agent { usize::MAX } else { 8 };
+        let length = if self.log.is_agent() { usize::MAX } else { 8 };
         self.id().chars().take(length).collect()
     }
 }
@@ -94,7 +94,7 @@ pub(super) enum Effect {
 pub(super) struct ReadRequest {
     /// Told again in every report.
     pub(super) ticket: u64,
-    pub(super) target: Target,
+    pub(super) log: LogFile,
     pub(super) part: Part,
     pub(super) width: usize,
     pub(super) detail: Detail,
@@ -200,7 +200,7 @@ pub(super) struct FoundPlace {
 pub(super) enum Errand {
     Tools { ticket: u64, entry: Arc<Entry>, width: usize },
     Agents { ticket: u64, entry: Arc<Entry>, width: usize },
-    Export { entry: Arc<Entry>, format: Format },
+    Export { entry: Arc<Entry>, format: ExportFormat },
 }
 
 /// A session to go on with in the real client.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
 use recto_session::export::Format;
+use recto_view::ExportFormat;
 
 use super::message::Effect;
 use super::message::Entry;
@@ -37,18 +38,18 @@ pub(super) enum Overlay {
 }
 
 /// The formats that can be chosen, by their letters.
-pub(super) const FORMATS: [(char, &str, Format); 5] = [
-    ('m', "Markdown", Format::Markdown),
-    ('h', "HTML", Format::Html),
-    ('x', "XML, compact, for a model", Format::Xml),
-    ('j', "JSON", Format::Json),
-    ('t', "plain text", Format::Text),
+pub(super) const FORMATS: [(char, &str, ExportFormat); 5] = [
+    ('m', "Markdown", ExportFormat::Document(Format::Markdown)),
+    ('h', "HTML", ExportFormat::Document(Format::Html)),
+    ('x', "XML, compact, for a model", ExportFormat::Document(Format::Xml)),
+    ('j', "JSON", ExportFormat::Items),
+    ('t', "plain text", ExportFormat::Document(Format::Text)),
 ];
 
 /// What can be copied of a session, by the letters.
 pub(super) fn copies(entry: &Entry, facts: &Facts) -> [(char, &'static str, String); 3] {
     let id = entry.id();
-    let command = match entry.target.is_agent {
+    let command = match entry.log.is_agent() {
         // There is nothing to resume; to read it is next best.
         true => format!("recto show {id}"),
         false => {
@@ -56,8 +57,8 @@ pub(super) fn copies(entry: &Entry, facts: &Facts) -> [(char, &'static str, Stri
             resume_command(home, &facts.client, id, entry.directory.as_deref())
         }
     };
-    let path = facts.directory.join(&entry.target.path).display().to_string();
-    let command_name = if entry.target.is_agent { "command to read it" } else { "resume command" };
+    let path = facts.directory.join(&entry.log.path).display().to_string();
+    let command_name = if entry.log.is_agent() { "command to read it" } else { "resume command" };
     [('c', "id", id.to_owned()), ('r', command_name, command), ('p', "path of the log", path)]
 }
 
@@ -133,7 +134,7 @@ impl Browser {
         }
     }
 
-    fn export(&mut self, entry: Arc<Entry>, format: Format) {
+    fn export(&mut self, entry: Arc<Entry>, format: ExportFormat) {
         self.exports += 1;
         self.notice = Some(("writing the document".into(), Look::Faint));
         self.push(Effect::Errand(Errand::Export { entry, format }));

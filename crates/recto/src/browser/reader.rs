@@ -112,7 +112,7 @@ impl Reader {
         self.document.progress = Progress::Reading;
         ReadRequest {
             ticket,
-            target: self.entry.target.clone(),
+            log: self.entry.log.clone(),
             part: self.part,
             width: self.width,
             detail: self.detail,

@@ -318,7 +318,7 @@ impl Browser {
     }
 
     fn open_table(&mut self, subject: Subject, entry: Arc<Entry>) {
-        if subject == Subject::Agents && entry.target.session.is_none() {
+        if subject == Subject::Agents && entry.log.main().is_none() {
             self.notice = Some(("only a session has subagents".into(), Look::Warning));
             return;
         }
@@ -413,7 +413,7 @@ impl Browser {
         let is_same = known.is_some_and(|preview| {
             let is_live = preview.entry.live.is_some() == entry.live.is_some();
             let is_as_long = preview.entry.bytes == entry.bytes || entry.live.is_some();
-            let is_there = preview.entry.target.path == entry.target.path;
+            let is_there = preview.entry.log.path == entry.log.path;
             let is_found = hit.is_some() == (preview.keep == Keep::All);
             let is_seen = apart.is_none() || preview.place.as_ref() == apart;
             is_live && is_as_long && is_there && is_found && is_seen && preview.detail == detail
@@ -462,7 +462,7 @@ impl Browser {
     }
 
     fn resume(&mut self, entry: Arc<Entry>) {
-        match (&entry.live, entry.target.is_agent) {
+        match (&entry.live, entry.log.is_agent()) {
             (_, true) => {
                 let text = "a subagent cannot be resumed, only its session";
                 self.notice = Some((text.into(), Look::Warning));

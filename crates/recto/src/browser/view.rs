@@ -120,7 +120,7 @@ impl View<'_> {
             }
             Part::Conversation => keys::READER,
         };
-        if entry.target.is_agent {
+        if entry.log.is_agent() {
             title.insert(0, span("subagent  ", Look::Tool));
         }
         self.page_header(&title, entry, layout.header, buffer);

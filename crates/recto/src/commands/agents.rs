@@ -3,6 +3,7 @@
 use clap::Args;
 use recto_session::call_about;
 use recto_store::Agent;
+use recto_store::AgentSource;
 use recto_store::FileKind;
 use recto_store::Home;
 use recto_view::AgentRow;
@@ -30,6 +31,9 @@ use recto_session::with_call;
 /// With AGENT (the beginning of its id), shows its task, its calls and its
 /// answer.
 ///
+/// A subagent whose log is gone is listed if the session's log still tells of it:
+/// by progress lines, which hold its messages, or only by the result of its call.
+///
 /// Examples:
 ///   recto agents latest
 ///   recto agents latest a1b2c3
@@ -53,10 +57,10 @@ pub(crate) fn cmd_agents(
     args: &AgentsArgs,
 ) -> Result<Outcome, CommandError> {
     let reading = Reading::open(home, environment, &args.session)?;
-    let Some(file) = &reading.target.session else {
+    let Some(file) = reading.log.main() else {
         return Err(CommandError::user("no-session", "only a session of the home has subagents"));
     };
-    let mut agents = home.agent_tree(&reading.inventory, file, reading.session());
+    let mut agents = home.agent_tree(&reading.inventory, &file, &reading.loaded);
     match &args.agent {
         Some(wanted) => {
             let agent = choose(&agents, wanted)?;
@@ -109,15 +113,39 @@ fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandErr
 
 /// The type and the task of a subagent, in a few words.
 pub(crate) fn about(agent: &Agent) -> (String, String) {
-    let meta = agent.meta.as_ref();
-    let kind = meta.and_then(|meta| meta.agent_type.as_deref()).unwrap_or("").to_owned();
-    let task =
-        meta.and_then(|meta| meta.description.clone()).unwrap_or_else(|| agent_texts(agent).0);
-    (one_line(&kind), one_line(&task))
+    let kind = agent.agent_type().unwrap_or_default();
+    let task = match agent.description() {
+        Some(description) => description.to_owned(),
+        None => agent_texts(agent).0,
+    };
+    (one_line(kind), one_line(&task))
 }
 
-fn span(agent: &Agent) -> Option<u64> {
-    u64::try_from(agent.ended?.duration_since(agent.started?).as_millis()).ok()
+/// What is to be said of a subagent whose log is gone.
+pub(crate) fn without_log(agent: &Agent) -> Option<&'static str> {
+    match &agent.source {
+        AgentSource::Log(_) => None,
+        AgentSource::Progress(_) => Some("log gone, told by progress"),
+        AgentSource::Result(_) => Some("log gone, named by its result"),
+    }
+}
+
+/// The tokens of its answers; of a subagent of which no message is left nothing is known.
+fn tokens(agent: &Agent) -> String {
+    match &agent.source {
+        AgentSource::Result(_) => String::new(),
+        AgentSource::Log(_) | AgentSource::Progress(_) => {
+            format!("{} out", count(agent.tokens.output))
+        }
+    }
+}
+
+/// The task, with where it is known from if the log is gone.
+fn task_cell(agent: &Agent, task: String) -> String {
+    match without_log(agent) {
+        Some(remark) => format!("({remark}) {task}").trim_end().to_owned(),
+        None => task,
+    }
 }
 
 fn list(reading: &Reading, agents: &[Agent], output: &mut Output) -> Result<(), CommandError> {
@@ -151,9 +179,9 @@ pub(crate) fn table(agents: &[Agent]) -> Table {
             format!("{}{}", "  ".repeat(agent.depth), agent.id),
             kind,
             format!("{}{failed}", plural(calls as u64, "call")),
-            format!("{} out", count(agent.tokens.output)),
-            span(agent).map(duration).unwrap_or_default(),
-            task,
+            tokens(agent),
+            agent.milliseconds().map(duration).unwrap_or_default(),
+            task_cell(agent, task),
         ]);
     }
     table
@@ -176,16 +204,16 @@ pub(crate) fn table_by_task(agents: &[Agent], width: usize) -> Table {
         let (kind, task) = about(agent);
         let (calls, failed) = agent.calls();
         let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
-        let tokens = format!("{} out", count(agent.tokens.output));
+        let tokens = tokens(agent);
         let id = agent.id.as_str();
         let id: String = id.chars().take(if is_wide { usize::MAX } else { SHORT_ID }).collect();
         table.row([
             format!("{}{id}", "  ".repeat(agent.depth)),
-            task,
+            task_cell(agent, task),
             kind,
             format!("{}{failed}", plural(calls as u64, "call")),
             if is_wide { tokens } else { String::new() },
-            span(agent).map(duration).unwrap_or_default(),
+            agent.milliseconds().map(duration).unwrap_or_default(),
         ]);
     }
     table
@@ -197,12 +225,17 @@ fn inspect(agent: &Agent, output: &mut Output) -> Result<(), CommandError> {
     let (calls, failed) = agent.calls();
     let heading = format!("{} {kind}", agent.id);
     output.line(&output.paint(Look::Strong, heading.trim_end()))?;
-    let mut facts = vec![
-        plural(calls as u64, "call"),
-        format!("{failed} failed"),
-        format!("{} tokens out", count(agent.tokens.output)),
-    ];
-    facts.extend(span(agent).map(duration));
+    let mut facts = vec![plural(calls as u64, "call"), format!("{failed} failed")];
+    match &agent.source {
+        AgentSource::Log(_) | AgentSource::Progress(_) => {
+            facts.push(format!("{} tokens out", count(agent.tokens.output)));
+        }
+        AgentSource::Result(told) => {
+            facts.extend(told.tokens.map(|tokens| format!("{} tokens at the end", count(tokens))));
+        }
+    }
+    facts.extend(agent.milliseconds().map(duration));
+    facts.extend(without_log(agent).map(str::to_owned));
     output.line(&output.paint(Look::Faint, &facts.join(" · ")))?;
     let (task, answer) = agent_texts(agent);
     write_part("Task", &task, output)?;

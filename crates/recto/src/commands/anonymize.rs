@@ -24,8 +24,9 @@ use crate::terminal::text::json_for_terminal;
 ///
 /// Every text becomes filler of about the same length; ids, times and names are
 /// replaced by others, the same by the same. What is needed to see how the client
-/// would read the log stays: kinds of lines and blocks, links, names of built-in
-/// tools, numbers of tokens. Read the result before you give it away.
+/// would read the log stays: kinds of lines and blocks, links, tags of the client, names
+/// of models and tools, fields of built-in tools, numbers of tokens. Read the result
+/// before you give it away. The path of a log needs no home.
 ///
 /// Examples:
 ///   recto anonymize 3f2a --out report.jsonl
@@ -45,17 +46,22 @@ pub(crate) struct AnonymizeArgs {
 }
 
 pub(crate) fn cmd_anonymize(
-    home: &Home,
+    home: impl FnOnce() -> Result<Home, CommandError>,
     environment: &Environment,
     output: &mut Output,
     args: &AnonymizeArgs,
 ) -> Result<Outcome, CommandError> {
-    let inventory = home.inventory();
-    let found = target::find(home, &inventory, environment, &args.session)?;
+    let log = match target::file_named(&args.session) {
+        Some(path) => path,
+        None => {
+            let home = home()?;
+            target::find(&home, &home.inventory(), environment, &args.session)?.path
+        }
+    };
     let seed = args.seed.unwrap_or_else(|| new_session_id().bits() as u64);
     let Some(path) = &args.out else {
         let is_terminal = output.is_terminal;
-        anonymize(&found.path, seed, &mut |line| {
+        anonymize(&log, seed, &mut |line| {
             if is_terminal {
                 output.bytes(json_for_terminal(line).as_bytes())
             } else {
@@ -65,7 +71,7 @@ pub(crate) fn cmd_anonymize(
         return Ok(Outcome::Done);
     };
     let mut file = DocumentFile::begin(path, Existing::Keep { hint: "name another file" })?;
-    anonymize(&found.path, seed, &mut |line| Ok(file.write_all(line)?))?;
+    anonymize(&log, seed, &mut |line| Ok(file.write_all(line)?))?;
     file.finish()?;
     output.remark(&format!("wrote {}", path.display()));
     Ok(Outcome::Done)

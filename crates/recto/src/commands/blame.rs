@@ -8,7 +8,7 @@ use recto_session::Blame;
 use recto_session::FileAction;
 use recto_session::FileChange;
 use recto_store::Home;
-use recto_store::read_small;
+use recto_store::read_chosen;
 use recto_view::Moment;
 use recto_view::Place;
 use recto_view::Reading;
@@ -61,7 +61,7 @@ pub(crate) fn cmd_blame(
     let path = absolute(name, environment);
     file_path::require(&path)
         .map_err(|error| error.with_hint("`recto files PATH` tells about a file that is gone"))?;
-    let bytes = read_small(&path)?;
+    let bytes = read_chosen(&path)?;
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();
     let range = check_range(range, lines.len())?;

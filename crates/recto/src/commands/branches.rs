@@ -11,6 +11,7 @@ use crate::reading::Reading;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
 use crate::terminal::text::Column;
+use crate::terminal::text::MOST_IN_CELL;
 use crate::terminal::text::Table;
 use crate::terminal::text::clock;
 use crate::terminal::text::one_line;
@@ -41,22 +42,25 @@ pub(crate) fn cmd_branches(
     args: &BranchesArgs,
 ) -> Result<Outcome, CommandError> {
     let reading = Reading::open(home, environment, &args.session)?;
-    let branches = recto_view::branch_rows(&reading, usize::MAX);
+    // A cell of a table holds less of a prompt than a prompt may have.
+    let most_prompt = if output.json { usize::MAX } else { MOST_IN_CELL };
+    let mut branches = recto_view::branch_rows(&reading, most_prompt);
+    let count = branches.len();
     if output.json {
-        output.rows(&branches)?;
+        branches.try_for_each(|branch| output.row(&branch))?;
     } else {
-        write_table(&branches, output)?;
+        if count > 30 {
+            output.page();
+        }
+        output.blocks(branches, write_table)?;
     }
-    Ok(if branches.is_empty() { Outcome::Found } else { Outcome::Done })
+    Ok(if count == 0 { Outcome::Found } else { Outcome::Done })
 }
 
 fn write_table(branches: &[BranchRow], output: &mut Output) -> Result<(), CommandError> {
     use Column::Flexible;
     use Column::Left;
     use Column::Right;
-    if branches.len() > 30 {
-        output.page();
-    }
     let mut table = Table::new(&[Left, Right, Right, Left, Flexible, Flexible]);
     for branch in branches {
         let fork = branch.fork.as_ref();

@@ -11,7 +11,7 @@ use recto_session::edit::ToolDetail;
 use recto_session::edit::compress;
 use recto_store::Home;
 use recto_store::StoreError;
-use recto_store::read_small;
+use recto_store::read_chosen;
 
 use crate::edit::editor::EditArgs;
 use crate::edit::editor::Editor;
@@ -74,7 +74,7 @@ impl CompressArgs {
             Some("-") => {
                 io::stdin().take(MOST).read_to_end(&mut bytes)?;
             }
-            Some(path) => bytes = read_small(path.as_ref())?,
+            Some(path) => bytes = read_chosen(path.as_ref())?,
         }
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         if text.is_empty() {

@@ -193,7 +193,7 @@ fn json(reading: &Reading, fill: &ContextFill, shown: Option<&TurnFill>) -> Obje
         array.json(&object.finish())
     });
     let object =
-        ObjectWriter::new().string("id", &reading.target.name).json("turns", &turns.finish());
+        ObjectWriter::new().string("id", &reading.log.name()).json("turns", &turns.finish());
     number_or_null(object, "turn", shown.map(|turn| u64::from(turn.turn)))
         .json("parts", &parts.finish())
 }

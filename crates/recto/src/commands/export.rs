@@ -12,25 +12,27 @@ use recto_session::Feed;
 use recto_session::Shown;
 use recto_session::export::Format;
 use recto_session::export::IndexRow;
-use recto_session::export::Placed;
 use recto_session::export::index_page;
-use recto_session::export::item_json;
+use recto_session::redact::Level;
 use recto_session::redact::Options;
 use recto_session::redact::RedactError;
 use recto_session::redact::Redactor;
 use recto_session::redact::ThinkingPolicy;
 use recto_session::usage::PriceTable;
 use recto_store::Home;
+use recto_store::LogFile;
 use recto_store::open_file;
+use recto_view::ExportFormat;
 use recto_view::ExportSource;
+use recto_view::ItemRow;
 use recto_view::Listing;
 
 use crate::commands::ls;
+use crate::edit::redaction::LevelArgs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::target;
-use crate::select::target::Target;
 use crate::terminal::document_file::DocumentFile;
 use crate::terminal::document_file::Existing;
 use crate::terminal::output::Output;
@@ -39,6 +41,7 @@ use crate::terminal::overflow::OverflowFiles;
 use crate::terminal::overflow::Wanted;
 use crate::terminal::text::bytes;
 use crate::terminal::text::json_for_terminal;
+use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
 /// Write a session as Markdown, HTML, XML, JSON or text
@@ -51,7 +54,8 @@ use crate::terminal::text::plural;
 /// Without --out the document goes to standard output.
 ///
 /// With --redact, secrets such as keys, tokens and passwords are replaced by
-/// `[REDACTED:rule:hash]`. The hash tells which of them are the same. A secret of an
+/// `[REDACTED:rule:hash]`. The hash tells which of them are the same. --strict and
+/// --plain say how much counts as a secret, and imply --redact. A secret of an
 /// unknown form, with nothing beside it that says what it is, stays: look through the
 /// document before you give it away.
 ///
@@ -81,6 +85,8 @@ pub(crate) struct ExportArgs {
     /// Replace secrets by placeholders
     #[arg(long)]
     redact: bool,
+    #[command(flatten)]
+    level: LevelArgs,
 }
 
 impl ExportArgs {
@@ -89,7 +95,11 @@ impl ExportArgs {
     }
 
     fn secrets(&self) -> Secrets {
-        if self.redact { Secrets::Redact } else { Secrets::Show }
+        match self.level.given() {
+            Some(level) => Secrets::Redact(level),
+            None if self.redact => Secrets::Redact(self.level.level()),
+            None => Secrets::Show,
+        }
     }
 }
 
@@ -97,7 +107,7 @@ impl ExportArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Secrets {
     Show,
-    Redact,
+    Redact(Level),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -115,13 +125,13 @@ enum To {
 }
 
 impl To {
-    fn format(self) -> Format {
+    fn format(self) -> ExportFormat {
         match self {
-            To::Md => Format::Markdown,
-            To::Html => Format::Html,
-            To::Xml => Format::Xml,
-            To::Json => Format::Json,
-            To::Txt => Format::Text,
+            To::Md => ExportFormat::Document(Format::Markdown),
+            To::Html => ExportFormat::Document(Format::Html),
+            To::Xml => ExportFormat::Document(Format::Xml),
+            To::Json => ExportFormat::Items,
+            To::Txt => ExportFormat::Document(Format::Text),
         }
     }
 }
@@ -173,7 +183,7 @@ pub(crate) fn cmd_export(
 fn tell_replaced(output: &mut Output, args: &ExportArgs, replaced: u64) {
     match args.secrets() {
         Secrets::Show => {}
-        Secrets::Redact => output.remark(&format!("replaced {}", plural(replaced, "secret"))),
+        Secrets::Redact(_) => output.remark(&format!("replaced {}", plural(replaced, "secret"))),
     }
 }
 
@@ -187,14 +197,14 @@ pub(crate) struct Done {
 
 /// What replaces the secrets of a log, if they are to be replaced. Goes through the
 /// log, so that a secret is known where it stands alone.
-fn redactor(found: &Target, secrets: Secrets) -> Result<Option<Redactor>, CommandError> {
-    match secrets {
+fn redactor(found: &LogFile, secrets: Secrets) -> Result<Option<Redactor>, CommandError> {
+    let level = match secrets {
         Secrets::Show => return Ok(None),
-        Secrets::Redact => {}
-    }
+        Secrets::Redact(level) => level,
+    };
     let refused = |error: RedactError| CommandError::user("redact", error.to_string());
     // A document is not sent to the API: that thinking was signed does not matter.
-    let options = Options { thinking: ThinkingPolicy::Replace, ..Options::default() };
+    let options = Options { level, thinking: ThinkingPolicy::Replace, ..Options::default() };
     let mut collector = Redactor::new(options).map_err(refused)?.collector();
     let mut lines = LineReader::new(open_file(&found.path)?);
     while let Some(line) = lines.next_line()? {
@@ -206,16 +216,20 @@ fn redactor(found: &Target, secrets: Secrets) -> Result<Option<Redactor>, Comman
 /// Writes the document piece by piece.
 fn export(
     home: &Home,
-    found: &Target,
-    format: Format,
+    found: &LogFile,
+    format: ExportFormat,
     redactor: Option<&Redactor>,
     write: &mut dyn FnMut(&str) -> Result<(), CommandError>,
 ) -> Result<Done, CommandError> {
-    let source =
-        ExportSource { path: &found.path, name: &found.name, is_agent: found.is_agent, redactor };
+    let source = ExportSource {
+        path: &found.path,
+        name: &found.name(),
+        is_agent: found.is_agent(),
+        redactor,
+    };
     // The other formats are cleaned as they are written; JSON keeps its values.
     let done = recto_view::export_log(home, source, format, &mut |text: &str| match format {
-        Format::Json => write(&json_for_terminal(text.as_bytes())),
+        ExportFormat::Items => write(&json_for_terminal(text.as_bytes())),
         _ => write(text),
     })?;
     Ok(Done { read: done.read, written: 0, replaced: done.replaced })
@@ -223,7 +237,7 @@ fn export(
 
 /// Writes the items of a log as JSON lines.
 pub(crate) fn write_items(
-    found: &Target,
+    found: &LogFile,
     files: &OverflowFiles<'_>,
     wanted: Wanted,
     output: &mut Output,
@@ -243,20 +257,19 @@ pub(crate) fn write_items(
 
 /// Writes one item as a line of JSON.
 pub(crate) fn write_item(
-    shown: Shown,
+    mut shown: Shown,
     files: &OverflowFiles<'_>,
     wanted: Wanted,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Shown { turn, origin, mut item } = shown;
-    files.complete(&mut item, wanted);
-    output.json_line(item_json(Placed { turn, origin: &origin, item: &item }))
+    files.complete(&mut shown.item, wanted);
+    output.row(&ItemRow::whole(&shown))
 }
 
 /// Where a document goes, and as what.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
-    pub(crate) format: Format,
+    pub(crate) format: ExportFormat,
     pub(crate) path: &'a Path,
     pub(crate) existing: Existing,
 }
@@ -264,7 +277,7 @@ pub(crate) struct Place<'a> {
 /// Writes the document of a log to its place.
 pub(crate) fn export_to_file(
     home: &Home,
-    found: &Target,
+    found: &LogFile,
     redactor: Option<&Redactor>,
     to: Place<'_>,
 ) -> Result<Done, CommandError> {
@@ -297,18 +310,24 @@ fn export_all(
     let progress = Progress::new("writing", output);
     let mut all = Done::default();
     let mut index = Vec::new();
+    let mut skipped = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        let found = Target {
-            path: row.session.path.clone(),
-            session: Some(row.session.clone()),
-            name: row.session.id.to_string(),
-            is_agent: false,
-        };
+        let found: &LogFile = &row.session;
         let name = format!("{}.{}", row.session.id, format.extension());
-        let redactor = redactor(&found, args.secrets())?;
         let path = directory.join(&name);
         let to = Place { format, path: &path, existing: args.existing() };
-        let done = export_to_file(home, &found, redactor.as_ref(), to)?;
+        let exported = redactor(found, args.secrets()).and_then(|redactor| {
+            Ok((export_to_file(home, found, redactor.as_ref(), to)?, redactor))
+        });
+        let (done, redactor) = match exported {
+            Ok(exported) => exported,
+            // One log that cannot be read is no reason to go without the others.
+            Err(CommandError::Store(error)) => {
+                skipped.push(one_line(&error.to_string()));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         all.read += done.read;
         all.written += done.written;
         all.replaced += done.replaced;
@@ -321,16 +340,20 @@ fn export_all(
         progress.tell(at as u64, rows.len() as u64);
     }
     progress.done();
-    let (index_name, index) = index_page(format, &index);
+    for skipped in &skipped {
+        output.remark(&format!("skipped: {skipped}"));
+    }
+    let written = index.len() as u64;
+    let (index_name, index) = index_page(format.index_format(), &index);
     let index_path = directory.join(index_name);
     DocumentFile::write(&index_path, args.existing(), &index)?;
     output.remark(&format!(
         "wrote {} to {}: {} from logs of {}",
-        plural(rows.len() as u64, "session"),
+        plural(written, "session"),
         directory.display(),
         bytes(all.written),
         bytes(all.read)
     ));
     tell_replaced(output, args, all.replaced);
-    Ok(if rows.is_empty() { Outcome::Found } else { Outcome::Done })
+    Ok(if rows.is_empty() || !skipped.is_empty() { Outcome::Found } else { Outcome::Done })
 }

@@ -35,7 +35,8 @@ pub(crate) fn is_path(
     }
     let path = environment.working_directory.as_ref().map(|base| base.join(text));
     let is_file = path.is_some_and(|path| file_path::is_file(&path));
-    let has_separator = text.contains(std::path::is_separator);
+    // A log that was written on Windows names its files with the other one.
+    let has_separator = text.contains(['/', '\\']);
     // The path of a log means the log.
     if !(has_separator || is_file) || (is_file && text.ends_with(".jsonl")) {
         return false;

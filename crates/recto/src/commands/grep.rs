@@ -3,8 +3,8 @@
 use clap::Args;
 use recto_session::search::Expression;
 use recto_session::search::ExpressionOptions;
-use recto_store::GrepRequest;
 use recto_store::Home;
+use recto_view::Grep;
 
 use crate::commands::hit_args;
 use crate::commands::hit_args::HitArgs;
@@ -82,22 +82,14 @@ pub(crate) fn cmd_grep(
     })?;
     let query = args.query.as_deref().map(query::read_query).transpose()?;
     let filter = query::filter(query.as_ref(), &args.hits.filter, environment)?;
-    let (since, until) = filter.span();
-    let request = GrepRequest {
-        expression: &expression,
-        query: query.as_ref(),
-        limit: args.hits.limit(output),
-        since,
-        until,
-        keep: &|facts| filter.fits(facts),
-    };
+    let grep = Grep { expression, query, filter, limit: args.hits.limit(output) };
     let inventory = home.inventory();
     target::tell_skipped(&inventory, output);
     let progress = Progress::new("searching", output);
-    let answer = home.grep(&inventory, &request, &|done, all| progress.tell_bytes(done, all));
+    let answer = grep.find(home, &inventory, &|done, all| progress.tell_bytes(done, all));
     progress.done();
     let mark = |text: &str| {
-        let matches = expression.regex().find_iter(text).map(|found| found.range());
+        let matches = grep.expression.regex().find_iter(text).map(|found| found.range());
         matches.filter(|range| !range.is_empty()).take(MOST_MARKS).collect()
     };
     hit_args::give(answer, &args.hits, &mark, home, environment, output)

@@ -44,8 +44,8 @@ pub(crate) struct HomeArgs {
 }
 
 /// A session that will be deleted.
-struct Due {
-    session: SessionFile,
+pub(crate) struct Due {
+    pub(crate) session: SessionFile,
     title: String,
     at: Timestamp,
 }
@@ -124,7 +124,12 @@ pub(crate) fn cmd_home(
 
 /// The sessions that are due, soonest first. Files without a conversation are
 /// no loss and are not named.
-fn due_sessions(home: &Home, setting: &CleanupSetting, now: Timestamp, days: u64) -> Vec<Due> {
+pub(crate) fn due_sessions(
+    home: &Home,
+    setting: &CleanupSetting,
+    now: Timestamp,
+    days: u64,
+) -> Vec<Due> {
     let retention = Retention::new(setting);
     let inventory = home.inventory();
     let mut due: Vec<Due> = inventory

@@ -73,9 +73,13 @@ pub(crate) fn cmd_log(
     args: &LogArgs,
 ) -> Result<Outcome, CommandError> {
     if let Some(LogCommand::Prune(args)) = &args.command {
-        return prune(environment, output, args);
+        return prune(home, environment, output, args);
     }
-    let mut operations = newest_operations(&environment.data_directory()?, home)?;
+    let list = newest_operations(&environment.data_directory()?, home)?;
+    for (_, reason) in &list.unreadable {
+        output.remark(&format!("skipped: {reason}"));
+    }
+    let mut operations = list.operations;
     operations.truncate(args.limit.unwrap_or(usize::MAX));
     if output.json {
         let rows: Vec<OperationRow> = operations.iter().map(OperationRow::from).collect();
@@ -112,6 +116,7 @@ fn write_table(operations: &[Operation], output: &mut Output) -> Result<(), Comm
 }
 
 fn prune(
+    home: &Home,
     environment: &Environment,
     output: &mut Output,
     args: &PruneArgs,
@@ -125,7 +130,7 @@ fn prune(
         // Clap asks for one of them.
         (None, None) => return Ok(Outcome::Done),
     };
-    let mut journal = journal::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(home, environment, output)?;
     let pruned = journal.prune(prune)?;
     if output.json {
         let mut operations = ArrayWriter::new();

@@ -8,6 +8,7 @@ use recto_session::redact::Redactor;
 use recto_store::Home;
 
 use super::prices::PricesOption;
+use crate::edit::redaction::LevelArgs;
 use crate::edit::redaction::refused;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -27,8 +28,10 @@ use crate::error::Outcome;
 #[command(verbatim_doc_comment)]
 pub(crate) struct McpArgs {
     /// Give secrets as they are in the logs
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["strict", "plain"])]
     no_redact: bool,
+    #[command(flatten)]
+    level: LevelArgs,
     #[command(flatten)]
     prices: PricesOption,
 }
@@ -40,7 +43,10 @@ pub(crate) fn cmd_mcp(
 ) -> Result<Outcome, CommandError> {
     let redactor = match args.no_redact {
         true => None,
-        false => Some(Redactor::new(Options::default()).map_err(refused)?),
+        false => {
+            let options = Options { level: args.level.level(), ..Options::default() };
+            Some(Redactor::new(options).map_err(refused)?)
+        }
     };
     run_mcp(McpOptions {
         library: environment.library(home, args.prices.read(environment)?),

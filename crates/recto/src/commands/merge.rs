@@ -68,7 +68,7 @@ pub(crate) fn cmd_merge(
     let inventory = Arc::new(home.inventory());
     let find = |text: &str| {
         let target = target::find(home, &inventory, environment, text)?;
-        let session = journal::session_of(&target)?.clone();
+        let session = journal::session_of(&target)?;
         journal::may_edit(home, environment, &session)?;
         Ok::<_, CommandError>(session)
     };

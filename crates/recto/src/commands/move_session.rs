@@ -82,7 +82,7 @@ pub(crate) fn cmd_move(
         (session, None) => {
             let text = session.as_deref().unwrap_or_default();
             let target = target::find(home, &inventory, environment, text)?;
-            let session = journal::session_of(&target)?;
+            let session = &journal::session_of(&target)?;
             let relocation = home.plan_move(&inventory, session, &new)?;
             let is_there = |moved: &MovedSession| {
                 moved.old_directory.as_ref() == Some(&new) && moved.log() == moved.session.path
@@ -115,7 +115,7 @@ fn publish(
     relocation: &Relocation,
     arguments: Vec<String>,
 ) -> Result<(Vec<Comparison>, Operation), CommandError> {
-    let mut journal = journal::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(home, environment, output)?;
     let one = match relocation.sessions.as_slice() {
         [one] => Some(one.session.id),
         _ => None,
@@ -127,7 +127,6 @@ fn publish(
         time: environment.now(),
         source: one,
         result: one,
-        directories: Vec::new(),
     })?;
     let comparisons = relocation.stage(&mut transaction)?;
     // A client may have been started meanwhile.

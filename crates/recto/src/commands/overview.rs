@@ -1,6 +1,5 @@
 //! Bare `recto`: what is here, what runs, what to type next.
 
-use recto_log::json::ObjectWriter;
 use recto_session::usage::PriceTable;
 use recto_session::usage::Selection;
 use recto_store::Home;
@@ -29,40 +28,30 @@ pub(crate) fn cmd_overview(
 ) -> Result<Outcome, CommandError> {
     let now = environment.now();
     let inventory = home.inventory();
-    let total: u64 = inventory.sessions.iter().map(|session| session.bytes()).sum();
-    let empty = inventory.sessions.iter().filter(|session| session.bytes() == 0).count();
-    let sessions = (inventory.sessions.len() - empty) as u64;
     let library = environment.library(home, PriceTable::default());
-    let live = library.clients();
+    let seen = library.overview(&inventory);
     tell_skipped(&inventory, output);
     if output.json {
-        let object = ObjectWriter::new()
-            .string("home", &home.root().to_string_lossy())
-            .number("projects", inventory.projects.len() as u64)
-            .number("sessions", sessions)
-            .number("empty", empty as u64)
-            .number("bytes", total)
-            .number("live", live.len() as u64);
-        output.json_line(object)?;
+        output.row(&seen)?;
         return Ok(Outcome::Done);
     }
-    let root = path_from_home(&home.root().to_string_lossy(), environment.user_home.as_deref());
+    let root = path_from_home(&seen.home, environment.user_home.as_deref());
     let summary = format!(
         "{} in {}, {}",
-        plural(sessions, "session log"),
-        plural(inventory.projects.len() as u64, "project"),
-        bytes(total)
+        plural(seen.sessions as u64, "session log"),
+        plural(seen.projects as u64, "project"),
+        bytes(seen.bytes)
     );
     output.line(&format!("{}  {summary}", output.paint(Look::Strong, &one_line(&root))))?;
     if let Some(today) = today(home, environment) {
         output.line(&today)?;
     }
-    if sessions == 0 {
+    if seen.sessions == 0 {
         output.line("")?;
         output.line("No session yet. `recto demo` shows recto on a sample.")?;
         return Ok(Outcome::Done);
     }
-    if !live.is_empty() {
+    if seen.live > 0 {
         let listing = Listing { only_live: true, ..Listing::default() };
         output.line("")?;
         output.line(&output.paint(Look::Strong, "Running now"))?;
@@ -104,6 +93,7 @@ fn today(home: &Home, environment: &Environment) -> Option<String> {
         Some(cost) => format!("${}", cost.rounded(2)),
         None => format!("more than ${}", total.known_cost.rounded(2)),
     };
-    let (messages, tokens) = (plural(total.messages, "message"), plural(total.tokens(), "token"));
+    let (messages, tokens) =
+        (plural(total.messages, "message"), plural(total.tokens.all(), "token"));
     Some(format!("today: {messages}, {tokens}, {cost}"))
 }

@@ -92,9 +92,9 @@ fn logs_of(
     text: &str,
 ) -> Result<Vec<LogFile>, CommandError> {
     let target = target::find(home, inventory, environment, text)?;
-    Ok(match &target.session {
-        Some(session) => home.logs_of(inventory, session),
-        None => vec![target.log()],
+    Ok(match target.main() {
+        Some(session) => home.logs_of(inventory, &session),
+        None => vec![target],
     })
 }
 

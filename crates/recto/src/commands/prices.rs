@@ -4,11 +4,11 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
-use recto_log::json::ObjectWriter;
 use recto_session::usage::Money;
 use recto_session::usage::PriceRow;
 use recto_session::usage::PriceTable;
-use recto_store::read_small;
+use recto_store::read_chosen;
+use recto_view::model_prices;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -59,7 +59,7 @@ impl PricesOption {
             Some(folder.join("recto/prices.toml")).filter(|path| file_path::exists(path))
         };
         if let Some(path) = named.or_else(settings) {
-            let bytes = read_small(&path)?;
+            let bytes = read_chosen(&path)?;
             let text = String::from_utf8_lossy(&bytes);
             let name = path.display().to_string();
             table.add_file(&text, &name).map_err(|error| broken(&path, &error))?;
@@ -75,9 +75,7 @@ pub(crate) fn cmd_prices(
 ) -> Result<Outcome, CommandError> {
     let table = args.prices.read(environment)?;
     if output.json {
-        for row in table.rows() {
-            output.json_line(json(row, &table))?;
-        }
+        output.rows(&model_prices(&table))?;
         return Ok(Outcome::Done);
     }
     output.page();
@@ -128,37 +126,4 @@ fn remarks(row: &PriceRow) -> String {
         Some(format!("{name} ×{}.{}", factor / 1000, factor % 1000 / 100))
     });
     searches.into_iter().chain(factors).collect::<Vec<_>>().join(", ")
-}
-
-fn json(row: &PriceRow, table: &PriceTable) -> ObjectWriter {
-    let prices = |prices: [(&'static str, Option<Money>); 5]| {
-        let object = ObjectWriter::new();
-        let object = prices
-            .into_iter()
-            .fold(object, |object, (name, price)| object.json(name, money(price).as_bytes()));
-        object.finish()
-    };
-    let source = table.sources.iter().find(|source| source.starts_with(&row.source));
-    let above = row.above().map(|(tokens, above)| {
-        ObjectWriter::new().number("tokens", tokens).json("prices", &prices(above)).finish()
-    });
-    let factors = row.factors().into_iter().fold(ObjectWriter::new(), |object, (name, factor)| {
-        let factor =
-            factor.map(|factor| Money::from_pico(u128::from(factor) * Money::PER_DOLLAR / 1000));
-        object.json(name, money(factor).as_bytes())
-    });
-    ObjectWriter::new()
-        .string("model", &row.model)
-        .string_or_null("from", row.from.map(|from| from.to_string()).as_deref())
-        .json("prices", &prices(row.per_million()))
-        .json("above", &above.unwrap_or_else(|| b"null".to_vec()))
-        .json("web_search", money(row.thousand_web_searches()).as_bytes())
-        .json("factors", &factors.finish())
-        .string("source", source.map_or(row.source.as_str(), String::as_str))
-        .number("line", row.line as u64)
-}
-
-/// Money as JSON.
-fn money(amount: Option<Money>) -> String {
-    amount.map_or_else(|| "null".to_owned(), |amount| amount.to_string())
 }

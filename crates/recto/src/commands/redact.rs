@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
+use recto_log::DEFAULT_LINE_CAP;
+use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
 use recto_session::LineSource;
 use recto_session::NodeId;
+use recto_session::Span;
 use recto_session::edit::Draft;
 use recto_session::edit::LineFilter;
 use recto_session::redact::Finding;
+use recto_session::redact::Level;
 use recto_session::redact::Options;
 use recto_session::redact::Outcome as Redacted;
 use recto_session::redact::Pattern;
@@ -21,12 +26,17 @@ use recto_store::Home;
 use recto_store::OpenedLog;
 use recto_store::StoreError;
 
+use crate::edit::copies;
 use crate::edit::editor::EditArgs;
 use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
+use crate::edit::editor::Mode;
 use crate::edit::editor::Source;
+use crate::edit::nothing::tell_nothing;
+use crate::edit::redaction::LevelArgs;
 use crate::edit::redaction::collect;
+use crate::edit::redaction::redact_text;
 use crate::edit::redaction::refused;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -47,10 +57,21 @@ use crate::terminal::text::plural;
 /// signature would not fit any more. Versions of files from before an edit are not
 /// copied; with --in-place they are left alone.
 ///
+/// --strict, the default, replaces known token formats, private keys, credentials in
+/// headers and URLs, and whatever a secret's name is given: `PGPASSWORD=…`,
+/// `--api-key …`, `password: …`. --plain skips weak passwords and other values that are
+/// not random.
+///
 /// --check only says what would be replaced: exit code 1 if there is something.
+///
+/// With --in-place recto removes its search index, which has words of the old log,
+/// and names the places where copies may still be. --history replaces secrets in
+/// `history.jsonl` too. --purge removes recto's backups of the session, so that the
+/// redaction can never be undone; it asks twice.
 ///
 /// Examples:
 ///   recto redact latest --check
+///   recto redact 3f2a --in-place --history --purge
 ///   recto redact 3f2a --pattern "ticket=ACME-[0-9]+" --path /home/alice
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -69,6 +90,17 @@ pub(crate) struct RedactArgs {
     /// Replace a name, such as that of a user or a machine
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
+    /// Replace secrets in `history.jsonl` too, which has all typed prompts
+    #[arg(long, requires = "in_place")]
+    history: bool,
+    /// Remove recto's backups of the session: it can never be undone
+    #[arg(long, requires = "in_place", conflicts_with_all = ["dry_run", "check"])]
+    purge: bool,
+    /// Answer the questions of --purge with yes
+    #[arg(long, requires = "purge")]
+    yes: bool,
+    #[command(flatten)]
+    level: LevelArgs,
     #[command(flatten)]
     edit: EditArgs,
 }
@@ -85,6 +117,7 @@ fn parse_pattern(text: &str) -> Result<Pattern, String> {
 impl RedactArgs {
     fn redactor(&self) -> Result<Redactor, CommandError> {
         let options = Options {
+            level: self.level.level(),
             patterns: self.pattern.clone(),
             paths: self.path.clone(),
             names: self.name.clone(),
@@ -98,10 +131,19 @@ impl RedactArgs {
         for pattern in &self.pattern {
             words.extend(["--pattern".to_owned(), pattern.name.clone()]);
         }
+        if self.level.given() == Some(Level::Plain) {
+            words.push("--plain".to_owned());
+        }
         // Paths and names are what is to be hidden.
         words
     }
 }
+
+/// Lines up to this length are looked at as a whole.
+const WHOLE: u64 = DEFAULT_LINE_CAP as u64;
+/// Longer ones are looked at in pieces that overlap by more than a secret is long.
+const PIECE: u64 = 8 * 1024 * 1024;
+const OVERLAP: u64 = 64 * 1024;
 
 /// What was found in a line.
 struct Found {
@@ -118,7 +160,11 @@ pub(crate) fn cmd_redact(
     args: &RedactArgs,
 ) -> Result<Outcome, CommandError> {
     let source = Source::open(home, environment, &args.session)?;
-    let parts = home.parts_of(&source.inventory, &source.session)?.files;
+    let mut parts = home.parts_of(&source.inventory, &source.session)?.files;
+    let history = home.known_history();
+    if args.history {
+        parts.extend(history.clone());
+    }
     let redactor = Arc::new(collect(args.redactor()?, &parts)?);
     let (mut found, thinking) = look(&source.opened, &redactor)?;
     for part in parts.iter().filter(|path| **path != source.session.path) {
@@ -127,8 +173,11 @@ pub(crate) fn cmd_redact(
             look_beside(part, &redactor, &mut found)?;
         }
     }
-    if args.check || found.is_empty() {
+    if args.check {
         return tell(output, &found);
+    }
+    if found.is_empty() {
+        return tell_nothing("redact", output, "no secrets were found");
     }
     let mut draft = Draft::new(&source.opened.manuscript);
     for id in &thinking {
@@ -142,27 +191,41 @@ pub(crate) fn cmd_redact(
             plural(thinking.len() as u64, "line")
         ));
     }
+    let looked = Arc::clone(&redactor);
     let filter = LineFilter::new(move |line| match redactor.line(line) {
         Redacted::Changed(change) => Some(change.bytes),
         Redacted::Unchanged => redact_text(&redactor, line),
     });
     let goal = Goal::of(&source, &args.edit, "redacted");
-    let details = vec![("secrets", found.len().to_string().into_bytes())];
+    let is_done = args.edit.in_place && args.edit.new.mode() == Mode::Publish;
+    if args.purge && !args.yes && !copies::may_purge(output)? {
+        output.remark("nothing was changed");
+        return Ok(Outcome::Found);
+    }
+    let mut details = vec![("secrets", found.len().to_string().into_bytes())];
+    let mut copies = Vec::new();
+    if is_done {
+        let unredacted = history.filter(|_| !args.history);
+        copies = copies::places(home, &source.session, unredacted.as_deref(), &looked, args.purge)?;
+        let all = copies.iter().fold(ArrayWriter::new(), |all, place| all.string(place));
+        details.push(("copies", all.finish()));
+    }
     let own = found.iter().filter(|one| one.file.is_none()).map(|one| one.line);
     let filtered_lines = own.collect::<BTreeSet<u64>>().len() - thinking.len();
     let job = Job { notes, details, filtered_lines, ..Job::new("redact", args.words(), draft) };
     let job = job.filtered(filter, parts);
-    Editor { home, environment, output, source: &source }.finish(goal, args.edit.new.mode(), job)
-}
-
-/// What is no JSON object is a text: long results, and pieces of them.
-fn redact_text(redactor: &Redactor, bytes: &[u8]) -> Option<Vec<u8>> {
-    if bytes.trim_ascii_start().starts_with(b"{") {
-        return None;
+    let mode = args.edit.new.mode();
+    let outcome = Editor { home, environment, output, source: &source }.finish(goal, mode, job)?;
+    if is_done {
+        copies::remove_index(home, environment, output);
+        if args.purge {
+            copies::purge(home, environment, output, source.session.id)?;
+        }
+        for place in copies {
+            output.remark(&format!("copies may still be in {}", one_line(&place)));
+        }
     }
-    let text = String::from_utf8_lossy(bytes);
-    let redacted = redactor.text(&text);
-    (!redacted.findings.is_empty()).then(|| redacted.text.into_owned().into_bytes())
+    Ok(outcome)
 }
 
 /// Goes through the log: what is found, and which lines are thinking that goes.
@@ -170,17 +233,43 @@ fn look(opened: &OpenedLog, redactor: &Redactor) -> Result<(Vec<Found>, Vec<Node
     let mut found = Vec::new();
     let mut thinking = Vec::new();
     for (place, line) in opened.manuscript.lines().iter().enumerate() {
+        let number = place as u64 + 1;
+        let told = |finding| Found { file: None, line: number, finding };
+        if line.span.length > WHOLE {
+            found.extend(look_into_long_line(opened, line.span, redactor)?.into_iter().map(told));
+            continue;
+        }
         // A line that cannot be read could hold a secret.
         let bytes = opened.line(line.span)?;
         let Redacted::Changed(change) = redactor.line(&bytes) else { continue };
-        let number = place as u64 + 1;
-        let told = |finding| Found { file: None, line: number, finding };
         found.extend(change.findings.into_iter().map(told));
         if matches!(change.thinking, ThinkingChange::RemoveLine) {
             thinking.extend(opened.manuscript.node_at(place));
         }
     }
     Ok((found, thinking))
+}
+
+/// Goes through a line that is longer than readers keep, piece by piece. What is in two
+/// pieces, where they overlap, is told once.
+fn look_into_long_line(
+    opened: &OpenedLog,
+    span: Span,
+    redactor: &Redactor,
+) -> Result<Vec<Finding>, StoreError> {
+    let mut found = Vec::new();
+    let mut known = HashSet::new();
+    let end = span.offset + span.length;
+    let mut offset = span.offset;
+    while offset < end {
+        let length = (PIECE + OVERLAP).min(end - offset);
+        let bytes = opened.line(Span { offset, length })?;
+        let findings = redactor.text(&String::from_utf8_lossy(&bytes)).findings;
+        let is_new = |one: &Finding| known.insert((one.rule.to_string(), one.hash.to_string()));
+        found.extend(findings.into_iter().filter(is_new));
+        offset += PIECE;
+    }
+    Ok(found)
 }
 
 /// Goes through a file beside the log.

@@ -44,10 +44,10 @@ pub(crate) fn cmd_rename(
 ) -> Result<Outcome, CommandError> {
     let title = Title::new(&args.title)?;
     // What was interrupted is put right before anything is looked at.
-    let mut journal = journal::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(home, environment, output)?;
     let inventory = home.inventory();
     let target = target::find(home, &inventory, environment, &args.session)?;
-    let session = journal::session_of(&target)?;
+    let session = &journal::session_of(&target)?;
     let renamed = journal.rename(Renaming {
         home,
         data: &environment.data_directory()?,

@@ -61,7 +61,7 @@ pub(crate) struct RepairArgs {
     pub(crate) all: bool,
     /// List the fixes that there are
     #[arg(long, conflicts_with = "all")]
-    list: bool,
+    pub(crate) list: bool,
     /// Make only these fixes
     #[arg(long, value_name = "FIX", value_delimiter = ',', value_parser = parse_fix)]
     only: Vec<Fix>,
@@ -100,9 +100,6 @@ pub(crate) fn cmd_repair(
     output: &mut Output,
     args: &RepairArgs,
 ) -> Result<Outcome, CommandError> {
-    if args.list {
-        return list(output);
-    }
     let Some(session) = &args.session else {
         return repair_all::run(home, environment, output, args);
     };
@@ -114,6 +111,7 @@ pub(crate) fn cmd_repair(
                     .string("operation", "repair")
                     .string("source", &source.session.id.to_string())
                     .json("result", b"null")
+                    .string("reason", "nothing is wrong with the session")
                     .json("fixes", b"[]");
                 output.json_line(object)?;
             } else {
@@ -202,7 +200,7 @@ pub(crate) fn job<'s>(plan: Repair<'s>, arguments: Vec<String>) -> Job<'s> {
     Job { notes, details, ..Job::new("repair", arguments, draft) }
 }
 
-fn list(output: &mut Output) -> Result<Outcome, CommandError> {
+pub(crate) fn list(output: &mut Output) -> Result<Outcome, CommandError> {
     for fix in Fix::ALL {
         if output.json {
             let object = ObjectWriter::new().string("fix", fix.name()).string("about", fix.about());

@@ -54,13 +54,13 @@ pub(crate) fn cmd_rm(
     if !args.dry_run {
         // What was interrupted is put right before anything is looked at. The
         // journal is not held while somebody is asked.
-        drop(journal::open_journal(environment, output)?);
+        drop(journal::open_journal(home, environment, output)?);
     }
     let inventory = home.inventory();
     let mut sessions: Vec<SessionFile> = Vec::new();
     for text in &args.sessions {
         let target = target::find(home, &inventory, environment, text)?;
-        let session = journal::session_of(&target)?;
+        let session = &journal::session_of(&target)?;
         journal::may_edit(home, environment, session)?;
         if !sessions.iter().any(|other| other.path == session.path) {
             sessions.push(session.clone());
@@ -94,7 +94,7 @@ pub(crate) fn cmd_rm(
     let operation = if args.dry_run {
         None
     } else {
-        let mut journal = journal::open_journal(environment, output)?;
+        let mut journal = journal::open_journal(home, environment, output)?;
         Some(journal.remove(home, &removal, args.sessions.clone(), now)?)
     };
     if output.json {

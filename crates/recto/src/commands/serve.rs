@@ -17,6 +17,7 @@ use recto_serve::ServeOptions;
 use recto_serve::Server;
 use recto_serve::Token;
 use recto_store::Home;
+use recto_store::LoginPage;
 
 use crate::commands::prices::PricesOption;
 use crate::environment::Environment;
@@ -109,9 +110,8 @@ pub(crate) fn cmd_serve(
         output.remark("one browser may open this address, once; Ctrl-C ends the server");
     }
     output.flush()?;
-    if args.open {
-        open_browser(&url);
-    }
+    // Only the browser needs it, and only once: it goes when the server ends.
+    let _page = args.open.then(|| open_browser(environment, &url)).flatten();
     if io::stdin().is_terminal() {
         give_more_urls(Arc::clone(&server));
     }
@@ -145,9 +145,18 @@ fn give_more_urls(server: Arc<Server>) {
     });
 }
 
-/// The address is worth nothing after its first use, so it may be seen in the
-/// list of processes.
-fn open_browser(url: &str) {
+/// Opens the browser. All users of the machine can see the arguments of a program, and
+/// the address lets in who is first: so the browser gets the path of a page that only
+/// this user can read, and that leads on to the address.
+fn open_browser(environment: &Environment, url: &str) -> Option<LoginPage> {
+    let page = match LoginPage::write(&environment.runtime_directories, url) {
+        Ok(page) => page,
+        Err(error) => {
+            let message = format!("no browser could be opened: {error}; open the address yourself");
+            output::remark(&one_line(&message));
+            return None;
+        }
+    };
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = if cfg!(windows) {
         let mut command = Command::new("rundll32");
@@ -156,11 +165,20 @@ fn open_browser(url: &str) {
     } else {
         Command::new(program)
     };
-    let started =
-        command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    if started.is_err() {
-        output::remark("no browser could be opened; open the address yourself");
+    let started = command
+        .arg(page.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    match started {
+        Ok(mut child) => {
+            // Nobody else asks how it ended.
+            std::thread::spawn(move || child.wait());
+        }
+        Err(_) => output::remark("no browser could be opened; open the address yourself"),
     }
+    Some(page)
 }
 
 impl From<ServeError> for CommandError {

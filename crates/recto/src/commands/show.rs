@@ -10,17 +10,21 @@ use clap::Args;
 use recto_log::Block;
 use recto_log::LineReader;
 use recto_log::decode;
+use recto_session::Feed;
 use recto_session::NodeId;
 use recto_session::Origin;
 use recto_session::Shown;
 use recto_session::items;
+use recto_store::Agent;
 use recto_store::Digest;
 use recto_store::FileKind;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::Loaded;
+use recto_store::LogFile;
 use recto_store::open_file;
 
+use crate::commands::agents;
 use crate::commands::export;
 use crate::commands::show_follow;
 use crate::environment::Environment;
@@ -28,7 +32,6 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::reading::Reading;
 use crate::select::target;
-use crate::select::target::Target;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
 use crate::terminal::overflow::MOST_SHOWN;
@@ -36,6 +39,7 @@ use crate::terminal::overflow::OverflowFiles;
 use crate::terminal::overflow::Wanted;
 use crate::terminal::text::bytes;
 use crate::terminal::text::clock;
+use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
@@ -164,7 +168,7 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn transcript(self, found: &'a Target, output: &Output) -> Transcript<'a> {
+    pub(super) fn transcript(self, found: &'a LogFile, output: &Output) -> Transcript<'a> {
         let files = OverflowFiles::new(self.home, &found.path);
         Transcript::new(options(self.args, output), self.args.width.or(output.width), files)
     }
@@ -178,34 +182,41 @@ pub(super) fn wanted(args: &ShowArgs) -> Wanted {
     }
 }
 
-/// The logs of subagents, by the call that started them.
+/// A subagent that is shown below its call.
+enum Below {
+    /// By its log.
+    Log(LogFile),
+    /// By what the log of its parent tells, because its own is gone.
+    Told(Box<Agent>),
+}
+
+/// The subagents, by the call that started them.
 #[derive(Default)]
 struct Agents {
-    by_call: HashMap<String, Vec<Target>>,
+    by_call: HashMap<String, Vec<Below>>,
     /// Those whose call is not known; they come at the end.
-    others: Vec<Target>,
+    others: Vec<Below>,
     /// Those that were shown. Logs that name each other must not go on for ever.
     shown: RefCell<HashSet<PathBuf>>,
 }
 
 impl Agents {
-    fn of(home: &Home, inventory: &Inventory, found: &Target) -> Result<Agents, CommandError> {
+    fn of(home: &Home, inventory: &Inventory, found: &LogFile) -> Result<Agents, CommandError> {
         let mut agents = Agents::default();
-        let Some(session) = &found.session else { return Ok(agents) };
+        let Some(session) = found.main() else { return Ok(agents) };
         let loaded = Loaded::read(&found.path)?;
-        for agent in home.agent_tree(inventory, session, &loaded.session) {
+        for agent in home.agent_tree(inventory, &session, &loaded) {
             if agent.kind != FileKind::Agent {
                 continue;
             }
-            let target = Target {
-                path: agent.file.path,
-                session: None,
-                name: format!("agent-{}", agent.id),
-                is_agent: true,
+            let call = agent.call.clone();
+            let below = match agent.file() {
+                Some(file) => Below::Log(file.clone()),
+                None => Below::Told(Box::new(agent)),
             };
-            match agent.call {
-                Some(call) => agents.by_call.entry(call).or_default().push(target),
-                None => agents.others.push(target),
+            match call {
+                Some(call) => agents.by_call.entry(call).or_default().push(below),
+                None => agents.others.push(below),
             }
         }
         Ok(agents)
@@ -213,12 +224,12 @@ impl Agents {
 }
 
 fn show_log(
-    found: &Target,
+    found: &LogFile,
     agents: &Agents,
     asked: Asked<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let digest = Digest::read(&found.path, found.is_agent)?;
+    let digest = Digest::read(&found.path, found.is_agent())?;
     write_head(found, &digest, asked.environment, output)?;
     let mut transcript = asked.transcript(found, output);
     let mut lines = LineReader::new(open_file(&found.path)?);
@@ -243,7 +254,7 @@ fn show_log(
         output.line("")?;
         output.line(&output.paint(Look::Faint, "(no conversation in this log)"))?;
     }
-    if !found.is_agent {
+    if !found.is_agent() {
         for agent in &agents.others {
             set_in(agent, agents, asked, output)?;
         }
@@ -251,18 +262,46 @@ fn show_log(
     Ok(())
 }
 
-/// Shows the log of a subagent, set in.
+/// Shows a subagent, set in.
 fn set_in(
-    agent: &Target,
+    below: &Below,
     agents: &Agents,
     asked: Asked<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    if !agents.shown.borrow_mut().insert(agent.path.clone()) {
-        return Ok(());
+    match below {
+        Below::Log(agent) => {
+            if !agents.shown.borrow_mut().insert(agent.path.clone()) {
+                return Ok(());
+            }
+            output.line("")?;
+            output.set_in("  │ ", |output| show_log(agent, agents, asked, output))
+        }
+        Below::Told(agent) => {
+            output.line("")?;
+            output.set_in("  │ ", |output| show_told(agent, asked, output))
+        }
     }
-    output.line("")?;
-    output.set_in("  │ ", |output| show_log(agent, agents, asked, output))
+}
+
+/// Shows what is left of a subagent whose log is gone.
+fn show_told(agent: &Agent, asked: Asked<'_>, output: &mut Output) -> Result<(), CommandError> {
+    const MOST_TITLE: usize = 80;
+    let (_, task) = agents::about(agent);
+    let task = if task.is_empty() { "(no title)".to_owned() } else { fit(&task, MOST_TITLE) };
+    output.line(&output.paint(Look::Strong, &task))?;
+    let remark = agents::without_log(agent).unwrap_or_default();
+    output.line(&output.paint(Look::Faint, &format!("agent-{} · {remark}", agent.id)))?;
+    let files = OverflowFiles::new(asked.home, agent.loaded.path());
+    let width = asked.args.width.or(output.width);
+    let mut transcript = Transcript::new(options(asked.args, output), width, files);
+    for id in agent.loaded.session.ids() {
+        let shown = agent.loaded.with_entry(id, |entry| Feed::default().told(entry));
+        for shown in shown.into_iter().flatten() {
+            transcript.show(&shown, &mut |line| output.spans(&line))?;
+        }
+    }
+    Ok(())
 }
 
 /// One turn, wherever its lines are in the log.
@@ -281,7 +320,7 @@ fn show_turn(
     if !output.json {
         output.page();
     }
-    let files = OverflowFiles::new(home, &reading.target.path);
+    let files = OverflowFiles::new(home, &reading.log.path);
     let width = args.width.or(output.width);
     let mut transcript =
         Transcript::new(options(args, output), width, files.clone()).of_turn(number);
@@ -313,14 +352,14 @@ fn options(args: &ShowArgs, output: &Output) -> Options {
 }
 
 pub(super) fn write_head(
-    found: &Target,
+    found: &LogFile,
     digest: &Digest,
     environment: &Environment,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let title = digest.title.as_ref().map_or("(no title)", |(title, _)| title);
     output.line(&output.paint(Look::Strong, &one_line(title)))?;
-    let mut facts = vec![one_line(&found.name)];
+    let mut facts = vec![one_line(&found.name())];
     if let Some(cwd) = &digest.cwd {
         facts.push(one_line(&path_from_home(cwd, environment.user_home.as_deref())));
     }
@@ -328,11 +367,11 @@ pub(super) fn write_head(
     facts.extend(digest.started.map(clock));
     facts.extend(digest.model.as_deref().map(one_line));
     facts.extend(digest.version.as_deref().map(|version| format!("client {}", one_line(version))));
-    facts.extend(found.session.as_ref().map(|session| bytes(session.bytes())));
+    facts.extend(found.main().map(|session| bytes(session.bytes())));
     output.line(&output.paint(Look::Faint, &facts.join(" · ")))
 }
 
-fn show_raw(found: &Target, output: &mut Output) -> Result<Outcome, CommandError> {
+fn show_raw(found: &LogFile, output: &mut Output) -> Result<Outcome, CommandError> {
     let mut file = open_file(&found.path)?;
     let mut buffer = vec![0; 256 * 1024];
     if output.is_terminal {

@@ -10,10 +10,10 @@ use recto_log::Lines;
 use recto_log::RawLine;
 use recto_log::SessionId;
 use recto_log::decode;
-use recto_log::json::ObjectWriter;
 use recto_session::Feed;
 use recto_store::Digest;
 use recto_store::Home;
+use recto_store::LogFile;
 use recto_store::StoreError;
 use recto_store::follow::Change;
 use recto_store::follow::FollowOptions;
@@ -23,6 +23,7 @@ use recto_store::follow::Follower;
 use recto_store::follow::LogChange;
 use recto_store::follow::LogFollower;
 use recto_store::open_file;
+use recto_view::ItemRow;
 
 use crate::commands::export;
 use crate::commands::show::Asked;
@@ -30,7 +31,6 @@ use crate::commands::show::wanted;
 use crate::commands::show::write_head;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::select::target::Target;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
 use crate::terminal::overflow::OverflowFiles;
@@ -41,13 +41,13 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows a log, and then what is written to it, until the user stops.
 pub(super) fn follow(
-    found: &Target,
+    found: &LogFile,
     asked: Asked<'_>,
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let mut source = Source::of(asked.home, found)?;
     if !output.json {
-        let digest = Digest::read(&found.path, found.is_agent)?;
+        let digest = Digest::read(&found.path, found.is_agent())?;
         write_head(found, &digest, asked.environment, output)?;
     }
     let mut view = View::new(found, asked, output);
@@ -92,8 +92,8 @@ struct FollowedSession {
 }
 
 impl Source {
-    fn of(home: &Home, found: &Target) -> Result<Source, CommandError> {
-        let Some(session) = &found.session else {
+    fn of(home: &Home, found: &LogFile) -> Result<Source, CommandError> {
+        let Some(session) = found.main() else {
             return Ok(Source::File(Box::new(LogFollower::new(&found.path)?)));
         };
         Ok(Source::Session(Box::new(FollowedSession {
@@ -174,6 +174,8 @@ fn news_of(change: Change, path: &mut PathBuf) -> Option<News> {
         | Change::Restarted(_)
         | Change::Removed(_)
         | Change::Moved { .. }
+        | Change::File(_)
+        | Change::FileRemoved(_)
         | Change::Announcements => None,
     }
 }
@@ -194,7 +196,7 @@ fn line_of(path: &Path, uuid: &EntryUuid) -> Result<Option<u64>, CommandError> {
 /// What is shown, as text or as JSON.
 struct View<'a> {
     asked: Asked<'a>,
-    found: &'a Target,
+    found: &'a LogFile,
     files: OverflowFiles<'a>,
     transcript: Transcript<'a>,
     /// What is said as JSON is made of this, and not of the transcript.
@@ -210,7 +212,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(found: &'a Target, asked: Asked<'a>, output: &Output) -> View<'a> {
+    fn new(found: &'a LogFile, asked: Asked<'a>, output: &Output) -> View<'a> {
         View {
             asked,
             found,
@@ -309,19 +311,16 @@ impl<'a> View<'a> {
     }
 
     /// Says something that is not in the log.
-    fn tell(&self, kind: &str, text: &str, output: &mut Output) -> Result<(), CommandError> {
+    fn tell(
+        &self,
+        kind: &'static str,
+        text: &str,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
         if !output.json {
             output.line("")?;
             return output.line(&output.paint(Look::Warning, &format!("({text})")));
         }
-        let note = ObjectWriter::new()
-            .string("item", "note")
-            .number("turn", 0)
-            .number("line", 0)
-            .string_or_null("uuid", None)
-            .string_or_null("time", None)
-            .string("kind", kind)
-            .string("text", text);
-        output.json_line(note)
+        output.row(&ItemRow::remark(kind, text))
     }
 }

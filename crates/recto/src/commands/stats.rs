@@ -84,7 +84,7 @@ pub(crate) fn cmd_stats(
         return stats_of_all(home, environment, output, &question);
     };
     let library = environment.library(home, PriceTable::default());
-    let log = target::find(home, &library.inventory(), environment, session)?.log();
+    let log = target::find(home, &library.inventory(), environment, session)?;
     let stats = library.session_stats(&Reading::open(log)?)?;
     if output.json {
         output.row(&stats)?;
@@ -167,10 +167,10 @@ fn tokens(stats: &SessionStats) -> impl Iterator<Item = Row> {
             "{}: {}, {} in, {} out, {} cached, {} written to cache",
             one_line(&model.model),
             plural(model.messages, "message"),
-            count(tokens.input_tokens),
-            count(tokens.output_tokens),
-            count(tokens.cache_read_input_tokens),
-            count(tokens.cache_creation_input_tokens)
+            count(tokens.columns.input_tokens),
+            count(tokens.columns.output_tokens),
+            count(tokens.columns.cache_read_input_tokens),
+            count(tokens.columns.cache_creation_input_tokens)
         );
         ("tokens", text)
     })

@@ -40,7 +40,7 @@ pub(crate) fn stats_of_all(
 ) -> Result<Outcome, CommandError> {
     let inventory = home.inventory();
     let listing = Listing { filter: question.filter.clone(), ..Listing::default() };
-    let library = environment.library_in(home, PriceTable::default(), question.zone.clone());
+    let library = environment.library_in(home, PriceTable::default(), Some(question.zone.clone()));
     let sessions = library.listed(&listing, &inventory);
     tell_skipped(&inventory, output);
     if sessions.is_empty() {

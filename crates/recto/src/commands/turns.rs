@@ -11,6 +11,7 @@ use crate::reading::Reading;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
 use crate::terminal::text::Column;
+use crate::terminal::text::MOST_IN_CELL;
 use crate::terminal::text::Table;
 use crate::terminal::text::clock;
 use crate::terminal::text::count;
@@ -42,22 +43,25 @@ pub(crate) fn cmd_turns(
     args: &TurnsArgs,
 ) -> Result<Outcome, CommandError> {
     let reading = Reading::open(home, environment, &args.session)?;
-    let turns = recto_view::turn_rows(&reading, usize::MAX);
+    // A cell of a table holds less of a prompt than a prompt may have.
+    let most_prompt = if output.json { usize::MAX } else { MOST_IN_CELL };
+    let mut turns = recto_view::turn_rows(&reading, most_prompt);
+    let count = turns.len();
     if output.json {
-        output.rows(&turns)?;
+        turns.try_for_each(|turn| output.row(&turn))?;
     } else {
-        write_table(&turns, output)?;
+        if count > 30 {
+            output.page();
+        }
+        output.blocks(turns, write_table)?;
     }
-    Ok(if turns.is_empty() { Outcome::Found } else { Outcome::Done })
+    Ok(if count == 0 { Outcome::Found } else { Outcome::Done })
 }
 
 fn write_table(turns: &[TurnRow], output: &mut Output) -> Result<(), CommandError> {
     use Column::Flexible;
     use Column::Left;
     use Column::Right;
-    if turns.len() > 30 {
-        output.page();
-    }
     let mut table = Table::new(&[Right, Left, Right, Right, Right, Flexible]);
     for turn in turns {
         let calls = match (turn.tool_calls, turn.failed_tool_calls) {

@@ -71,7 +71,7 @@ pub(crate) fn reverse(
     output: &mut Output,
     order: &Order,
 ) -> Result<Outcome, CommandError> {
-    let mut journal = journal::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(home, environment, output)?;
     let (operation, mut differing) = journal.look(home, order.which, order.direction)?;
     if order.changed == Changed::Refuse && !differing.is_empty() {
         return Err(recto_store::StoreError::from(differing.swap_remove(0)).into());

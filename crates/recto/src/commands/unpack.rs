@@ -68,7 +68,7 @@ pub(crate) fn cmd_unpack(
     }
     let to = args.to.as_deref().map(file_path::real_directory).transpose()?;
     // The folder is one for all, and so nobody else may unpack meanwhile.
-    let mut journal = journal::open_journal(environment, output)?;
+    let mut journal = journal::open_journal(home, environment, output)?;
     let folder = environment.data_directory()?.root().join("unpacked");
     let extracted = Extracted::read(&args.file, &folder)?;
     let ids = if args.new_ids { Ids::New } else { Ids::Keep };
@@ -99,7 +99,6 @@ pub(crate) fn cmd_unpack(
             time: environment.now(),
             source: one,
             result: one.map(|id| result_id(&sessions[0]).unwrap_or(id)),
-            directories: Vec::new(),
         })?;
         for session in &sessions {
             comparisons.push(extracted.stage(home, session, &mut transaction)?);

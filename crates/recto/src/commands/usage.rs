@@ -92,7 +92,7 @@ pub(crate) fn cmd_usage(
         dimensions.push(Dimension::Day);
     }
     let prices = args.prices.read(environment)?;
-    let library = environment.library_in(home, prices, zone.clone());
+    let library = environment.library_in(home, prices, Some(zone.clone()));
     let progress = Progress::new("counting", output);
     let tell = |done, all| progress.tell(done, all);
     let usage = library.count_usage(&dimensions, selection, &tell);
@@ -149,10 +149,12 @@ fn narrow(
         return Ok(false);
     }
     let found = target::find(home, inventory, environment, target)?;
-    if found.is_agent {
-        selection.agent = found.name.strip_prefix("agent-").map(str::to_owned);
+    if let Some(agent) = &found.agent {
+        selection.agent = Some(agent.to_string());
     } else if let Some(session) = found.session {
-        selection.session = Some(session.id.to_string());
+        selection.session = Some(session.to_string());
+    } else if let Some(log) = home.name_in_ledger(inventory, &found.path) {
+        selection.log = Some(log);
     } else {
         let message = format!("`{}` is no session of the home", fit(target, 60));
         return Err(CommandError::user("no-session", message));

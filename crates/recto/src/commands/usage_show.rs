@@ -76,12 +76,17 @@ fn table(
         *first = "total".to_owned();
     }
     table.cells(cells(keys.clone(), &report.total, String::new()));
-    if let Some(helpers) = helpers.filter(|helpers| helpers.tokens() > 0) {
+    if let Some(helpers) = helpers.filter(|helpers| helpers.tokens.all() > 0) {
         if let Some(first) = keys.first_mut() {
             *first = "helpers".to_owned();
         }
-        let numbers =
-            [helpers.input, helpers.output, helpers.cache_creation, helpers.cache_read].map(count);
+        let numbers = [
+            helpers.tokens.input,
+            helpers.tokens.output,
+            helpers.tokens.cache_creation,
+            helpers.tokens.cache_read,
+        ]
+        .map(count);
         let numbers = [vec!["-".to_owned()], numbers.to_vec(), vec![String::new(); 2]].concat();
         table.cells(keys.into_iter().chain(numbers).collect());
     }
@@ -103,12 +108,18 @@ fn table(
 
 /// By what bars are drawn: money, or tokens where that is not known.
 fn size(total: &Total) -> u128 {
-    total.cost().map_or(u128::from(total.tokens()), |cost| cost.pico())
+    total.cost().map_or(u128::from(total.tokens.all()), |cost| cost.pico())
 }
 
 fn cells(keys: Vec<String>, total: &Total, bar: String) -> Vec<String> {
-    let numbers =
-        [total.messages, total.input, total.output, total.writes(), total.cache_read].map(count);
+    let numbers = [
+        total.messages,
+        total.tokens.input,
+        total.tokens.output,
+        total.tokens.cache_creation,
+        total.tokens.cache_read,
+    ]
+    .map(count);
     let cost = match total.cost() {
         Some(cost) => format!("${}", cost.rounded(4)),
         None if total.known_cost.pico() > 0 => format!("> ${}", total.known_cost.rounded(4)),
@@ -135,13 +146,13 @@ fn open_block(report: &Report, output: &mut Output) -> Result<(), CommandError> 
 }
 
 fn bounds(total: &Total, output: &mut Output) -> Result<(), CommandError> {
-    if total.most_output == total.output {
+    if total.most_output == total.tokens.output {
         return Ok(());
     }
     output.line("")?;
     output.line(&format!(
         "Output is {} to about {} tokens: clients 2.0.50 to 2.1.29 log too few.",
-        count(total.output),
+        count(total.tokens.output),
         count(total.most_output)
     ))
 }
@@ -153,8 +164,8 @@ fn reconciled(helpers: Option<&Helpers>, output: &mut Output) -> Result<(), Comm
         plural(helpers.sessions, "session"),
         count(helpers.agreeing)
     );
-    if helpers.tokens() > 0 {
-        let tokens = plural(helpers.tokens(), "token");
+    if helpers.tokens.all() > 0 {
+        let tokens = plural(helpers.tokens.all(), "token");
         text += &format!(
             " {tokens} only it has: helpers, such as those that write titles, and tries that failed."
         );

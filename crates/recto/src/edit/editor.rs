@@ -96,7 +96,7 @@ impl Source {
     ) -> Result<Source, CommandError> {
         let inventory = home.inventory();
         let target = target::find(home, &inventory, environment, text)?;
-        let session = journal::session_of(&target)?.clone();
+        let session = journal::session_of(&target)?;
         journal::may_edit(home, environment, &session)?;
         let opened = OpenedLog::read(&session.path)?;
         Ok(Source { inventory: Arc::new(inventory), session, opened })
@@ -358,7 +358,7 @@ impl Editor<'_> {
         let (comparison, operation) = match mode {
             Mode::Preview => (edit.preview()?, None),
             Mode::Publish => {
-                let mut journal = journal::open_journal(environment, self.output)?;
+                let mut journal = journal::open_journal(home, environment, self.output)?;
                 let mut transaction = journal.begin(Intent {
                     home,
                     name,
@@ -366,7 +366,6 @@ impl Editor<'_> {
                     time: environment.now(),
                     source: Some(source.session.id),
                     result: Some(session),
-                    directories: Vec::new(),
                 })?;
                 let comparison = edit.stage(&mut transaction)?;
                 // A client may have been started meanwhile.

@@ -6,6 +6,7 @@ use std::io::BufRead;
 use std::io::IsTerminal;
 
 use recto_store::Home;
+use recto_store::LogFile;
 use recto_store::SessionFile;
 use recto_store::publish::Change;
 use recto_store::publish::Journal;
@@ -16,7 +17,6 @@ use recto_view::ChangeRow;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::select::target::Target;
 use crate::terminal::output::Output;
 use crate::terminal::text::bytes;
 use crate::terminal::text::fit;
@@ -24,10 +24,11 @@ use crate::terminal::text::one_line;
 
 /// Opens the journal, and tells what had been interrupted.
 pub(crate) fn open_journal(
+    home: &Home,
     environment: &Environment,
     output: &Output,
 ) -> Result<Journal, CommandError> {
-    let journal = Journal::open(&environment.data_directory()?)?;
+    let journal = Journal::open(&environment.data_directory()?, home)?;
     for line in journal.recovered().iter().flat_map(Recovered::lines) {
         output.remark(&line);
     }
@@ -44,10 +45,10 @@ pub(crate) fn may_edit(
     Ok(home.may_edit(&environment.data_directory()?, session, environment.now())?)
 }
 
-/// The session of a target; subagents and other files have none.
-pub(crate) fn session_of(target: &Target) -> Result<&SessionFile, CommandError> {
-    target.session.as_ref().ok_or_else(|| {
-        let message = format!("`{}` is no session of the home", fit(&target.name, 60));
+/// The session of a log; subagents and other files have none.
+pub(crate) fn session_of(log: &LogFile) -> Result<SessionFile, CommandError> {
+    log.main().ok_or_else(|| {
+        let message = format!("`{}` is no session of the home", fit(&log.name(), 60));
         CommandError::user("no-session", message)
     })
 }

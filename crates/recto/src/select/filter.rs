@@ -35,7 +35,10 @@ pub(crate) struct FilterArgs {
 
 impl FilterArgs {
     pub(crate) fn read(&self, now: Timestamp) -> Result<Filter, CommandError> {
-        self.read_in(now, &TimeZone::system())
+        // To find the system's zone takes a millisecond, and only times need it.
+        let has_times = self.since.is_some() || self.until.is_some();
+        let zone = if has_times { TimeZone::system() } else { TimeZone::UTC };
+        self.read_in(now, &zone)
     }
 
     /// The same, with days of a time zone.

@@ -4,7 +4,6 @@ use std::io;
 use std::io::Read;
 use std::path::PathBuf;
 
-use recto_log::AgentId;
 use recto_log::SessionId;
 use recto_log::json::Value;
 use recto_store::Choice;
@@ -13,7 +12,6 @@ use recto_store::HomeSource;
 use recto_store::Inventory;
 use recto_store::LogFile;
 use recto_store::Selector;
-use recto_store::SessionFile;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -23,33 +21,6 @@ use crate::select::session_context::session_from_context;
 use crate::select::session_context::session_from_hook;
 use crate::terminal::output::Output;
 use crate::terminal::text::fit;
-
-/// A log that a command works on.
-#[derive(Debug, Clone)]
-pub(crate) struct Target {
-    pub(crate) path: PathBuf,
-    /// The session, where the log is a main log of the home.
-    pub(crate) session: Option<SessionFile>,
-    /// What to call it.
-    pub(crate) name: String,
-    pub(crate) is_agent: bool,
-}
-
-impl Target {
-    /// The log as the home lists it, or as the user named it.
-    pub(crate) fn log(&self) -> LogFile {
-        match &self.session {
-            Some(session) => (**session).clone(),
-            None => LogFile::alone(self.path.clone(), self.agent()),
-        }
-    }
-
-    /// The subagent, if it is the log of one.
-    pub(crate) fn agent(&self) -> Option<AgentId> {
-        let id = self.name.strip_prefix("agent-").filter(|_| self.is_agent)?;
-        id.parse().ok()
-    }
-}
 
 /// Opens the home that the user means.
 pub(crate) fn open_home(global: &Global, environment: &Environment) -> Result<Home, CommandError> {
@@ -79,32 +50,24 @@ pub(crate) fn home_to_name(home: &Home, environment: &Environment) -> Option<Pat
     Some(from.map_or(home.root().to_owned(), |from| from.join(home.root())))
 }
 
-/// Finds the log that the user means.
+/// Finds the log that the user means: as the home lists it, or the file that was named.
 pub(crate) fn find(
     home: &Home,
     inventory: &Inventory,
     environment: &Environment,
     text: &str,
-) -> Result<Target, CommandError> {
+) -> Result<LogFile, CommandError> {
     let text = match text {
         "-" => from_standard_input()?,
         "current" => current(environment)?.to_string(),
         other => other.to_owned(),
     };
-    match home.choose(inventory, &Selector::parse(&text)) {
-        Choice::Session(session) => Ok(Target {
-            path: session.path.clone(),
-            name: session.id.to_string(),
-            session: Some(session),
-            is_agent: false,
-        }),
-        Choice::Agent(agent) => {
-            Ok(Target { name: agent.name(), path: agent.path, session: None, is_agent: true })
-        }
+    match home.choose(inventory, &selector(&text)) {
+        Choice::Session(session) => Ok((*session).clone()),
+        Choice::Agent(agent) => Ok(agent),
         Choice::File(path) => {
             file_path::require(&path)?;
-            let name = path.display().to_string();
-            Ok(Target { path, session: None, name, is_agent: false })
+            Ok(LogFile::alone(path, None))
         }
         Choice::Ambiguous(several) => {
             let message = format!("`{}` fits more than one session", fit(&text, 60));
@@ -121,6 +84,25 @@ pub(crate) fn find(
             let error = if nearest.is_empty() { error } else { with_candidates(error, &nearest) };
             Err(error.with_hint("`recto ls` lists the sessions"))
         }
+    }
+}
+
+/// What a text means. The name of a file that is here, with its ending, is that file and no
+/// part of a title.
+fn selector(text: &str) -> Selector {
+    match Selector::parse(text) {
+        Selector::Text(name) if name.contains('.') && file_path::is_file(name.as_ref()) => {
+            Selector::Path(name.into())
+        }
+        other => other,
+    }
+}
+
+/// The file that a text names by its path, if it exists. No home is needed to see that.
+pub(crate) fn file_named(text: &str) -> Option<PathBuf> {
+    match selector(text) {
+        Selector::Path(path) if file_path::is_file(&path) => Some(path),
+        _ => None,
     }
 }
 
@@ -143,8 +125,7 @@ pub(crate) fn find_session(
         return Ok(id);
     }
     let target = find(home, &home.inventory(), environment, &named)?;
-    let session = target.session.map(|session| session.id);
-    session.ok_or_else(|| {
+    target.main().map(|session| session.id).ok_or_else(|| {
         CommandError::user("no-session", format!("`{}` is no session of the home", fit(&named, 60)))
     })
 }

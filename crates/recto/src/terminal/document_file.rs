@@ -9,6 +9,19 @@ use tempfile::NamedTempFile;
 
 use crate::error::CommandError;
 
+/// Opens a file to add lines at its end; it is made if it does not exist. Others do not read
+/// it: it can contain whole conversations.
+pub(crate) fn append(path: &Path) -> Result<File, CommandError> {
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| {
+        let message = format!("cannot write {}: {error}", path.display());
+        CommandError::user("cannot-write", message)
+    })
+}
+
 /// What happens to a file that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {

@@ -19,6 +19,7 @@ use crate::error::CommandError;
 use crate::global::ColorChoice;
 use crate::global::Global;
 use crate::terminal::text::Span;
+use crate::terminal::text::is_harmless;
 use crate::terminal::text::json_for_terminal;
 use crate::terminal::text::one_line;
 
@@ -164,8 +165,20 @@ impl Output {
 
     /// One line of spans, without the space at its end. Their texts must have been made safe.
     pub(crate) fn spans(&mut self, line: &[Span]) -> Result<(), CommandError> {
-        let painted: String = line.iter().map(|(text, look)| self.paint(*look, text)).collect();
-        self.line(painted.trim_end())
+        // Spans are written as they are: a line may be as long as a log has one.
+        let painted = |(text, _): &Span| !text.trim_end().is_empty();
+        let Some(last) = line.iter().rposition(painted) else { return self.line("") };
+        self.out.write_all(self.indent.as_bytes())?;
+        for (at, (text, look)) in line.iter().take(last + 1).enumerate() {
+            let text = if at == last { text.trim_end() } else { text };
+            if self.colour && *look != Look::Plain && !text.is_empty() {
+                let style = look.style();
+                write!(self.out, "{}{text}{}", style.render(), style.render_reset())?;
+            } else {
+                self.out.write_all(text.as_bytes())?;
+            }
+        }
+        Ok(self.out.write_all(b"\n")?)
     }
 
     /// Does something with all lines set in.
@@ -204,19 +217,43 @@ impl Output {
 
     /// One JSON value on a line.
     pub(crate) fn json_line(&mut self, object: ObjectWriter) -> Result<(), CommandError> {
-        let line = json_for_terminal(&object.finish());
-        self.line(&line)
+        self.json(object.finish())
     }
 
     /// One row of an answer as JSON, on a line.
     pub(crate) fn row(&mut self, row: &impl Serialize) -> Result<(), CommandError> {
-        let json = serde_json::to_vec(row).map_err(io::Error::from)?;
-        self.line(&json_for_terminal(&json))
+        self.json(serde_json::to_vec(row).map_err(io::Error::from)?)
+    }
+
+    fn json(&mut self, json: Vec<u8>) -> Result<(), CommandError> {
+        match String::from_utf8(json) {
+            // Most is plain, and is not copied.
+            Ok(json) if is_harmless(&json) => self.line(&json),
+            Ok(json) => self.line(&json_for_terminal(json.as_bytes())),
+            Err(error) => self.line(&json_for_terminal(error.as_bytes())),
+        }
     }
 
     /// All rows as JSON, one to a line.
     pub(crate) fn rows<T: Serialize>(&mut self, rows: &[T]) -> Result<(), CommandError> {
         rows.iter().try_for_each(|row| self.row(row))
+    }
+
+    /// Rows in tables of so many that a person does not see where one ends, and that memory
+    /// does not grow with the log.
+    pub(crate) fn blocks<T>(
+        &mut self,
+        mut rows: impl Iterator<Item = T>,
+        mut write: impl FnMut(&[T], &mut Output) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
+        const BLOCK: usize = 10_000;
+        loop {
+            let block: Vec<T> = rows.by_ref().take(BLOCK).collect();
+            if block.is_empty() {
+                return Ok(());
+            }
+            write(&block, self)?;
+        }
     }
 
     /// Bytes as they are; on a terminal they are made safe by the caller.
@@ -277,6 +314,12 @@ impl Output {
             let _ = writeln!(err, "{} {}", label(Look::Good, "hint:"), one_line(&hint));
         }
     }
+}
+
+/// Says what was typed wrong, before it is known how output looks. The text is safe, and ends
+/// its lines itself.
+pub(crate) fn complain(text: &str) {
+    let _ = write!(io::stderr(), "{text}");
 }
 
 /// A remark for people, from any thread.

@@ -34,7 +34,7 @@ use crate::terminal::text::markdown;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 use crate::terminal::text::safe;
-use crate::terminal::text::wrap;
+use crate::terminal::text::wrap_each;
 
 /// How many lines of a result are shown unless all are asked for.
 const RESULT_LINES: usize = 4;
@@ -44,6 +44,9 @@ const DIFF_LINES: usize = 12;
 const OVERFLOW_START: u64 = 16 * 1024;
 /// Text on a wide terminal reads badly; on a pipe it is not wrapped at all.
 const WIDEST: usize = 100;
+/// The longest answer that is shown as headings, lists and code. Nobody reads a longer one on a
+/// terminal, and its parts would take many times its memory.
+const MOST_RENDERED: usize = 4 * 1024 * 1024;
 /// How many calls are remembered to name their results.
 const OPEN_CALLS: usize = 10_000;
 
@@ -446,7 +449,8 @@ impl<'a> Transcript<'a> {
 
     /// Markdown as what it is, or as written.
     fn answer(&mut self, text: &str, lines: &mut Lines<'_>) -> Result<(), CommandError> {
-        let Some(width) = self.width.filter(|_| self.options.answers == Answers::Rendered) else {
+        let is_rendered = self.options.answers == Answers::Rendered && text.len() <= MOST_RENDERED;
+        let Some(width) = self.width.filter(|_| is_rendered) else {
             return self.text(text, Look::Plain, lines);
         };
         for mut line in markdown(&safe(text), width) {
@@ -468,14 +472,13 @@ impl<'a> Transcript<'a> {
         lines: &mut Lines<'_>,
     ) -> Result<(), CommandError> {
         let text = safe(text.trim_end());
-        let wrapped = match self.width {
-            Some(width) => wrap(&text, width),
-            None => text.split('\n').map(str::to_owned).collect(),
-        };
-        for line in wrapped {
-            lines(set_in(indent, look, &line))?;
+        let mut put = |line: String| lines(vec![span(Look::Plain, indent), (line, look)]);
+        match self.width {
+            Some(width) => wrap_each(&text, width, &mut put),
+            // A text of one line may be long: it is not copied once more.
+            None if !text.contains('\n') => put(text),
+            None => text.split('\n').try_for_each(|line| put(line.to_owned())),
         }
-        Ok(())
     }
 }
 

@@ -7,7 +7,6 @@ use ratatui::style::Modifier;
 use ratatui::style::Style;
 use recto_session::status::StatusKind;
 use recto_store::SessionStatus;
-use unicode_width::UnicodeWidthStr;
 
 use super::board::Board;
 use super::board::DETAILS;
@@ -16,6 +15,7 @@ use crate::terminal::text::Span;
 use crate::terminal::text::count;
 use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
+use crate::terminal::text::padded;
 use crate::terminal::text::short_model;
 use crate::terminal::text::wrap;
 use crate::terminal::theme::Theme;
@@ -54,12 +54,6 @@ struct View<'a> {
 
 fn span(text: impl Into<String>, look: Look) -> Span {
     (text.into(), look)
-}
-
-fn padded(text: &str, width: usize) -> String {
-    let text = fit(text, width);
-    let pad = width.saturating_sub(text.width());
-    format!("{text}{:pad$}", "")
 }
 
 fn inset(area: Rect) -> Rect {

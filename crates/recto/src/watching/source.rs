@@ -121,7 +121,7 @@ impl Source {
             Change::Appeared(file) | Change::Restarted(file) | Change::Removed(file) => {
                 only.is_some_and(|only| only != file.session)
             }
-            Change::Moved { .. } => false,
+            Change::Moved { .. } | Change::File(_) | Change::FileRemoved(_) => false,
         });
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn read_changes(
 ) -> Result<(), CommandError> {
     let mut sheet = Sheet::new(request, flow);
     let mut turns = TurnCounter::default();
-    let mut lines = LineReader::new(open_file(&request.target.path)?);
+    let mut lines = LineReader::new(open_file(&request.log.path)?);
     let mut count = 0;
     while let Some(line) = lines.next_line()? {
         if (flow.is_stopped)() {

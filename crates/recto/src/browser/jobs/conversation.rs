@@ -35,7 +35,7 @@ fn transcript<'a>(home: &'a Home, request: &'a ReadRequest) -> Transcript<'a> {
         Detail::Words => (false, ToolDetail::None),
     };
     let options = Options { thinking, tools, meta: false, answers: Answers::Rendered };
-    let files = OverflowFiles::new(home, &request.target.path);
+    let files = OverflowFiles::new(home, &request.log.path);
     Transcript::new(options, Some(request.width), files)
 }
 
@@ -49,7 +49,7 @@ pub(super) fn read_conversation(
     if request.follow {
         return follow_conversation(&mut page);
     }
-    let mut lines = LineReader::new(open_file(&request.target.path)?);
+    let mut lines = LineReader::new(open_file(&request.log.path)?);
     while let Some(line) = lines.next_line()? {
         if page.line(line)? == Goes::NoFurther {
             return Ok(());
@@ -60,7 +60,7 @@ pub(super) fn read_conversation(
 
 /// Reads what there is, and then what comes.
 fn follow_conversation(page: &mut Conversation<'_>) -> Result<(), CommandError> {
-    let mut follower = LogFollower::new(&page.request.target.path)?;
+    let mut follower = LogFollower::new(&page.request.log.path)?;
     (page.flow.waits)(follower.waker());
     loop {
         let mut changes = follower.next(Duration::ZERO);

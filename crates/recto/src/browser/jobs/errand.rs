@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use recto_session::export::Format;
 use recto_store::Agent;
+use recto_store::AgentSource;
 use recto_store::FileKind;
 use recto_store::Home;
+use recto_store::LogFile;
 use recto_view::CallQuery;
+use recto_view::ExportFormat;
 
 use super::cannot_read;
 use crate::browser::message::Entry;
@@ -49,14 +51,14 @@ pub(in crate::browser) fn errand(
     match rows {
         Ok(rows) => Report::Rows { ticket, rows },
         Err(error) => {
-            let message = cannot_read(&error, &entry.target.path);
+            let message = cannot_read(&error, &entry.log.path);
             Report::Failed { ticket: Some(ticket), message }
         }
     }
 }
 
 fn tool_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>, CommandError> {
-    let reading = Reading::of(entry.target.clone(), home.inventory())?;
+    let reading = Reading::of(entry.log.clone(), home.inventory())?;
     let calls = recto_view::call_rows(home, &reading, CallQuery::default());
     let cells = tools::table(&calls).layout(Some(width));
     let rows = calls.iter().zip(cells).map(|(call, cells)| TableRow {
@@ -67,29 +69,32 @@ fn tool_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>, 
 }
 
 fn agent_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>, CommandError> {
-    let reading = Reading::of(entry.target.clone(), home.inventory())?;
-    let Some(file) = &reading.target.session else { return Ok(Vec::new()) };
-    let mut found = home.agent_tree(&reading.inventory, file, reading.session());
+    let reading = Reading::of(entry.log.clone(), home.inventory())?;
+    let Some(file) = reading.log.main() else { return Ok(Vec::new()) };
+    let mut found = home.agent_tree(&reading.inventory, &file, &reading.loaded);
     found.retain(|agent| agent.kind == FileKind::Agent);
     let cells = agents::table_by_task(&found, width).layout(Some(width));
     let rows = found.iter().zip(cells).map(|(agent, cells)| TableRow {
         spans: vec![(cells.join("  ").trim_end().to_owned(), Look::Plain)],
-        leads_to: LeadsTo::Log(Arc::new(entry_of_agent(entry, agent))),
+        leads_to: match &agent.source {
+            AgentSource::Log(file) => LeadsTo::Log(Arc::new(entry_of_agent(entry, agent, file))),
+            AgentSource::Progress(told) | AgentSource::Result(told) => LeadsTo::Line(told.line),
+        },
     });
     Ok(rows.collect())
 }
 
-fn entry_of_agent(session: &Entry, agent: &Agent) -> Entry {
+fn entry_of_agent(session: &Entry, agent: &Agent, file: &LogFile) -> Entry {
     let (kind, task) = agents::about(agent);
     let title = [kind.as_str(), task.as_str()].join(" · ");
-    session.of_agent(&agent.file, title.trim_matches([' ', '·']).to_owned())
+    session.of_agent(file, title.trim_matches([' ', '·']).to_owned())
 }
 
 /// Writes a document beside where the browser was started, under a name that is free.
 fn export(
     home: &Home,
     entry: &Entry,
-    format: Format,
+    format: ExportFormat,
     directory: Option<&PathBuf>,
 ) -> Result<(PathBuf, u64), CommandError> {
     let name = |number: usize| {
@@ -106,7 +111,7 @@ fn export(
             path: &path,
             existing: Existing::Keep { hint: "remove older documents first" },
         };
-        match export_to_file(home, &entry.target, None, place) {
+        match export_to_file(home, &entry.log, None, place) {
             Ok(done) => return Ok((path, done.written)),
             Err(error) if error.kind() == "exists" && number < 1000 => number += 1,
             Err(error) => return Err(error),

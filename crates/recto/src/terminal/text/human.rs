@@ -24,17 +24,6 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A number with marks at the thousands.
-pub(crate) fn count(number: u64) -> String {
-    recto_session::with_marks(number)
-}
-
-/// `1 session`, `2 sessions`.
-pub(crate) fn plural(number: u64, one: &str) -> String {
-    let end = if one.ends_with(['x', 's']) { "es" } else { "s" };
-    if number == 1 { format!("1 {one}") } else { format!("{} {one}{end}", count(number)) }
-}
-
 /// How long ago, such as `5m` or `3d`.
 pub(crate) fn age(time: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(time).as_secs();
@@ -63,32 +52,17 @@ pub(crate) fn path_from_home(path: &str, home: Option<&Path>) -> String {
     if rest.as_os_str().is_empty() { "~".into() } else { format!("~/{}", rest.display()) }
 }
 
-/// A model's name without what all of them share.
-pub(crate) fn short_model(model: &str) -> &str {
-    let short = model.strip_prefix("claude-").unwrap_or(model);
-    // A date at the end (-20250929) says nothing that the name does not.
-    match short.rsplit_once('-') {
-        Some((name, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => short,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_counts_are_short() {
+    fn sizes_are_short() {
         let sizes = [0, 999, 1000, 9_949, 9_950, 13_600_000, 999_499, 999_500, u64::MAX];
         let shown: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
         assert_eq!(
             shown,
             ["0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "14 MB", "999 kB", "1.0 MB", "18447 PB"]
-        );
-        assert_eq!((count(7), count(1234567)), ("7".into(), "1,234,567".into()));
-        assert_eq!(
-            (plural(1, "session"), plural(2, "session")),
-            ("1 session".into(), "2 sessions".into())
         );
     }
 
@@ -103,10 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_shortened() {
-        assert_eq!(short_model("claude-sonnet-4-5-20250929"), "sonnet-4-5");
-        assert_eq!(short_model("claude-opus-5-5"), "opus-5-5");
-        assert_eq!(short_model("other"), "other");
+    fn the_home_is_a_tilde() {
         let home = Path::new("/home/dev");
         assert_eq!(path_from_home("/home/dev/app", Some(home)), "~/app");
         assert_eq!(path_from_home("/home/device", Some(home)), "/home/device");

@@ -83,7 +83,7 @@ pub(crate) fn json_for_terminal(json: &[u8]) -> String {
 }
 
 /// Plain ASCII on its lines, which most text is.
-fn is_harmless(text: &str) -> bool {
+pub(crate) fn is_harmless(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
 }
 

@@ -1,5 +1,7 @@
 //! Columns that line up, and text that fits.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use recto_session::hostile::is_joiner;
 use unicode_width::UnicodeWidthChar;
@@ -30,6 +32,23 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     fitted
 }
 
+/// Cuts a text to a width, and fills it up with spaces.
+///
+/// A width in a format string is a `u16`, and a wider one panics: one long title would end a
+/// listing. So this is the only place that pads to a width from a log.
+pub(crate) fn padded(text: &str, width: usize) -> String {
+    let mut padded = fit(text, width);
+    let missing = width.saturating_sub(width_of(&padded));
+    padded.extend(std::iter::repeat_n(' ', missing));
+    padded
+}
+
+/// The same with the spaces before the text.
+fn padded_left(text: &str, width: usize) -> String {
+    let text = fit(text, width);
+    " ".repeat(width.saturating_sub(width_of(&text))) + &text
+}
+
 /// How many columns a text takes on a terminal.
 fn width_of(text: &str) -> usize {
     // Most text is plain, and a listing asks tens of thousands of times.
@@ -40,36 +59,53 @@ fn width_of(text: &str) -> usize {
 /// Breaks a text into lines of at most `width`, at spaces where there are any.
 /// Lines that fit stay as they are, with their leading space.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(8);
     let mut lines = Vec::new();
+    // Nothing can fail here.
+    let _: Result<(), ()> = wrap_each(text, width, &mut |line| {
+        lines.push(line);
+        Ok(())
+    });
+    lines
+}
+
+/// The same, one line at a time: a text may be longer than what should be held twice.
+pub(crate) fn wrap_each<E>(
+    text: &str,
+    width: usize,
+    put: &mut dyn FnMut(String) -> Result<(), E>,
+) -> Result<(), E> {
+    let width = width.max(8);
     for line in text.split('\n') {
-        let line = line.replace('\t', "    ");
-        if line.width() <= width {
-            lines.push(line);
+        let line: Cow<'_, str> = match line.contains('\t') {
+            true => line.replace('\t', "    ").into(),
+            false => line.into(),
+        };
+        if width_of(&line) <= width {
+            put(line.into_owned())?;
             continue;
         }
         let mut current = String::new();
         let mut used = 0;
         for word in line.split_inclusive(' ') {
-            let wide = word.trim_end().width();
+            let wide = width_of(word.trim_end());
             if used > 0 && used + wide > width {
-                lines.push(current.trim_end().to_owned());
+                put(current.trim_end().to_owned())?;
                 current.clear();
                 used = 0;
             }
             for c in word.chars() {
                 let wide = c.width().unwrap_or(0);
                 if used + wide > width && c != ' ' {
-                    lines.push(std::mem::take(&mut current));
+                    put(std::mem::take(&mut current))?;
                     used = 0;
                 }
                 current.push(c);
                 used += wide;
             }
         }
-        lines.push(current.trim_end().to_owned());
+        put(current.trim_end().to_owned())?;
     }
-    lines
+    Ok(())
 }
 
 /// How a column behaves.
@@ -82,6 +118,12 @@ pub(crate) enum Column {
     /// Takes the room that is left, but no more than it needs.
     Flexible,
 }
+
+/// The widest cell of a table: wider than anything a person reads in one.
+const WIDEST: usize = 1000;
+
+/// So many bytes of a text are enough for a cell, however they are written.
+pub(crate) const MOST_IN_CELL: usize = 16 * WIDEST;
 
 /// Rows of cells that line up.
 pub(crate) struct Table {
@@ -107,8 +149,9 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The rows as cells of equal width. `width` is the room there is; without
-    /// it nothing is cut.
+    /// The rows as cells of equal width. `width` is the room there is; without it, only cells
+    /// are cut that are wider than anything a person reads in a table: every other row is
+    /// padded to the widest.
     pub(crate) fn layout(self, width: Option<usize>) -> Vec<Vec<String>> {
         const GAP: usize = 2;
         const LEAST: usize = 10;
@@ -119,6 +162,10 @@ impl Table {
         let wider =
             |a: Vec<usize>, b: Vec<usize>| a.iter().zip(&b).map(|(a, b)| *a.max(b)).collect();
         let mut widths: Vec<usize> = self.rows.par_iter().fold(none, widest).reduce(none, wider);
+        let most = width.map_or(WIDEST, |room| room.clamp(LEAST, WIDEST));
+        for width in &mut widths {
+            *width = (*width).min(most);
+        }
         if let Some(room) = width {
             let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
             let fixed: usize = self
@@ -142,13 +189,9 @@ impl Table {
                 waiting -= 1;
             }
         }
-        let cell = |at: usize, text: &str| {
-            let text = fit(text, widths[at]);
-            let pad = widths[at] - width_of(&text);
-            match self.columns[at] {
-                Column::Right => format!("{:pad$}{text}", ""),
-                Column::Left | Column::Flexible => format!("{text}{:pad$}", ""),
-            }
+        let cell = |at: usize, text: &str| match self.columns[at] {
+            Column::Right => padded_left(text, widths[at]),
+            Column::Left | Column::Flexible => padded(text, widths[at]),
         };
         self.rows
             .par_iter()
@@ -181,6 +224,23 @@ mod tests {
         assert_eq!(wrap("abcdefghijkl", 8), ["abcdefgh", "ijkl"]);
         assert_eq!(wrap("", 8), [""]);
         assert_eq!(wrap("日本語日本語", 8), ["日本語日", "本語"]);
+    }
+
+    #[test]
+    fn a_text_of_any_width_is_cut_before_it_is_padded() {
+        for wide in ["x".repeat(70_000), "日".repeat(70_000), "\u{301}".repeat(70_000)] {
+            for column in [Column::Left, Column::Right, Column::Flexible] {
+                for room in [None, Some(0), Some(80), Some(200_000)] {
+                    let mut table = Table::new(&[column, Column::Left]);
+                    table.row([wide.clone(), "a".into()]);
+                    table.row(["b".into(), wide.clone()]);
+                    let rows = table.layout(room);
+                    let widest = rows.iter().flatten().map(|cell| width_of(cell)).max();
+                    assert!(widest.unwrap() <= 1000, "{column:?}, {room:?}");
+                }
+            }
+        }
+        assert_eq!(padded("", 70_000).len(), 70_000);
     }
 
     #[test]

@@ -1,0 +1,421 @@
+//! `recto collect`: everything in the home into an archive, before it is deleted.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::Subcommand;
+use clap::ValueEnum;
+use recto_store::DataDirectory;
+use recto_store::Home;
+use recto_store::StoreError;
+use recto_store::follow::FileKind;
+use recto_store::keep::Archive;
+use recto_store::keep::CollectOptions;
+use recto_store::keep::CollectReport;
+use recto_store::keep::CollectStatus;
+use recto_store::keep::Collector;
+use recto_store::keep::KeepError;
+use recto_store::keep::KeepWatch;
+use recto_store::keep::MachineId;
+use recto_store::keep::VerifyReport;
+use recto_view::CollectRow;
+use recto_view::CollectStatusRow;
+use recto_view::VerifyRow;
+
+use crate::commands::collect_prune;
+use crate::commands::collect_prune::PruneArgs;
+use crate::commands::collect_service;
+use crate::commands::home::due_sessions;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+use crate::terminal::text::age;
+use crate::terminal::text::bytes;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::plural;
+
+/// How often a failing watch tries again.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// Archive everything in the home before Claude Code deletes it
+///
+/// Copies what is new since the last run: session logs, subagents, prompt history, to-dos,
+/// tasks, plans, memory, long tool results and file snapshots. Credentials and settings are
+/// never opened. The archive holds compressed byte ranges that `zstd -d` reads; it only grows.
+/// `recto restore` brings sessions back so that Claude Code resumes them.
+///
+/// With --watch, keep running and archive every line within seconds.
+///
+/// Examples:
+///   recto collect
+///   recto collect --watch
+///   recto collect status
+///   recto collect verify
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true)]
+pub(crate) struct CollectArgs {
+    #[command(subcommand)]
+    command: Option<CollectCommand>,
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Keep running and archive what is written
+    #[arg(long)]
+    watch: bool,
+    /// Skip large kinds of files; without file-history, restored sessions cannot rewind files
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    without: Vec<Optional>,
+}
+
+/// Where the archive is.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// The archive: a directory or a file:// URL [default: archive in recto's data directory]
+    #[arg(long = "to", value_name = "URL")]
+    to: Option<String>,
+}
+
+/// Kinds of files that can be skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Optional {
+    ToolResults,
+    FileHistory,
+}
+
+#[derive(Debug, Subcommand)]
+enum CollectCommand {
+    Status(StatusArgs),
+    Verify(VerifyArgs),
+    Prune(PruneArgs),
+    Install(InstallArgs),
+    Uninstall(UninstallArgs),
+}
+
+/// Show what is archived, and what is not yet
+///
+/// Examples:
+///   recto collect status
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+struct StatusArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// Read the whole archive back and compare it with the home
+///
+/// Checks the digest of every segment, looks for gaps, and compares every file of the home with
+/// its copy. Exits with 1 if anything is damaged, missing or not archived yet.
+///
+/// Examples:
+///   recto collect verify
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+struct VerifyArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// Start collecting at login, with systemd or launchd
+///
+/// Writes a user service that runs `recto collect --watch` at low priority, and starts it.
+///
+/// Examples:
+///   recto collect install
+///   recto collect install --dry-run
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+struct InstallArgs {
+    /// Show the service file and the commands, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// Stop collecting at login
+///
+/// Stops the service of `recto collect install` and removes its file. The archive stays.
+///
+/// Examples:
+///   recto collect uninstall
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+struct UninstallArgs {
+    /// Show what would be removed, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl TargetArgs {
+    /// The directory of the archive.
+    pub(crate) fn directory(&self, data: &DataDirectory) -> Result<PathBuf, CommandError> {
+        archive_directory(self.to.as_deref(), "--to", data)
+    }
+}
+
+/// The directory that an option names, or the usual one.
+pub(crate) fn archive_directory(
+    url: Option<&str>,
+    option: &str,
+    data: &DataDirectory,
+) -> Result<PathBuf, CommandError> {
+    let Some(url) = url else { return Ok(data.root().join("archive")) };
+    let path = match url.split_once("://") {
+        Some(("file", path)) => path,
+        Some((scheme, _)) => {
+            let message = format!("{option}: unsupported scheme `{}`", one_line(scheme));
+            let error = CommandError::user("usage", message);
+            return Err(error.with_hint("use a directory or a file:// URL"));
+        }
+        None => url,
+    };
+    Ok(std::path::absolute(path)?)
+}
+
+pub(crate) fn cmd_collect(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &CollectArgs,
+) -> Result<Outcome, CommandError> {
+    let data = environment.data_directory()?;
+    match &args.command {
+        None => {}
+        Some(CollectCommand::Status(args)) => {
+            let root = args.target.directory(&data)?;
+            return status(home, environment, output, &data, &root);
+        }
+        Some(CollectCommand::Verify(args)) => {
+            let root = args.target.directory(&data)?;
+            return verify(home, environment, output, &root);
+        }
+        Some(CollectCommand::Prune(args)) => {
+            let root = args.target.directory(&data)?;
+            return collect_prune::cmd_prune(home, environment, output, &root, args);
+        }
+        Some(CollectCommand::Install(args)) => {
+            let root = args.target.to.is_some().then(|| args.target.directory(&data));
+            let root = root.transpose()?;
+            return collect_service::install(
+                home,
+                environment,
+                output,
+                root.as_deref(),
+                args.dry_run,
+            );
+        }
+        Some(CollectCommand::Uninstall(args)) => {
+            return collect_service::uninstall(environment, output, args.dry_run);
+        }
+    }
+    let root = args.target.directory(&data)?;
+    let options = CollectOptions { kinds: kinds(&args.without), ..CollectOptions::default() };
+    let mut collector = Collector::open(home, &data, &root, options)?;
+    let progress = Progress::new("collecting", output);
+    let report = collector.collect(&mut |at| progress.tell_bytes(at.done_bytes, at.bytes));
+    progress.done();
+    let report = report?;
+    tell(environment, output, &root, &report)?;
+    match args.watch {
+        true => watch(home, environment, output, &root, collector),
+        false if report.troubles.is_empty() => Ok(Outcome::Done),
+        false => Ok(Outcome::Found),
+    }
+}
+
+/// The kinds that are kept.
+fn kinds(without: &[Optional]) -> Vec<FileKind> {
+    let is_wanted = |kind: &FileKind| match kind {
+        FileKind::ToolResult => !without.contains(&Optional::ToolResults),
+        FileKind::FileHistory => !without.contains(&Optional::FileHistory),
+        _ => true,
+    };
+    CollectOptions::default().kinds.into_iter().filter(is_wanted).collect()
+}
+
+/// Keeps running until a signal ends it; a segment is whole whenever that is.
+fn watch(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    root: &Path,
+    collector: Collector,
+) -> Result<Outcome, CommandError> {
+    let mut watch = KeepWatch::new(home, collector)?;
+    let mut last_error = None;
+    loop {
+        output.flush()?;
+        match watch.step(RETRY) {
+            Ok(report) => {
+                last_error = None;
+                if report.changed > 0 || report.gone > 0 || report.moved > 0 {
+                    tell(environment, output, root, &report)?;
+                }
+            }
+            Err(error) => {
+                // A full disk may be emptied; saying it once is enough.
+                let text = error.to_string();
+                if last_error.as_ref() != Some(&text) {
+                    output.remark(&format!("collecting failed, trying again: {text}"));
+                }
+                last_error = Some(text);
+                std::thread::sleep(RETRY);
+            }
+        }
+    }
+}
+
+fn tell(
+    environment: &Environment,
+    output: &mut Output,
+    root: &Path,
+    report: &CollectReport,
+) -> Result<(), CommandError> {
+    if output.json {
+        return output.row(&CollectRow::new(root, report));
+    }
+    for trouble in &report.troubles {
+        let path = one_line(&trouble.path.to_string_lossy());
+        output.remark(&format!("not archived: {path}: {}", one_line(&trouble.reason)));
+    }
+    let place = shown(root, environment);
+    if report.changed == 0 && report.gone == 0 && report.moved == 0 {
+        return output.line(&format!("nothing new; {} in {place}", plural(report.files, "file")));
+    }
+    let mut line = match report.changed {
+        0 => format!("nothing new in {place}"),
+        changed => format!(
+            "archived {} of {} in {place}",
+            bytes(report.captured.bytes),
+            plural(changed, "file")
+        ),
+    };
+    for (count, what) in [
+        (report.captured.lives, "rewritten"),
+        (report.gone, "deleted"),
+        (report.moved, "moved"),
+        (report.captured.conflicts, "kept under another name"),
+    ] {
+        if count > 0 {
+            line.push_str(&format!("; {count} {what}"));
+        }
+    }
+    output.line(&line)
+}
+
+fn shown(path: &Path, environment: &Environment) -> String {
+    one_line(&path_from_home(&path.to_string_lossy(), environment.user_home.as_deref()))
+}
+
+fn status(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    data: &DataDirectory,
+    root: &Path,
+) -> Result<Outcome, CommandError> {
+    let kinds = CollectOptions::default().kinds;
+    let status = match CollectStatus::read(home, data, root, &kinds) {
+        Err(StoreError::Keep(KeepError::NoArchive { .. })) => return Err(no_archive(root)),
+        status => status?,
+    };
+    let now = environment.now();
+    let setting = home.cleanup_setting(environment.working_directory.as_deref());
+    let due = due_sessions(home, &setting, now, 7);
+    let at_risk: Vec<String> = due
+        .iter()
+        .filter(|due| !status.safe.contains(&due.session.path))
+        .map(|due| due.session.id.to_string())
+        .collect();
+    let has_risk = !at_risk.is_empty();
+    if output.json {
+        output.row(&CollectStatusRow::new(root, &status, at_risk))?;
+    } else {
+        output.line(&format!("{}  {}", shown(root, environment), bytes(status.stored)))?;
+        let kept = status.files - status.behind.len() as u64;
+        let when = match status.collected {
+            Some(time) => format!("last checked: {}", age(time, now)),
+            None => "never checked".to_owned(),
+        };
+        output.line(&format!(
+            "  archived      {} of {}, {when}",
+            kept,
+            plural(status.files, "file")
+        ))?;
+        if !status.behind.is_empty() {
+            output.line(&format!(
+                "  changed       {}, {}",
+                plural(status.behind.len() as u64, "file"),
+                bytes(status.behind_bytes)
+            ))?;
+        }
+        if status.only_archived > 0 {
+            let count = plural(status.only_archived, "file");
+            output.line(&format!("  only archived {count} that the home no longer has"))?;
+        }
+        if has_risk {
+            output.line(&format!(
+                "  at risk       {} to be deleted within 7 days, not archived: {}",
+                plural(at_risk.len() as u64, "session"),
+                at_risk.iter().map(|id| &id[..8]).collect::<Vec<_>>().join(" ")
+            ))?;
+            output.line("Run `recto collect` now.")?;
+        }
+    }
+    Ok(if has_risk { Outcome::Found } else { Outcome::Done })
+}
+
+/// No archive is at a place.
+pub(crate) fn no_archive(root: &Path) -> CommandError {
+    let message = format!("no archive at {}", one_line(&root.to_string_lossy()));
+    CommandError::user("no-archive", message).with_hint("run `recto collect` to create one")
+}
+
+pub(crate) fn open_archive(home: &Home, root: &Path) -> Result<Archive, CommandError> {
+    match Archive::open(root, MachineId::of(home)) {
+        Err(KeepError::NoArchive { .. }) => Err(no_archive(root)),
+        archive => Ok(archive.map_err(StoreError::from)?),
+    }
+}
+
+fn verify(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    root: &Path,
+) -> Result<Outcome, CommandError> {
+    let archive = open_archive(home, root)?;
+    let progress = Progress::new("verifying", output);
+    let kinds = CollectOptions::default().kinds;
+    let report =
+        VerifyReport::of(&archive, home, &kinds, &mut |at| progress.tell(at.done, at.files));
+    progress.done();
+    let report = report?;
+    if output.json {
+        output.row(&VerifyRow::from(&report))?;
+    } else {
+        for problem in &report.problems {
+            output.line(&one_line(&problem.to_string()))?;
+        }
+        for path in &report.differing {
+            output.line(&format!("not archived as it is: {}", shown(path, environment)))?;
+        }
+        for (path, missing) in &report.behind {
+            let path = shown(path, environment);
+            output.line(&format!("not archived yet: {path}, {}", bytes(*missing)))?;
+        }
+        output.line(&format!(
+            "{} read back, {} in {}; {} compared with the home",
+            plural(report.segments, "segment"),
+            bytes(report.bytes),
+            bytes(report.stored),
+            plural(report.sources, "file")
+        ))?;
+    }
+    Ok(if report.is_sound() { Outcome::Done } else { Outcome::Found })
+}

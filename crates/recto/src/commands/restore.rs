@@ -1,0 +1,239 @@
+//! `recto restore`: archived sessions come back into the home.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use clap::Args;
+use recto_store::Home;
+use recto_store::StoreError;
+use recto_store::keep::Archive;
+use recto_store::keep::Catalog;
+use recto_store::keep::KeepError;
+use recto_store::keep::KeptFile;
+use recto_store::keep::KeptSession;
+use recto_store::keep::MachineId;
+use recto_store::keep::Restoration;
+use recto_store::keep::RestoreOptions;
+use recto_store::keep::Verdict;
+use recto_store::publish::Intent;
+use recto_store::publish::Operation;
+use recto_view::RestoreRow;
+use recto_view::RestoredRow;
+
+use crate::commands::collect::archive_directory;
+use crate::commands::collect::no_archive;
+use crate::edit::journal;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::select::filter::read_time;
+use crate::terminal::output::Output;
+use crate::terminal::text::bytes;
+use crate::terminal::text::one_line;
+use crate::terminal::text::path_from_home;
+use crate::terminal::text::plural;
+
+/// Bring archived sessions back, so that Claude Code resumes them
+///
+/// Restores the log with everything that belongs to it: subagents, long tool results, file
+/// snapshots, to-dos and tasks, with their times. A file that the home still has is never
+/// overwritten; if the home has only its beginning, the rest is added. `recto undo` takes a
+/// restore back.
+///
+/// Examples:
+///   recto restore 5c1e8a70
+///   recto restore --project -home-dev-app --dry-run
+///   recto restore 5c1e8a70 --at 2026-11-01
+///   recto restore --all --to ~/restored
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RestoreArgs {
+    /// The sessions, by the beginning of their ids
+    #[arg(value_name = "SESSION", required_unless_present_any = ["project", "all"], conflicts_with_all = ["project", "all"])]
+    sessions: Vec<String>,
+    /// All sessions of a project, by its directory or its name below projects/
+    #[arg(long, value_name = "PROJECT", conflicts_with = "all")]
+    project: Option<String>,
+    /// Everything in the archive
+    #[arg(long)]
+    all: bool,
+    /// As it was then: a date, a time, or a span such as 3d
+    #[arg(long, value_name = "WHEN")]
+    at: Option<String>,
+    /// The archive: a directory or a file:// URL [default: archive in recto's data directory]
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
+    /// Restore into another home
+    #[arg(long, value_name = "HOME")]
+    to: Option<PathBuf>,
+    /// Show what would be restored, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn cmd_restore(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &RestoreArgs,
+) -> Result<Outcome, CommandError> {
+    let data = environment.data_directory()?;
+    let root = archive_directory(args.from.as_deref(), "--from", &data)?;
+    let archive = match Archive::open(&root, MachineId::of(home)) {
+        Err(KeepError::NoArchive { .. }) => return Err(no_archive(&root)),
+        archive => archive.map_err(StoreError::from)?,
+    };
+    let catalog = Catalog::read(&archive).map_err(StoreError::from)?;
+    for damaged in &catalog.damaged {
+        output.remark(&damaged.to_string());
+    }
+    let at = args.at.as_deref().map(|when| read_time("--at", when, environment.now()));
+    let options = RestoreOptions { at: at.transpose()? };
+    let wanted = wanted(&catalog, args)?;
+    let other = args.to.as_ref().map(|to| other_home(to)).transpose()?;
+    let target = other.as_ref().unwrap_or(home);
+    let plan = Restoration::plan(&archive, target, wanted, options)?;
+    let operation = match args.dry_run || !plan.is_change() {
+        true => None,
+        false => Some(carry_out(environment, output, target, args, &plan)?),
+    };
+    tell(environment, output, args, &plan, operation.as_ref())?;
+    let is_whole = plan.files.iter().all(|file| file.problems.is_empty());
+    Ok(if is_whole && catalog.damaged.is_empty() { Outcome::Done } else { Outcome::Found })
+}
+
+/// A home that need not exist yet.
+fn other_home(path: &Path) -> Result<Home, CommandError> {
+    recto_store::make_home(path)?;
+    Ok(Home::open(path)?)
+}
+
+/// The files that were asked for.
+fn wanted<'a>(catalog: &'a Catalog, args: &RestoreArgs) -> Result<Vec<&'a KeptFile>, CommandError> {
+    if args.all {
+        return Ok(catalog.files.iter().collect());
+    }
+    let sessions = catalog.sessions();
+    let chosen: Vec<&KeptSession<'a>> = match &args.project {
+        Some(project) => {
+            let key = match project.contains('/') {
+                true => recto_log::ProjectKey::of_path(project).as_str().to_owned(),
+                false => project.clone(),
+            };
+            let is_in = |session: &&KeptSession<'_>| session.log.project() == Some(key.as_str());
+            sessions.iter().filter(is_in).collect()
+        }
+        None => {
+            let mut chosen = Vec::new();
+            for text in &args.sessions {
+                chosen.push(one(&sessions, text)?);
+            }
+            chosen
+        }
+    };
+    if chosen.is_empty() {
+        let message = "no archived session matches".to_owned();
+        return Err(CommandError::user("not-found", message));
+    }
+    let files = chosen
+        .iter()
+        .flat_map(|session| std::iter::once(session.log).chain(session.files.iter().copied()));
+    Ok(files.collect())
+}
+
+/// The session that the beginning of an id means.
+fn one<'s, 'a>(
+    sessions: &'s [KeptSession<'a>],
+    text: &str,
+) -> Result<&'s KeptSession<'a>, CommandError> {
+    let wanted = text.to_lowercase();
+    let matches: Vec<&KeptSession<'a>> = sessions
+        .iter()
+        .filter(|session| !wanted.is_empty() && session.id.to_string().starts_with(&wanted))
+        .collect();
+    match matches.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let message = format!("no archived session matches `{}`", one_line(text));
+            let error = CommandError::user("not-found", message);
+            Err(error.with_hint("`recto restore --all --dry-run` lists what the archive has"))
+        }
+        several => {
+            let message = format!(
+                "`{}` is ambiguous; it matches {} archived sessions",
+                one_line(text),
+                several.len()
+            );
+            Err(CommandError::user("ambiguous", message).with_hint("use more of the id"))
+        }
+    }
+}
+
+fn carry_out(
+    environment: &Environment,
+    output: &Output,
+    home: &Home,
+    args: &RestoreArgs,
+    plan: &Restoration<'_>,
+) -> Result<Operation, CommandError> {
+    let mut journal = journal::open_journal(home, environment, output)?;
+    let mut arguments = args.sessions.clone();
+    arguments.extend(args.project.iter().flat_map(|key| ["--project".to_owned(), key.clone()]));
+    arguments.extend(args.all.then(|| "--all".to_owned()));
+    arguments.extend(args.at.iter().flat_map(|at| ["--at".to_owned(), at.clone()]));
+    let mut transaction = journal.begin(Intent {
+        home,
+        name: "restore",
+        arguments,
+        time: environment.now(),
+        source: None,
+        result: None,
+    })?;
+    plan.stage(&mut transaction)?;
+    Ok(transaction.commit()?)
+}
+
+fn tell(
+    environment: &Environment,
+    output: &mut Output,
+    args: &RestoreArgs,
+    plan: &Restoration<'_>,
+    operation: Option<&Operation>,
+) -> Result<(), CommandError> {
+    if output.json {
+        return output.row(&RestoreRow {
+            operation: operation.map(|operation| operation.id.number()),
+            files: plan.files.iter().map(RestoredRow::from).collect(),
+        });
+    }
+    let would = args.dry_run;
+    for file in &plan.files {
+        let path = file.path.to_string_lossy();
+        let path = path_from_home(&path, environment.user_home.as_deref());
+        let what = match &file.verdict {
+            Verdict::New if would => "would restore",
+            Verdict::New => "restored",
+            Verdict::Completed if would => "would complete",
+            Verdict::Completed => "completed",
+            Verdict::Same => "unchanged",
+            Verdict::Longer => "kept, the home has more",
+            Verdict::Differs => "kept, the home has another file",
+            Verdict::Nothing => "nothing to restore",
+            Verdict::Refused => "refused, not a path of its kind",
+        };
+        output.line(&format!("{what}: {} ({})", one_line(&path), bytes(file.bytes)))?;
+        for problem in &file.problems {
+            output.line(&format!("  {}", one_line(problem)))?;
+        }
+    }
+    let changed = plan.files.iter().filter(|file| file.verdict.is_change()).count() as u64;
+    match operation {
+        Some(operation) => output.line(&format!(
+            "restored {} (operation {})",
+            plural(changed, "file"),
+            operation.id
+        )),
+        None if would => output.line(&format!("would restore {}", plural(changed, "file"))),
+        None => output.line("nothing to restore"),
+    }
+}
