@@ -15,13 +15,20 @@
 //! `cargo xtask bench bare-reader HOME` is one of the measured commands: the least
 //! that a count of usage must do. `cargo xtask bench totals` measures nothing, but
 //! compares what recto counts with what was generated. `cargo xtask bench serve` measures
-//! the server: see `serve`.
+//! the server: see `serve`. `cargo xtask bench collect` measures archiving: see `collect`.
+//! `cargo xtask bench endpoint` measures the client of the Messages
+//! API and its mock: see `endpoint`. `cargo xtask bench compare OLD NEW` compares two programs,
+//! and `cargo xtask bench lines` counts lines of source.
 //!
 //! The homes are kept in `target/bench` and used again. No measured command
 //! sees the home of the person who runs this.
 
 mod bare_reader;
+mod collect;
+mod compare;
+mod endpoint;
 mod homes;
+mod lines;
 mod measure;
 mod million;
 mod others;
@@ -67,6 +74,14 @@ struct Plan {
     only: Option<String>,
 }
 
+impl Plan {
+    /// Homes of a size, and nothing to be written.
+    fn of_size(megabytes: u64) -> Plan {
+        let (rounds, small_sessions) = (5, 10_000);
+        Plan { megabytes, rounds, small_sessions, quick: false, write: false, only: None }
+    }
+}
+
 fn parse(words: &[String]) -> anyhow::Result<Plan> {
     let (mut megabytes, mut quick, mut write, mut only) = (None, false, false, None);
     let mut words = words.iter();
@@ -100,8 +115,19 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         bare_reader::run(Path::new(home))?;
         return Ok(ExitCode::SUCCESS);
     }
+    if words.first().is_some_and(|word| word == "endpoint") {
+        return endpoint::run(&words[1..]);
+    }
+    if words.first().is_some_and(|word| word == "collect") {
+        return collect::run(&words[1..]);
+    }
     if words.first().is_some_and(|word| word == "serve") {
         return serve::run(&words[1..]);
+    }
+    match words.first().map(String::as_str) {
+        Some("compare") => return compare::run(&words[1..]),
+        Some("lines") => return lines::run(&words[1..]),
+        _ => {}
     }
     let only_totals = words.first().is_some_and(|word| word == "totals");
     let plan = parse(&words[usize::from(only_totals)..])?;

@@ -1,9 +1,11 @@
 //! Tasks of this repository; `cargo xtask` lists them.
 
+mod attack;
 mod bench;
 mod browser;
 mod r#gen;
 mod oracle;
+mod parity;
 mod programs;
 mod repository;
 mod test;
@@ -12,18 +14,22 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <task>
 
+  attack  what recto does under attack: tried and failed, for as long as asked
   test    format, lints, tests and documentation, away from the real home
   bench   how fast recto is, against cat and others
   gen     a made-up Claude home of any size
-  oracle  what the real client does with a session, off the network";
+  oracle  what the real client does with a session, off the network
+  parity  what recto does with the cases that the real client was recorded on";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.split_first().map(|(task, rest)| (task.as_str(), rest)) {
         Some(("test", [])) => test::run(),
+        Some(("attack", rest)) => attack::run(rest),
         Some(("bench", rest)) => bench::run(rest),
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
         Some(("oracle", rest)) => oracle::run(rest),
+        Some(("parity", rest)) => parity::run(rest),
         _ => {
             repository::say(USAGE);
             return ExitCode::from(2);

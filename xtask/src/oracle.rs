@@ -3,14 +3,12 @@
 //! Owns: the command line. `docs/concepts/oracle.md` says what is proven.
 
 mod answers;
-mod api;
 mod cases;
 mod check;
 mod client;
 mod edits;
 mod report;
 mod resume;
-mod strict;
 mod workspace;
 
 use std::path::PathBuf;
@@ -21,12 +19,19 @@ use anyhow::Context as _;
 use anyhow::bail;
 
 use crate::repository;
-use workspace::Workspace;
+pub(crate) use client::namespaces;
+pub(crate) use resume::SANDBOX;
+pub(crate) use workspace::Workspace;
+
+/// Fails if this user may not make the namespaces that sandboxes need.
+pub(crate) fn check_namespaces() -> anyhow::Result<()> {
+    client::check_namespaces()
+}
 
 const USAGE: &str = "usage:
   cargo xtask oracle resume --client VERSION --home DIR --session ID [--cwd PATH]
   cargo xtask oracle check [--client V,V...] [--filter NAME] [--corpus DIR]
-                           [--recto PROGRAM] [--again | --known] [--write]";
+                           [--recto PROGRAM] [--outside] [--again | --known] [--write]";
 
 /// The clients that are asked when none is named: one each of what is old, what
 /// is in the middle, and what is new.
@@ -79,13 +84,18 @@ fn resume_one(args: &[String]) -> anyhow::Result<ExitCode> {
 
 fn check_all(args: &[String]) -> anyhow::Result<ExitCode> {
     let mut clients: Vec<String> = CLIENTS.map(str::to_owned).to_vec();
-    let (mut filter, mut recto, mut corpus, mut is_written) = (None, None, None, false);
+    let (mut filter, mut recto, mut corpus) = (None, None, None);
+    let (mut is_written, mut is_outside) = (false, false);
     let mut known = check::Known::Use;
     let mut words = args.iter();
     while let Some(option) = words.next() {
         match option.as_str() {
             "--write" => {
                 is_written = true;
+                continue;
+            }
+            "--outside" => {
+                is_outside = true;
                 continue;
             }
             "--known" => {
@@ -110,12 +120,21 @@ fn check_all(args: &[String]) -> anyhow::Result<ExitCode> {
     if is_written && (filter.is_some() || corpus.is_some()) {
         bail!("--write is for the whole table of `fixtures/corpus`\n{USAGE}");
     }
+    if is_outside {
+        clients = vec![edits::OUTSIDE_CLIENT.to_owned()];
+    }
     client::check_tools()?;
     for version in &clients {
         client::installed(version)?;
     }
-    let corpus = corpus.unwrap_or_else(|| repository::root().join("fixtures/corpus"));
-    let cases = cases::cases(&corpus, edits::EDITS, filter.unwrap_or_default())?;
+    let fixtures = repository::root().join("fixtures");
+    let corpus = corpus.unwrap_or_else(|| fixtures.join("corpus"));
+    let cases = if is_outside {
+        let outside = fixtures.join("outside/sessions");
+        cases::outside_cases(&outside, filter.unwrap_or_default())
+    } else {
+        cases::cases(&corpus, edits::EDITS, filter.unwrap_or_default())?
+    };
     if cases.is_empty() {
         bail!("no case is named like `{}`", filter.unwrap_or_default());
     }
@@ -129,8 +148,9 @@ fn check_all(args: &[String]) -> anyhow::Result<ExitCode> {
     let rows = check::run(&cases, &clients, means, |row| repository::say(&report::line(row)));
     repository::say(&format!("\n{}", report::summary(&rows)));
     if is_written {
-        let page = repository::root().join("bench/ORACLE.md");
-        std::fs::write(&page, report::page(&rows))
+        let name = if is_outside { "bench/ORACLE-OUTSIDE.md" } else { "bench/ORACLE.md" };
+        let page = repository::root().join(name);
+        std::fs::write(&page, report::page(&rows, is_outside))
             .with_context(|| format!("cannot write {}", page.display()))?;
     }
     let is_good = |row: &check::Row| {

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::process::Stdio;
 
 use crate::repository::say;
+use crate::repository::target;
 
 /// Finds one of the programs, or (as root on a system with Debian's packages)
 /// installs the package that has it.
@@ -27,6 +28,45 @@ pub(crate) fn find_strace() -> Option<PathBuf> {
         return Some(strace);
     }
     say("strace may not trace here; tests of crashes are left out");
+    None
+}
+
+/// The versions of the official SDKs that judge the mock.
+const PYTHON_SDK: &str = "anthropic==2.9.0";
+const NODE_SDK: &str = "@anthropic-ai/sdk@1.9.0";
+
+/// The folder with the official SDKs, installed below `target` with pip and npm.
+pub(crate) fn find_sdks() -> Option<PathBuf> {
+    let folder = target().join("sdks");
+    let [python, node] = ["python", "node"].map(|name| folder.join(name));
+    let missing = [("python3", &["python3"][..]), ("npm", &["npm"]), ("node", &["node"])]
+        .into_iter()
+        .find(|(_, names)| installed(names).is_none());
+    if let Some((name, _)) = missing {
+        say(&format!("{name} is missing; tests with the official SDKs are left out"));
+        return None;
+    }
+    if !python.join("anthropic").is_dir() {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&python).arg(PYTHON_SDK);
+        succeeds(&mut command, "pip")?;
+    }
+    if !node.join("node_modules/@anthropic-ai/sdk").is_dir() {
+        std::fs::create_dir_all(&node).ok()?;
+        let mut command = Command::new("npm");
+        command.args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]);
+        succeeds(command.arg(&node).arg(NODE_SDK), "npm")?;
+    }
+    Some(folder)
+}
+
+/// Runs a command that installs something.
+fn succeeds(command: &mut Command, name: &str) -> Option<()> {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if status.is_ok_and(|status| status.success()) {
+        return Some(());
+    }
+    say(&format!("{name} could not install an official SDK; tests with them are left out"));
     None
 }
 

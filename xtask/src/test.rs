@@ -5,6 +5,8 @@
 //! the person who runs it; `RECTO_TEST_HOME_GUARD` tells the tests so. Rust
 //! itself is still found where it is installed.
 //!
+//! The official SDKs of the API judge the mock; they are installed into `target/sdks`.
+//!
 //! Tests that need another program are ignored by `cargo test`. Each such program that is
 //! found, or can be installed, gets a step of its own for its tests; `$CHROME` names
 //! another browser. What is ignored and gets no step counts as skipped.
@@ -69,6 +71,7 @@ struct Tool {
 }
 
 const BROWSER: Tool = Tool { find: browser::find, variable: "RECTO_TEST_BROWSER" };
+const SDKS: Tool = Tool { find: programs::find_sdks, variable: "RECTO_TEST_SDKS" };
 const STRACE: Tool = Tool { find: programs::find_strace, variable: "RECTO_TEST_STRACE" };
 
 struct Step {
@@ -89,7 +92,7 @@ const fn alone(words: &'static [&'static str]) -> Step {
     Step { title: "features", words, component: Some("clippy"), has_tests: false, tool: None }
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 12] = [
     Step {
         title: "format",
         words: &["fmt", "--all", "--check"],
@@ -123,6 +126,13 @@ const STEPS: [Step; 10] = [
         tool: Some(STRACE),
     },
     Step {
+        title: "tests with the official SDKs",
+        words: &["test", "-p", "recto-agent", "--test", "runner", "--", "--ignored", "sdks::"],
+        component: None,
+        has_tests: true,
+        tool: Some(SDKS),
+    },
+    Step {
         title: "tests in a browser",
         words: &[
             "test",
@@ -141,6 +151,13 @@ const STEPS: [Step; 10] = [
         component: None,
         has_tests: true,
         tool: Some(BROWSER),
+    },
+    Step {
+        title: "attack, in short",
+        words: &["run", "--quiet", "--package", "xtask", "--", "attack", "--seconds", "0"],
+        component: None,
+        has_tests: false,
+        tool: None,
     },
     Step {
         title: "documentation",

@@ -46,8 +46,10 @@ pub(super) struct Touched {
 impl Homes {
     pub(super) fn prepare(folder: &Path, plan: &Plan) -> anyhow::Result<Homes> {
         let Plan { megabytes, small_sessions, .. } = plan;
-        let old = kept(folder, &format!("old-{megabytes}"), |home| generate(home, "old", plan))?;
-        let new = kept(folder, &format!("new-{megabytes}"), |home| generate(home, "new", plan))?;
+        let old =
+            kept(folder, &format!("old-{megabytes}"), |home| generate(home, "old", *megabytes))?;
+        let new =
+            kept(folder, &format!("new-{megabytes}"), |home| generate(home, "new", *megabytes))?;
         let small = kept(folder, &format!("small-{small_sessions}"), |home| {
             write_small_sessions(&home.join(".claude/projects"), *small_sessions)
         })?;
@@ -128,8 +130,19 @@ pub(super) fn log_bytes(folder: &Path) -> u64 {
     bytes.sum()
 }
 
+/// How many logs are below a folder.
+pub(super) fn count_logs(folder: &Path) -> u64 {
+    let items = fs::read_dir(folder).into_iter().flatten().flatten();
+    let logs = items.map(|item| match item.file_type() {
+        Ok(kind) if kind.is_dir() => count_logs(&item.path()),
+        Ok(_) => u64::from(item.path().extension().is_some_and(|extension| extension == "jsonl")),
+        Err(_) => 0,
+    });
+    logs.sum()
+}
+
 /// The client's home in `folder/name`, made if it is not complete yet.
-fn kept(
+pub(super) fn kept(
     folder: &Path,
     name: &str,
     make: impl FnOnce(&Path) -> anyhow::Result<()>,
@@ -151,9 +164,9 @@ fn kept(
 
 /// Generates in a process of its own: the peak memory of a measured command is
 /// never less than that of the process which starts it.
-fn generate(place: &Path, shape: &str, plan: &Plan) -> anyhow::Result<()> {
+pub(super) fn generate(place: &Path, shape: &str, megabytes: u64) -> anyhow::Result<()> {
     let mut task = Command::new(env::current_exe()?);
-    task.args(["gen", "--seed", "1", "--shape", shape, "--mb", &plan.megabytes.to_string()]);
+    task.args(["gen", "--seed", "1", "--shape", shape, "--mb", &megabytes.to_string()]);
     if !task.arg(place).status()?.success() {
         bail!("the generator failed");
     }

@@ -43,6 +43,8 @@ pub(super) struct Case {
     once: bool,
     /// The largest exit code that is an answer and no failure.
     worst_answer: i32,
+    /// Where its data and caches are; those of the group, if none.
+    folder: Option<PathBuf>,
     samples: Vec<Sample>,
     /// Why the command cannot be measured.
     pub(super) failure: Option<String>,
@@ -79,9 +81,16 @@ impl Case {
             cold: false,
             once: false,
             worst_answer: 0,
+            folder: None,
             samples: Vec::new(),
             failure: None,
         }
+    }
+
+    /// Its data and caches are its own.
+    pub(super) fn in_folder(mut self, folder: &Path) -> Case {
+        self.folder = Some(folder.to_owned());
+        self
     }
 
     /// The output is read by somebody, instead of going nowhere.
@@ -131,7 +140,7 @@ impl Case {
 
     /// Runs the command once without measuring: does it work at all? A command
     /// that prints nothing has read nothing, whatever its exit code says.
-    fn try_out(&self, home: &Path, folder: &Path) -> anyhow::Result<()> {
+    pub(super) fn try_out(&self, home: &Path, folder: &Path) -> anyhow::Result<()> {
         let (_, printed) = self.run(home, folder, Stdio::piped())?;
         if printed == 0 {
             bail!("it printed nothing");
@@ -190,11 +199,17 @@ impl Case {
         fs::create_dir_all(&empty)?;
         let (program, words) = self.words.split_first().context("no command")?;
         let mut command = Command::new(program);
-        command.args(words).env("HOME", &empty).env("CLAUDE_CONFIG_DIR", home);
-        for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
-            command.env(name, &empty);
-        }
+        command.args(words);
+        see_only(&mut command, home, &empty);
         Ok(command)
+    }
+}
+
+/// Lets a command see a home, and a directory in place of the user's own.
+pub(super) fn see_only(command: &mut Command, home: &Path, directory: &Path) {
+    command.env("HOME", directory).env("CLAUDE_CONFIG_DIR", home);
+    for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+        command.env(name, directory);
     }
 }
 
@@ -205,10 +220,11 @@ pub(super) fn run(groups: &mut [Group], rounds: usize, folder: &Path) {
         say(&format!("round {round} of {rounds}"));
         for group in &mut *groups {
             for case in group.cases.iter_mut().filter(|case| case.failure.is_none()) {
+                let folder = case.folder.clone().unwrap_or_else(|| folder.to_owned());
                 let outcome = match round {
-                    0 if !case.once => case.try_out(&group.home, folder),
+                    0 if !case.once => case.try_out(&group.home, &folder),
                     1.. if case.once => continue,
-                    _ => case.measure(&group.home, folder).map(|sample| case.samples.push(sample)),
+                    _ => case.measure(&group.home, &folder).map(|sample| case.samples.push(sample)),
                 };
                 if let Err(error) = outcome {
                     say(&format!("{} ({}): {error:#}", case.label, group.title));

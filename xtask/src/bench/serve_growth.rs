@@ -29,8 +29,30 @@ const WARM_UP: usize = 4;
 const PAUSE: Duration = Duration::from_millis(600);
 const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 
-/// Seconds of processor time from a line on the disk to the turn that has it, sorted.
-pub(super) fn measure(program: &Path) -> anyhow::Result<Vec<f64>> {
+/// Seconds of processor time for each line that was added, sorted.
+pub(super) struct Growth {
+    /// From the line on the disk to the turn that has it.
+    turn: Vec<f64>,
+    /// Then, for the head of the session.
+    head: Vec<f64>,
+}
+
+impl Growth {
+    pub(super) fn turn_median(&self) -> f64 {
+        median(&self.turn)
+    }
+
+    pub(super) fn head_median(&self) -> f64 {
+        median(&self.head)
+    }
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::MAX)
+}
+
+/// Adds lines to a large session that a page shows.
+pub(super) fn measure(program: &Path) -> anyhow::Result<Growth> {
     let home = FakeHome::new();
     let (mut session, turns) = large_session();
     let path = home.add(&session, jiff::Timestamp::now());
@@ -40,7 +62,9 @@ pub(super) fn measure(program: &Path) -> anyhow::Result<Vec<f64>> {
     next(&mut events, "ready")?;
     let address = format!("/api/v1/sessions/{ID}/turns?from={turns}&count=1");
     get(&base, &address)?;
-    let mut found = Vec::new();
+    let head = format!("/api/v1/sessions/{ID}");
+    get(&base, &head)?;
+    let mut found = Growth { turn: Vec::new(), head: Vec::new() };
     for round in 0..ROUNDS {
         thread::sleep(PAUSE);
         let written = session.bytes().len();
@@ -52,11 +76,15 @@ pub(super) fn measure(program: &Path) -> anyhow::Result<Vec<f64>> {
         if !get(&base, &address)?.contains(&text) {
             bail!("the turn lacks the line that was added");
         }
+        let fetched = processor(pid)?;
+        get(&base, &head)?;
         if round >= WARM_UP {
-            found.push(processor(pid)? - before);
+            found.turn.push(fetched - before);
+            found.head.push(processor(pid)? - fetched);
         }
     }
-    found.sort_by(f64::total_cmp);
+    found.turn.sort_by(f64::total_cmp);
+    found.head.sort_by(f64::total_cmp);
     Ok(found)
 }
 

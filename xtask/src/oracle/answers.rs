@@ -27,9 +27,18 @@ use super::resume::project_of;
 
 /// What decides how a question is asked. An answer to another program's question
 /// does not count.
-const ASKING: [&str; 4] = [
-    include_str!("api.rs"),
-    include_str!("strict.rs"),
+const ASKING: [&str; 13] = [
+    include_str!("../../../crates/recto-agent/src/mock/answer.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/response.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/speak.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/mod.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/blocks.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/body.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/caching.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/headers.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/pairing.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/schema.rs"),
+    include_str!("../../../crates/recto-agent/src/mock/strict/thinking.rs"),
     include_str!("resume.rs"),
     include_str!("sandbox.sh"),
 ];

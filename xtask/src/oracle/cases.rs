@@ -16,6 +16,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::edits::Edit;
+use super::edits::OUTSIDE;
+use super::edits::OUTSIDE_CLIENT;
 use super::edits::REPAIR;
 use super::edits::THEN;
 use super::resume::copy_tree;
@@ -29,6 +31,8 @@ pub(crate) struct Case {
     pub(crate) recording: Recording,
     /// The words of recto that edit it; none for a session as it is.
     pub(crate) words: Option<&'static [&'static str]>,
+    /// The only client that is asked, if not all are.
+    pub(crate) only_client: Option<&'static str>,
 }
 
 /// A home with the session of a case.
@@ -58,16 +62,40 @@ pub(crate) fn cases(corpus: &Path, edits: &[Edit], filter: &str) -> anyhow::Resu
             let is_meant = |name: &str| name == *source || name == whole;
             let recording = recordings.iter().find(|recording| is_meant(&recording.name));
             let recording = recording.with_context(|| format!("no recording is `{source}`"))?;
-            cases.push(Case { recording: recording.clone(), words: Some(edit.words) });
+            cases.push(Case {
+                recording: recording.clone(),
+                words: Some(edit.words),
+                only_client: None,
+            });
         }
     }
     let damaged = recordings.iter().filter(|recording| recording.home.is_none());
-    cases.extend(
-        damaged.map(|recording| Case { recording: recording.clone(), words: Some(REPAIR) }),
-    );
-    cases.extend(recordings.into_iter().map(|recording| Case { recording, words: None }));
+    let of = |recording: &Recording, words| Case {
+        recording: recording.clone(),
+        words,
+        only_client: None,
+    };
+    cases.extend(damaged.map(|recording| of(recording, Some(REPAIR))));
+    cases.extend(recordings.iter().map(|recording| of(recording, None)));
     cases.retain(|case| case.name().contains(filter));
     Ok(cases)
+}
+
+/// Sessions of other people, as they are and after one edit of each kind.
+pub(crate) fn outside_cases(folder: &Path, filter: &str) -> Vec<Case> {
+    let recordings = recordings(folder);
+    let words = OUTSIDE.iter().map(|words| Some(*words)).chain([None]);
+    let mut cases: Vec<Case> = words
+        .flat_map(|words| {
+            recordings.iter().map(move |recording| Case {
+                recording: recording.clone(),
+                words,
+                only_client: Some(OUTSIDE_CLIENT),
+            })
+        })
+        .collect();
+    cases.retain(|case| case.name().contains(filter));
+    cases
 }
 
 impl Case {
@@ -330,6 +358,22 @@ echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.
         assert_eq!(read_edited(&renamed, home.path()).unwrap(), Said::Session(ID.into()));
         let whole = json!({"operation": "repair", "source": ID, "result": null, "fixes": []});
         assert_eq!(read_edited(&whole, home.path()).unwrap(), Said::NothingToDo);
+    }
+
+    #[test]
+    fn every_kind_of_edit_meets_twenty_sessions_of_other_people() {
+        let folder = repository::root().join("fixtures/outside/sessions");
+        let sessions = recordings(&folder).len();
+        assert!(sessions >= 20, "{sessions}");
+        let cases = outside_cases(&folder, "");
+        assert_eq!(cases.len(), sessions * (OUTSIDE.len() + 1));
+        // Every command that edits is among them.
+        let firsts: std::collections::BTreeSet<&str> =
+            EDITS.iter().filter_map(|edit| edit.words.first().copied()).collect();
+        for first in firsts {
+            let is_there = |words: &&&[&str]| words.contains(&first);
+            assert!(OUTSIDE.iter().any(|words| is_there(&words)), "{first}");
+        }
     }
 
     #[test]

@@ -38,7 +38,6 @@ use super::resume::find_log;
 use super::resume::project_of;
 use super::resume::resume;
 use super::resume::working_directory;
-use super::strict;
 
 /// How many clients run at the same time. Each is a large program.
 const AT_ONCE: usize = 2;
@@ -109,8 +108,12 @@ pub(crate) fn run(
     means: Means<'_>,
     tell: impl Fn(&Row) + Sync,
 ) -> Vec<Row> {
-    let jobs: Vec<(&Case, &String)> =
-        cases.iter().flat_map(|case| clients.iter().map(move |client| (case, client))).collect();
+    let asks = |case: &Case, client: &str| case.only_client.is_none_or(|only| only == client);
+    let jobs: Vec<(&Case, &String)> = cases
+        .iter()
+        .flat_map(|case| clients.iter().map(move |client| (case, client)))
+        .filter(|(case, client)| asks(case, client))
+        .collect();
     let next = Mutex::new(0..jobs.len());
     let rows = Mutex::new(Vec::new());
     let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -204,7 +207,9 @@ fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Re
 /// edited session, the API must take; a repair must bring back everything.
 fn goodness(case: &Case, row: &Row) -> Verdict {
     let Some((before, after)) = &row.reach else { return Verdict::Equal };
-    if let Some(why) = &row.refused {
+    // Other people's endpoints take thinking that nobody signed; the API does not.
+    let is_own = case.only_client.is_none();
+    if let Some(why) = row.refused.as_ref().filter(|_| is_own) {
         return Verdict::NotGood(format!("the API refuses it: {why}"));
     }
     if case.is_repair() && (after != WHOLE || row.did != "resumed") {
@@ -263,7 +268,7 @@ fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Predi
     let reach = reach_at(&session, generation, place);
     let options = RequestOptions { prompt: Some(PROMPT.into()), ..RequestOptions::default() };
     let request = request(&session, &reach, &log, &options);
-    let (messages, _) = strict::read(&request.messages);
+    let (messages, _) = recto_agent::mock::strict::read(&request.messages);
     Ok(Prediction {
         generation,
         outcome: reach.outcome.name(),

@@ -37,6 +37,11 @@ pub(crate) fn check_tools() -> anyhow::Result<()> {
     if !missing.is_empty() {
         bail!("{}", missing.join("\n"));
     }
+    check_namespaces()
+}
+
+/// Fails if this user may not make namespaces.
+pub(crate) fn check_namespaces() -> anyhow::Result<()> {
     let mut unshare = Command::new("unshare");
     unshare.args(namespaces()).arg("true").stdin(Stdio::null());
     let output = unshare.output().context("cannot run unshare")?;

@@ -18,6 +18,42 @@ pub(crate) const THEN: &str = "then";
 /// 2.1.0 to 2.1.99 hang as long as any log of the project has a cycle.
 pub(crate) const REPAIR: &[&str] = &["repair", "{session}", "--all-clients", "--in-place"];
 
+/// What is done with every session of other people (`fixtures/outside/sessions`), one edit
+/// of each kind.
+pub(crate) const OUTSIDE: &[&[&str]] = &[
+    &["clone", "{session}"],
+    &["fork", "{session}", "--at", "1"],
+    &["trim", "{session}", "--tool-results"],
+    &["trim", "{session}", "--to-tokens", "100"],
+    &["strip", "{session}", "--thinking"],
+    &["strip", "{session}", "--tools"],
+    &["strip", "{session}", "--turns", "1"],
+    &["compress", "{session}", "--before", "2"],
+    REPAIR,
+    &["rename", "{session}", "Another title"],
+    &["redact", "{session}", "--pattern", "word=[a-z]{7}"],
+    &["move", "{session}", "/home/dev/moved", "--even-if-missing"],
+    &[
+        "pack",
+        "{session}",
+        "--output",
+        "{data}/one.recto",
+        THEN,
+        "rm",
+        "{session}",
+        "--yes",
+        THEN,
+        "unpack",
+        "{data}/one.recto",
+    ],
+    &["fork", "{session}", "--at", "1", THEN, "merge", "{1}", "{session}", "--force"],
+    &["trim", "{session}", "--to-tokens", "100", "--in-place", THEN, "undo"],
+];
+
+/// The clients that are asked about sessions of other people: those that the corpus of
+/// recordings was made with.
+pub(crate) const OUTSIDE_CLIENT: &str = "2.1.325";
+
 /// All edits of whole sessions. To add one, add a row.
 pub(crate) const EDITS: &[Edit] = &[
     Edit {

@@ -94,10 +94,14 @@ fn clients<'r>(rows: &[&'r Row]) -> Vec<&'r str> {
 }
 
 /// The whole page.
-pub(crate) fn page(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "# What real clients do\n\n\
-         Written by `cargo xtask oracle check --write`. Each session is resumed by each\n\
+pub(crate) fn page(rows: &[Row], is_outside: bool) -> String {
+    let (title, option) = match is_outside {
+        true => ("What real clients do with sessions of other people", " --outside"),
+        false => ("What real clients do", ""),
+    };
+    let mut text = format!(
+        "# {title}\n\n\
+         Written by `cargo xtask oracle check{option} --write`. Each session is resumed by each\n\
          client, off the network. `=` is a request, or a refusal, that was predicted\n\
          exactly; the number is that of the messages sent. `API` marks requests that the\n\
          client sends and the real API refuses. See\n\
@@ -239,7 +243,7 @@ mod tests {
             edited("2.1.29", Verdict::Skipped("there is nothing to do".into())),
             row("2.1.29/S2", "2.0.50", Verdict::NotAsked),
         ];
-        let page = page(&rows);
+        let page = page(&rows, false);
         for expected in [
             "| log of | 2.0.50 | 2.1.325 |\n",
             "| 2.1.29 | 1 of 1 | 0 of 1 |\n",

@@ -18,21 +18,25 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use anyhow::bail;
+use recto_agent::mock::Mock;
+use recto_agent::mock::MockOptions;
+use recto_agent::mock::Personality;
 use recto_log::ProjectKey;
 use serde_json::Value;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::api::FakeApi;
 use super::client;
 
 /// What the client is told.
 pub(crate) const PROMPT: &str = "NEXT";
+/// What the model says, always.
+const ANSWER: &str = "Resumed answer.";
 const HOME: &str = "/home/dev";
 const USUAL_CWD: &str = "/home/dev/app";
 /// How long a client may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
-const SANDBOX: &str = include_str!("sandbox.sh");
+pub(crate) const SANDBOX: &str = include_str!("sandbox.sh");
 /// Made up; clients only look at its shape.
 const KEY: &str = "sk-ant-api03-recto-oracle-this-is-not-a-key-AAAAAAAAAAAAAAAA";
 
@@ -254,7 +258,9 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
     }
     // The name of this machine is not the client's business.
     Command::new("hostname").arg("devbox").status().ok();
-    let api = FakeApi::start()?;
+    let personality = Personality::Constant(ANSWER.into());
+    let options = MockOptions { personality, keep: usize::MAX, ..MockOptions::default() };
+    let api = Mock::start(options)?;
     let work = Path::new(text("work"));
     let (stdout, stderr) = (work.join("stdout"), work.join("stderr"));
     let mut child = Command::new("sh")
@@ -262,7 +268,7 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
         .args([work.join("root"), work.join("home"), text("client").into()])
         .args([node_folder(), text("cwd").into()])
         .args(["env", "-i"])
-        .args(environment(api.port))
+        .args(environment(api.port()))
         .args(request["environment"].as_array().into_iter().flatten().filter_map(Value::as_str))
         .arg(client::program(Path::new("/opt/client")))
         .args(["-p", "--resume", text("session")])
@@ -293,7 +299,10 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
     let requests: Vec<Value> = api
         .asked()
         .into_iter()
-        .map(|asked| json!({"body": asked.body, "refusal": asked.refusal}))
+        .map(|asked| {
+            let refusal = asked.refusal.map(|refusal| refusal.message);
+            json!({"body": asked.body, "refusal": refusal})
+        })
         .collect();
     let rc = status.map(|status| status.code().unwrap_or(-1));
     crate::repository::say(&json!({"rc": rc, "stderr": said, "requests": requests}).to_string());

@@ -29,7 +29,21 @@ if [ "$node" != - ]; then
 fi
 mkdir -p "$root/dev" "$root/proc" "$root/tmp" "$root/etc" "$root/opt/bin" "$root/home/dev"
 chmod 1777 "$root/tmp"
-mount --rbind /dev "$root/dev"
+# Devices to use, in a directory that is not the system's: whoever replaces one replaces
+# nothing outside.
+mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+for name in null zero full random urandom tty; do
+    touch "$root/dev/$name"
+    mount --bind "/dev/$name" "$root/dev/$name"
+done
+mkdir "$root/dev/shm" "$root/dev/pts"
+chmod 1777 "$root/dev/shm"
+ln -s /proc/self/fd "$root/dev/fd"
+ln -s fd/0 "$root/dev/stdin"
+ln -s fd/1 "$root/dev/stdout"
+ln -s fd/2 "$root/dev/stderr"
+ln -s pts/ptmx "$root/dev/ptmx"
+mount --bind /dev/pts "$root/dev/pts"
 mount -t proc proc "$root/proc"
 mount --bind "$home" "$root/home/dev"
 

@@ -1,0 +1,79 @@
+//! A place like the one in which cases were recorded: `/home/dev`, user `dev`, no network.
+//!
+//! Owns: running this program again in there. The script is the oracle's.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use anyhow::bail;
+
+use super::Selection;
+use super::tools::Judged;
+use crate::oracle;
+use crate::oracle::Workspace;
+
+/// Judges in the sandbox.
+pub(super) fn judge(selection: &Selection) -> anyhow::Result<Judged> {
+    oracle::check_namespaces().context(
+        "cases of tools ran at /home/dev/app as user dev, which needs namespaces of their own",
+    )?;
+    let workspace = Workspace::new()?;
+    let work = workspace.path();
+    for name in ["root", "home", "program/cases/tools"] {
+        fs::create_dir_all(work.join(name))?;
+    }
+    let program = env::current_exe().context("this program has no path")?;
+    fs::copy(&program, work.join("program/xtask"))?;
+    copy_cases(&selection.cases, &work.join("program/cases"))?;
+    let mut command = Command::new("unshare");
+    command.args(oracle::namespaces());
+    // Loopback is up, so that connections are refused and do not hang.
+    command.args(["sh", "-c", "umask 022; hostname devbox; ip link set lo up; exec sh -c \"$@\""]);
+    command.args(["parity", oracle::SANDBOX, "sandbox"]);
+    command.args([work.join("root"), work.join("home"), work.join("program")]);
+    command.args(["-", "/home/dev/app", "env", "-i"]).args(environment());
+    command.args(["/opt/client/xtask", "parity", "inside", "/opt/client/cases"]);
+    command.arg(&selection.filter);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let output = command.output().context("cannot run unshare")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let Some(last) = text.lines().next_back().filter(|_| output.status.success()) else {
+        bail!("the judge did not come to an end: {}", output.status);
+    };
+    serde_json::from_str(last).context("the judge said something else than its finding")
+}
+
+fn copy_cases(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let tools = from.join("tools");
+    let entries =
+        fs::read_dir(&tools).with_context(|| format!("no cases in {}", tools.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "jsonl")
+            && let Some(name) = path.file_name()
+        {
+            fs::copy(&path, to.join("tools").join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The variables of the recorded runs.
+fn environment() -> Vec<String> {
+    let path = "/opt/bin:/usr/local/bin:/usr/bin:/bin";
+    let variables = [
+        ("HOME", "/home/dev"),
+        ("USER", "dev"),
+        ("LOGNAME", "dev"),
+        ("SHELL", "/bin/bash"),
+        ("LANG", "C.UTF-8"),
+        ("TERM", "xterm-256color"),
+        ("PATH", path),
+        ("CI", ""),
+    ];
+    variables.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}

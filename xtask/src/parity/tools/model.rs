@@ -1,0 +1,128 @@
+//! The model that subagents of the recordings had: scripts in place of thought.
+
+use recto_agent::tool::AgentCall;
+use recto_agent::tool::AgentDone;
+use recto_agent::tool::AgentReport;
+use recto_agent::tool::AgentRequest;
+use recto_agent::tool::Session;
+use recto_agent::tool::ToolCall;
+use serde_json::Value;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// What the recorded endpoint counted: a quarter of the request's bytes.
+pub(super) fn tokens(text: &str) -> u64 {
+    const AROUND: u64 = 79;
+    let escaped = serde_json::to_string(text).map_or(0, |text| text.len() as u64 - 2);
+    (escaped + AROUND) / 4
+}
+
+/// The steps that a prompt names.
+fn steps(prompt: &str) -> Value {
+    let text = |said: &str| json!([{"blocks": [{"t": "text", "text": said}]}]);
+    if let Some((_, steps)) = prompt.split_once("LABJSON:") {
+        let mut values = serde_json::Deserializer::from_str(steps).into_iter::<Value>();
+        return values
+            .next()
+            .and_then(Result::ok)
+            .map_or(Value::Null, |mut all| all["steps"].take());
+    }
+    if prompt.contains("LAB:subwork") {
+        return json!([
+            {"blocks": [
+                {"t": "tool", "name": "Bash", "input": {"command": "echo from-subagent", "description": "Sub echo"}},
+                {"t": "tool", "name": "Read", "input": {"file_path": "/home/dev/app/a.txt"}},
+            ]},
+            {"blocks": [{"t": "text", "text": "Subagent result: two tools used."}]},
+        ]);
+    }
+    if prompt.contains("LAB:subtext") {
+        return text("Subagent text only result.");
+    }
+    if prompt.contains("LAB:err400") {
+        return json!([{"error": 400}]);
+    }
+    text("Default answer.")
+}
+
+pub(super) fn model_of(request: &AgentRequest) -> String {
+    format!("claude-{}-5-5", request.model.as_deref().unwrap_or("opus"))
+}
+
+/// Runs a subagent by its script.
+pub(super) async fn run(request: &AgentRequest, session: &Session) -> AgentReport {
+    let mut calls = Vec::new();
+    let mut report = AgentReport::Silent;
+    for step in steps(&request.prompt).as_array().into_iter().flatten() {
+        if step.get("error").is_some() {
+            return AgentReport::ApiError(format!(
+                "API Error: 400 messages.1: this request is invalid (error type unknown, HTTP \
+                 400, request id req_1, model sent to the API: {})",
+                model_of(request)
+            ));
+        }
+        let blocks = step["blocks"].as_array().cloned().unwrap_or_default();
+        for block in blocks.iter().filter(|block| block["t"] == "tool") {
+            calls.push(call(block, session).await);
+        }
+        let said: Vec<Value> = blocks.iter().map(spelled).collect();
+        let texts = blocks.iter().filter(|block| block["t"] == "text");
+        if let Some(text) = texts.filter_map(|block| block["text"].as_str()).next_back() {
+            let output: u64 = 20 + said.iter().map(|block| python_length(block) / 4).sum::<u64>();
+            report = AgentReport::Done(Box::new(AgentDone {
+                text: text.to_owned(),
+                model: model_of(request),
+                calls: calls.clone(),
+                usage: usage(output),
+                tokens: 10 + 100 + 2000 + output,
+                duration_ms: 0,
+            }));
+        }
+    }
+    report
+}
+
+async fn call(block: &Value, session: &Session) -> AgentCall {
+    let name = block["name"].as_str().unwrap_or_default().to_owned();
+    let call =
+        ToolCall { id: "toolu_sub".into(), name: name.clone(), input: block["input"].clone() };
+    // What a subagent starts in turn ends with it, and nobody looks at it here.
+    if name == "Agent" {
+        return AgentCall { tool: name, is_error: false, added: 0, removed: 0 };
+    }
+    let outcome = match recto_agent::tool::prepare(call, session) {
+        Ok(prepared) => prepared.run(session, &CancellationToken::new()).await,
+        Err(outcome) => *outcome,
+    };
+    AgentCall::of(&name, &outcome)
+}
+
+fn spelled(block: &Value) -> Value {
+    match block["t"].as_str() {
+        Some("text") => json!({"type": "text", "text": block["text"]}),
+        _ => block.clone(),
+    }
+}
+
+/// The length of JSON with blanks behind commas and colons.
+fn python_length(block: &Value) -> u64 {
+    let fields = block.as_object().map_or(0, |fields| fields.len() as u64);
+    block.to_string().len() as u64 + fields + fields.saturating_sub(1)
+}
+
+fn usage(output: u64) -> Value {
+    json!({
+        "output_tokens_details": {"thinking_tokens": 0},
+        "input_tokens": 10,
+        "cache_creation_input_tokens": 100,
+        "cache_read_input_tokens": 2000,
+        "output_tokens": output,
+        "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+        "service_tier": "standard",
+        "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 100},
+        "inference_geo": "not_available",
+        "iterations": [],
+        "speed": "standard",
+        "fallback_credit": null,
+    })
+}
