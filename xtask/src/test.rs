@@ -9,7 +9,8 @@
 //!
 //! Tests that need another program are ignored by `cargo test`. Each such program that is
 //! found, or can be installed, gets a step of its own for its tests; `$CHROME` names
-//! another browser. What is ignored and gets no step counts as skipped.
+//! another browser. What is ignored and gets no step counts as skipped. All steps name the
+//! whole workspace: a package alone has other features, and everything would be built again.
 //!
 //! All steps run, even if one fails. The last line is always
 //! `N passed, M failed, K skipped`; a step that fails for another reason than
@@ -120,14 +121,14 @@ const STEPS: [Step; 12] = [
     },
     Step {
         title: "tests that kill the program",
-        words: &["test", "-p", "recto", "--test", "runner", "--", "--ignored", "crash::"],
+        words: &["test", "--workspace", "--test", "runner", "--", "--ignored", "crash::"],
         component: None,
         has_tests: true,
         tool: Some(STRACE),
     },
     Step {
         title: "tests with the official SDKs",
-        words: &["test", "-p", "recto-agent", "--test", "runner", "--", "--ignored", "sdks::"],
+        words: &["test", "--workspace", "--test", "runner", "--", "--ignored", "sdks::"],
         component: None,
         has_tests: true,
         tool: Some(SDKS),
@@ -136,10 +137,7 @@ const STEPS: [Step; 12] = [
         title: "tests in a browser",
         words: &[
             "test",
-            "-p",
-            "recto-serve",
-            "-p",
-            "recto",
+            "--workspace",
             "--test",
             "runner",
             "--no-fail-fast",
@@ -147,6 +145,8 @@ const STEPS: [Step; 12] = [
             "--ignored",
             "--skip",
             "crash::",
+            "--skip",
+            "sdks::",
         ],
         component: None,
         has_tests: true,

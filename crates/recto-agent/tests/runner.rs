@@ -5,6 +5,7 @@
 mod caching;
 mod faults;
 mod recorded;
+mod roads;
 mod sdks;
 mod settings;
 #[cfg(unix)]

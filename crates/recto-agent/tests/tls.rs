@@ -21,8 +21,8 @@ use crate::support::endpoint_of;
 use crate::support::hello;
 use crate::support::mock_of;
 
-const CERTIFICATE: &[u8] = include_bytes!("tls/certificate.pem");
-const KEY: &[u8] = include_bytes!("tls/key.pem");
+pub(crate) const CERTIFICATE: &[u8] = include_bytes!("tls/certificate.pem");
+pub(crate) const KEY: &[u8] = include_bytes!("tls/key.pem");
 
 /// Encrypts what goes to and from a mock; gives its port.
 fn encrypted(mock: u16) -> u16 {

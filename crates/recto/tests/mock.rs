@@ -225,7 +225,7 @@ fn what_cannot_be_done_is_said_with_a_hint() {
     --- exit 2
     ");
     let refused = ask("http://127.0.0.1:1");
-    assert!(refused.stderr.ends_with("error: cannot reach 127.0.0.1:1: connection refused\nhint: start the endpoint, or check the port\n"), "{}", refused.stderr);
+    assert!(refused.stderr.ends_with("error: cannot reach 127.0.0.1:1: connection refused\nhint: start the endpoint, or check its port and the proxy settings\n"), "{}", refused.stderr);
     let plain = ask(&format!("https://127.0.0.1:{}", mock.port));
     assert!(plain.stderr.contains("no encrypted connection is possible"), "{}", plain.stderr);
     assert_snapshot!(test.run(&["replay", &recorded(), "--at", "9"]).shown(), @"

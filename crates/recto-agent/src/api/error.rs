@@ -168,7 +168,7 @@ impl ApiError {
             ApiError::BadAddress { .. } => "addresses look like https://api.anthropic.com",
             ApiError::Unreachable { why, .. } => match why {
                 Unreachable::UnknownHost => "check the spelling of the address and the network",
-                Unreachable::Refused => "start the endpoint, or check the port",
+                Unreachable::Refused => "start the endpoint, or check its port and the proxy settings",
                 Unreachable::Certificate => "name its certificate authority with --ca FILE",
                 Unreachable::Tls => "use http:// if the endpoint does not encrypt",
                 Unreachable::Cut | Unreachable::Slow | Unreachable::Other(_) => {
@@ -182,6 +182,7 @@ impl ApiError {
                 401 => "check the API key",
                 403 => "check what the API key may do",
                 404 => "check the address and the name of the model",
+                407 => "check the user and the password of the proxy",
                 413 => "shorten the conversation; `recto trim` does that",
                 429 => "try again later, or use another key",
                 500..=599 => "try again later",
