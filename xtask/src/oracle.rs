@@ -9,6 +9,8 @@ mod client;
 mod edits;
 mod report;
 mod resume;
+mod run;
+mod steps;
 mod workspace;
 
 use std::path::PathBuf;
@@ -31,7 +33,9 @@ pub(crate) fn check_namespaces() -> anyhow::Result<()> {
 const USAGE: &str = "usage:
   cargo xtask oracle resume --client VERSION --home DIR --session ID [--cwd PATH]
   cargo xtask oracle check [--client V,V...] [--filter NAME] [--corpus DIR]
-                           [--recto PROGRAM] [--outside] [--again | --known] [--write]";
+                           [--recto PROGRAM] [--outside] [--again | --known] [--write]
+  cargo xtask oracle run [--sessions N] [--turns N] [--seed N] [--client VERSION]
+                         [--recto PROGRAM] [--write]";
 
 /// The clients that are asked when none is named: one each of what is old, what
 /// is in the middle, and what is new.
@@ -42,6 +46,8 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     match args.split_first().map(|(task, rest)| (task.as_str(), rest)) {
         Some(("resume", rest)) => resume_one(rest),
         Some(("check", rest)) => check_all(rest),
+        Some(("run", rest)) => run::run(rest),
+        Some(("step", [request])) => steps::inside(request).map(|()| ExitCode::SUCCESS),
         Some(("inside", [request])) => resume::inside(request).map(|()| ExitCode::SUCCESS),
         _ => bail!("{USAGE}"),
     }

@@ -70,9 +70,8 @@ fn serve_proxy(client: TcpStream, to: u16, told: &mpsc::Sender<String>) -> std::
     let mut to_client = client;
     // `user:secret` in base64.
     if !head.to_lowercase().contains("proxy-authorization: basic dxnlcjpzzwnyzxq=") {
-        return to_client.write_all(
-            b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n",
-        );
+        return to_client
+            .write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n");
     }
     let mut server = TcpStream::connect(("127.0.0.1", to))?;
     if head.starts_with("CONNECT ") {

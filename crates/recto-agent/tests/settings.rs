@@ -124,7 +124,10 @@ fn what_cannot_be_reached_is_named_with_a_hint() {
     let (name, words, hint) = failure_at(&format!("http://127.0.0.1:{port}"));
     assert_eq!(name, "unreachable");
     assert_eq!(words, format!("cannot reach 127.0.0.1:{port}: connection refused"));
-    assert_eq!(hint.as_deref(), Some("start the endpoint, or check its port and the proxy settings"));
+    assert_eq!(
+        hint.as_deref(),
+        Some("start the endpoint, or check its port and the proxy settings")
+    );
 }
 
 #[test]

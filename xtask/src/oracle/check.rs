@@ -29,7 +29,6 @@ use serde_json::Value;
 use super::answers;
 use super::cases::Case;
 use super::cases::Preparation;
-use super::cases::Prepared;
 use super::resume::LIMIT;
 use super::resume::Outcome;
 use super::resume::PROMPT;
@@ -159,7 +158,7 @@ fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Re
         Preparation::Skipped(why) => return Ok(Verdict::Skipped(why)),
     };
     let cwd = case.cwd(working_directory(prepared.home.path(), &prepared.session)?);
-    let mut prediction = predict(&prepared, &cwd, client)?;
+    let mut prediction = predict(prepared.home.path(), &prepared.session, &cwd, client)?;
     let question = Resume {
         version: client,
         home: prepared.home.path(),
@@ -178,7 +177,7 @@ fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Re
         Some((as_it_was, outcome)) => {
             if let Some(as_it_was) = as_it_was {
                 // The answer speaks of the ids that this log has.
-                prediction = predict(&as_it_was, &cwd, client)?;
+                prediction = predict(as_it_was.home.path(), &as_it_was.session, &cwd, client)?;
                 prepared = as_it_was;
             }
             outcome
@@ -222,7 +221,7 @@ fn goodness(case: &Case, row: &Row) -> Verdict {
 }
 
 /// What a client should do.
-struct Prediction {
+pub(crate) struct Prediction {
     generation: Generation,
     outcome: &'static str,
     messages: Value,
@@ -252,19 +251,25 @@ fn reach_of(session: &Session, generation: Generation) -> String {
     }
 }
 
-fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Prediction> {
-    let path = find_log(prepared.home.path(), &prepared.session)?;
+/// What a client should do with a session of a home.
+pub(crate) fn predict(
+    home: &Path,
+    session: &str,
+    cwd: &str,
+    client: &str,
+) -> anyhow::Result<Prediction> {
+    let path = find_log(home, session)?;
     let log = fs::read(&path)?;
     let generation = Generation::of_version(client)
         .with_context(|| format!("`{client}` is no version of a client"))?;
-    let session = session_of(&log, generation);
-    let place = if prepared.session.parse::<SessionId>().is_err() {
+    let place = if session.parse::<SessionId>().is_err() {
         Place::NotNamedByUuid
     } else if ProjectKey::of_path(cwd).to_string() == project_of(&path) {
         Place::Own
     } else {
         Place::OtherProject
     };
+    let session = session_of(&log, generation);
     let reach = reach_at(&session, generation, place);
     let options = RequestOptions { prompt: Some(PROMPT.into()), ..RequestOptions::default() };
     let request = request(&session, &reach, &log, &options);
@@ -277,7 +282,7 @@ fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Predi
     })
 }
 
-fn verdict(outcome: &Outcome, prediction: &Prediction) -> Verdict {
+pub(crate) fn verdict(outcome: &Outcome, prediction: &Prediction) -> Verdict {
     if outcome.name() != prediction.outcome {
         let stderr: String = outcome.stderr.chars().take(400).collect();
         let (did, should) = (outcome.name(), prediction.outcome);

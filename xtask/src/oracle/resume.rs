@@ -33,7 +33,7 @@ pub(crate) const PROMPT: &str = "NEXT";
 /// What the model says, always.
 const ANSWER: &str = "Resumed answer.";
 const HOME: &str = "/home/dev";
-const USUAL_CWD: &str = "/home/dev/app";
+pub(super) const USUAL_CWD: &str = "/home/dev/app";
 /// How long a client may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) const SANDBOX: &str = include_str!("sandbox.sh");
@@ -240,7 +240,7 @@ fn says(content: &Value, words: &str) -> bool {
 /// Ends this process when the one that started it is gone. It is the first of its
 /// namespace, so that the system ends the client with it.
 #[expect(clippy::exit, reason = "nothing is left to be cleaned up here")]
-fn end_with_parent() {
+pub(super) fn end_with_parent() {
     thread::spawn(|| {
         std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).ok();
         std::process::exit(1);
@@ -310,7 +310,7 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
 }
 
 /// The directory above `bin/node`, unless the system's directories hold it.
-fn node_folder() -> PathBuf {
+pub(super) fn node_folder() -> PathBuf {
     let node = client::find("node").and_then(|node| node.canonicalize().ok());
     let folder = node.as_deref().and_then(Path::parent).and_then(Path::parent);
     match folder {
@@ -319,7 +319,7 @@ fn node_folder() -> PathBuf {
     }
 }
 
-fn environment(port: u16) -> Vec<String> {
+pub(super) fn environment(port: u16) -> Vec<String> {
     vec![
         format!("HOME={HOME}"),
         "USER=dev".into(),

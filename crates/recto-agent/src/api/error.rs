@@ -168,7 +168,9 @@ impl ApiError {
             ApiError::BadAddress { .. } => "addresses look like https://api.anthropic.com",
             ApiError::Unreachable { why, .. } => match why {
                 Unreachable::UnknownHost => "check the spelling of the address and the network",
-                Unreachable::Refused => "start the endpoint, or check its port and the proxy settings",
+                Unreachable::Refused => {
+                    "start the endpoint, or check its port and the proxy settings"
+                }
                 Unreachable::Certificate => "name its certificate authority with --ca FILE",
                 Unreachable::Tls => "use http:// if the endpoint does not encrypt",
                 Unreachable::Cut | Unreachable::Slow | Unreachable::Other(_) => {
