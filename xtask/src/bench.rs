@@ -17,7 +17,7 @@
 //! compares what recto counts with what was generated. `cargo xtask bench serve` measures
 //! the server: see `serve`. `cargo xtask bench collect` measures archiving: see `collect`.
 //! `cargo xtask bench endpoint` measures the client of the Messages
-//! API and its mock: see `endpoint`. `cargo xtask bench compare OLD NEW` compares two programs,
+//! API and its mock: see `endpoint`. `cargo xtask bench run` measures `recto run`: see `run`. `cargo xtask bench compare OLD NEW` compares two programs,
 //! and `cargo xtask bench lines` counts lines of source.
 //!
 //! The homes are kept in `target/bench` and used again. No measured command
@@ -33,6 +33,7 @@ mod measure;
 mod million;
 mod others;
 mod report;
+mod run;
 mod search;
 mod serve;
 mod serve_growth;
@@ -127,6 +128,7 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     match words.first().map(String::as_str) {
         Some("compare") => return compare::run(&words[1..]),
         Some("lines") => return lines::run(&words[1..]),
+        Some("run") => return run::run(&words[1..]),
         _ => {}
     }
     let only_totals = words.first().is_some_and(|word| word == "totals");

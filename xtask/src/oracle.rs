@@ -25,6 +25,12 @@ pub(crate) use client::namespaces;
 pub(crate) use resume::SANDBOX;
 pub(crate) use workspace::Workspace;
 
+/// The program of a client, which is installed if it is not there yet.
+pub(crate) fn program_of(version: &str) -> anyhow::Result<PathBuf> {
+    client::check_tools()?;
+    Ok(client::program(&client::installed(version)?))
+}
+
 /// Fails if this user may not make the namespaces that sandboxes need.
 pub(crate) fn check_namespaces() -> anyhow::Result<()> {
     client::check_namespaces()
