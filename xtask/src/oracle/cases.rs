@@ -266,7 +266,7 @@ fn read_edited(said: &Value, home: &Path) -> anyhow::Result<Said> {
     if let Some(session) = said["session"].as_str() {
         return Ok(Said::Session(session.to_owned()));
     }
-    if said["operation"] == "repair" && said["result"].is_null() {
+    if said["result"].is_null() && (said["operation"] == "repair" || said["reason"].is_string()) {
         return Ok(Said::NothingToDo);
     }
     let id = said["result"]["id"].as_str().context("the edit names no `result.id`")?;
@@ -358,6 +358,8 @@ echo "{\"operation\":\"$4\",\"result\":{\"id\":\"$id\",\"path\":\"${log%/*}/$id.
         assert_eq!(read_edited(&renamed, home.path()).unwrap(), Said::Session(ID.into()));
         let whole = json!({"operation": "repair", "source": ID, "result": null, "fixes": []});
         assert_eq!(read_edited(&whole, home.path()).unwrap(), Said::NothingToDo);
+        let nothing = json!({"operation": "trim", "result": null, "reason": "nothing to change"});
+        assert_eq!(read_edited(&nothing, home.path()).unwrap(), Said::NothingToDo);
     }
 
     #[test]
