@@ -9,7 +9,7 @@ const root = document.documentElement;
 // ---- Colours ----
 
 const THEMES = ["auto", "light", "dark"];
-const THEME_NAMES = { auto: "as the system says", light: "light", dark: "dark" };
+const THEME_NAMES = { auto: "system", light: "light", dark: "dark" };
 
 function theme() {
   return root.dataset.theme ?? "auto";
@@ -27,14 +27,14 @@ function setTheme(name) {
 }
 
 function nameTheme() {
-  const label = `Colours: ${THEME_NAMES[theme()]}`;
+  const label = `Theme: ${THEME_NAMES[theme()]}`;
   $("[data-act=theme]")?.setAttribute("aria-label", label);
   $("[data-act=theme]")?.setAttribute("title", label);
 }
 
 function nextTheme() {
   setTheme(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
-  tell(`Colours: ${THEME_NAMES[theme()]}`);
+  tell(`Theme: ${THEME_NAMES[theme()]}`);
 }
 
 // ---- Ages ----

@@ -61,7 +61,7 @@ export async function copy(text, what = "Copied") {
     await navigator.clipboard.writeText(text);
     tell(what);
   } catch {
-    tell("The browser does not let pages copy");
+    tell("Clipboard access was denied");
   }
 }
 

@@ -165,7 +165,7 @@ fn a_drill_down_has_the_sum_of_its_row() {
 fn empty_homes_have_pages_that_say_so() {
     let test = Test::new(FakeHome::new());
     let empty = [
-        ("/usage", "Nothing counts here"),
+        ("/usage", "No usage in this period"),
         ("/usage/explain", "No messages"),
         ("/search", "What can be typed"),
         ("/search?q=word", "Nothing was found"),

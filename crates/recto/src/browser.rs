@@ -120,7 +120,7 @@ impl Client {
     fn resume(&self, resume: &Resume, screen: &mut Screen) -> io::Result<Result<(), String>> {
         if !is_directory(&resume.directory) {
             let directory = resume.directory.display();
-            return Ok(Err(format!("the directory {directory} is not there any more")));
+            return Ok(Err(format!("the directory {directory} no longer exists")));
         }
         screen.lend(|| self.run(resume))
     }

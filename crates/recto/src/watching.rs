@@ -99,7 +99,7 @@ impl Telling {
         let mut failures = notifier.failures();
         let missed = due.iter().filter(|event| !notifier.tell(event)).count();
         if missed > 0 {
-            failures.push(format!("{missed} events were not told: somebody is too slow"));
+            failures.push(format!("dropped {missed} events: a notifier is too slow"));
         }
         failures
     }

@@ -69,7 +69,7 @@ fn an_unknown_session_gets_the_nearest_ones() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["show", "3f2c"]).shown(), @"
     --- stderr
-    error: no session fits `3f2c`
+    error: no session matches `3f2c`
     hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
     hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: `recto ls` lists the sessions
@@ -77,7 +77,7 @@ fn an_unknown_session_gets_the_nearest_ones() {
     ");
     assert_snapshot!(test.run(&["show", "pasrer"]).shown(), @"
     --- stderr
-    error: no session fits `pasrer`
+    error: no session matches `pasrer`
     hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
     hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: `recto ls` lists the sessions
@@ -85,18 +85,18 @@ fn an_unknown_session_gets_the_nearest_ones() {
     ");
     assert_snapshot!(test.run(&["check", "zzzzzzzzzz", "--json"]).shown(), @r#"
     --- stderr
-    {"error":"no session fits `zzzzzzzzzz`","kind":"not-found","hints":["`recto ls` lists the sessions"]}
+    {"error":"no session matches `zzzzzzzzzz`","kind":"not-found","hints":["`recto ls` lists the sessions"]}
     --- exit 1
     "#);
     assert_snapshot!(test.run(&["show", ""]).shown(), @"
     --- stderr
-    error: no session fits ``
+    error: no session matches ``
     hint: `recto ls` lists the sessions
     --- exit 1
     ");
     assert_snapshot!(test.run(&["show", "agent-nobody"]).shown(), @"
     --- stderr
-    error: no session fits `agent-nobody`
+    error: no session matches `agent-nobody`
     hint: `recto ls` lists the sessions
     --- exit 1
     ");
@@ -113,7 +113,7 @@ fn an_unclear_session_gets_its_candidates() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["show", "3f2"]).shown(), @"
     --- stderr
-    error: `3f2` fits more than one session
+    error: `3f2` matches more than one session
     hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
     hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: type more of the id
@@ -121,7 +121,7 @@ fn an_unclear_session_gets_its_candidates() {
     ");
     assert_snapshot!(test.run(&["drift", "parser"]).shown(), @"
     --- stderr
-    error: `parser` fits more than one session
+    error: `parser` matches more than one session
     hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
     hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: type more of the id
@@ -129,7 +129,7 @@ fn an_unclear_session_gets_its_candidates() {
     ");
     assert_snapshot!(test.run(&["show", "parser", "--json"]).shown(), @r#"
     --- stderr
-    {"error":"`parser` fits more than one session","kind":"ambiguous","hints":["3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  Repair the parser","3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  Parser docs","type more of the id"]}
+    {"error":"`parser` matches more than one session","kind":"ambiguous","hints":["3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  Repair the parser","3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  Parser docs","type more of the id"]}
     --- exit 2
     "#);
 }
@@ -150,7 +150,7 @@ fn selectors_that_name_nothing_are_told() {
     ");
     assert_snapshot!(test.run_with_input(&["show", "-"], r#"{"id":"nope"}"#).shown(), @"
     --- stderr
-    error: no session fits `nope`
+    error: no session matches `nope`
     hint: `recto ls` lists the sessions
     --- exit 1
     ");
@@ -177,7 +177,7 @@ fn what_was_typed_wrong_is_told() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["ls", "--since", "7 parsecs"]).shown(), @"
     --- stderr
-    error: --since does not understand `7 parsecs`
+    error: invalid value `7 parsecs` for --since
     hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
     --- exit 2
     ");
@@ -189,7 +189,7 @@ fn what_was_typed_wrong_is_told() {
     ");
     assert_snapshot!(test.run(&["agents", "3f2a", "zz"]).shown(), @"
     --- stderr
-    error: no subagent fits `zz`
+    error: no subagent matches `zz`
     hint: a1b2c3d4e5f60718
     --- exit 1
     ");
@@ -390,7 +390,7 @@ fn what_may_not_be_read_is_told() {
 
       recto show 3f2a1b4c         read a session
       recto ls                    all sessions; --since 7d, --project NAME
-      recto home                  what takes room, and what the client will delete
+      recto home                  disk usage and upcoming deletions
       recto check --all           look for damage
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read

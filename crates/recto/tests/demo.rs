@@ -34,7 +34,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
 
       recto show 5c1e8a70         read a session
       recto ls                    all sessions; --since 7d, --project NAME
-      recto home                  what takes room, and what the client will delete
+      recto home                  disk usage and upcoming deletions
       recto check --all           look for damage
 
     $ recto ls  # all sessions, whatever client wrote them
@@ -94,7 +94,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
 
       projects  22 kB  3 files  session logs, subagents, long results
 
-    The client deletes logs that were not written for 30 days (the client's default).
+    The client deletes logs not modified in 30 days (the client's default).
     1 session will be deleted within 7 days:
       0e63f9ab  in 4d  3.8 kB  Why does the map take eight seconds to load?
     To keep them, set "cleanupPeriodDays": 365 in [sample]

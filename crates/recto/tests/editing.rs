@@ -147,7 +147,7 @@ fn a_session_goes_with_all_that_belongs_to_it_and_comes_back() {
     let run = test.run(&["rm", "3f2a"]);
     assert_eq!(run.code, 2);
     assert_snapshot!(run.stderr, @"
-    error: there is nobody to ask
+    error: cannot ask for confirmation: standard input is not a terminal
     hint: use --yes to go on without a question, or --dry-run to see what would be done
     ");
     assert_eq!(tree(&test), before);
@@ -192,7 +192,7 @@ fn operations_are_listed_and_forgotten() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["log"]).shown(), @"
     --- stderr
-    recto has changed nothing here
+    no operations recorded for this home
     --- exit 1
     ");
     assert!(!test.user.path().join(".local").exists(), "looking makes nothing");
@@ -211,7 +211,7 @@ fn operations_are_listed_and_forgotten() {
     assert_snapshot!(test.run(&["log", "prune"]).code, @"2");
     assert_snapshot!(test.run(&["log", "prune", "--larger-than", "much"]).shown(), @"
     --- stderr
-    error: --larger-than does not understand `much`
+    error: invalid value `much` for --larger-than
     hint: use a size such as 500MB or 1GB
     --- exit 2
     ");

@@ -92,7 +92,7 @@ fn the_name_of_a_file_that_is_there_is_a_path() {
     std::fs::remove_file(test.work.path().join("main.rs")).unwrap();
     assert_snapshot!(test.run(&["files", "main.rs"]).shown(), @"
     --- stderr
-    error: no session fits `main.rs`
+    error: no session matches `main.rs`
     hint: `recto ls` lists the sessions
     hint: of a file that is not here, give more of the path, such as `src/main.rs`
     --- exit 1

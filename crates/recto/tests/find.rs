@@ -137,7 +137,7 @@ fn what_cannot_be_read_is_told_with_a_hint() {
     ");
     assert_snapshot!(test.run(&["find", "a", "after:soon"]).shown(), @"
     --- stderr
-    error: after: does not understand `soon`
+    error: invalid value `soon` for after:
     hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
     --- exit 2
     ");

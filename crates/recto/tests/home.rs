@@ -14,7 +14,7 @@ fn the_home_says_what_the_client_will_delete() {
       projects       14 kB  7 files  session logs, subagents, long results
       history.jsonl    3 B   1 file  prompts that were typed
 
-    The client deletes logs that were not written for 30 days (the client's default).
+    The client deletes logs not modified in 30 days (the client's default).
     1 session will be deleted within 7 days:
       c81d4e2e  in 3d  1.2 kB  What does this project do?
     To keep them, set "cleanupPeriodDays": 365 in [claude]/settings.json.
@@ -65,7 +65,7 @@ fn nothing_is_due_with_a_long_period() {
       projects       14 kB  7 files  session logs, subagents, long results
       settings.json   25 B   1 file  settings of the user
 
-    The client deletes logs that were not written for 365 days (user settings, [claude]/settings.json).
+    The client deletes logs not modified in 365 days (user settings, [claude]/settings.json).
     No session is due within 30 days.
     --- exit 0
     ");

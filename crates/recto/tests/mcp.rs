@@ -211,7 +211,7 @@ fn bad_input_is_refused_and_the_next_call_is_answered() {
         ("search_sessions", json!({"query": "x".repeat(10_000)}), "`query` is too long"),
         ("list_sessions", json!({"since": "soon"}), "`since` takes a date"),
         ("list_sessions", json!({"projekt": "x"}), "there is no argument `projekt`"),
-        ("read_session", json!({"session": "nothing like it"}), "no session fits"),
+        ("read_session", json!({"session": "nothing like it"}), "no session matches"),
         ("read_session", json!({"session": "../../etc/passwd"}), "no path"),
         ("read_session", json!({"session": outside.to_str().unwrap()}), "no path"),
         ("read_session", json!({"session": FIX, "turn": 1, "from_turn": 1}), "not both"),
@@ -219,7 +219,7 @@ fn bad_input_is_refused_and_the_next_call_is_answered() {
         ("read_session", json!({"session": FIX, "turn": 4_000_000}), "there is no turn 4000000"),
         ("read_session", json!({"session": FIX, "turn": 0}), "there is no turn 0"),
         ("usage", json!({"by": "mood"}), "`by` takes one of"),
-        ("status", json!({"session": "\u{0}"}), "no session fits"),
+        ("status", json!({"session": "\u{0}"}), "no session matches"),
         ("plans", json!({"session": []}), "`session` takes a string"),
     ] {
         let refusal = talk.refusal(tool, arguments);

@@ -57,9 +57,9 @@ pub(crate) fn busy_home() -> TestHome {
 fn each_session_has_a_status_and_a_reason() {
     let test = busy_home();
     assert_snapshot!(test.run(&["status"]).shown(), @r"
-      3f2a1b4c  needs approval      11s  Parser          /home/dev/app   Bash was asked for 14 s ago and has no result yet; in permission mode `default` it may have to be allowed
+      3f2a1b4c  needs approval      11s  Parser          /home/dev/app   Bash was called 14 s ago and has no result yet; in permission mode `default` it may have to be allowed
       3f2b77aa  needs input         50s  Write the docs  /home/dev/docs  a text was written 60 s ago and nothing followed
-      c81d4e2e  ended           50m 00s  Is it done?     /home/dev/app   process 4000000000 is gone without taking leave; the turn ended 66 min ago
+      c81d4e2e  ended           50m 00s  Is it done?     /home/dev/app   process 4000000000 exited without cleaning up; the turn ended 66 min ago
     --- exit 0
     ");
     let found = &test.run(&["status", "parser", "--json"]).json()[0];
@@ -91,7 +91,7 @@ fn a_running_client_is_first_and_its_word_counts() {
     assert_eq!((&first["status"], &first["live"]), (&"working".into(), &true.into()));
     assert_eq!(first["confidence"], "high");
     let why = first["why"][0].as_str().unwrap();
-    assert!(why.ends_with("lives and says `busy` for 75 s"), "{why}");
+    assert!(why.ends_with("has reported `busy` for 75 s"), "{why}");
     // What ended long ago is told only if it is asked for.
     assert_eq!(run.json().len(), 3);
     fs::remove_file(test.home.path().join("sessions/4000000000.json")).unwrap();

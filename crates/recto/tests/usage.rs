@@ -166,11 +166,11 @@ fn what_cannot_be_understood_is_told() {
     let test = TestHome::with_sessions();
     let file = test.home.write("broken.toml", "[[price]]\nmodel = \"m\"\ninptu = 3\n");
     for (arguments, message) in [
-        (&["--by", "colour"][..], "--by does not understand `colour`"),
+        (&["--by", "colour"][..], "invalid value `colour` for --by"),
         (&["--by", "day,day"], "--by takes one or two different things"),
         (&["--tz", "Mars/Olympus"], "--tz does not know the zone `Mars/Olympus`"),
         (&["--prices", file.to_str().unwrap()], "line 3: no price is called `inptu`"),
-        (&["--since", "soon"], "--since does not understand `soon`"),
+        (&["--since", "soon"], "invalid value `soon` for --since"),
     ] {
         let run = test.run(&[&["usage"], arguments].concat());
         assert!(run.code == 2 && run.stderr.contains(message), "{}", run.shown());

@@ -300,7 +300,7 @@ fn what_cannot_be_done_is_told() {
     assert_eq!(kind(&["watch"]), "error: the board needs a terminal");
     assert_eq!(
         kind(&["watch", "--events", "--notify", "mail"]),
-        "error: --notify `mail`: there is no such way to tell somebody"
+        "error: --notify `mail`: unknown notifier"
     );
     assert_eq!(
         kind(&["watch", "--events", "--notify", "webhook:https://example.com/"]),

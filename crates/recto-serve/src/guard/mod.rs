@@ -171,9 +171,7 @@ impl Guard {
     /// The answer to a request that is refused.
     pub(crate) fn refuse(&self, refusal: Refusal) -> Response<Body> {
         match refusal {
-            Refusal::Host => {
-                plain(StatusCode::MISDIRECTED_REQUEST, "This server has another name.\n")
-            }
+            Refusal::Host => plain(StatusCode::MISDIRECTED_REQUEST, "Unknown host header.\n"),
             Refusal::Method { allowed } => {
                 let mut response =
                     plain(StatusCode::METHOD_NOT_ALLOWED, "This method is not used here.\n");

@@ -189,11 +189,11 @@ impl Archive {
             Choice::Ambiguous(several) => {
                 Err(Refusal(format!("more than one session fits:{}", named(several))))
             }
-            Choice::NotFound(near) if near.is_empty() => Err(Refusal::new("no session fits")),
+            Choice::NotFound(near) if near.is_empty() => Err(Refusal::new("no session matches")),
             Choice::NotFound(near) => {
-                Err(Refusal(format!("no session fits; these are the nearest:{}", named(near))))
+                Err(Refusal(format!("no session matches; these are the nearest:{}", named(near))))
             }
-            Choice::File(_) => Err(Refusal::new("no session fits")),
+            Choice::File(_) => Err(Refusal::new("no session matches")),
         }
     }
 

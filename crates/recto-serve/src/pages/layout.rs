@@ -131,7 +131,7 @@ fn bar(nav: Option<Nav>) -> Markup {
                     span { "Go to" }
                     kbd { "Ctrl K" }
                 }
-                button.button.quiet.icon type="button" data-act="theme" aria-label="Colours: as the system says" {
+                button.button.quiet.icon type="button" data-act="theme" aria-label="Theme: system" {
                     svg.icon-line viewBox="0 0 16 16" aria-hidden="true" { circle cx="8" cy="8" r="5.5" {} path d="M8 2.5v11a5.5 5.5 0 0 0 0-11z" fill="currentColor" {} }
                 }
                 button.button.quiet.icon.hide-narrow type="button" data-act="help" aria-label="Keyboard shortcuts" {

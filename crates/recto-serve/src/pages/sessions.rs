@@ -136,7 +136,7 @@ pub(crate) async fn list(
             }
         }
         @if list.total == 0 {
-            p.side-more.faint { @if asked.words.is_some() { "No session fits." } @else { "No sessions yet." } }
+            p.side-more.faint { @if asked.words.is_some() { "No matching sessions." } @else { "No sessions yet." } }
         }
         @if end < list.total {
             a.side-more href="/sessions" data-more=(asked.address("/sessions/list", end)) {
@@ -191,7 +191,7 @@ pub(crate) async fn sessions(
                 (pager(&asked, list.from, end, list.total))
             }
             @if list.sessions.is_empty() {
-                div.empty { strong { "No session fits" } "Try fewer words, or another project." }
+                div.empty { strong { "No matching sessions" } "Try fewer words, or another project." }
             } @else {
                 (ordered_table(&list.sessions, now, &zone, Some(&asked)))
             }

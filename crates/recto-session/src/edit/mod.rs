@@ -160,7 +160,7 @@ impl std::fmt::Display for EditError {
                 write!(f, "the log is damaged: {why}; `recto repair` it first")
             }
             EditError::SourceChanged { line } => {
-                write!(f, "line {line} is not there any more: the log has changed")
+                write!(f, "line {line} no longer exists: the log has changed")
             }
             EditError::Unreadable { line, error } => {
                 write!(f, "line {line} cannot be read: {error}")

@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
             "is" if value.eq_ignore_ascii_case("error") => error_term(),
             "is" => {
                 return Err(QueryError::new(
-                    format!("is: does not understand `{value}`"),
+                    format!("invalid value `{value}` for is:"),
                     "there is is:error",
                 ));
             }
@@ -336,7 +336,7 @@ fn role_of(name: &str) -> Result<TextRole, QueryError> {
     };
     known.ok_or_else(|| {
         let all = TextRole::ALL.map(TextRole::name).join(", ");
-        QueryError::new(format!("role: does not understand `{name}`"), format!("use one of {all}"))
+        QueryError::new(format!("invalid value `{name}` for role:"), format!("use one of {all}"))
     })
 }
 

@@ -121,10 +121,10 @@ fn what_cannot_be_read_is_told_with_a_hint() {
             "error: a quote is not closed; add the closing quote, or leave the opening one out",
         ),
         ("tool: x", "error: tool: needs a value; for example tool:Bash"),
-        ("is:new", "error: is: does not understand `new`; there is is:error"),
+        ("is:new", "error: invalid value `new` for is:; there is is:error"),
         (
             "role:me",
-            "error: role: does not understand `me`; use one of user, assistant, thinking, tool-input, tool-result, summary, title, plan, system",
+            "error: invalid value `me` for role:; use one of user, assistant, thinking, tool-input, tool-result, summary, title, plan, system",
         ),
         (
             "a OR b before:1d",

@@ -128,18 +128,18 @@ impl Question<'_> {
         match self.announcement {
             Announcement::Made(announced) if !announced.is_alive => self.gone(announced),
             Announcement::Made(announced) => {
-                let lives = format!("process {} lives", announced.pid);
+                let process = format!("process {}", announced.pid);
                 let Some(said) = &announced.status else {
                     let mut decided = self.by_log(Life::Lives);
-                    decided.why.insert(0, format!("{lives} and does not say what it does"));
+                    decided.why.insert(0, format!("{process} runs and reports no status"));
                     return decided;
                 };
                 let said = beginning(said, WORD_MOST);
                 let span = self.span(announced.since);
-                let why = format!("{lives} and says `{said}`{span}");
+                let why = format!("{process} has reported `{said}`{span}");
                 self.by_word(announced, why).unwrap_or_else(|why| {
                     let mut decided = self.by_log(Life::Lives);
-                    decided.why.insert(0, format!("{why}, which is not known here"));
+                    decided.why.insert(0, format!("{why}, an unknown status"));
                     decided
                 })
             }
@@ -152,7 +152,7 @@ impl Question<'_> {
     fn gone(&self, announced: &Announced) -> Decided {
         let since = announced.since.max(self.fold.last);
         let decided = Decided::new(StatusKind::Ended, since, Confidence::High)
-            .because(format!("process {} is gone without taking leave", announced.pid));
+            .because(format!("process {} exited without cleaning up", announced.pid));
         self.tell_cut_turn(decided)
     }
 
@@ -208,7 +208,9 @@ impl Question<'_> {
                 let version = self.fold.version.as_deref().unwrap_or_default();
                 let version = beginning(version, WORD_MOST);
                 let decided = Decided::new(StatusKind::Ended, self.fold.last, Confidence::Medium)
-                    .because(format!("client {version} is announced while it runs, and is not"));
+                    .because(format!(
+                        "no running {version} process is registered for this session"
+                    ));
                 self.tell_cut_turn(decided)
             }
         }
@@ -356,7 +358,7 @@ impl Question<'_> {
             let mode = beginning(self.fold.mode.as_deref().unwrap_or("default"), WORD_MOST);
             return match self.asking(call) {
                 Asking::Never(Reason::Mode) => {
-                    decided.because(format!("in permission mode `{mode}` it is not asked about"))
+                    decided.because(format!("it runs without approval in permission mode `{mode}`"))
                 }
                 Asking::Hardly => decided
                     .because(format!("in permission mode `{mode}` it is hardly ever asked about")),
@@ -430,7 +432,7 @@ impl Question<'_> {
     }
 
     fn call_sentence(&self, call: &PendingCall) -> String {
-        format!("{} was asked for{} and has no result yet", call.tool, self.age(call.since))
+        format!("{} was called{} and has no result yet", call.tool, self.age(call.since))
     }
 
     /// ` 14 s ago`, if the time is known.

@@ -102,11 +102,11 @@ fn a_call_that_may_have_to_be_allowed_is_waited_for_after_a_moment() {
     let lines = [prompt(0, "Build it"), bash(2)];
     assert_eq!(
         told(&lines, 3),
-        "working since 0, low: Bash was asked for 1 s ago and has no result yet"
+        "working since 0, low: Bash was called 1 s ago and has no result yet"
     );
     assert_eq!(
         told(&lines, 16),
-        "waiting_for_approval since 5, low: Bash was asked for 14 s ago and has no result yet; \
+        "waiting_for_approval since 5, low: Bash was called 14 s ago and has no result yet; \
          in permission mode `default` it may have to be allowed"
     );
     let found = ask(&Announcement::Unknown, &lines, 16);
@@ -130,7 +130,7 @@ fn in_modes_that_do_not_ask_a_call_runs() {
         assert_eq!(
             found.why,
             [
-                "Bash was asked for 58 s ago and has no result yet".to_owned(),
+                "Bash was called 58 s ago and has no result yet".to_owned(),
                 format!("in permission mode `{name}` it is {how} asked about")
             ]
         );
@@ -255,9 +255,9 @@ fn silence_ends_work_only_where_no_process_is_known() {
     let lives = Announcement::Made(announced(None));
     assert_eq!(
         shown(&ask(&lives, &lines, 3602)),
-        "working since 0, medium: process 7 lives and does not say what it does; \
-         Bash was asked for 60 min ago and has no result yet; \
-         in permission mode `bypassPermissions` it is not asked about"
+        "working since 0, medium: process 7 runs and reports no status; \
+         Bash was called 60 min ago and has no result yet; \
+         it runs without approval in permission mode `bypassPermissions`"
     );
 }
 
@@ -273,20 +273,20 @@ fn the_word_of_the_client_counts() {
     };
     assert_eq!(
         by_word("busy", 16),
-        "working since 10, high: process 7 lives and says `busy` for 6 s; \
-         Bash was asked for 14 s ago and has no result yet"
+        "working since 10, high: process 7 has reported `busy` for 6 s; \
+         Bash was called 14 s ago and has no result yet"
     );
     assert_eq!(
         by_word("waiting", 16),
-        "waiting_for_approval since 10, high: process 7 lives and says `waiting` for 6 s; \
-         it waits for: permission prompt; Bash was asked for 14 s ago and has no result yet"
+        "waiting_for_approval since 10, high: process 7 has reported `waiting` for 6 s; \
+         it waits for: permission prompt; Bash was called 14 s ago and has no result yet"
     );
     assert!(by_word("shell", 16).starts_with("working since 10, high"));
     assert!(by_word("idle", 16).starts_with("waiting_for_input since 10, high"));
     assert!(by_word("idle", 310).starts_with("idle since 310, high"));
     assert!(by_word("juggling", 16).starts_with(
-        "waiting_for_approval since 5, low: process 7 lives and says `juggling` for 6 s, \
-         which is not known here"
+        "waiting_for_approval since 5, low: process 7 has reported `juggling` for 6 s, \
+         an unknown status"
     ));
 }
 
@@ -296,7 +296,7 @@ fn a_process_that_is_gone_has_ended() {
     let gone = Announcement::Made(Announced { is_alive: false, ..announced(Some("busy")) });
     assert_eq!(
         shown(&ask(&gone, &lines, 30)),
-        "ended since 22, high: process 7 is gone without taking leave; Bash has no result"
+        "ended since 22, high: process 7 exited without cleaning up; Bash has no result"
     );
 }
 
@@ -309,7 +309,7 @@ fn who_would_be_announced_and_is_not_has_ended() {
     assert!(shown(&ask(&Announcement::Absent, &lines, 11)).starts_with("waiting_for_approval"));
     assert_eq!(
         shown(&ask(&Announcement::Absent, &lines, 12)),
-        "ended since 2, medium: client 2.1.325 is announced while it runs, and is not; \
+        "ended since 2, medium: no running 2.1.325 process is registered for this session; \
          Bash has no result"
     );
     // Older clients, and programs, are not announced while they run.

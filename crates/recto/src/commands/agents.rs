@@ -91,8 +91,10 @@ fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandErr
     match fitting.as_slice() {
         [one] => Ok(one),
         [] => {
-            let mut error =
-                CommandError::user("not-found", format!("no subagent fits `{}`", fit(wanted, 60)));
+            let mut error = CommandError::user(
+                "not-found",
+                format!("no subagent matches `{}`", fit(wanted, 60)),
+            );
             for agent in agents.iter().filter(|agent| agent.kind == FileKind::Agent).take(10) {
                 error = error.with_hint(agent.id.to_string());
             }
@@ -101,7 +103,7 @@ fn choose<'a>(agents: &'a [Agent], wanted: &str) -> Result<&'a Agent, CommandErr
         several => {
             let mut error = CommandError::user(
                 "ambiguous",
-                format!("`{}` fits more than one subagent", fit(wanted, 60)),
+                format!("`{}` matches more than one subagent", fit(wanted, 60)),
             );
             for agent in several {
                 error = error.with_hint(agent.id.to_string());

@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 
-/// Browse the sessions on the whole terminal
+/// Browse sessions full-screen
 ///
 /// The list is at the left, what is chosen at the right. Type to narrow the list by
 /// title, `/` to search the text of all sessions, enter to read, `?` for all keys.

@@ -38,7 +38,7 @@ use crate::terminal::text::plural;
 /// How many problems of one log are kept; the rest are counted.
 const KEPT: usize = 1000;
 
-/// Look for damage: lines that are lost, sessions that do not hang together
+/// Check logs for corruption and broken links
 ///
 /// Every line of the log and of its subagents' logs is read. Damage is a line
 /// that is lost to readers: torn, mixed, NUL bytes, no object, invalid UTF-8.

@@ -23,7 +23,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 
-/// Put a summary in the place of older turns
+/// Replace older turns with a summary
 ///
 /// Works like the client's /compact, without a model: the summary is made from
 /// prompts, last answers, the files that were touched and the tools that were used.

@@ -26,7 +26,7 @@ use recto_view::resume_command;
 /// Which hits, and what to do with them.
 #[derive(Debug, Args)]
 pub(crate) struct HitArgs {
-    /// Show at most this many hits; 0 for all [default: 20, with --json all]
+    /// Limit the number of hits; 0 for no limit [default: 20, with --json all]
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
     /// Show this many lines of the text before and after

@@ -28,7 +28,7 @@ use crate::terminal::text::plural;
 
 /// Show what is in the home, how large it is, and what the client will delete
 ///
-/// At its start the client deletes logs that were not written for
+/// At its start the client deletes logs not modified in
 /// `cleanupPeriodDays` (30 by default). This command says which ones are due,
 /// and which setting to change.
 ///
@@ -85,7 +85,7 @@ pub(crate) fn cmd_home(
         (scope, Some(path)) => format!("{} settings, {}", scope.name(), path.display()),
     };
     output.line(&format!(
-        "The client deletes logs that were not written for {} ({}).",
+        "The client deletes logs not modified in {} ({}).",
         plural(setting.days, "day"),
         one_line(&source)
     ))?;

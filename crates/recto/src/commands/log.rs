@@ -92,7 +92,7 @@ pub(crate) fn cmd_log(
 
 fn write_table(operations: &[Operation], output: &mut Output) -> Result<(), CommandError> {
     if operations.is_empty() {
-        output.remark("recto has changed nothing here");
+        output.remark("no operations recorded for this home");
         return Ok(());
     }
     let mut table =
@@ -124,7 +124,7 @@ fn prune(
     let prune = match (&args.older_than, &args.larger_than) {
         (Some(text), _) => Prune::Before(read_time("--older-than", text, environment.now())?),
         (None, Some(text)) => Prune::ToBytes(parse_size(text).ok_or_else(|| {
-            let message = format!("--larger-than does not understand `{text}`");
+            let message = format!("invalid value `{text}` for --larger-than");
             CommandError::user("bad-size", message).with_hint("use a size such as 500MB or 1GB")
         })?),
         // Clap asks for one of them.

@@ -119,7 +119,7 @@ pub(crate) fn cmd_ls(
         if !output.json {
             let hidden = inventory.sessions.len() as u64;
             output.remark(&format!(
-                "no session fits ({} in the home; `--all` shows those without a conversation)",
+                "no session matches ({} in the home; `--all` shows those without a conversation)",
                 plural(hidden, "log")
             ));
         }

@@ -25,7 +25,7 @@ use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::text::plural;
 
-/// Make one session of two that are one conversation
+/// Join two halves of a split conversation
 ///
 /// For a conversation that was split by accident: after a crash that made the
 /// client begin a new session, or where the same session was resumed twice. The

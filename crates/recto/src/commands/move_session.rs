@@ -44,7 +44,7 @@ pub(crate) struct MoveArgs {
     /// The session
     #[arg(required_unless_present = "project", conflicts_with = "project")]
     session: Option<String>,
-    /// The directory that the sessions shall belong to
+    /// New project directory
     directory: PathBuf,
     /// Move all sessions of this directory, which need not exist any more
     #[arg(long, value_name = "OLD_DIRECTORY")]

@@ -67,7 +67,7 @@ pub(crate) fn cmd_overview(
     for (command, about) in [
         (format!("recto show {example}"), "read a session"),
         ("recto ls".into(), "all sessions; --since 7d, --project NAME"),
-        ("recto home".into(), "what takes room, and what the client will delete"),
+        ("recto home".into(), "disk usage and upcoming deletions"),
         ("recto check --all".into(), "look for damage"),
     ] {
         let line = format!("{command:<26}  {}", output.paint(Look::Faint, about));

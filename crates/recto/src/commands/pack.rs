@@ -91,7 +91,7 @@ pub(crate) fn cmd_pack(
     let inventory = home.inventory();
     let sessions = chosen(home, &inventory, environment, args)?;
     if sessions.is_empty() {
-        let error = CommandError::user("not-found", "no session fits the filters");
+        let error = CommandError::user("not-found", "no session matches the filters");
         return Err(error.with_hint("`recto ls` takes the same filters"));
     }
     let path = match (&args.output, sessions.as_slice()) {

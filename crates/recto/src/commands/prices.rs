@@ -20,7 +20,7 @@ use crate::terminal::text::Table;
 use crate::terminal::text::count;
 use crate::terminal::text::one_line;
 
-/// List the prices that `recto usage` takes
+/// List the model prices used by `recto usage`
 ///
 /// Dollars for a million tokens, and for a thousand web searches. A model in your
 /// own file, `prices.toml` in recto's settings, has the prices of that file.

@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 
-/// Do again what was undone last, or any other operation that was undone
+/// Redo an undone operation
 ///
 /// Examples:
 ///   recto redo

@@ -35,7 +35,7 @@ use crate::terminal::text::count;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// Show what a client would send to go on with a session
+/// Preview the request Claude Code would send on resume
 ///
 /// The messages are rebuilt from the log by the rules of the client's
 /// generation: which line it goes on from, which lines it finds, which it

@@ -36,7 +36,7 @@ const USUAL_PORT: u16 = 7700;
 /// Starts a server for this machine only and prints an address that lets one
 /// browser in, once, within ten minutes. Enter prints a new one, Ctrl-C ends the
 /// server. Nothing is answered without the token of this start. Nothing is changed
-/// either: --allow-edits lets who has the token rename sessions, and undo.
+/// either: with --allow-edits, anyone holding the token may rename sessions and undo edits.
 ///
 /// Other machines reach it with --listen only, which needs a token of your own:
 /// what is sent is not encrypted, so use it in a network that you trust.

@@ -44,7 +44,7 @@ pub(crate) fn stats_of_all(
     let sessions = library.listed(&listing, &inventory);
     tell_skipped(&inventory, output);
     if sessions.is_empty() {
-        output.remark("no session fits");
+        output.remark("no session matches");
     }
     let progress = Progress::new("reading", output);
     let report =

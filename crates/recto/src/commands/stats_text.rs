@@ -183,8 +183,7 @@ fn write_lengths(lengths: &TurnLengths, output: &mut Output) -> Result<(), Comma
     let (Some(median), Some(long)) = (lengths.median_ms, lengths.p90_ms) else {
         return Ok(());
     };
-    let heading =
-        format!("turns (half take {} at most, nine of ten {})", duration(median), duration(long));
+    let heading = format!("turn duration (median {}, p90 {})", duration(median), duration(long));
     let most = lengths.ranges.iter().map(|range| range.turns).max().unwrap_or(0);
     let rows = shown_lengths(&lengths.ranges)
         .iter()

@@ -28,7 +28,7 @@ use crate::watching;
 use crate::watching::Source;
 use crate::watching::status_view;
 
-/// Say what each session does now, and how that is known
+/// Show what each session is doing, and the evidence
 ///
 /// A session is working, waiting_for_approval (of a call, or an answer to a question),
 /// waiting_for_input, idle, ended or unknown. Without SESSION, those are listed that a
@@ -116,7 +116,7 @@ fn find(home: &Home, environment: &Environment, text: &str) -> Result<SessionId,
 
 fn read_timeout(text: &str) -> Result<Duration, CommandError> {
     parse_timeout(text.trim()).ok_or_else(|| {
-        let message = format!("--timeout does not understand `{}`", fit(text, 60));
+        let message = format!("invalid value `{}` for --timeout", fit(text, 60));
         CommandError::user("bad-time", message)
             .with_hint("use a span such as 90s, 1m30s, 500ms or 2h; a number alone is seconds")
     })

@@ -16,7 +16,7 @@ use crate::terminal::text::Table;
 use crate::terminal::text::clock;
 use crate::terminal::text::one_line;
 
-/// List the things to do that the model noted in a session
+/// List a session's to-dos
 ///
 /// The list as it was at the end, from `TodoWrite` and the task tools; calls
 /// that failed are left out. With --history each change, with its turn and time.

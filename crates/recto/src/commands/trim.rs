@@ -73,7 +73,7 @@ impl TrimArgs {
         let asks_nothing =
             results.is_none() && !self.images && !self.attachments && self.to_tokens.is_none();
         if asks_nothing {
-            return Err(CommandError::user("nothing-asked", "nothing was asked to be trimmed")
+            return Err(CommandError::user("nothing-asked", "nothing to trim")
                 .with_hint("use --tool-results, --images, --attachments or --to-tokens N"));
         }
         Ok(TrimOptions {
@@ -118,7 +118,7 @@ fn policy(words: &[String], action: ResultAction) -> Result<ResultPolicy, Comman
             CommandError::user(
                 "bad-condition",
                 format!(
-                    "--tool-results does not understand `{}`",
+                    "invalid value `{}` for --tool-results",
                     format!("{name} {value}").trim_end()
                 ),
             )

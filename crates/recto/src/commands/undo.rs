@@ -17,7 +17,7 @@ use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::terminal::text::one_line;
 
-/// Take back the last change that recto made, or any other
+/// Undo an operation (default: the last)
 ///
 /// Every file becomes what it was before, to the byte, with its time. If a file
 /// was changed by another program since (a session was resumed), nothing is done:

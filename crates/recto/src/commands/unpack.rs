@@ -42,7 +42,7 @@ use crate::terminal::text::plural;
 pub(crate) struct UnpackArgs {
     /// The archive
     file: PathBuf,
-    /// The directory that the sessions shall belong to; sessions below the
+    /// New project directory; sessions below the
     /// directory of the others stay below it
     #[arg(long, value_name = "DIRECTORY")]
     to: Option<PathBuf>,

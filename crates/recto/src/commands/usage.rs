@@ -25,7 +25,7 @@ use crate::terminal::text::fit;
 use crate::terminal::text::plural;
 use crate::terminal::zone::read_zone;
 
-/// Add up tokens and what they cost
+/// Show token usage and cost
 ///
 /// Every API message of every log counts once: lines that repeat it, forks and
 /// resumed copies do not. Subagents are included, each at the price of its model.
@@ -117,7 +117,7 @@ fn dimensions(names: &[String]) -> Result<Vec<Dimension>, CommandError> {
         let known = Dimension::ALL.iter().find(|dimension| dimension.name() == name.trim());
         let dimension = *known.ok_or_else(|| {
             let all = Dimension::ALL.map(Dimension::name).join(", ");
-            let message = format!("--by does not understand `{}`", fit(name, 60));
+            let message = format!("invalid value `{}` for --by", fit(name, 60));
             CommandError::user("bad-grouping", message).with_hint(format!("use one of {all}"))
         })?;
         if dimensions.contains(&dimension) || dimensions.len() == 2 {

@@ -54,7 +54,7 @@ fn table(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     if report.rows.is_empty() {
-        return output.line("No message counts.");
+        return output.line("no usage recorded");
     }
     if report.rows.len() > 30 {
         output.page();

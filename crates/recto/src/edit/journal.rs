@@ -56,7 +56,11 @@ pub(crate) fn session_of(log: &LogFile) -> Result<SessionFile, CommandError> {
 /// Asks a person. Where there is none, `yes_option` must have been given.
 pub(crate) fn confirm(question: &str, output: &Output) -> Result<bool, CommandError> {
     if !io::stdin().is_terminal() {
-        return Err(CommandError::user("needs-yes", "there is nobody to ask").with_hint(
+        return Err(CommandError::user(
+            "needs-yes",
+            "cannot ask for confirmation: standard input is not a terminal",
+        )
+        .with_hint(
             "use --yes to go on without a question, or --dry-run to see what would be done",
         ));
     }

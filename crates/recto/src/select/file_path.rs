@@ -64,7 +64,7 @@ pub(crate) fn without_links(path: &Path) -> Option<PathBuf> {
 pub(crate) fn real_directory(path: &Path) -> Result<String, CommandError> {
     let missing = |why: String| {
         CommandError::user("not-found", format!("{}: {why}", path.display()))
-            .with_hint("name a directory that is there")
+            .with_hint("name a directory that exists")
     };
     let real = path.canonicalize().map_err(|error| missing(error.to_string()))?;
     if !real.is_dir() {

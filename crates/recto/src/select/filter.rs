@@ -25,7 +25,7 @@ pub(crate) struct FilterArgs {
     /// Only what was written before then
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
-    /// Only sessions whose last answer is from a model with this in its name
+    /// Only sessions last using a matching model
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Only sessions on this git branch
@@ -91,7 +91,7 @@ fn read_time_in(
     zone: &TimeZone,
 ) -> Result<Timestamp, CommandError> {
     parse_time(text, now, zone).ok_or_else(|| {
-        CommandError::user("bad-time", format!("{option} does not understand `{text}`")).with_hint(
+        CommandError::user("bad-time", format!("invalid value `{text}` for {option}")).with_hint(
             "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
         )
     })

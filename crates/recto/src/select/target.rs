@@ -70,7 +70,7 @@ pub(crate) fn find(
             Ok(LogFile::alone(path, None))
         }
         Choice::Ambiguous(several) => {
-            let message = format!("`{}` fits more than one session", fit(&text, 60));
+            let message = format!("`{}` matches more than one session", fit(&text, 60));
             let error = CommandError::user("ambiguous", message);
             Err(with_candidates(error, &several).with_hint("type more of the id"))
         }
@@ -78,7 +78,7 @@ pub(crate) fn find(
             let message = if text == "latest" {
                 "there is no session yet".to_owned()
             } else {
-                format!("no session fits `{}`", fit(&text, 60))
+                format!("no session matches `{}`", fit(&text, 60))
             };
             let error = CommandError::user("not-found", message);
             let error = if nearest.is_empty() { error } else { with_candidates(error, &nearest) };

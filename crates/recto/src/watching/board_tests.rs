@@ -97,7 +97,7 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     |
     |
     |────────────────────────────────────────────────────────────────────────────────────────────────────
-    | why      Bash was asked for 14 s ago and has no result yet; in permission mode `default` it may
+    | why      Bash was called 14 s ago and has no result yet; in permission mode `default` it may
     |          have to be allowed
     | asked    Repair the parser
     | call     Bash make all
@@ -212,7 +212,7 @@ fn on_an_ordinary_terminal_a_row_has_its_project_and_its_call() {
     |
     |
     |────────────────────────────────────────────────────────────────────────────────
-    | why      Bash was asked for 14 s ago and has no result yet; in permission mode
+    | why      Bash was called 14 s ago and has no result yet; in permission mode
     |          `default` it may have to be allowed
     | asked    Repair the parser
     | call     Bash make all
@@ -227,11 +227,11 @@ fn on_an_ordinary_terminal_a_row_has_its_project_and_its_call() {
 #[test]
 fn a_failure_is_shown_until_a_key_is_pressed() {
     let mut board = board((60, 10));
-    board.handle(Input::Failure("the webhook was not told".into()));
+    board.handle(Input::Failure("webhook failed".into()));
     let footer = |board: &Board| screen(board).lines().last().unwrap().to_owned();
-    assert_eq!(footer(&board), "| the webhook was not told");
+    assert_eq!(footer(&board), "| webhook failed");
     board.handle(Input::Tick(at(1)));
-    assert_eq!(footer(&board), "| the webhook was not told");
+    assert_eq!(footer(&board), "| webhook failed");
     press(&mut board, KeyCode::Down);
     assert_eq!(footer(&board), "| ↑↓ choose   a show ended   q leave");
 }
@@ -254,7 +254,7 @@ fn every_size_can_be_drawn() {
     let statuses = found(&home, at(0));
     for (width, height) in [(0, 0), (1, 1), (3, 2), (20, 5), (40, 18), (89, 19), (300, 100)] {
         let mut board = board((width, height));
-        board.handle(Input::Failure("the webhook was not told".into()));
+        board.handle(Input::Failure("webhook failed".into()));
         screen(&board);
         board.handle(Input::Found(statuses.clone()));
         board.handle(Input::Resize(width, height));

@@ -60,7 +60,7 @@ impl Notice {
             Some(("webhook", url)) => {
                 Webhook::parse(url).map(|hook| Notice::Webhook(Target(hook))).map_err(bad)
             }
-            _ => Err(bad("there is no such way to tell somebody")),
+            _ => Err(bad("unknown notifier")),
         }
     }
 
@@ -69,10 +69,9 @@ impl Notice {
             Notice::Bell => Ok(()),
             Notice::Desktop => desktop(message),
             Notice::Command(command) => run(command, message),
-            Notice::Webhook(target) => target
-                .0
-                .post(&message.json)
-                .map_err(|error| format!("the webhook was not told: {error}")),
+            Notice::Webhook(target) => {
+                target.0.post(&message.json).map_err(|error| format!("webhook failed: {error}"))
+            }
         }
     }
 }

@@ -165,7 +165,7 @@ fn failures(asked: &Asked, totals: &Totals, link: &Link, zone: &TimeZone) -> Mar
                 }
                 span.faint { "the last 100 of each log, newest first" }
             }
-            @if all.is_empty() { (empty("No failures", "No call that failed is known here.")) }
+            @if all.is_empty() { (empty("No failures", "No failed calls.")) }
             ol.hits {
                 @for (looked, call) in all.iter().skip(from).take(ROWS) { (failure(looked, call, zone)) }
             }

@@ -109,7 +109,7 @@ pub(crate) fn body(question: &UsageQuestion, figures: &UsageFigures, sides: &Sid
         (filters(question, figures, &link))
         @if figures.total.messages == 0 {
             div.panel {
-                (super::empty("Nothing counts here", "No message of a model was logged in this period with these filters. Choose a longer period, or all projects."))
+                (super::empty("No usage in this period", "No message of a model was logged in this period with these filters. Choose a longer period, or all projects."))
             }
         } @else {
             (usage_cards::cards(question, figures, &link))
@@ -259,7 +259,7 @@ fn over_time(question: &UsageQuestion, figures: &UsageFigures, link: &Link) -> M
             div.panel-body {
                 (columns(title, &columns_of, 7, &|value| value_text(metric, value)))
                 (legend(&names))
-                @if stack.is_cut { p.faint { "Only the last bars have room; the figures above hold all." } }
+                @if stack.is_cut { p.faint { "The chart shows the most recent bars; the totals above include everything." } }
                 details.figures {
                     summary { "The same as a table" }
                     div.table-scroll {
