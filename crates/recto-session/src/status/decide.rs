@@ -360,8 +360,9 @@ impl Question<'_> {
                 Asking::Never(Reason::Mode) => {
                     decided.because(format!("it runs without approval in permission mode `{mode}`"))
                 }
-                Asking::Hardly => decided
-                    .because(format!("in permission mode `{mode}` it is hardly ever asked about")),
+                Asking::Hardly => {
+                    decided.because(format!("it rarely needs approval in permission mode `{mode}`"))
+                }
                 Asking::Never(Reason::Headless) => {
                     decided.because("nobody can be asked: it was started by `claude -p`")
                 }

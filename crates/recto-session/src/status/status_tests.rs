@@ -120,8 +120,10 @@ fn a_call_that_may_have_to_be_allowed_is_waited_for_after_a_moment() {
 
 #[test]
 fn in_modes_that_do_not_ask_a_call_runs() {
+    let never = "it runs without approval in";
+    let rarely = "it rarely needs approval in";
     for (name, how) in
-        [("bypassPermissions", "not"), ("plan", "hardly ever"), ("auto", "not"), ("dontAsk", "not")]
+        [("bypassPermissions", never), ("plan", rarely), ("auto", never), ("dontAsk", never)]
     {
         let lines = [mode(name), prompt(0, "Build it"), bash(2)];
         let found = ask(&Announcement::Unknown, &lines, 60);
@@ -131,7 +133,7 @@ fn in_modes_that_do_not_ask_a_call_runs() {
             found.why,
             [
                 "Bash was called 58 s ago and has no result yet".to_owned(),
-                format!("in permission mode `{name}` it is {how} asked about")
+                format!("{how} permission mode `{name}`")
             ]
         );
     }
@@ -342,7 +344,7 @@ fn nobody_is_waited_for_in_a_run_for_one_prompt() {
         shown(&ask(&Announcement::Absent, &over, 3)),
         "ended since 2, medium: it was started for one prompt (`claude -p`); the turn ended 1 s ago"
     );
-    assert!(shown(&ask(&lives, &over, 3)).starts_with("idle since 2, medium: process 7 lives"));
+    assert!(shown(&ask(&lives, &over, 3)).starts_with("idle since 2, medium: process 7 runs"));
     let settled = [prompt(0, "Build it"), said(2, "Built.", "null")].map(headless);
     assert!(told(&settled, 3).starts_with("working since 0, low"));
     assert!(told(&settled, 12).starts_with("ended since 12, low"));
