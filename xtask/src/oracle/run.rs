@@ -6,6 +6,7 @@
 //! resumed by the real client, which must send what is predicted. In the rounds, both go on
 //! with one session in turns.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;

@@ -3,6 +3,7 @@
 //! Owns: one start of one of them in the home that they share, off the network, against the
 //! strict mock. Like a resume, a step takes two processes; see `resume.rs`.
 
+use std::cell::Cell;
 use std::fs;
 use std::fs::File;
 use std::path::Path;
@@ -50,7 +51,7 @@ pub(crate) struct Stop {
 }
 
 /// Where programs take turns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table<'a> {
     pub(crate) recto: &'a Path,
     /// The version of the client.
@@ -60,6 +61,8 @@ pub(crate) struct Table<'a> {
     /// `/home/dev` of all steps.
     pub(crate) home: &'a Path,
     pub(crate) workspace: &'a Path,
+    /// The mocks of two steps make up different ids.
+    pub(crate) steps: &'a Cell<u64>,
 }
 
 /// What came of a step.
@@ -89,8 +92,9 @@ impl Table<'_> {
         if fs::hard_link(self.recto, &program).is_err() {
             fs::copy(self.recto, &program).context("cannot copy recto")?;
         }
+        self.steps.set(self.steps.get() + 1);
         let request = json!({
-            "root": root, "home": self.home, "client": client::installed(self.version)?,
+            "seed": self.steps.get(), "root": root, "home": self.home, "client": client::installed(self.version)?,
             "player": player.name(), "words": words, "script": self.script,
             "stop": stop.map(|stop| json!({
                 "after": stop.after.as_millis().min(60_000) as u64, "signal": stop.signal,
@@ -142,6 +146,7 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
     let options = MockOptions {
         personality: Personality::Constant("Done.".into()),
         script: Some(script),
+        seed: request["seed"].as_u64().unwrap_or_default(),
         keep: usize::MAX,
         ..MockOptions::default()
     };
