@@ -14,3 +14,4 @@ mod strictness;
 mod support;
 mod tls;
 mod tools;
+mod turns;

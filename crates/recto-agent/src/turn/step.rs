@@ -309,6 +309,7 @@ impl Conversation {
         cancel: &CancellationToken,
     ) -> Written<()> {
         let Some((index, block)) = receiving.held.take() else { return Ok(()) };
+        let block = sendable(block);
         let message = receiving.message.clone().unwrap_or_else(|| json!({}).into());
         let uuid = self.write_block(&message, &block, index, receiving, false).await?;
         receiving.written += 1;
@@ -491,6 +492,13 @@ impl Conversation {
         jobs.settle().await;
         Ok(end)
     }
+}
+
+/// A block as it can be sent back: a call takes an object, whatever the model gave.
+fn sendable(block: Block) -> Block {
+    let is_call = matches!(block.view(), recto_log::Block::ToolUse { .. });
+    let has_object = block.view().input().is_some_and(|input| input.is_object());
+    if is_call && !has_object { block.json().with("input", b"{}").into() } else { block }
 }
 
 /// Dropping it ends it.
