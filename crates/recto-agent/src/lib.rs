@@ -15,12 +15,14 @@
 //! | `settings` | settings files in their order |
 //! | `memory` | instructions in `CLAUDE.md` files, and facts about the machine and the project |
 //! | `turn` | the loop: prompt, request, stream, blocks, tools, results |
+//! | `headless` | what `-p` reads and prints: a JSON stream, one result, text |
 //!
 //! It knows neither the server nor the rows of `recto-view`, and prints nothing.
 
 #![warn(missing_docs)]
 
 pub mod api;
+pub mod headless;
 pub mod hook;
 pub mod memory;
 pub mod mock;
@@ -28,4 +30,5 @@ pub mod permission;
 pub mod replay;
 pub mod settings;
 pub mod tool;
+pub mod turn;
 pub mod wire;

@@ -15,3 +15,4 @@ mod strictness;
 mod support;
 mod tls;
 mod tools;
+mod turns;

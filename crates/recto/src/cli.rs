@@ -46,6 +46,7 @@ use crate::commands::replay::ReplayArgs;
 use crate::commands::request::RequestArgs;
 use crate::commands::restore::RestoreArgs;
 use crate::commands::rm::RmArgs;
+use crate::commands::run::RunArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::show::ShowArgs;
@@ -112,6 +113,7 @@ pub(crate) enum Command {
     Request(RequestArgs),
     Replay(ReplayArgs),
     Mock(MockArgs),
+    Run(Box<RunArgs>),
     Rename(RenameArgs),
     Rm(RmArgs),
     Undo(UndoArgs),

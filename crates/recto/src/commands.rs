@@ -46,6 +46,7 @@ pub(crate) mod replay;
 pub(crate) mod request;
 pub(crate) mod restore;
 pub(crate) mod rm;
+pub(crate) mod run;
 pub(crate) mod scratch;
 pub(crate) mod serve;
 pub(crate) mod show;
@@ -116,6 +117,7 @@ pub(crate) fn run(
         Some(Command::Request(args)) => request::cmd_request(&home()?, environment, output, args),
         Some(Command::Replay(args)) => replay::cmd_replay(&home()?, environment, output, args),
         Some(Command::Mock(args)) => mock::cmd_mock(&cli.global, environment, output, args),
+        Some(Command::Run(args)) => run::cmd_run(&home()?, environment, output, args),
         Some(Command::Rename(args)) => rename::cmd_rename(&home()?, environment, output, args),
         Some(Command::Rm(args)) => rm::cmd_rm(&home()?, environment, output, args),
         Some(Command::Undo(args)) => undo::cmd_undo(&home()?, environment, output, args),

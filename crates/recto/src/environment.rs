@@ -32,6 +32,65 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// What the environment says about a session of our own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunEnvironment {
+    /// `ANTHROPIC_BASE_URL`: the endpoint.
+    pub(crate) base_url: Option<String>,
+    /// `ANTHROPIC_MODEL`: the model.
+    pub(crate) model: Option<String>,
+    /// `CLAUDE_CODE_MAX_RETRIES`: how often an endpoint that fails is asked again.
+    pub(crate) max_retries: Option<u32>,
+    /// `CLAUDE_CODE_MAX_OUTPUT_TOKENS`: the most tokens of an answer.
+    pub(crate) max_output_tokens: Option<u64>,
+    /// `CLAUDE_CODE_ENTRYPOINT`: who starts sessions, as SDKs say.
+    pub(crate) entrypoint: Option<String>,
+    /// `CLAUDE_CODE_SDK_READS_SESSION_STATE`: an SDK wants to know what the session does.
+    pub(crate) reads_state: bool,
+    /// `CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS`: somebody else does.
+    pub(crate) emits_state: bool,
+    /// `SHELL`, if it is one that can run commands.
+    pub(crate) shell: PathBuf,
+    /// Where output of background tasks goes.
+    pub(crate) temporary: PathBuf,
+    /// Whether this program was called by the name of the client.
+    pub(crate) is_client: bool,
+}
+
+impl RunEnvironment {
+    fn from_process() -> RunEnvironment {
+        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let number = |name: &str| text(name).and_then(|text| text.parse::<u64>().ok());
+        let is_on = |name: &str| text(name).is_some_and(|value| value != "0");
+        let shell = text("SHELL").map(PathBuf::from);
+        let can_run = |path: &PathBuf| path.ends_with("bash") || path.ends_with("zsh");
+        let user = user_number();
+        RunEnvironment {
+            base_url: text("ANTHROPIC_BASE_URL"),
+            model: text("ANTHROPIC_MODEL"),
+            max_retries: number("CLAUDE_CODE_MAX_RETRIES").and_then(|most| most.try_into().ok()),
+            max_output_tokens: number("CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+            entrypoint: text("CLAUDE_CODE_ENTRYPOINT").map(|name| format!("recto-{name}")),
+            reads_state: is_on("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
+            emits_state: is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
+            shell: shell.filter(can_run).unwrap_or_else(|| PathBuf::from("/bin/bash")),
+            temporary: env::temp_dir().join(format!("claude-{user}")),
+            is_client: false,
+        }
+    }
+}
+
+/// The number of the user, which names a directory.
+#[cfg(unix)]
+fn user_number() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn user_number() -> u32 {
+    0
+}
+
 /// What the environment says.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
@@ -67,6 +126,8 @@ pub(crate) struct Environment {
     /// `RECTO_ENDPOINTS`: what endpoints accept, in place of `endpoints.toml` in recto's
     /// settings.
     pub(crate) endpoints: Option<PathBuf>,
+    /// What it says about a session of our own.
+    pub(crate) run: RunEnvironment,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
     pub(crate) no_color: bool,
     /// `TERM=dumb`: no colour and no pager.
@@ -103,6 +164,7 @@ impl Environment {
             api_key: text("ANTHROPIC_API_KEY").map(Secret),
             auth_token: text("ANTHROPIC_AUTH_TOKEN").map(Secret),
             endpoints: path("RECTO_ENDPOINTS"),
+            run: RunEnvironment::from_process(),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),

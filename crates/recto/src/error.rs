@@ -13,6 +13,8 @@ pub(crate) enum Outcome {
     Done,
     /// It found problems, or found nothing: exit code 1.
     Found,
+    /// It was ended: this exit code.
+    Code(u8),
 }
 
 /// Why a command could not do what was asked.

@@ -11,6 +11,7 @@ mod environment;
 mod error;
 mod global;
 mod reading;
+mod running;
 mod search;
 mod select;
 mod terminal;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Found) => ExitCode::from(1),
+        Ok(Outcome::Code(code)) => ExitCode::from(code),
         // The reader of our output has gone: that is its right.
         Err(CommandError::BrokenPipe) => ExitCode::SUCCESS,
         Err(error) => {

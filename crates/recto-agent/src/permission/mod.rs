@@ -230,6 +230,20 @@ impl Permissions {
             || only.content_rule_matches(call, place)
     }
 
+    /// Whether a shell command changes nothing, whatever rules say about it, so that others may
+    /// run at the same time. One that changes the directory is no such command.
+    pub fn only_looks(command: &str, place: &Place) -> bool {
+        let moves = |word: &str| matches!(word, "cd" | "pushd" | "popd");
+        let none = Permissions {
+            rules: Vec::new(),
+            mode: Mode::Default,
+            no_prompts: false,
+            block_writes_outside: false,
+        };
+        !command.split(|c: char| !c.is_alphanumeric()).any(moves)
+            && matches!(none.check_bash(command, place), Check::Allow(_))
+    }
+
     /// The rules of one tool.
     pub(crate) fn rules_of(&self, behavior: Behavior, tool: &str) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(move |rule| rule.behavior == behavior && rule.tool == tool)

@@ -71,6 +71,7 @@ struct Tasks {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Background {
     tasks: Arc<Mutex<Tasks>>,
+    changed: Arc<tokio::sync::Notify>,
 }
 
 /// A command that becomes a task.
@@ -141,6 +142,7 @@ impl Background {
         // Where a command went that nobody waits for does not count.
         std::fs::remove_file(output.with_extension("cwd")).ok();
         tasks.notices.push(notice);
+        self.changed.notify_one();
     }
 
     /// Takes a subagent on that the loop runs.
@@ -167,6 +169,7 @@ impl Background {
         let summary = format!("Agent \"{}\" {how}", task.description);
         let notice = notice(task, &summary, details);
         tasks.notices.push(notice);
+        self.changed.notify_one();
     }
 
     /// A task by its id.
@@ -190,6 +193,7 @@ impl Background {
             append(&task.output, "\n[killed]\n");
             std::fs::remove_file(task.output.with_extension("cwd")).ok();
         }
+        self.changed.notify_one();
     }
 
     pub(super) async fn stop_all(&self) {
@@ -199,6 +203,17 @@ impl Background {
         for id in ids {
             self.stop(&id).await;
         }
+    }
+
+    /// Whether a task runs, or has ended without the model knowing.
+    pub(super) fn is_busy(&self) -> bool {
+        let tasks = self.tasks();
+        !tasks.notices.is_empty() || tasks.known.values().any(|task| task.status == Status::Running)
+    }
+
+    /// Waits until a task ends.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     /// Notices that were not given yet.

@@ -245,6 +245,29 @@ impl Session {
         notes
     }
 
+    /// Whether background tasks run, or have ended without the model knowing.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.background.is_busy()
+    }
+
+    /// Whether a background task is known: it was started, and nobody stopped it.
+    #[must_use]
+    pub fn has_task(&self, id: &str) -> bool {
+        self.background.task(id).is_some()
+    }
+
+    /// Waits until a background task ends.
+    pub async fn task_ended(&self) {
+        self.background.changed().await;
+    }
+
+    /// What the model shall know about tasks that ended. It is told once.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<String> {
+        self.background.take_notices()
+    }
+
     /// Ends everything that still runs, and waits until it is gone.
     pub async fn close(&self) {
         self.background.stop_all().await;

@@ -31,9 +31,9 @@ pub(super) enum Message {
 }
 
 /// Makes messages of what lines say.
-pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: &str) -> Vec<Message> {
+pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: Option<&str>) -> Vec<Message> {
     let groups = pair(group(items, rules.generation), rules.generation);
-    let mut effort = rules.model.says_effort().then_some(effort);
+    let mut effort = effort.filter(|_| rules.model.says_effort());
     let mut messages = Vec::with_capacity(groups.len());
     for group in groups {
         match group {

@@ -24,6 +24,7 @@ mod piece;
 mod reach;
 mod recorded;
 mod render;
+mod running;
 mod siblings;
 pub(crate) mod told;
 mod verify;
@@ -53,6 +54,8 @@ pub use recorded::Recording;
 pub use recorded::messages_before;
 pub use recorded::recording;
 pub use recto_log::Generation;
+pub use running::has_system_turns;
+pub use running::messages_of;
 pub use verify::Search;
 pub use verify::Verified;
 pub use verify::VerifiedRequest;
@@ -140,7 +143,7 @@ pub fn request(
     if let Some(prompt) = &options.prompt {
         items.push(render::Item::User { pieces: vec![piece::Piece::text(prompt)], joins: false });
     }
-    let messages = messages::messages(items, &rules, &options.effort);
+    let messages = messages::messages(items, &rules, Some(&options.effort));
     request.messages = messages::to_json(&messages, rules.generation);
     request
 }

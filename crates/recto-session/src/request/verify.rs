@@ -210,6 +210,6 @@ pub(super) fn messages_then(
     let sent = lines::pass_running(&view, &cut_at_boundary(&view, &chain));
     let rules = render::Rules::new(session, view.generation, &sent, moment.model);
     let rendered = render::render(session, &rules, &sent, log);
-    let messages = messages(rendered.items, &rules, moment.effort.unwrap_or("medium"));
+    let messages = messages(rendered.items, &rules, Some(moment.effort.unwrap_or("medium")));
     messages.iter().map(|message| message_json(message, view.generation)).collect()
 }

@@ -1,0 +1,271 @@
+//! Events as lines of a JSON stream.
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::result::result_line;
+use crate::turn::Said;
+use crate::turn::Speaker;
+use crate::turn::TurnEvent;
+use crate::turn::UserSaid;
+use crate::wire::StreamEvent;
+
+/// What is shown.
+#[derive(Debug, Clone, Default)]
+pub struct StreamOptions {
+    /// `--include-partial-messages`.
+    pub partial: bool,
+    /// `--include-hook-events`.
+    pub hooks: bool,
+    /// Whether `session_state_changed` is shown, and whether it is marked for hosts.
+    pub states: Option<bool>,
+    /// Where the key is from.
+    pub key_source: &'static str,
+    /// The version to name in `init`.
+    pub version: String,
+}
+
+/// Makes lines of events.
+#[derive(Debug)]
+pub struct StreamLines {
+    session: String,
+    options: StreamOptions,
+}
+
+impl StreamLines {
+    /// For a session.
+    pub fn new(session: impl Into<String>, options: StreamOptions) -> StreamLines {
+        StreamLines { session: session.into(), options }
+    }
+
+    /// The lines of an event.
+    pub fn lines(&self, event: &TurnEvent) -> Vec<Value> {
+        match event {
+            TurnEvent::State(state) => match self.options.states {
+                Some(is_marked) => {
+                    let mut line = json!({"type": "system", "subtype": "session_state_changed", "state": state.name()});
+                    if is_marked {
+                        line["sdk_host_only"] = true.into();
+                    }
+                    vec![self.signed(line)]
+                }
+                None => Vec::new(),
+            },
+            TurnEvent::Began(began) => vec![self.signed(json!({
+                "type": "system",
+                "subtype": "init",
+                "cwd": began.cwd,
+                "tools": began.tools,
+                "mcp_servers": [],
+                "model": began.model,
+                "permissionMode": began.mode,
+                "slash_commands": began.skills,
+                "terminal_slash_commands": [],
+                "apiKeySource": self.options.key_source,
+                "claude_code_version": self.options.version,
+                "output_style": "default",
+                "agents": began.agents,
+                "skills": began.skills,
+                "plugins": [],
+                "capabilities": [],
+                "additional_directories": began.directories,
+            }))],
+            TurnEvent::Requesting if self.options.partial => {
+                vec![
+                    self.signed(
+                        json!({"type": "system", "subtype": "status", "status": "requesting"}),
+                    ),
+                ]
+            }
+            TurnEvent::Stream { message, event, after } if self.options.partial => {
+                vec![self.stream_line(
+                    message,
+                    event_json(event),
+                    Some(*after).filter(|_| is_start(event)),
+                )]
+            }
+            TurnEvent::Abandoned { message, from_block, open_block } if self.options.partial => {
+                let mut lines = Vec::new();
+                if let Some(index) = open_block {
+                    let event = json!({"type": "content_block_stop", "index": index});
+                    lines.push(self.stream_line(message, event, None));
+                }
+                let mut stop = self.stream_line(message, json!({"type": "message_stop"}), None);
+                stop["abandoned_blocks"] =
+                    json!({"api_message_id": message, "from_block_index": from_block});
+                lines.push(stop);
+                lines
+            }
+            TurnEvent::Thinking { estimated, added } => vec![self.signed(json!({
+                "type": "system",
+                "subtype": "thinking_tokens",
+                "estimated_tokens": estimated,
+                "estimated_tokens_delta": added,
+            }))],
+            TurnEvent::Said(said) if is_shown(said.speaker.as_ref(), said) => vec![self.said(said)],
+            TurnEvent::User(user) => vec![self.user(user)],
+            TurnEvent::Denied(denied) => {
+                let mut line = json!({
+                    "type": "system",
+                    "subtype": "permission_denied",
+                    "tool_name": denied.tool,
+                    "tool_use_id": denied.id,
+                });
+                if let Some(kind) = denied.reason_type {
+                    line["decision_reason_type"] = kind.into();
+                }
+                if let Some(reason) = &denied.reason {
+                    line["decision_reason"] = reason.as_str().into();
+                }
+                line["message"] = denied.message.as_str().into();
+                if let Some(agent) = &denied.agent {
+                    line["agent_id"] = agent.as_str().into();
+                }
+                vec![self.signed(line)]
+            }
+            TurnEvent::System(line) => vec![self.signed(line.clone())],
+            TurnEvent::Hook(line) if self.options.hooks => vec![self.signed(line.clone())],
+            TurnEvent::Retry { attempt, most, wait, error } => vec![self.signed(json!({
+                "type": "system",
+                "subtype": "api_retry",
+                "attempt": attempt,
+                "max_retries": most,
+                "retry_delay_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                "error_status": error.status(),
+                "error": crate::turn::error_name(error),
+            }))],
+            TurnEvent::Ended(ended) => vec![result_line(ended, &self.session)],
+            TurnEvent::Told(_)
+            | TurnEvent::Said(_)
+            | TurnEvent::Hook(_)
+            | TurnEvent::Requesting
+            | TurnEvent::Stream { .. }
+            | TurnEvent::Abandoned { .. } => Vec::new(),
+        }
+    }
+
+    /// With the session, and an id of its own.
+    fn signed(&self, mut line: Value) -> Value {
+        line["session_id"] = self.session.as_str().into();
+        line["uuid"] = uuid::Uuid::new_v4().to_string().into();
+        line
+    }
+
+    fn stream_line(
+        &self,
+        message: &str,
+        event: Value,
+        first: Option<std::time::Duration>,
+    ) -> Value {
+        let mut line = json!({
+            "type": "stream_event",
+            "event": event,
+            "parent_tool_use_id": null,
+            "api_message_id": message,
+        });
+        if let Some(first) = first {
+            line["ttft_ms"] = u64::try_from(first.as_millis()).unwrap_or(u64::MAX).into();
+        }
+        self.signed(line)
+    }
+
+    fn said(&self, said: &Said) -> Value {
+        let mut message = said.message.to_serde();
+        if said.failure.is_none()
+            && let Some(message) = message.as_object_mut()
+        {
+            message.entry("context_management").or_insert(Value::Null);
+        }
+        let mut line = Map::new();
+        line.insert("type".into(), "assistant".into());
+        line.insert("message".into(), message);
+        self.add_speaker(&mut line, said.speaker.as_ref(), &said.uuid);
+        if let Some(failure) = &said.failure {
+            line.insert("error".into(), failure.error.into());
+        }
+        if let Some(id) = &said.request_id {
+            line.insert("request_id".into(), id.as_str().into());
+        }
+        if let Some(failure) = &said.failure {
+            line.insert("is_api_error_message".into(), true.into());
+            if let Some(status) = failure.status {
+                line.insert("api_error_status".into(), status.into());
+            }
+            if let Some(kind) = &failure.kind {
+                line.insert("api_error_type".into(), kind.as_str().into());
+            }
+        }
+        if said.is_aborted {
+            line.insert("aborted".into(), true.into());
+        }
+        if let Some(time) = said.thinking {
+            let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            line.insert("thinking_duration_ms".into(), time.into());
+        }
+        Value::Object(line)
+    }
+
+    fn user(&self, user: &UserSaid) -> Value {
+        let mut line = Map::new();
+        line.insert("type".into(), "user".into());
+        line.insert("message".into(), json!({"role": "user", "content": user.content}));
+        self.add_speaker(&mut line, user.speaker.as_ref(), &user.uuid);
+        if let Some(result) = &user.tool_use_result {
+            line.insert("tool_use_result".into(), result.clone());
+        }
+        if let Some(meta) = &user.meta {
+            line.insert("tool_result_meta".into(), meta.clone());
+        }
+        if user.is_synthetic {
+            line.insert("isSynthetic".into(), true.into());
+        }
+        if let Some(refused) = &user.refused {
+            line.insert("refused_message_id".into(), refused.as_str().into());
+        }
+        Value::Object(line)
+    }
+
+    fn add_speaker(&self, line: &mut Map<String, Value>, speaker: Option<&Speaker>, uuid: &str) {
+        let parent = speaker.map(|speaker| speaker.tool_use.as_str());
+        line.insert("parent_tool_use_id".into(), parent.into());
+        line.insert("session_id".into(), self.session.as_str().into());
+        line.insert("uuid".into(), uuid.into());
+        line.insert("timestamp".into(), format!("{:.3}", jiff::Timestamp::now()).into());
+        if let Some(speaker) = speaker {
+            line.insert("agent_id".into(), speaker.agent.as_str().into());
+            line.insert("subagent_type".into(), speaker.kind.as_str().into());
+            line.insert("task_description".into(), speaker.description.as_str().into());
+        }
+    }
+}
+
+/// Of a subagent that is waited for, only its calls are shown.
+fn is_shown(speaker: Option<&Speaker>, said: &Said) -> bool {
+    speaker.is_none_or(|speaker| {
+        let is_call = said.message.to_serde()["content"][0]["type"] == "tool_use";
+        speaker.is_background || is_call
+    })
+}
+
+fn is_start(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::MessageStart { .. })
+}
+
+fn event_json(event: &StreamEvent) -> Value {
+    match event {
+        StreamEvent::MessageStart { message } => {
+            json!({"type": "message_start", "message": message.to_serde()})
+        }
+        StreamEvent::BlockStart { index, block } => {
+            json!({"type": "content_block_start", "index": index, "content_block": block.json().to_serde()})
+        }
+        StreamEvent::BlockDelta { index, delta } => {
+            json!({"type": "content_block_delta", "index": index, "delta": delta.json().to_serde()})
+        }
+        StreamEvent::BlockStop { index } => json!({"type": "content_block_stop", "index": index}),
+        StreamEvent::MessageDelta { event } | StreamEvent::Unknown { event } => event.to_serde(),
+        StreamEvent::MessageStop => json!({"type": "message_stop"}),
+        StreamEvent::Ping | StreamEvent::Error(_) => json!({"type": "ping"}),
+    }
+}

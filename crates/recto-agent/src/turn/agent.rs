@@ -1,0 +1,272 @@
+//! Subagents: a conversation of its own, with a log of its own.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use recto_log::build::Envelope;
+use recto_store::append::LogWriter;
+use recto_store::append::SyncPolicy;
+use serde_json::Value;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::conversation::Conversation;
+use super::event::End;
+use super::event::Speaker;
+use super::event::TurnEvent;
+use super::history::History;
+use super::host;
+use super::prompt;
+use super::sentence::milliseconds;
+use super::shared::HookScene;
+use super::shared::Shared;
+use super::shared::lock;
+use super::transcript::Transcript;
+use super::transcript::version;
+use crate::hook::Facts;
+use crate::tool;
+use crate::tool::AgentDone;
+use crate::tool::AgentReport;
+use crate::tool::AgentRequest;
+use crate::tool::AgentType;
+use crate::tool::Host;
+use crate::tool::Ids;
+use crate::tool::Offer;
+use crate::wire::Block;
+
+/// A subagent that runs.
+type Running = Pin<Box<dyn Future<Output = AgentReport> + Send>>;
+
+/// Runs a subagent to its end.
+pub(super) fn run(
+    shared: Arc<Shared>,
+    request: AgentRequest,
+    is_background: bool,
+    cancel: CancellationToken,
+) -> Running {
+    Box::pin(async move {
+        let kind = shared.offer.agents.iter().find(|kind| kind.name == request.kind).cloned();
+        let Some(kind) = kind else {
+            return AgentReport::Refused(format!("Agent type '{}' not found.", request.kind));
+        };
+        let (host, requests) = Host::channel();
+        let offer = offer_of(&shared.offer, &kind);
+        let mut session = tool::Session::new(shared.places.clone(), offer, host, Ids::default());
+        session.environment.clone_from(&shared.environment);
+        let tools = Arc::new(session);
+        let serving = tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), requests));
+        let report = converse(&shared, &tools, &request, &kind, is_background, &cancel).await;
+        tools.close().await;
+        serving.abort();
+        report
+    })
+}
+
+fn offer_of(all: &Offer, kind: &AgentType) -> Offer {
+    let mut offer = all.clone();
+    offer.disable("Agent");
+    if let Some(names) = &kind.tools {
+        offer.tools.retain(|tool| names.iter().any(|name| name == tool.name()));
+        offer.mcp.retain(|tool| names.contains(&tool.name()));
+    }
+    offer
+}
+
+async fn converse(
+    shared: &Arc<Shared>,
+    tools: &Arc<tool::Session>,
+    request: &AgentRequest,
+    kind: &AgentType,
+    is_background: bool,
+    cancel: &CancellationToken,
+) -> AgentReport {
+    let model = request.model.as_deref().map_or_else(|| shared.model(), prompt::model_named);
+    let path = shared.places.agent_log(&request.id);
+    let meta = path.with_extension("meta.json");
+    write_meta(shared, &meta, request, kind, &model, is_background, false);
+    let mut envelope = Envelope::new(recto_log::Generation::latest());
+    envelope.session = shared.places.session.parse().ok();
+    envelope.agent = request.id.parse().ok();
+    envelope.user_type = Some("external".to_owned());
+    envelope.entrypoint = Some(shared.entrypoint.clone());
+    envelope.cwd = Some(tools.cwd().display().to_string());
+    envelope.version = Some(version("2.1.325"));
+    let writer = shared.keeps_log.then(|| LogWriter::new(&shared.home, &path, SyncPolicy::Never));
+    let history = History::new(&model, Vec::new());
+    let transcript = Transcript::new(envelope, writer, history, shared.style);
+    let words = kind
+        .prompt
+        .clone()
+        .unwrap_or_else(|| format!("{}{}", prompt::SUBAGENT, prompt::about_kind(&kind.name)));
+    let system = vec![Block::text(&words)];
+    let mut conversation =
+        Conversation::new(Arc::clone(shared), Arc::clone(tools), transcript, system);
+    conversation.own_model = Some(model.clone());
+    conversation.transcript.set_prompt_id(&lock(&shared.prompt_id));
+    conversation.speaker = Some(Speaker {
+        tool_use: request.tool_use.clone(),
+        agent: request.id.clone(),
+        kind: kind.name.clone(),
+        description: request.description.clone(),
+        is_background,
+    });
+    let branch = conversation.branch();
+    let cwd = tools.cwd().display().to_string();
+    conversation.transcript.set_cwd(&cwd, branch);
+    if let Err(error) = start(&mut conversation, request, cancel).await {
+        return AgentReport::Refused(error.to_string());
+    }
+    let end = conversation.work(cancel).await;
+    write_meta(shared, &meta, request, kind, &model, is_background, true);
+    let turn = &conversation.turn;
+    match end {
+        End::ApiError(text, _) | End::PromptTooLong(text, _) => AgentReport::ApiError(text),
+        End::LogFailed(why) => AgentReport::Refused(why),
+        _ if turn.text.is_empty() => AgentReport::Silent,
+        _ => {
+            let usage = turn.last_usage.as_ref().map(|usage| usage.to_serde()).unwrap_or_default();
+            let last = turn.last_usage.as_ref().map(super::totals::ModelTotals::of);
+            AgentReport::Done(Box::new(AgentDone {
+                text: turn.text.clone(),
+                model,
+                calls: turn.calls.clone(),
+                usage,
+                tokens: last.unwrap_or_default().all(),
+                duration_ms: milliseconds(turn.began.elapsed()),
+            }))
+        }
+    }
+}
+
+async fn start(
+    conversation: &mut Conversation,
+    request: &AgentRequest,
+    cancel: &CancellationToken,
+) -> super::conversation::Written<()> {
+    conversation.transcript.task(&request.prompt)?;
+    let id = uuid::Uuid::new_v4().to_string();
+    let scene: HookScene = conversation.scene();
+    let kind = request.kind.as_str();
+    let shared = Arc::clone(&conversation.shared);
+    let hooks = shared.run_hooks(&Facts::SubagentStart, &scene, Some(kind), &id, cancel).await;
+    if let Some((answer, _)) = hooks {
+        conversation.write_hook_lines(&answer.lines)?;
+    }
+    let place = shared.place_in(conversation.tools.cwd());
+    let git = crate::memory::Git::find(&place.cwd);
+    let environment = crate::memory::Environment::look(&place, git.as_ref(), None);
+    conversation
+        .transcript
+        .attachment(&environment.attachment(), Some((&environment.note(), "system")))?;
+    Ok(())
+}
+
+/// `agent-<id>.meta.json` beside the log.
+fn write_meta(
+    shared: &Shared,
+    path: &Path,
+    request: &AgentRequest,
+    kind: &AgentType,
+    model: &str,
+    is_background: bool,
+    is_finished: bool,
+) {
+    if !shared.keeps_log {
+        return;
+    }
+    let mut meta = json!({
+        "agentType": request.kind,
+        "isBuiltIn": kind.prompt.is_none(),
+        "description": request.description,
+        "toolUseId": request.tool_use,
+        "spawnDepth": 1,
+        "requestShape": if is_background { "background" } else { "foreground" },
+        "resolvedModel": model,
+    });
+    if is_finished {
+        meta["finished"] = Value::Bool(true);
+    }
+    // The log has everything; this file only helps to find it.
+    if let Some(folder) = path.parent() {
+        let _ = std::fs::create_dir_all(folder);
+        let _ = std::fs::write(path, meta.to_string());
+    }
+}
+
+/// Starts a subagent that nobody waits for, and tells about it.
+pub(super) async fn start_in_background(
+    shared: Arc<Shared>,
+    tools: Arc<tool::Session>,
+    request: AgentRequest,
+) {
+    let run = format!("{:018x}", uuid::Uuid::new_v4().as_u128() >> 56);
+    let task = json!({
+        "task_id": request.id,
+        "run_id": run,
+        "task_type": "local_agent",
+        "subagent_type": request.kind,
+        "description": request.description,
+    });
+    let system = |subtype: &str, fields: Value| {
+        let mut line = json!({"type": "system", "subtype": subtype});
+        if let (Some(line), Some(fields)) = (line.as_object_mut(), fields.as_object()) {
+            line.extend(fields.clone());
+        }
+        TurnEvent::System(line)
+    };
+    let events = shared.events.clone();
+    events.send(system("background_tasks_changed", json!({"tasks": [task]}))).await;
+    let started = json!({
+        "task_id": request.id,
+        "run_id": run,
+        "tool_use_id": request.tool_use,
+        "description": request.description,
+        "subagent_type": request.kind,
+        "is_backgrounded": true,
+        "spawn_depth": 1,
+        "task_type": "local_agent",
+        "prompt": request.prompt,
+    });
+    events.send(system("task_started", started)).await;
+    tokio::spawn(async move {
+        let cancel = CancellationToken::new();
+        let id = request.id.clone();
+        let tool_use = request.tool_use.clone();
+        let running = self::run(Arc::clone(&shared), request, true, cancel.clone());
+        let stopped = async {
+            // Whoever stops a task forgets it.
+            while tools.has_task(&id) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let report = tokio::select! {
+            report = running => Some(report),
+            () = stopped => None,
+        };
+        cancel.cancel();
+        let (status, summary) = match &report {
+            Some(AgentReport::Done(done)) => ("completed", done.text.clone()),
+            Some(AgentReport::Silent) => ("failed", String::new()),
+            Some(AgentReport::ApiError(why) | AgentReport::Refused(why)) => ("failed", why.clone()),
+            None => ("stopped", String::new()),
+        };
+        let end = json!({"task_id": id, "run_id": run, "patch": {"status": status, "end_time": jiff::Timestamp::now().as_millisecond()}});
+        shared.events.send(system("task_updated", end)).await;
+        let output = shared.places.tasks().join(format!("{id}.output"));
+        let notification = json!({
+            "task_id": id,
+            "run_id": run,
+            "tool_use_id": tool_use,
+            "status": status,
+            "output_file": output,
+            "summary": summary,
+        });
+        shared.events.send(system("task_notification", notification)).await;
+        shared.events.send(system("background_tasks_changed", json!({"tasks": []}))).await;
+        if let Some(report) = &report {
+            tools.end_agent(&id, report);
+        }
+    });
+}

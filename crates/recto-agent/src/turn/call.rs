@@ -1,0 +1,473 @@
+//! One call of a tool: checks, hooks, permission, the tool itself, hooks again.
+
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use recto_log::EntryUuid;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::ask::Question;
+use super::ask::Reply;
+use super::checkpoint::Copied;
+use super::event::DeniedCall;
+use super::event::State;
+use super::event::TurnEvent;
+use super::output_schema::OutputSchema;
+use super::shared::HookScene;
+use super::shared::Shared;
+use super::shared::lock;
+use crate::hook;
+use crate::hook::Answer;
+use crate::hook::Choice;
+use crate::hook::Facts;
+use crate::hook::PermissionAnswer;
+use crate::permission::Call;
+use crate::permission::Decision;
+use crate::permission::PermissionUpdate;
+use crate::permission::Permissions;
+use crate::permission::Reason;
+use crate::permission::Verdict;
+use crate::tool;
+use crate::tool::Denial;
+use crate::tool::Prepared;
+use crate::tool::Tool;
+use crate::tool::ToolCall;
+use crate::tool::ToolOutcome;
+use crate::tool::prepare;
+
+/// The tool that takes the output that was asked for.
+pub(super) const STRUCTURED_OUTPUT: &str = "StructuredOutput";
+
+/// A call on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Calling {
+    pub(super) shared: Arc<Shared>,
+    pub(super) tools: Arc<tool::Session>,
+    pub(super) scene: HookScene,
+    pub(super) schema: Option<Arc<OutputSchema>>,
+    pub(super) cancel: CancellationToken,
+}
+
+/// A call that is over.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) call: ToolCall,
+    /// The line of the log that has the call.
+    pub(super) line: EntryUuid,
+    pub(super) outcome: ToolOutcome,
+    /// `permissionDecision` of the log line.
+    pub(super) decision: Option<Value>,
+    /// Lines of hooks before and after the result.
+    pub(super) before: Vec<hook::Line>,
+    pub(super) after: Vec<hook::Line>,
+    /// A hook ends the run.
+    pub(super) stop: Option<String>,
+    /// A hook wants the call to be made later.
+    pub(super) is_deferred: bool,
+    /// Whoever was asked wants the turn to end.
+    pub(super) interrupts: bool,
+    pub(super) copied: Option<Copied>,
+    /// The output that was asked for.
+    pub(super) structured_output: Option<Value>,
+    pub(super) took: Duration,
+    /// Whether the tool itself ran.
+    pub(super) has_run: bool,
+}
+
+/// A decision about a call, and what it changes.
+struct Permitted {
+    decision: Value,
+    denied: Option<ToolOutcome>,
+    updated_input: Option<Value>,
+    interrupts: bool,
+}
+
+impl Calling {
+    /// Whether a call changes nothing, so that it may run beside others.
+    pub(super) fn may_overlap(&self, call: &ToolCall) -> bool {
+        match Tool::named(&call.name) {
+            Some(Tool::Bash) => {
+                let command = call.input.get("command").and_then(Value::as_str);
+                let place = self.shared.place_in(self.tools.cwd());
+                let is_background = call.input.get("run_in_background") == Some(&json!(true));
+                !is_background
+                    && command.is_some_and(|command| Permissions::only_looks(command, &place))
+            }
+            Some(tool) => tool.is_read_only(),
+            None => self.tools.offer.mcp_tool(&call.name).is_some_and(|tool| tool.is_read_only),
+        }
+    }
+
+    /// Makes a call.
+    pub(super) async fn run(self, call: ToolCall, line: EntryUuid) -> Finished {
+        let mut finished = Finished {
+            outcome: ToolOutcome::text("", Value::Null),
+            call,
+            line,
+            decision: None,
+            before: Vec::new(),
+            after: Vec::new(),
+            stop: None,
+            is_deferred: false,
+            interrupts: false,
+            copied: None,
+            structured_output: None,
+            took: Duration::ZERO,
+            has_run: false,
+        };
+        if finished.call.name == STRUCTURED_OUTPUT
+            && let Some(schema) = &self.schema
+        {
+            finished.decision = Some(json!({"decision": "accept", "source": "config"}));
+            finished.outcome = match schema.check(&finished.call.input) {
+                Ok(()) => {
+                    finished.structured_output = Some(finished.call.input.clone());
+                    let text = "Structured output provided successfully";
+                    ToolOutcome::text(text, json!(text))
+                }
+                Err(why) => {
+                    ToolOutcome::failed(format!("Output does not match required schema: {why}"))
+                }
+            };
+            return finished;
+        }
+        let prepared = match prepare(finished.call.clone(), &self.tools) {
+            Ok(prepared) => prepared,
+            Err(outcome) => {
+                finished.outcome = *outcome;
+                return finished;
+            }
+        };
+        self.run_prepared(&mut finished, prepared).await;
+        finished
+    }
+
+    async fn run_prepared(&self, finished: &mut Finished, mut prepared: Prepared) {
+        let name = prepared.name().to_owned();
+        let place = self.shared.place_in(self.tools.cwd());
+        let early = {
+            let call = Call { tool: &name, input: &prepared.call.input };
+            lock(&self.shared.permissions).refuse_early(call, &place)
+        };
+        if let Some(decision) = early {
+            finished.decision = Some(decision.log_value());
+            finished.outcome = self.denied(&decision, &prepared.call);
+            return;
+        }
+        let facts =
+            Facts::PreToolUse { tool: &name, input: &prepared.call.input, id: &prepared.call.id };
+        let id = prepared.call.id.clone();
+        let hooks = self.shared.run_hooks(&facts, &self.scene, None, &id, &self.cancel).await;
+        let answer = hooks.map(|(answer, _)| answer).unwrap_or_default();
+        finished.before.extend(answer.lines.iter().cloned());
+        finished.stop.clone_from(&answer.stop);
+        if let Some((Choice::Defer, _)) = answer.choice {
+            finished.is_deferred = true;
+            return;
+        }
+        if let Some(input) = &answer.updated_input {
+            let call = ToolCall { input: input.clone(), ..prepared.call.clone() };
+            prepared = match prepare(call, &self.tools) {
+                Ok(prepared) => prepared,
+                Err(outcome) => {
+                    finished.outcome = *outcome;
+                    return;
+                }
+            };
+        }
+        let permitted = self.permit(finished, &prepared, &answer).await;
+        finished.decision = Some(permitted.decision);
+        finished.interrupts = permitted.interrupts;
+        if let Some(outcome) = permitted.denied {
+            finished.outcome = outcome;
+            return;
+        }
+        if let Some(input) = permitted.updated_input {
+            let call = ToolCall { input, ..prepared.call.clone() };
+            prepared = match prepare(call, &self.tools) {
+                Ok(prepared) => prepared,
+                Err(outcome) => {
+                    finished.outcome = *outcome;
+                    return;
+                }
+            };
+        }
+        finished.copied = self.keep_copy(&prepared);
+        let began = Instant::now();
+        finished.has_run = true;
+        finished.outcome = prepared.run(&self.tools, &self.cancel).await;
+        finished.took = began.elapsed();
+        self.after_run(finished, &prepared).await;
+    }
+
+    /// Keeps the file that a call is about to change.
+    fn keep_copy(&self, prepared: &Prepared) -> Option<Copied> {
+        let checkpoints = self.shared.checkpoints.as_ref()?;
+        let key = match prepared.tool()? {
+            Tool::Edit | Tool::Write | Tool::MultiEdit => "file_path",
+            Tool::NotebookEdit => "notebook_path",
+            _ => return None,
+        };
+        let path = prepared.call.input.get(key)?.as_str()?;
+        let path = self.shared.place_in(self.tools.cwd()).absolute(path);
+        lock(checkpoints).before(&path)
+    }
+
+    /// Asks hooks and, if need be, somebody.
+    async fn permit(
+        &self,
+        finished: &mut Finished,
+        prepared: &Prepared,
+        answer: &Answer,
+    ) -> Permitted {
+        let place = self.shared.place_in(self.tools.cwd());
+        let name = prepared.name();
+        let mut decision = {
+            let call = Call { tool: name, input: &prepared.call.input };
+            lock(&self.shared.permissions).decide_after_hooks(call, &place, answer)
+        };
+        let (mut updated_input, mut interrupts) = (None, false);
+        if decision.verdict == Verdict::Asked {
+            let suggestions: Vec<Value> =
+                decision.suggestions.iter().map(PermissionUpdate::to_json).collect();
+            let facts = Facts::PermissionRequest {
+                tool: name,
+                input: &prepared.call.input,
+                suggestions: &suggestions,
+            };
+            let id = prepared.call.id.clone();
+            let hooks = self.shared.run_hooks(&facts, &self.scene, None, &id, &self.cancel).await;
+            if let Some((hooks, _)) = hooks {
+                finished.before.extend(hooks.lines);
+                if let Some(answered) = hooks.permission {
+                    if let PermissionAnswer::Allow { updated_input: input, updates } = &answered {
+                        updated_input.clone_from(input);
+                        updates.iter().for_each(|update| self.grant(update));
+                    }
+                    if let PermissionAnswer::Deny { interrupt, .. } = &answered {
+                        interrupts = *interrupt;
+                    }
+                    decision = decision.answered(&answered);
+                }
+            }
+        }
+        if decision.verdict == Verdict::Asked
+            && decision.can_be_asked
+            && let Some(reply) = self.ask(prepared, &decision).await
+        {
+            return self.replied(reply, prepared);
+        }
+        let log = decision.log_value();
+        let denied =
+            (decision.verdict != Verdict::Allowed).then(|| self.denied(&decision, &prepared.call));
+        if denied.is_some() && !matches!(decision.reason, Reason::Hook(_)) {
+            let told = DeniedCall {
+                tool: name.to_owned(),
+                id: prepared.call.id.clone(),
+                reason_type: decision.reason.type_name(),
+                reason: decision.reason.sentence().map(str::to_owned),
+                message: decision.text.clone(),
+                agent: self.scene.agent.as_ref().map(|(id, _)| id.clone()),
+            };
+            self.shared.events.send(TurnEvent::Denied(Box::new(told))).await;
+        }
+        Permitted { decision: log, denied, updated_input, interrupts }
+    }
+
+    /// Asks whoever can be asked; `None` if nobody can.
+    async fn ask(&self, prepared: &Prepared, decision: &Decision) -> Option<Reply> {
+        let asker = self.shared.asker.as_ref()?;
+        let _turn = self.shared.asking.lock().await;
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        let question = Question {
+            tool: prepared.name().to_owned(),
+            input: prepared.call.input.clone(),
+            id: prepared.call.id.clone(),
+            agent: self.scene.agent.as_ref().map(|(id, _)| id.clone()),
+            text: decision.text.clone(),
+            reason: (decision.reason.type_name(), decision.reason.sentence().map(str::to_owned)),
+            suggestions: decision.offers().map(PermissionUpdate::to_json).collect(),
+            blocked_path: decision.blocked_path.clone(),
+            answer,
+        };
+        self.shared.events.send(TurnEvent::State(State::RequiresAction)).await;
+        asker.send(question).await.ok()?;
+        let reply = tokio::select! {
+            reply = answered => reply.ok(),
+            () = self.cancel.cancelled() => None,
+        };
+        self.shared.events.send(TurnEvent::State(State::Running)).await;
+        Some(reply.unwrap_or_else(|| Reply::Failed("no answer".to_owned())))
+    }
+
+    fn replied(&self, reply: Reply, prepared: &Prepared) -> Permitted {
+        match reply {
+            Reply::Allow { updated_input, updated_permissions } => {
+                for update in updated_permissions.iter().filter_map(PermissionUpdate::from_json) {
+                    self.grant(&update);
+                }
+                let scope = if updated_permissions.is_empty() { "once" } else { "session" };
+                let decision = json!({
+                    "decision": "accept",
+                    "source": "user_temporary",
+                    "grantScope": scope,
+                    "reasonCode": "unknown",
+                });
+                Permitted { decision, denied: None, updated_input, interrupts: false }
+            }
+            Reply::Deny { message, interrupt } => {
+                self.list_denial(&prepared.call);
+                let decision =
+                    json!({"decision": "reject", "source": "user_reject", "reasonCode": "unknown"});
+                let denied = Some(ToolOutcome::denied(message, Denial::Rule));
+                Permitted { decision, denied, updated_input: None, interrupts: interrupt }
+            }
+            Reply::Failed(why) => {
+                let decision =
+                    json!({"decision": "reject", "source": "user_abort", "reasonCode": "unknown"});
+                let text = format!("Tool permission request failed: {why}");
+                let denied = Some(ToolOutcome::failed(text));
+                Permitted { decision, denied, updated_input: None, interrupts: false }
+            }
+        }
+    }
+
+    /// Takes over what was granted for later calls.
+    fn grant(&self, update: &PermissionUpdate) {
+        let directories = lock(&self.shared.permissions).apply(update);
+        lock(&self.shared.place).additional.extend(directories.clone());
+        self.tools.add_directories(directories);
+    }
+
+    fn list_denial(&self, call: &ToolCall) {
+        let denial = json!({
+            "tool_name": call.name,
+            "tool_use_id": call.id,
+            "tool_input": call.input,
+        });
+        lock(&self.shared.denials).push(denial);
+    }
+
+    fn denied(&self, decision: &Decision, call: &ToolCall) -> ToolOutcome {
+        if decision.listed {
+            self.list_denial(call);
+        }
+        let text = &decision.text;
+        let tagged = text
+            .strip_prefix("<tool_use_error>")
+            .and_then(|rest| rest.strip_suffix("</tool_use_error>"));
+        let plain = tagged.unwrap_or(text);
+        let log = match plain.starts_with("Error: ") {
+            true => plain.to_owned(),
+            false => format!("Error: {plain}"),
+        };
+        let mut outcome =
+            ToolOutcome { is_error: true, ..ToolOutcome::text(text.clone(), log.into()) };
+        if let Some(kind) = decision.kind {
+            outcome.line.insert("toolDenialKind".into(), kind.name().into());
+        }
+        outcome
+    }
+
+    /// Hooks that look at what came of a call.
+    async fn after_run(&self, finished: &mut Finished, prepared: &Prepared) {
+        if self.cancel.is_cancelled() {
+            return;
+        }
+        let duration_ms = u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX);
+        let (tool, input, id) = (prepared.name(), &prepared.call.input, prepared.call.id.as_str());
+        let error = finished.outcome.content.text();
+        let structured = finished.outcome.structured.clone();
+        let facts = if finished.outcome.is_error {
+            Facts::PostToolUseFailure {
+                tool,
+                input,
+                id,
+                error: &error,
+                interrupted: false,
+                duration_ms,
+            }
+        } else {
+            Facts::PostToolUse { tool, input, id, response: &structured, duration_ms }
+        };
+        let hooks = self.shared.run_hooks(&facts, &self.scene, None, id, &self.cancel).await;
+        let Some((answer, _)) = hooks else { return };
+        finished.after.extend(answer.lines);
+        if !finished.outcome.is_error {
+            finished.stop = answer.stop.or(finished.stop.take());
+            if let Some(output) = answer.updated_output {
+                replace_output(&mut finished.outcome, output);
+            }
+        }
+    }
+}
+
+/// Takes over what a hook says a tool gave, if it has the shape of that.
+fn replace_output(outcome: &mut ToolOutcome, output: Value) {
+    let has_shape = match (&outcome.structured, &output) {
+        (Value::Object(known), Value::Object(new)) => known.keys().all(|key| new.contains_key(key)),
+        (Value::String(_), Value::String(_)) => true,
+        _ => false,
+    };
+    if !has_shape {
+        return;
+    }
+    let text = match &output {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(object) => object.get("stdout").and_then(Value::as_str).map(str::to_owned),
+        _ => None,
+    };
+    if let Some(text) = text {
+        outcome.content = tool::Content::Text(text);
+    }
+    outcome.structured = output;
+}
+
+/// The `tool_result` block, with its fields in the order of the client.
+pub(super) fn result_block(id: &str, name: &str, outcome: &ToolOutcome) -> Value {
+    let content = outcome.content.to_json();
+    if outcome.is_error {
+        return json!({"type": "tool_result", "content": content, "is_error": true, "tool_use_id": id});
+    }
+    let mut block = Map::new();
+    block.insert("tool_use_id".into(), id.into());
+    block.insert("type".into(), "tool_result".into());
+    block.insert("content".into(), content);
+    if matches!(Tool::named(name), Some(Tool::Bash)) {
+        block.insert("is_error".into(), false.into());
+    }
+    Value::Object(block)
+}
+
+/// `tool_result_meta` of a JSON stream.
+pub(super) fn result_meta(
+    id: &str,
+    outcome: &ToolOutcome,
+    decision: Option<&Value>,
+) -> Option<Value> {
+    let denial = outcome.line.get("toolDenialKind");
+    if denial.is_none() && decision.is_none() {
+        return None;
+    }
+    let mut meta = Map::new();
+    meta.insert("id".into(), id.into());
+    if let Some(kind) = denial {
+        meta.insert("non_execution_kind".into(), kind.clone());
+    }
+    if let Some(decision) = decision {
+        let mut short = Map::new();
+        for (from, to) in
+            [("decision", "decision"), ("source", "source"), ("reasonType", "reason_type")]
+        {
+            if let Some(value) = decision.get(from) {
+                short.insert(to.into(), value.clone());
+            }
+        }
+        meta.insert("permission_decision".into(), Value::Object(short));
+    }
+    Some(json!([meta]))
+}

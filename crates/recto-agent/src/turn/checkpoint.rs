@@ -1,0 +1,177 @@
+//! Copies of files before a session changes them, so that a client can rewind.
+//!
+//! `file-history/<session>/<hash>@v<n>` holds version n of a file; the hash is of its path. A
+//! line of the log says which copy belongs to which prompt.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+use sha2::Digest as _;
+use sha2::Sha256;
+
+/// A larger file is not kept.
+const LARGEST: u64 = 64 << 20;
+
+/// The files of a session that tools changed.
+#[derive(Debug)]
+pub(super) struct Checkpoints {
+    folder: PathBuf,
+    project: PathBuf,
+    files: BTreeMap<PathBuf, Tracked>,
+    /// The prompt that copies belong to, and the files that were copied for it.
+    prompt: Option<String>,
+    copied: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+struct Tracked {
+    version: u64,
+    /// The hash of the copy; none for a file that did not exist.
+    content: Option<[u8; 32]>,
+    entry: Value,
+}
+
+/// A copy that a line of the log tells about.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Copied {
+    /// The prompt whose snapshot it belongs to.
+    pub(super) prompt: String,
+    /// The path as the log spells it.
+    pub(super) path: String,
+    /// What the log says about the copy.
+    pub(super) backup: Value,
+}
+
+impl Checkpoints {
+    pub(super) fn new(folder: PathBuf, project: PathBuf) -> Checkpoints {
+        let (files, prompt, copied) = Default::default();
+        Checkpoints { folder, project, files, prompt, copied }
+    }
+
+    /// A prompt begins: all files that were changed before, as they are now.
+    pub(super) fn begin(&mut self, prompt: &str) -> Value {
+        self.prompt = Some(prompt.to_owned());
+        self.copied.clear();
+        let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
+        let mut all = Map::new();
+        for path in paths {
+            if self.copy(&path).is_ok()
+                && let Some(tracked) = self.files.get(&path)
+            {
+                all.insert(self.spelled(&path), tracked.entry.clone());
+            }
+        }
+        Value::Object(all)
+    }
+
+    /// Copies a file that is about to change, once for each prompt.
+    pub(super) fn before(&mut self, path: &Path) -> Option<Copied> {
+        let prompt = self.prompt.clone()?;
+        if self.copied.iter().any(|known| known == path) || self.files.contains_key(path) {
+            return None;
+        }
+        self.copy(path).ok()?;
+        self.copied.push(path.to_owned());
+        let backup = self.files.get(path)?.entry.clone();
+        Some(Copied { prompt, path: self.spelled(path), backup })
+    }
+
+    /// Inside the project, paths are relative to it.
+    fn spelled(&self, path: &Path) -> String {
+        path.strip_prefix(&self.project).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    fn copy(&mut self, path: &Path) -> io::Result<()> {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() && metadata.len() <= LARGEST => Some(metadata),
+            Ok(_) => return Err(io::ErrorKind::InvalidInput.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let bytes = metadata.map(|_| fs::read(path)).transpose()?;
+        let content = bytes.as_ref().map(|bytes| <[u8; 32]>::from(Sha256::digest(bytes)));
+        let version = match self.files.get(path) {
+            Some(tracked) if tracked.content == content => return Ok(()),
+            Some(tracked) => tracked.version + 1,
+            None => 1,
+        };
+        let name = format!("{}@v{version}", short_hash(path));
+        if let Some(bytes) = &bytes {
+            self.write(&name, bytes)?;
+        }
+        let parent = path.parent().unwrap_or(path);
+        let parent = fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned());
+        let entry = json!({
+            "backupFileName": bytes.is_some().then_some(name),
+            "version": version,
+            "backupTime": now(),
+            "realParentDir": parent,
+        });
+        self.files.insert(path.to_owned(), Tracked { version, content, entry });
+        Ok(())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::DirBuilderExt as _;
+            use std::os::unix::fs::OpenOptionsExt as _;
+            builder.mode(0o700);
+            options.mode(0o600);
+        }
+        builder.recursive(true).create(&self.folder)?;
+        io::Write::write_all(&mut options.open(self.folder.join(name))?, bytes)
+    }
+}
+
+fn short_hash(path: &Path) -> String {
+    let hash = Sha256::digest(path.to_string_lossy().as_bytes());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn now() -> String {
+    format!("{:.3}", Timestamp::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_of_a_file_is_one_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("app");
+        fs::create_dir(&project).unwrap();
+        let file = project.join("b.txt");
+        fs::write(&file, "bravo\n").unwrap();
+        let mut kept = Checkpoints::new(folder.path().join("kept"), project);
+        assert_eq!(kept.begin("one"), json!({}));
+        let copied = kept.before(&file).unwrap();
+        assert_eq!((copied.prompt.as_str(), copied.path.as_str()), ("one", "b.txt"));
+        let name = copied.backup["backupFileName"].as_str().unwrap().to_owned();
+        assert_eq!(fs::read(folder.path().join("kept").join(&name)).unwrap(), b"bravo\n");
+        // Once for each prompt.
+        assert_eq!(kept.before(&file), None);
+        fs::write(&file, "BRAVO\n").unwrap();
+        let snapshot = kept.begin("two");
+        assert_eq!(snapshot["b.txt"]["version"], 2);
+        assert_eq!(kept.begin("three")["b.txt"]["version"], 2);
+        let new = kept.before(&folder.path().join("app/new.txt")).unwrap();
+        assert_eq!(new.backup["backupFileName"], Value::Null);
+    }
+
+    #[test]
+    fn the_name_of_a_copy_is_that_of_the_client() {
+        assert_eq!(short_hash(Path::new("/home/dev/app/b.txt")), "f4661088e6996082");
+    }
+}

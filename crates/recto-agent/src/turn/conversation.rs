@@ -1,0 +1,354 @@
+//! A conversation with a model: of the session itself, or of a subagent.
+
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use recto_log::EntryUuid;
+use recto_log::build::DeltaLine;
+use recto_log::build::MetaLine;
+use recto_store::append::AppendError;
+use serde_json::Value;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::call::Calling;
+use super::call::Finished;
+use super::call::result_block;
+use super::call::result_meta;
+use super::event::Speaker;
+use super::event::TurnEvent;
+use super::event::UserSaid;
+use super::output_schema::OutputSchema;
+use super::prompt::thinks_by_itself;
+use super::prompt::usual_tokens;
+use super::sentence;
+use super::shared::HookScene;
+use super::shared::Shared;
+use super::shared::lock;
+use super::totals::ModelTotals;
+use super::transcript::ResultLine;
+use super::transcript::Transcript;
+use crate::api::CacheTime;
+use crate::api::set_marks;
+use crate::hook;
+use crate::tool;
+use crate::tool::AgentCall;
+use crate::tool::Denial;
+use crate::tool::Note;
+use crate::tool::Tool;
+use crate::tool::ToolCall;
+use crate::tool::ToolOutcome;
+use crate::tool::loaded_tools;
+use crate::wire::Block;
+use crate::wire::Json;
+use crate::wire::Request;
+
+/// How far a turn may go.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limits {
+    pub(super) max_turns: Option<u64>,
+    pub(super) budget: Option<f64>,
+}
+
+/// What is known of the turn that runs.
+#[derive(Debug)]
+pub(super) struct TurnState {
+    pub(super) began: Instant,
+    /// Lines in the place of the user since the prompt.
+    pub(super) user_lines: u64,
+    pub(super) requests: u64,
+    /// The last text of the model.
+    pub(super) text: String,
+    pub(super) stop_reason: Option<String>,
+    pub(super) usage: ModelTotals,
+    pub(super) last_usage: Option<Json>,
+    pub(super) api: Duration,
+    pub(super) first_event: Option<Duration>,
+    pub(super) structured_output: Option<Value>,
+    pub(super) calls: Vec<AgentCall>,
+}
+
+impl TurnState {
+    fn new() -> TurnState {
+        TurnState {
+            began: Instant::now(),
+            user_lines: 0,
+            requests: 0,
+            text: String::new(),
+            stop_reason: None,
+            usage: ModelTotals::default(),
+            last_usage: None,
+            api: Duration::ZERO,
+            first_event: None,
+            structured_output: None,
+            calls: Vec::new(),
+        }
+    }
+}
+
+/// A conversation.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    pub(super) shared: Arc<Shared>,
+    pub(super) tools: Arc<tool::Session>,
+    pub(super) transcript: Transcript,
+    /// The subagent whose conversation it is.
+    pub(super) speaker: Option<Speaker>,
+    /// A model of its own.
+    pub(super) own_model: Option<String>,
+    pub(super) system: Vec<Block>,
+    pub(super) declared: Vec<Json>,
+    pub(super) schema: Option<Arc<OutputSchema>>,
+    pub(super) limits: Limits,
+    pub(super) turn: TurnState,
+}
+
+pub(super) type Written<T> = Result<T, AppendError>;
+
+impl Conversation {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        tools: Arc<tool::Session>,
+        transcript: Transcript,
+        system: Vec<Block>,
+    ) -> Conversation {
+        let declared = declarations(&tools);
+        Conversation {
+            shared,
+            tools,
+            transcript,
+            speaker: None,
+            own_model: None,
+            system,
+            declared,
+            schema: None,
+            limits: Limits::default(),
+            turn: TurnState::new(),
+        }
+    }
+
+    /// A turn begins.
+    pub(super) fn begin(&mut self) {
+        self.turn = TurnState::new();
+    }
+
+    pub(super) fn model(&self) -> String {
+        self.own_model.clone().unwrap_or_else(|| self.shared.model())
+    }
+
+    pub(super) async fn tell(&self, event: TurnEvent) {
+        self.shared.events.send(event).await;
+    }
+
+    pub(super) fn scene(&self) -> HookScene {
+        let prompt_id = self.transcript.prompt_id();
+        HookScene {
+            prompt_id: (!prompt_id.is_empty()).then(|| prompt_id.to_owned()),
+            agent: self
+                .speaker
+                .as_ref()
+                .map(|speaker| (speaker.agent.clone(), speaker.kind.clone())),
+            cwd: self.tools.cwd().display().to_string(),
+        }
+    }
+
+    pub(super) fn calling(&self, cancel: &CancellationToken) -> Calling {
+        Calling {
+            shared: Arc::clone(&self.shared),
+            tools: Arc::clone(&self.tools),
+            scene: self.scene(),
+            schema: self.schema.clone(),
+            cancel: cancel.clone(),
+        }
+    }
+
+    /// The next request.
+    pub(super) fn request(&self) -> Request {
+        let model = self.model();
+        let shared = &self.shared;
+        let most = shared.max_tokens.unwrap_or_else(|| usual_tokens(&model));
+        let mut request = Request::new(model.clone(), most);
+        request.system.clone_from(&self.system);
+        request.tools.clone_from(&self.declared);
+        for tool in loaded_tools(&self.tools) {
+            if request
+                .tools
+                .iter()
+                .all(|known| known.str("name").as_deref() != tool["name"].as_str())
+            {
+                request.tools.push(tool.into());
+            }
+        }
+        if let Some(schema) = &self.schema {
+            request.tools.push(schema.declaration().into());
+        }
+        request.messages = self.transcript.history.messages();
+        request.thinking = match &shared.thinking {
+            Some(thinking) if thinking.str("type").as_deref() == Some("disabled") => None,
+            Some(thinking) => Some(thinking.clone()),
+            None => thinks_by_itself(&model).then(|| json!({"type": "adaptive"}).into()),
+        };
+        if let Some(effort) = &shared.effort {
+            request.set_field("output_config", json!({"effort": effort}).into());
+            request.betas.push("effort-2025-11-24".to_owned());
+        }
+        request.betas.extend(shared.betas.iter().cloned());
+        set_marks(&mut request, CacheTime::Minutes);
+        request
+    }
+
+    /// Writes what hooks want to have in the log.
+    pub(super) fn write_hook_lines(&mut self, lines: &[hook::Line]) -> Written<()> {
+        for line in lines {
+            let note = line.note.as_deref().map(|note| (note, "system"));
+            self.transcript.attachment(&line.attachment, note)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a result over: into the log, the conversation and the stream.
+    pub(super) async fn take_result(&mut self, finished: &Finished) -> Written<()> {
+        self.write_hook_lines(&finished.before)?;
+        if let Some(copied) = &finished.copied {
+            let backup = Json::from(&copied.backup);
+            self.transcript.meta(&MetaLine::FileHistoryDelta(DeltaLine {
+                message: finished.line.clone(),
+                snapshot_message: EntryUuid::new(&copied.prompt),
+                path: copied.path.as_str().into(),
+                backup: backup.value(),
+                time: jiff::Timestamp::now(),
+            }))?;
+        }
+        self.write_result(
+            &finished.call,
+            &finished.line,
+            &finished.outcome,
+            finished.decision.as_ref(),
+        )
+        .await?;
+        self.write_hook_lines(&finished.after)?;
+        for note in &finished.outcome.notes {
+            self.write_note(note)?;
+        }
+        let account = AgentCall::of(&finished.call.name, &finished.outcome);
+        {
+            let mut totals = lock(&self.shared.totals);
+            totals.tools += finished.took;
+            totals.lines.0 += account.added;
+            totals.lines.1 += account.removed;
+        }
+        self.turn.calls.push(account);
+        if finished.structured_output.is_some() {
+            self.turn.structured_output.clone_from(&finished.structured_output);
+        }
+        Ok(())
+    }
+
+    async fn write_result(
+        &mut self,
+        call: &ToolCall,
+        line: &EntryUuid,
+        outcome: &ToolOutcome,
+        decision: Option<&Value>,
+    ) -> Written<()> {
+        let blocks = json!([result_block(&call.id, &call.name, outcome)]);
+        let is_bash = matches!(Tool::named(&call.name), Some(Tool::Bash));
+        let ran = is_bash && outcome.line.get("toolDenialKind").is_none() && decision.is_some();
+        let denial = outcome.line.get("toolDenialKind").and_then(Value::as_str).map(str::to_owned);
+        // The log of a subagent keeps no second copy.
+        let structured = if self.speaker.is_some() { &Value::Null } else { &outcome.structured };
+        let uuid = self.transcript.result(&ResultLine {
+            blocks: &blocks,
+            structured,
+            denial,
+            sandboxed: ran.then_some(false),
+            assistant: line,
+            decision,
+        })?;
+        self.turn.user_lines += 1;
+        let said = UserSaid {
+            uuid: uuid.to_string(),
+            content: blocks,
+            speaker: self.speaker.clone(),
+            tool_use_result: self.speaker.is_none().then(|| outcome.structured.clone()),
+            meta: result_meta(&call.id, outcome, decision),
+            is_synthetic: false,
+            refused: None,
+        };
+        self.tell(TurnEvent::User(Box::new(said))).await;
+        Ok(())
+    }
+
+    /// Something that the model shall know besides.
+    pub(super) fn write_note(&mut self, note: &Note) -> Written<()> {
+        match note {
+            Note::System(text) => {
+                let attachment = json!({"type": "critical_system_reminder", "content": text});
+                self.transcript.attachment(&attachment, Some((text, "system")))?;
+            }
+            Note::User(text) => {
+                self.transcript.companion(text, true, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A text of the client in the place of the user, which the model answers.
+    pub(super) async fn say_for_user(&mut self, text: &str, refused: Option<&str>) -> Written<()> {
+        let is_companion = !text.starts_with("Stop hook feedback");
+        let uuid = self.transcript.companion(text, is_companion, refused)?;
+        self.turn.user_lines += 1;
+        let said = UserSaid {
+            uuid: uuid.to_string(),
+            content: json!([{"type": "text", "text": text}]),
+            speaker: self.speaker.clone(),
+            tool_use_result: None,
+            meta: None,
+            is_synthetic: true,
+            refused: refused.map(str::to_owned),
+        };
+        self.tell(TurnEvent::User(Box::new(said))).await;
+        Ok(())
+    }
+
+    /// Answers calls that the user cut off.
+    pub(super) async fn reject(&mut self, calls: &[(ToolCall, EntryUuid)]) -> Written<()> {
+        for (call, line) in calls {
+            let mut outcome = ToolOutcome::denied(sentence::REJECTED, Denial::User);
+            outcome.structured = Value::String(sentence::REJECTED_LOG.to_owned());
+            self.write_result(call, line, &outcome, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Says that the user interrupted.
+    pub(super) async fn say_interrupted(&mut self, text: &str) -> Written<()> {
+        let content = json!([{"type": "text", "text": text}]);
+        let uuid = self.transcript.interruption(&content)?;
+        self.turn.user_lines += 1;
+        let said = UserSaid {
+            uuid: uuid.to_string(),
+            content,
+            speaker: self.speaker.clone(),
+            tool_use_result: None,
+            meta: None,
+            is_synthetic: false,
+            refused: None,
+        };
+        self.tell(TurnEvent::User(Box::new(said))).await;
+        Ok(())
+    }
+}
+
+/// What the model is told of the tools.
+pub(super) fn declarations(tools: &tool::Session) -> Vec<Json> {
+    let offer = &tools.offer;
+    let is_useful = |tool: &Tool| match tool {
+        Tool::ToolSearch => !offer.deferred.is_empty(),
+        Tool::Skill => !offer.skills.is_empty(),
+        Tool::Agent => !offer.agents.is_empty(),
+        _ => !tool.is_older(),
+    };
+    offer.tools.iter().copied().filter(is_useful).map(|tool| tool.declaration().into()).collect()
+}

@@ -1,0 +1,105 @@
+//! The conversation as it is sent, kept beside the log.
+//!
+//! Lines become messages by the rules of `recto-session`, so what is sent is what a client that
+//! resumes the log would send. Only the last answer and what came after it can still change;
+//! everything before is kept as messages, which never change: the endpoint finds them in its
+//! cache.
+
+use recto_log::Role;
+use recto_session::request::messages_of;
+
+use crate::wire::Block;
+use crate::wire::Message;
+
+/// The messages of a conversation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct History {
+    /// What will not change.
+    closed: Vec<Message>,
+    /// The lines of the last answer and of all since.
+    open: Vec<u8>,
+    /// The answer that the open lines begin with.
+    answer: Option<String>,
+    /// The model that is asked: some are told in other ways.
+    model: String,
+}
+
+impl History {
+    /// A conversation that goes on from messages.
+    pub(super) fn new(model: &str, closed: Vec<Message>) -> History {
+        History { closed, model: model.to_owned(), ..History::default() }
+    }
+
+    /// Asks another model from now on.
+    pub(super) fn set_model(&mut self, model: &str) {
+        self.close();
+        self.model = model.to_owned();
+    }
+
+    /// Adds a line; `answer` is the message of which it is a block.
+    pub(super) fn push(&mut self, line: &[u8], answer: Option<&str>) {
+        if answer.is_some() && answer != self.answer.as_deref() {
+            self.close();
+            self.answer = answer.map(str::to_owned);
+        }
+        self.open.extend_from_slice(line);
+        self.open.push(b'\n');
+    }
+
+    fn close(&mut self) {
+        let open = self.open_messages();
+        self.closed.extend(open);
+        self.open.clear();
+        self.answer = None;
+    }
+
+    fn open_messages(&self) -> Vec<Message> {
+        // The lines are our own, and so is the array that is made of them.
+        Message::all_of(messages_of(&self.open, &self.model)).unwrap_or_default()
+    }
+
+    /// All messages.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        let mut messages = self.closed.clone();
+        messages.extend(self.open_messages());
+        messages
+    }
+
+    /// Takes thinking out of what was said before; whether there was any.
+    pub(super) fn drop_thinking(&mut self) -> bool {
+        let mut is_changed = false;
+        for message in &mut self.closed {
+            if message.role() != Some(Role::Assistant) {
+                continue;
+            }
+            let blocks = message.blocks();
+            let rest: Vec<Block> =
+                blocks.iter().filter(|block| !block.is_thinking()).cloned().collect();
+            if rest.len() < blocks.len() {
+                is_changed = true;
+                *message = message.with_blocks(&rest);
+            }
+        }
+        self.closed.retain(|message| {
+            message.role() != Some(Role::Assistant) || !message.blocks().is_empty()
+        });
+        is_changed
+    }
+}
+
+/// Messages of a log as they are sent here: without what only the client's own betas allow.
+pub(super) fn plain(messages: Vec<Message>) -> Vec<Message> {
+    let without = messages.into_iter().map(|message| match message.role() {
+        Some(Role::System) => Message::from(message.json().without("output_config")),
+        _ => message,
+    });
+    // An effort alone says nothing.
+    let is_empty = |message: &Message| {
+        message.role() == Some(Role::System)
+            && message
+                .blocks()
+                .iter()
+                .all(|block| block.view().text().is_none_or(|text| text.is_empty()))
+    };
+    without.filter(|message| !is_empty(message)).collect()
+}

@@ -1,0 +1,307 @@
+//! What a session is started with.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use recto_log::ProjectKey;
+use recto_log::SessionId;
+use recto_log::build::Envelope;
+use recto_session::usage::PriceTable;
+use recto_store::Home;
+use recto_store::append::LogWriter;
+use recto_store::append::SyncPolicy;
+use tokio::sync::mpsc;
+
+use super::ask::Asker;
+use super::checkpoint::Checkpoints;
+use super::control::Control;
+use super::conversation::Conversation;
+use super::conversation::Limits;
+use super::event::TurnEvent;
+use super::history::History;
+use super::host;
+use super::output_schema::OutputSchema;
+use super::prompt;
+use super::prompt::model_named;
+use super::resume::Resumed;
+use super::runner::Runner;
+use super::shared::Events;
+use super::shared::Shared;
+use super::totals::Totals;
+use super::transcript::LogStyle;
+use super::transcript::Transcript;
+use super::transcript::version;
+use crate::api::Client;
+use crate::hook::Hooks;
+use crate::permission::CommandLine;
+use crate::permission::Permissions;
+use crate::permission::Place;
+use crate::settings::Settings;
+use crate::settings::Wanted;
+use crate::tool;
+use crate::tool::Host;
+use crate::tool::Ids;
+use crate::tool::Offer;
+use crate::tool::Places;
+use crate::tool::Tool;
+use crate::tool::agents_in;
+use crate::tool::built_in_agents;
+use crate::tool::skills_in;
+use crate::wire::Block;
+use crate::wire::Json;
+
+/// Everything that a session is started with.
+#[derive(Debug)]
+pub struct Setup {
+    /// The client's home.
+    pub home: Home,
+    /// The user's home directory.
+    pub user_home: PathBuf,
+    /// Where the session works.
+    pub project: PathBuf,
+    /// For output of background tasks.
+    pub temporary: PathBuf,
+    /// The user's shell.
+    pub shell: PathBuf,
+    /// The endpoint.
+    pub client: Client,
+    /// Settings of all layers.
+    pub settings: Settings,
+    /// Which files of settings and instructions are read.
+    pub wanted: Wanted,
+    /// Instructions of the administrator.
+    pub managed_instructions: PathBuf,
+    /// Rules and mode of the command line.
+    pub permissions: CommandLine,
+    /// Further working directories.
+    pub directories: Vec<PathBuf>,
+    /// The tools to offer; the usual ones if `None`.
+    pub tools: Option<Vec<String>>,
+    /// The model.
+    pub model: Option<String>,
+    /// The model to ask when that one is overloaded.
+    pub fallback_model: Option<String>,
+    /// The id of the session.
+    pub session: SessionId,
+    /// The log to go on with, if it is not where a new one would be.
+    pub log: Option<PathBuf>,
+    /// What was said before.
+    pub resumed: Option<Resumed>,
+    /// Lines that a copy of another session begins with.
+    pub copied: Vec<Vec<u8>>,
+    /// Whether a log is written.
+    pub keeps_log: bool,
+    /// Whose way of writing a log is followed.
+    pub style: LogStyle,
+    /// Whether files are copied before they change.
+    pub keeps_files: bool,
+    /// How it was started, as lines of the log say.
+    pub entrypoint: String,
+    /// A system prompt in the place of ours.
+    pub system_prompt: Option<String>,
+    /// What is added to the system prompt.
+    pub append_system_prompt: Option<String>,
+    /// The most requests of a turn.
+    pub max_turns: Option<u64>,
+    /// The most money, in dollars.
+    pub budget: Option<f64>,
+    /// The shape of the output.
+    pub schema: Option<OutputSchema>,
+    /// How hard the model shall think.
+    pub effort: Option<String>,
+    /// `thinking` of requests, where the user says.
+    pub thinking: Option<Json>,
+    /// The most tokens of an answer.
+    pub max_tokens: Option<u64>,
+    /// Betas to name.
+    pub betas: Vec<String>,
+    /// Who answers questions.
+    pub asker: Option<Asker>,
+    /// Prices of the user.
+    pub prices: Option<PriceTable>,
+    /// Whether questions can be asked, so that tools exist that ask.
+    pub is_attended: bool,
+}
+
+/// How many events wait for a slow surface.
+const WAITING: usize = 256;
+
+impl Setup {
+    /// A session that is ready, how to steer it, and what happens in it. Must be called inside
+    /// a tokio runtime.
+    pub fn start(self) -> (Runner, Control, mpsc::Receiver<TurnEvent>) {
+        let (sender, events) = mpsc::channel(WAITING);
+        let control = Control::default();
+        let runner = self.runner(Events(sender), control.clone());
+        (runner, control, events)
+    }
+
+    fn runner(mut self, events: Events, control: Control) -> Runner {
+        let key = ProjectKey::of_path(&self.project.to_string_lossy());
+        let usual = self.home.project(&key).join(format!("{}.jsonl", self.session));
+        let log = self.log.take().unwrap_or(usual);
+        let project_key = log
+            .parent()
+            .and_then(|folder| folder.file_name())
+            .map_or_else(|| key.as_str().to_owned(), |name| name.to_string_lossy().into_owned());
+        let places = Places {
+            home: self.user_home.clone(),
+            config: self.home.root().to_owned(),
+            project: self.project.clone(),
+            project_key,
+            session: self.session.to_string(),
+            temporary: self.temporary.clone(),
+            shell: self.shell.clone(),
+        };
+        let resumed = self.resumed.take().unwrap_or_default();
+        let model = self
+            .model
+            .clone()
+            .or_else(|| self.settings.model().map(str::to_owned))
+            .or_else(|| resumed.model.clone())
+            .unwrap_or_default();
+        let model = model_named(&model);
+        let place = self.place(&places);
+        let permissions = Permissions::new(&self.settings, &self.permissions);
+        let offer = self.offer(&permissions, &model);
+        let mut totals = Totals::with_prices(self.prices.take());
+        totals.models.clone_from(&resumed.spent);
+        let checkpoints = (self.keeps_files && self.keeps_log).then(|| {
+            let folder = self.home.file_history().join(self.session.to_string());
+            Mutex::new(Checkpoints::new(folder, self.project.clone()))
+        });
+        let environment: BTreeMap<String, String> =
+            self.settings.environment().into_iter().collect();
+        let shared = Arc::new(Shared {
+            home: self.home.clone(),
+            client: self.client.clone(),
+            places: places.clone(),
+            offer: offer.clone(),
+            hooks: Hooks::new(&self.settings),
+            permissions: Mutex::new(permissions),
+            place: Mutex::new(place),
+            environment: environment.clone(),
+            asker: self.asker.take(),
+            asking: tokio::sync::Mutex::new(()),
+            events,
+            control,
+            totals: Mutex::new(totals),
+            checkpoints,
+            denials: Mutex::default(),
+            model: Mutex::new(model.clone()),
+            prompt_id: Mutex::default(),
+            fallback_model: self.fallback_model.as_deref().map(model_named),
+            effort: self.effort.clone(),
+            thinking: self.thinking.clone(),
+            max_tokens: self.max_tokens,
+            betas: self.betas.clone(),
+            log: log.clone(),
+            keeps_log: self.keeps_log,
+            style: self.style,
+            entrypoint: self.entrypoint.clone(),
+        });
+        let (host, requests) = Host::channel();
+        let mut session = tool::Session::new(places, offer, host, Ids::default());
+        session.environment = environment;
+        session.add_directories(self.directories.iter().cloned());
+        let tools = Arc::new(session);
+        tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), requests));
+        let transcript = self.transcript(&log, &model, &resumed);
+        let mut conversation = Conversation::new(shared, tools, transcript, self.system(&model));
+        conversation.schema = self.schema.take().map(Arc::new);
+        conversation.limits = Limits { max_turns: self.max_turns, budget: self.budget };
+        Runner::new(conversation, resumed, self)
+    }
+
+    fn place(&self, places: &Places) -> Place {
+        let mut place = Place::new(self.project.clone(), self.user_home.clone());
+        place.claude = self.home.root().to_owned();
+        place.additional.clone_from(&self.directories);
+        for text in Permissions::additional_directories(&self.settings) {
+            let path = place.absolute(&text);
+            place.additional.push(path);
+        }
+        place.readable = vec![places.results(), places.tasks()];
+        place
+    }
+
+    /// The tools of the session.
+    fn offer(&self, permissions: &Permissions, model: &str) -> Offer {
+        let mut offer = if self.is_attended { Offer::attended() } else { Offer::headless() };
+        if recto_session::request::has_system_turns(model) {
+            for tool in [Tool::TaskCreate, Tool::TaskGet, Tool::TaskList, Tool::TaskUpdate] {
+                offer.disable(tool.name());
+            }
+        }
+        let claude = [self.home.root().to_owned(), self.project.join(".claude")];
+        let wanted = [self.wanted.user, self.wanted.project];
+        let folders: Vec<PathBuf> = claude
+            .into_iter()
+            .zip(wanted)
+            .filter(|(_, is_wanted)| *is_wanted)
+            .map(|(folder, _)| folder)
+            .rev()
+            .collect();
+        offer.skills = skills_in(&folders);
+        offer.agents = agents_in(&folders);
+        for kind in built_in_agents() {
+            if offer.agents.iter().all(|known| known.name != kind.name) {
+                offer.agents.push(kind);
+            }
+        }
+        if let Some(names) = &self.tools {
+            let is_wanted = |tool: &Tool| names.iter().any(|name| Tool::named(name) == Some(*tool));
+            for tool in Tool::ALL.into_iter().filter(|tool| !tool.is_older()) {
+                if is_wanted(&tool) {
+                    offer.add(tool);
+                } else {
+                    offer.disable(tool.name());
+                }
+            }
+        }
+        for tool in Tool::ALL.into_iter().filter(|tool| permissions.is_removed(tool.name())) {
+            offer.disable(tool.name());
+            // Without a shell there must be another way to search.
+            if tool == Tool::Bash && self.tools.is_none() {
+                offer.add(Tool::Glob);
+                offer.add(Tool::Grep);
+            }
+        }
+        offer
+    }
+
+    fn system(&self, model: &str) -> Vec<Block> {
+        let mut text = match &self.system_prompt {
+            Some(text) => text.clone(),
+            None => format!("{}\n\nThe model is {model}.", prompt::SYSTEM),
+        };
+        if let Some(more) = &self.append_system_prompt {
+            text = format!("{text}\n\n{more}").trim().to_owned();
+        }
+        if text.trim().is_empty() { Vec::new() } else { vec![Block::text(&text)] }
+    }
+
+    fn transcript(&self, log: &std::path::Path, model: &str, resumed: &Resumed) -> Transcript {
+        let mut envelope = Envelope::new(recto_log::Generation::latest());
+        envelope.session = Some(self.session);
+        envelope.user_type = Some("external".to_owned());
+        envelope.entrypoint = Some(self.entrypoint.clone());
+        envelope.cwd = Some(self.project.display().to_string());
+        envelope.version = Some(version("2.1.325"));
+        let git = crate::memory::Git::find(&self.project);
+        let branch = git.and_then(|git| git.branch).unwrap_or_else(|| "HEAD".to_owned());
+        envelope.branch = Some(branch);
+        let writer = self.keeps_log.then(|| LogWriter::new(&self.home, log, SyncPolicy::Never));
+        let mut history = History::new(model, resumed.messages.clone());
+        let capabilities = &self.client.endpoint().capabilities;
+        // Signatures of one endpoint mean nothing to another.
+        if !matches!(capabilities.name.as_str(), "anthropic" | "loopback" | "any") {
+            history.drop_thinking();
+        }
+        let mut transcript = Transcript::new(envelope, writer, history, self.style);
+        transcript.go_on_from(resumed.leaf.clone(), resumed.turns, resumed.lines);
+        transcript
+    }
+}

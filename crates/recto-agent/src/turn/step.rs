@@ -1,0 +1,530 @@
+//! One request and its answer: blocks go into the log as they end, and calls begin at once.
+
+use std::time::Instant;
+
+use recto_log::EntryUuid;
+use recto_log::build::SystemLine;
+use serde_json::Value;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::conversation::Conversation;
+use super::conversation::Written;
+use super::event::Said;
+use super::event::TurnEvent;
+use super::jobs::Jobs;
+use super::sentence;
+use super::shared::lock;
+use super::transcript::AnswerBlock;
+use super::transcript::new_uuid;
+use crate::api::ApiError;
+use crate::api::ApiEvent;
+use crate::api::Exchange;
+use crate::api::Failure;
+use crate::tool::ToolCall;
+use crate::wire::Answer;
+use crate::wire::Block;
+use crate::wire::Json;
+use crate::wire::StreamEvent;
+
+/// How a step ended.
+#[derive(Debug)]
+pub(super) enum StepEnd {
+    /// With an answer, and all its calls are done.
+    Answered,
+    /// The answer was cut after some blocks, which are kept.
+    Cut,
+    /// The endpoint failed.
+    Failed(Box<Failure>),
+    /// The user interrupted while the model spoke.
+    InterruptedText,
+    /// The user interrupted while calls ran.
+    InterruptedTools,
+}
+
+/// What came of a step.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) end: StepEnd,
+    pub(super) has_calls: bool,
+    /// Whether the model said anything.
+    pub(super) is_empty: bool,
+    /// A hook ends the run.
+    pub(super) stop: Option<String>,
+    /// A hook wants this call to be made later.
+    pub(super) deferred: Option<ToolCall>,
+    /// Whoever was asked ends the turn.
+    pub(super) interrupts: bool,
+    /// Calls with their results, for hooks that look at all of them.
+    pub(super) batch: Vec<Value>,
+    pub(super) message: String,
+}
+
+/// An answer on its way.
+#[derive(Default)]
+struct Receiving {
+    request_id: Option<String>,
+    /// The message as far as it is known.
+    message: Option<Json>,
+    /// A block that is whole and not yet in the log, and the event that ended it.
+    held: Option<(u64, Block)>,
+    held_stop: Option<StreamEvent>,
+    /// Blocks of this attempt that are in the log.
+    written: u64,
+    /// The text that grows.
+    open: Option<(u64, String)>,
+    block_began: Option<Instant>,
+    thinking: Thinking,
+    open_calls: Vec<(ToolCall, EntryUuid)>,
+}
+
+/// Tokens of thinking, estimated.
+#[derive(Default)]
+struct Thinking {
+    characters: u64,
+    told: u64,
+}
+
+/// What is made of an event.
+enum Next {
+    GoOn,
+    End(StepEnd),
+}
+
+impl Conversation {
+    /// Asks the model once, and makes the calls of its answer.
+    pub(super) async fn step(&mut self, cancel: &CancellationToken) -> Written<Step> {
+        let began = Instant::now();
+        self.tell(TurnEvent::Requesting).await;
+        let request = self.request();
+        let mut exchange = self.shared.client.send(request);
+        let mut receiving = Receiving::default();
+        let mut jobs = Jobs::default();
+        let mut step = Step {
+            end: StepEnd::Answered,
+            has_calls: false,
+            is_empty: true,
+            stop: None,
+            deferred: None,
+            interrupts: false,
+            batch: Vec::new(),
+            message: String::new(),
+        };
+        step.end = loop {
+            let next = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Next::End(self.cut_short(&mut receiving, &mut jobs, &mut step, cancel).await?),
+                finished = jobs.next(), if !jobs.is_empty() => {
+                    if let Some(finished) = finished {
+                        self.take(finished, &mut receiving, &mut step).await?;
+                    }
+                    Next::GoOn
+                }
+                event = exchange.next() => {
+                    self.receive(event, began, &mut receiving, &mut jobs, &mut step, cancel).await?
+                }
+            };
+            if let Next::End(end) = next {
+                break end;
+            }
+        };
+        end_exchange(exchange);
+        self.turn.api += began.elapsed();
+        lock(&self.shared.totals).api += began.elapsed();
+        // Calls go on after the answer.
+        while !jobs.is_empty()
+            && !matches!(step.end, StepEnd::InterruptedText | StepEnd::InterruptedTools)
+        {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    step.end = self.cut_short(&mut receiving, &mut jobs, &mut step, cancel).await?;
+                }
+                finished = jobs.next() => {
+                    if let Some(finished) = finished {
+                        self.take(finished, &mut receiving, &mut step).await?;
+                    }
+                }
+            }
+        }
+        Ok(step)
+    }
+
+    /// A call is over.
+    async fn take(
+        &mut self,
+        finished: super::call::Finished,
+        receiving: &mut Receiving,
+        step: &mut Step,
+    ) -> Written<()> {
+        if finished.is_deferred {
+            step.deferred = Some(finished.call.clone());
+            self.write_hook_lines(&finished.before)?;
+            return Ok(());
+        }
+        receiving.open_calls.retain(|(call, _)| call.id != finished.call.id);
+        step.stop = step.stop.take().or_else(|| finished.stop.clone());
+        step.interrupts |= finished.interrupts;
+        let response = match finished.outcome.is_error {
+            true => json!(finished.outcome.content.text()),
+            false => finished.outcome.content.to_json(),
+        };
+        step.batch.push(json!({
+            "tool_name": finished.call.name,
+            "tool_input": finished.call.input,
+            "tool_use_id": finished.call.id,
+            "tool_response": response,
+        }));
+        self.take_result(&finished).await
+    }
+
+    async fn receive(
+        &mut self,
+        event: Option<Result<ApiEvent, Failure>>,
+        began: Instant,
+        receiving: &mut Receiving,
+        jobs: &mut Jobs,
+        step: &mut Step,
+        cancel: &CancellationToken,
+    ) -> Written<Next> {
+        match event {
+            Some(Ok(ApiEvent::Adapted(change))) => {
+                self.tell(TurnEvent::Told(change.to_string())).await;
+            }
+            Some(Ok(ApiEvent::Connected { request_id, .. })) => {
+                let open_calls = std::mem::take(&mut receiving.open_calls);
+                *receiving = Receiving { request_id, open_calls, ..Receiving::default() };
+            }
+            Some(Ok(ApiEvent::Stream(event))) => {
+                self.stream_event(event, began, receiving, jobs, step, cancel).await?;
+            }
+            Some(Ok(ApiEvent::Block { index, block })) => {
+                receiving.held = Some((index, block.block));
+                receiving.open = None;
+            }
+            Some(Ok(ApiEvent::Retry { attempt, most, wait, error })) => {
+                self.count_cut(receiving);
+                if receiving.written > 0 || receiving.held.is_some() {
+                    self.release(receiving, jobs, step, cancel).await?;
+                    return Ok(Next::End(StepEnd::Cut));
+                }
+                self.tell_abandoned(receiving).await;
+                self.write_retry(&error, attempt, most, wait)?;
+                self.tell(TurnEvent::Retry { attempt, most, wait, error }).await;
+            }
+            Some(Ok(ApiEvent::Answer(answer))) => {
+                self.take_answer(*answer, receiving, jobs, step, cancel).await?;
+                return Ok(Next::End(StepEnd::Answered));
+            }
+            Some(Err(failure)) => {
+                if receiving.written > 0 || receiving.held.is_some() {
+                    self.count_cut(receiving);
+                    self.release(receiving, jobs, step, cancel).await?;
+                    self.tell_abandoned(receiving).await;
+                    return Ok(Next::End(StepEnd::Cut));
+                }
+                return Ok(Next::End(StepEnd::Failed(Box::new(failure))));
+            }
+            None => return Ok(Next::End(StepEnd::Cut)),
+        }
+        Ok(Next::GoOn)
+    }
+
+    async fn stream_event(
+        &mut self,
+        event: StreamEvent,
+        began: Instant,
+        receiving: &mut Receiving,
+        jobs: &mut Jobs,
+        step: &mut Step,
+        cancel: &CancellationToken,
+    ) -> Written<()> {
+        match &event {
+            StreamEvent::Ping | StreamEvent::Error(_) | StreamEvent::Unknown { .. } => {
+                return Ok(());
+            }
+            StreamEvent::MessageStart { message } => {
+                if self.turn.first_event.is_none() {
+                    self.turn.first_event = Some(self.turn.began.elapsed());
+                }
+                receiving.message = Some(message.clone());
+            }
+            StreamEvent::BlockStart { index, block } => {
+                self.release(receiving, jobs, step, cancel).await?;
+                receiving.block_began = Some(Instant::now());
+                receiving.thinking = Thinking::default();
+                if let recto_log::Block::Text { text } = block.view() {
+                    let text = text.as_str().unwrap_or_default().into_owned();
+                    receiving.open = Some((*index, text));
+                }
+            }
+            StreamEvent::BlockDelta { delta, .. } => {
+                if let (Some(text), Some((_, open))) = (delta.text(), &mut receiving.open) {
+                    open.push_str(&text);
+                }
+                if let Some(text) = delta.thinking() {
+                    self.tell_thinking(&mut receiving.thinking, &text).await;
+                }
+            }
+            StreamEvent::BlockStop { .. } => {
+                // The line of the block comes first.
+                receiving.held_stop = Some(event);
+                return Ok(());
+            }
+            StreamEvent::MessageDelta { event } => {
+                receiving.message = receiving.message.take().map(|message| merged(message, event));
+                self.release(receiving, jobs, step, cancel).await?;
+            }
+            StreamEvent::MessageStop => {}
+        }
+        self.tell_stream(event, began, receiving).await;
+        Ok(())
+    }
+
+    async fn tell_stream(&self, event: StreamEvent, began: Instant, receiving: &Receiving) {
+        if self.speaker.is_some() {
+            return;
+        }
+        let message = receiving.message.as_ref().and_then(|message| message.str("id"));
+        let message = message.unwrap_or_default().into_owned();
+        self.tell(TurnEvent::Stream { message, event, after: began.elapsed() }).await;
+    }
+
+    async fn tell_thinking(&self, thinking: &mut Thinking, text: &str) {
+        thinking.characters += text.chars().count() as u64;
+        let estimated = thinking.characters.div_ceil(4);
+        let added = estimated - thinking.told;
+        if added > 0 && self.speaker.is_none() {
+            thinking.told = estimated;
+            self.tell(TurnEvent::Thinking { estimated, added }).await;
+        }
+    }
+
+    /// Writes the block that is held, tells it, and makes its call.
+    async fn release(
+        &mut self,
+        receiving: &mut Receiving,
+        jobs: &mut Jobs,
+        step: &mut Step,
+        cancel: &CancellationToken,
+    ) -> Written<()> {
+        let Some((index, block)) = receiving.held.take() else { return Ok(()) };
+        let block = sendable(block);
+        let message = receiving.message.clone().unwrap_or_else(|| json!({}).into());
+        let uuid = self.write_block(&message, &block, index, receiving, false).await?;
+        receiving.written += 1;
+        step.is_empty &= block.is_thinking();
+        if let Some(stop) = receiving.held_stop.take() {
+            self.tell_stream(stop, Instant::now(), receiving).await;
+        }
+        if let Some(text) = block.view().text().filter(|_| !block.is_thinking())
+            && block.kind() == "text"
+        {
+            self.turn.text = text.into_owned();
+        }
+        if let recto_log::Block::ToolUse { .. } = block.view() {
+            let json = block.json().to_serde();
+            let call = ToolCall {
+                id: json["id"].as_str().unwrap_or_default().to_owned(),
+                name: json["name"].as_str().unwrap_or_default().to_owned(),
+                input: json["input"].clone(),
+            };
+            step.has_calls = true;
+            receiving.open_calls.push((call.clone(), uuid.clone()));
+            let calling = self.calling(cancel);
+            let may_overlap = calling.may_overlap(&call);
+            jobs.add(may_overlap, calling.run(call, uuid));
+        }
+        Ok(())
+    }
+
+    async fn write_block(
+        &mut self,
+        message: &Json,
+        block: &Block,
+        index: u64,
+        receiving: &Receiving,
+        is_aborted: bool,
+    ) -> Written<EntryUuid> {
+        let uuid = new_uuid();
+        let thinking =
+            block.is_thinking().then(|| receiving.block_began.map(|began| began.elapsed()));
+        let thinking = thinking.flatten();
+        let model = self.model();
+        let kind = self.speaker.as_ref().map(|speaker| speaker.kind.clone());
+        self.transcript.answer(&AnswerBlock {
+            message,
+            block,
+            index,
+            request_id: receiving.request_id.as_deref(),
+            requested_model: &model,
+            agent_kind: kind.as_deref(),
+            is_aborted,
+            thinking_milliseconds: thinking.map(sentence::milliseconds),
+            uuid: uuid.clone(),
+        })?;
+        let mut content = b"[".to_vec();
+        content.extend_from_slice(block.json().bytes());
+        content.push(b']');
+        let said = Said {
+            uuid: uuid.to_string(),
+            message: message.with("content", &content).with("stop_reason", b"null"),
+            speaker: self.speaker.clone(),
+            request_id: receiving.request_id.clone(),
+            is_aborted,
+            thinking,
+            failure: None,
+        };
+        self.tell(TurnEvent::Said(Box::new(said))).await;
+        Ok(uuid)
+    }
+
+    async fn take_answer(
+        &mut self,
+        answer: Answer,
+        receiving: &mut Receiving,
+        jobs: &mut Jobs,
+        step: &mut Step,
+        cancel: &CancellationToken,
+    ) -> Written<()> {
+        self.release(receiving, jobs, step, cancel).await?;
+        // What came in one piece was not seen block by block.
+        let seen = usize::try_from(receiving.written).unwrap_or(usize::MAX);
+        receiving.message = Some(answer.message.with("content", b"[]"));
+        receiving.request_id = answer.request_id.clone().or(receiving.request_id.take());
+        for (index, finished) in answer.blocks.iter().enumerate().skip(seen) {
+            receiving.held = Some((index as u64, finished.block.clone()));
+            self.release(receiving, jobs, step, cancel).await?;
+        }
+        if let Some(usage) = answer.message.get("usage") {
+            let model = match answer.model() {
+                model if model.is_empty() => self.model(),
+                model => model,
+            };
+            let counted = lock(&self.shared.totals).count(&model, &usage);
+            self.turn.usage.add(&counted);
+            self.turn.last_usage = Some(usage);
+        }
+        self.turn.stop_reason = answer.stop_reason();
+        step.message = answer.id();
+        Ok(())
+    }
+
+    /// What a cut answer cost so far.
+    fn count_cut(&mut self, receiving: &Receiving) {
+        let Some(message) = &receiving.message else { return };
+        if let Some(usage) = message.get("usage") {
+            let model = message.str("model").unwrap_or_default().into_owned();
+            let counted = lock(&self.shared.totals).count(&model, &usage);
+            self.turn.usage.add(&counted);
+        }
+    }
+
+    async fn tell_abandoned(&self, receiving: &Receiving) {
+        if self.speaker.is_some() {
+            return;
+        }
+        if let Some(id) = receiving.message.as_ref().and_then(|message| message.str("id")) {
+            let event = TurnEvent::Abandoned {
+                message: id.into_owned(),
+                from_block: receiving.written,
+                open_block: receiving.open.as_ref().map(|(index, _)| *index),
+            };
+            self.tell(event).await;
+        }
+    }
+
+    fn write_retry(
+        &mut self,
+        error: &ApiError,
+        attempt: u32,
+        most: u32,
+        wait: std::time::Duration,
+    ) -> Written<()> {
+        let details = Json::from(json!({
+            "message": error.to_string(),
+            "name": error.name(),
+            "status": error.status(),
+        }));
+        self.transcript.system(&SystemLine::ApiError {
+            error: details.value(),
+            retry_in: wait.as_millis() as f64,
+            attempt: u64::from(attempt),
+            attempts: u64::from(most),
+            source: "request_retry".into(),
+        })?;
+        Ok(())
+    }
+
+    /// The user interrupted: what was said stays, and every call gets an answer, at once.
+    async fn cut_short(
+        &mut self,
+        receiving: &mut Receiving,
+        jobs: &mut Jobs,
+        step: &mut Step,
+        cancel: &CancellationToken,
+    ) -> Written<StepEnd> {
+        self.release(receiving, jobs, step, cancel).await?;
+        if let Some((index, text)) = receiving.open.take()
+            && !text.trim().is_empty()
+        {
+            let message = receiving.message.clone().unwrap_or_else(|| json!({}).into());
+            self.write_block(&message, &Block::text(&text), index, receiving, true).await?;
+        }
+        let open = std::mem::take(&mut receiving.open_calls);
+        let end = if open.is_empty() && !step.has_calls {
+            StepEnd::InterruptedText
+        } else {
+            StepEnd::InterruptedTools
+        };
+        self.reject(&open).await?;
+        let text = match end {
+            StepEnd::InterruptedText => sentence::INTERRUPTED,
+            _ => sentence::INTERRUPTED_TOOLS,
+        };
+        self.say_interrupted(text).await?;
+        self.transcript.last_prompt()?;
+        if matches!(end, StepEnd::InterruptedText) {
+            self.turn.stop_reason = None;
+            self.tell_abandoned(receiving).await;
+        }
+        // Processes of cancelled calls end now.
+        jobs.settle().await;
+        Ok(end)
+    }
+}
+
+/// A block as it can be sent back: a call takes an object, whatever the model gave.
+fn sendable(block: Block) -> Block {
+    let is_call = matches!(block.view(), recto_log::Block::ToolUse { .. });
+    let has_object = block.view().input().is_some_and(|input| input.is_object());
+    if is_call && !has_object { block.json().with("input", b"{}").into() } else { block }
+}
+
+/// Dropping it ends it.
+fn end_exchange(exchange: Exchange) {
+    drop(exchange);
+}
+
+/// A message with what its end says.
+fn merged(mut message: Json, event: &Json) -> Json {
+    for member in event.value().members() {
+        match member.raw_key {
+            b"type" => {}
+            b"delta" => {
+                for member in member.value.members() {
+                    message = message.with(&member.key(), member.value.bytes());
+                }
+            }
+            b"usage" => {
+                let mut usage = message.get("usage").unwrap_or_else(|| json!({}).into());
+                for member in member.value.members().filter(|member| !member.value.is_null()) {
+                    usage = usage.with(&member.key(), member.value.bytes());
+                }
+                message = message.with("usage", usage.bytes());
+            }
+            _ => message = message.with(&member.key(), member.value.bytes()),
+        }
+    }
+    message
+}

@@ -1,0 +1,171 @@
+//! `recto run`: a session of our own, in the files of the client.
+
+use clap::Args;
+use recto_store::Home;
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::running;
+use crate::terminal::output::Output;
+
+/// Run a session with your own key, on any compatible endpoint
+///
+/// With -p, recto answers one prompt and ends. It talks to the Messages API, runs tools, asks
+/// hooks and rules as the client does, and writes the same log: each client can resume what
+/// the other wrote. Options, output and exit codes are those of `claude -p`.
+///
+/// The key is in ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, the endpoint in
+/// ANTHROPIC_BASE_URL. Nobody can be asked with -p: what is not allowed is refused, and the
+/// model is told so.
+///
+/// Exit code 1 means that the last turn failed.
+///
+/// Examples:
+///   recto run -p 'Why does the test fail?'
+///   git diff | recto run -p 'Review this' --output-format json
+///   recto run -p 'Go on' --resume 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718
+///   recto run -p 'Fix it' --allowedTools 'Bash(cargo test:*)' Edit --max-turns 20
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// Options of a run, with the names that scripts for the client use.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RunOptions {
+    /// The prompt; standard input is added to it
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Option<String>,
+    /// Answer and end, without asking anybody
+    #[arg(short = 'p', long)]
+    pub(crate) print: bool,
+    /// What is printed: text, json or stream-json
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json", "stream-json"], default_value = "text")]
+    pub(crate) output_format: String,
+    /// What is read: text or stream-json
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "stream-json"], default_value = "text")]
+    pub(crate) input_format: String,
+    /// Show answers as they arrive (stream-json)
+    #[arg(long)]
+    pub(crate) include_partial_messages: bool,
+    /// Show hooks as they run (stream-json)
+    #[arg(long)]
+    pub(crate) include_hook_events: bool,
+    /// Repeat prompts in the stream (stream-json)
+    #[arg(long)]
+    pub(crate) replay_user_messages: bool,
+    /// Print every message, not only the result
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// The model, or opus, sonnet, haiku
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The model to ask when that one is overloaded
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) fallback_model: Option<String>,
+    /// How hard the model thinks: low, medium, high, max
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) effort: Option<String>,
+    /// Whether it thinks: adaptive or disabled
+    #[arg(long, value_name = "HOW", value_parser = ["adaptive", "enabled", "disabled"])]
+    pub(crate) thinking: Option<String>,
+    /// Think, with so many tokens on older models
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) max_thinking_tokens: Option<u64>,
+    /// Betas of the API to name
+    #[arg(long, value_name = "BETA", num_args = 1..)]
+    pub(crate) betas: Vec<String>,
+    /// The most requests of a turn
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_turns: Option<u64>,
+    /// The most money to spend, in US dollars
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) max_budget_usd: Option<String>,
+    /// Calls that need no permission, such as 'Bash(git log:*)' Edit
+    #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULE", num_args = 1..)]
+    pub(crate) allowed_tools: Vec<String>,
+    /// Calls that are refused
+    #[arg(long = "disallowedTools", alias = "disallowed-tools", value_name = "RULE", num_args = 1..)]
+    pub(crate) disallowed_tools: Vec<String>,
+    /// The tools there are: names, '' for none, default
+    #[arg(long, value_name = "TOOL", num_args = 1..)]
+    pub(crate) tools: Option<Vec<String>>,
+    /// default, acceptEdits, plan, dontAsk or bypassPermissions
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+    /// Refuse what would be asked: none
+    #[arg(long, value_name = "WHO", value_parser = ["host", "none"])]
+    pub(crate) permission_prompts: Option<String>,
+    /// Run everything that no rule forbids
+    #[arg(long)]
+    pub(crate) dangerously_skip_permissions: bool,
+    /// Let --permission-mode be bypassPermissions
+    #[arg(long, hide = true)]
+    pub(crate) allow_dangerously_skip_permissions: bool,
+    /// Further directories to work in
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    pub(crate) add_dir: Vec<std::path::PathBuf>,
+    /// The shape of the output, as a JSON schema
+    #[arg(long, value_name = "SCHEMA")]
+    pub(crate) json_schema: Option<String>,
+    /// A system prompt in the place of ours
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system_prompt: Option<String>,
+    /// The same from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "system_prompt")]
+    pub(crate) system_prompt_file: Option<std::path::PathBuf>,
+    /// Text behind the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) append_system_prompt: Option<String>,
+    /// The same from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "append_system_prompt")]
+    pub(crate) append_system_prompt_file: Option<std::path::PathBuf>,
+    /// More settings: JSON, or a file
+    #[arg(long, value_name = "JSON|FILE")]
+    pub(crate) settings: Option<String>,
+    /// Which settings files count: user, project, local
+    #[arg(long, value_name = "SOURCES")]
+    pub(crate) setting_sources: Option<String>,
+    /// Go on with a session, by id or title
+    #[arg(short = 'r', long, value_name = "SESSION")]
+    pub(crate) resume: Option<String>,
+    /// Go on with the newest session of this directory
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    pub(crate) goes_on: bool,
+    /// Go on in a copy; the session stays as it is
+    #[arg(long)]
+    pub(crate) fork_session: bool,
+    /// Go on from an earlier message, by its uuid
+    #[arg(long, value_name = "UUID", requires = "resume")]
+    pub(crate) resume_session_at: Option<String>,
+    /// Leave out the oldest turns until the rest fits
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) fit: Option<u64>,
+    /// The id of the new session
+    #[arg(long, value_name = "UUID")]
+    pub(crate) session_id: Option<String>,
+    /// Write no log
+    #[arg(long)]
+    pub(crate) no_session_persistence: bool,
+    /// Whose way of writing the log is followed: 2.1.325 or 2.1.29
+    #[arg(long, value_name = "VERSION", value_parser = ["2.1.325", "2.1.29"], default_value = "2.1.325")]
+    pub(crate) log_style: String,
+    /// The endpoint [default: $ANTHROPIC_BASE_URL, else https://api.anthropic.com]
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Trust a certificate authority of your own, as PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<std::path::PathBuf>,
+}
+
+pub(crate) fn cmd_run(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &RunArgs,
+) -> Result<Outcome, CommandError> {
+    running::run(home, environment, output, &args.options)
+}

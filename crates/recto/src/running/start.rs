@@ -1,0 +1,194 @@
+//! Options to a [`Setup`].
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use recto_agent::api::ApiError;
+use recto_agent::api::Client;
+use recto_agent::permission::CommandLine;
+use recto_agent::permission::Mode;
+use recto_agent::permission::split_list;
+use recto_agent::settings::Settings;
+use recto_agent::settings::Wanted;
+use recto_agent::turn::LogStyle;
+use recto_agent::turn::OutputSchema;
+use recto_agent::turn::Setup;
+use recto_log::SessionId;
+use recto_store::Home;
+use recto_store::Scope;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Refused;
+use super::choose::choose;
+use super::endpoint;
+use crate::commands::run::RunOptions;
+use crate::environment::Environment;
+use crate::error::CommandError;
+
+/// A session that can start.
+pub(super) struct Prepared {
+    pub(super) setup: Option<Setup>,
+    pub(super) session: SessionId,
+    pub(super) key_source: &'static str,
+}
+
+pub(super) fn prepare(
+    home: &Home,
+    environment: &Environment,
+    options: &RunOptions,
+) -> Result<Prepared, Refused> {
+    let usage = |text: String| Refused::Usage(text);
+    let budget = budget(options)?;
+    let schema = schema(options)?;
+    let mode = mode(options)?;
+    let project = environment.working_directory.clone().unwrap_or_else(|| PathBuf::from("/"));
+    let wanted = match &options.setting_sources {
+        Some(text) => Wanted::parse(text).map_err(|error| usage(format!("Error: {error}")))?,
+        None => Wanted::default(),
+    };
+    let settings = Settings::read(home, &project, wanted, options.settings.as_deref())
+        .map_err(|error| usage(format!("Error: {error}")))?;
+    for problem in settings.problems() {
+        let text = format!("{}: {}; it sets nothing", problem.path.display(), problem.message);
+        crate::terminal::output::remark(&crate::terminal::text::one_line(&text));
+    }
+    let chosen = choose(home, environment, options)?;
+    let url = options.base_url.clone().or_else(|| environment.run.base_url.clone());
+    let url = url.unwrap_or_else(|| endpoint::USUAL.to_owned());
+    let (mut endpoint, key_source) = endpoint::endpoint(environment, &url, options.ca.as_deref())?;
+    if let Some(most) = environment.run.max_retries {
+        endpoint.retries.most = most;
+    }
+    // Clients give up, or ask another model, at the third time.
+    endpoint.retries.most_overloaded = 2;
+    let client = Client::new(endpoint).map_err(|error: ApiError| CommandError::from(error))?;
+    let user_home = environment.user_home.clone().unwrap_or_else(|| PathBuf::from("/"));
+    let managed = home.settings_files(Some(&project)).into_iter();
+    let managed =
+        managed.filter(|(scope, _)| *scope == Scope::Managed).map(|(_, path)| path).next();
+    let session = chosen.session;
+    let setup = Setup {
+        home: home.clone(),
+        user_home,
+        temporary: environment.run.temporary.clone(),
+        shell: environment.run.shell.clone(),
+        client,
+        settings,
+        wanted,
+        managed_instructions: managed.unwrap_or_default().with_file_name("CLAUDE.md"),
+        permissions: CommandLine {
+            mode,
+            allowed: lists(&options.allowed_tools),
+            disallowed: lists(&options.disallowed_tools),
+            no_prompts: options.permission_prompts.as_deref() == Some("none"),
+        },
+        directories: options.add_dir.iter().map(|path| project.join(path)).collect(),
+        tools: tools(options),
+        model: options.model.clone().or_else(|| environment.run.model.clone()),
+        fallback_model: options.fallback_model.clone(),
+        session,
+        log: chosen.log,
+        resumed: chosen.resumed,
+        copied: chosen.copied,
+        keeps_log: !options.no_session_persistence,
+        style: match options.log_style.as_str() {
+            "2.1.29" => LogStyle::V2_1_29,
+            _ => LogStyle::Newest,
+        },
+        keeps_files: true,
+        entrypoint: environment.run.entrypoint.clone().unwrap_or_else(|| "recto".to_owned()),
+        system_prompt: text_or_file(
+            &project,
+            options.system_prompt.as_ref(),
+            options.system_prompt_file.as_deref(),
+        )?,
+        append_system_prompt: text_or_file(
+            &project,
+            options.append_system_prompt.as_ref(),
+            options.append_system_prompt_file.as_deref(),
+        )?,
+        max_turns: options.max_turns,
+        budget,
+        schema,
+        effort: options.effort.clone(),
+        thinking: thinking(options),
+        max_tokens: environment.run.max_output_tokens,
+        betas: lists(&options.betas),
+        asker: None,
+        prices: None,
+        is_attended: false,
+        project,
+    };
+    Ok(Prepared { setup: Some(setup), session, key_source })
+}
+
+fn budget(options: &RunOptions) -> Result<Option<f64>, Refused> {
+    let Some(text) = &options.max_budget_usd else { return Ok(None) };
+    match text.parse::<f64>().ok().filter(|amount| *amount > 0.0 && amount.is_finite()) {
+        Some(amount) => Ok(Some(amount)),
+        None => Err(Refused::Usage(format!(
+            "error: option '--max-budget-usd <amount>' argument '{text}' is invalid. --max-budget-usd must be a positive number greater than 0"
+        ))),
+    }
+}
+
+fn schema(options: &RunOptions) -> Result<Option<OutputSchema>, Refused> {
+    let Some(text) = &options.json_schema else { return Ok(None) };
+    let parsed: Value = serde_json::from_str(text).map_err(|error| {
+        Refused::Usage(format!("Error: --json-schema is not valid JSON: {error}"))
+    })?;
+    match OutputSchema::new(parsed) {
+        Some(schema) => Ok(Some(schema)),
+        None => Err(Refused::Usage("Error: --json-schema must be a JSON object".to_owned())),
+    }
+}
+
+fn mode(options: &RunOptions) -> Result<Option<Mode>, Refused> {
+    if options.dangerously_skip_permissions {
+        return Ok(Some(Mode::BypassPermissions));
+    }
+    let Some(name) = &options.permission_mode else { return Ok(None) };
+    match Mode::parse(name) {
+        Some(mode) => Ok(Some(mode)),
+        None => Err(Refused::Usage(format!(
+            "error: option '--permission-mode <mode>' argument '{name}' is invalid. Allowed choices are acceptEdits, auto, bypassPermissions, default, dontAsk, manual, plan."
+        ))),
+    }
+}
+
+/// Lists are words, or words with commas.
+fn lists(words: &[String]) -> Vec<String> {
+    words.iter().flat_map(|word| split_list(word)).collect()
+}
+
+fn tools(options: &RunOptions) -> Option<Vec<String>> {
+    let names = lists(options.tools.as_ref()?);
+    (names != ["default"]).then_some(names)
+}
+
+fn thinking(options: &RunOptions) -> Option<recto_agent::wire::Json> {
+    match (options.thinking.as_deref(), options.max_thinking_tokens) {
+        (Some("disabled"), _) | (_, Some(0)) => Some(json!({"type": "disabled"}).into()),
+        (Some("enabled"), tokens) => {
+            let tokens = tokens.unwrap_or(8_000);
+            Some(json!({"type": "enabled", "budget_tokens": tokens}).into())
+        }
+        _ => None,
+    }
+}
+
+fn text_or_file(
+    project: &Path,
+    text: Option<&String>,
+    file: Option<&Path>,
+) -> Result<Option<String>, Refused> {
+    match (text, file) {
+        (Some(text), _) => Ok(Some(text.clone())),
+        (None, Some(path)) => {
+            let bytes = recto_store::read_chosen(&project.join(path))?;
+            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        (None, None) => Ok(None),
+    }
+}
