@@ -76,6 +76,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::target::open_home;
+use crate::select::target::open_or_make_home;
 use crate::terminal::output::Output;
 
 /// Runs what was typed.
@@ -117,7 +118,10 @@ pub(crate) fn run(
         Some(Command::Request(args)) => request::cmd_request(&home()?, environment, output, args),
         Some(Command::Replay(args)) => replay::cmd_replay(&home()?, environment, output, args),
         Some(Command::Mock(args)) => mock::cmd_mock(&cli.global, environment, output, args),
-        Some(Command::Run(args)) => run::cmd_run(&home()?, environment, output, args),
+        Some(Command::Run(args)) => {
+            let home = open_or_make_home(&cli.global, environment)?;
+            run::cmd_run(&home, environment, output, args)
+        }
         Some(Command::Rename(args)) => rename::cmd_rename(&home()?, environment, output, args),
         Some(Command::Rm(args)) => rm::cmd_rm(&home()?, environment, output, args),
         Some(Command::Undo(args)) => undo::cmd_undo(&home()?, environment, output, args),

@@ -140,8 +140,15 @@ fn written(
     random: &mut Random,
 ) -> anyhow::Result<Vec<String>> {
     let home = fresh_home(workspace)?;
-    let table =
-        Table { recto, version: &options.version, script: SCRIPT, home: home.path(), workspace };
+    let steps = Cell::new(0);
+    let table = Table {
+        recto,
+        version: &options.version,
+        script: SCRIPT,
+        home: home.path(),
+        workspace,
+        steps: &steps,
+    };
     let claude = home.path().join(".claude");
     let session = uuid::Uuid::new_v4().to_string();
     let mut faults = Vec::new();
@@ -206,8 +213,15 @@ fn rounds(
     findings: &mut Findings,
 ) -> anyhow::Result<()> {
     let home = fresh_home(workspace)?;
-    let table =
-        Table { recto, version: &options.version, script: SCRIPT, home: home.path(), workspace };
+    let steps = Cell::new(0);
+    let table = Table {
+        recto,
+        version: &options.version,
+        script: SCRIPT,
+        home: home.path(),
+        workspace,
+        steps: &steps,
+    };
     let claude = home.path().join(".claude");
     let session = uuid::Uuid::new_v4().to_string();
     let mut prompts: Vec<String> = Vec::new();

@@ -24,13 +24,27 @@ use crate::terminal::text::fit;
 
 /// Opens the home that the user means.
 pub(crate) fn open_home(global: &Global, environment: &Environment) -> Result<Home, CommandError> {
+    Ok(Home::open(home_path(global, environment)?)?)
+}
+
+/// Opens the home that the user means, and makes it if nothing has used it yet.
+pub(crate) fn open_or_make_home(
+    global: &Global,
+    environment: &Environment,
+) -> Result<Home, CommandError> {
+    let path = home_path(global, environment)?;
+    recto_store::make_home(&path)?;
+    Ok(Home::open(path)?)
+}
+
+fn home_path(global: &Global, environment: &Environment) -> Result<PathBuf, CommandError> {
     let source = HomeSource {
         explicit: global.home.clone(),
         config_dir: environment.config_dir.clone(),
         user_home: environment.user_home.clone(),
         in_test: environment.in_test,
     };
-    Ok(Home::open(source.path()?)?)
+    Ok(source.path()?)
 }
 
 /// The home, where a client that is started like any other would use another one.
