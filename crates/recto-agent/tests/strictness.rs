@@ -596,6 +596,12 @@ fn own_signatures_are_verified() {
         ask(&client, request)
     };
     next(blocks.clone()).unwrap();
+    // A mock with another seed, too, knows what a mock has signed.
+    let other = Mock::start(MockOptions { seed: 8, ..MockOptions::default() }).unwrap();
+    let mut later = request.clone();
+    later.messages.push(Message::assistant(blocks.clone()));
+    later.messages.push(hello().messages.remove(0));
+    ask(&client_of(&other), later).unwrap();
     let mut altered = blocks.clone();
     altered[0] = blocks[0].json().with("thinking", b"\"something else\"").into();
     let failure = next(altered).unwrap_err();

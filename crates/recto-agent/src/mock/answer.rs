@@ -124,7 +124,7 @@ impl Shared {
             seed: options.seed,
             exact: options.exact,
             keep: options.keep,
-            judge: Judge { secret: options.seed },
+            judge: Judge,
             models,
             listener: options.listener,
             state: Mutex::new(State {

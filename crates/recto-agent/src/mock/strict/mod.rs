@@ -58,12 +58,9 @@ pub enum Purpose {
     Count,
 }
 
-/// Judges requests. A signature that this mock made must be as it made it.
+/// Judges requests. A signature that a mock made must be as it made it.
 #[derive(Clone, Debug, Default)]
-pub struct Judge {
-    /// The secret of the signatures.
-    pub secret: u64,
-}
+pub struct Judge;
 
 impl Judge {
     /// A request as far as it can be read, and the refusal if the real API would not accept it.
@@ -95,7 +92,7 @@ impl Judge {
         schema::check_tools(body)?;
         let turns = blocks::turns(body, betas)?;
         pairing::check(&turns)?;
-        thinking::check(body, &turns, self.secret)?;
+        thinking::check(body, &turns)?;
         caching::check(body)?;
         body::check_end(body)
     }

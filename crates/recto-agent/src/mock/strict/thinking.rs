@@ -6,14 +6,14 @@ use super::Turn;
 use crate::mock::signature;
 use crate::mock::signature::Verdict;
 
-pub(super) fn check(body: &Value, turns: &[Turn<'_>], secret: u64) -> Result<(), String> {
+pub(super) fn check(body: &Value, turns: &[Turn<'_>]) -> Result<(), String> {
     let is_enabled = check_settings(body)?;
     let latest = turns.iter().rposition(|turn| turn.role == "assistant");
     for (place, turn) in turns.iter().enumerate() {
         for (number, at, block) in &turn.blocks {
             let at = format!("messages.{number}.content.{at}");
             let is_latest = latest == Some(place);
-            check_block(&at, block, turn.role, is_latest, secret)?;
+            check_block(&at, block, turn.role, is_latest)?;
         }
         check_last_block(turn)?;
     }
@@ -63,13 +63,7 @@ fn check_settings(body: &Value) -> Result<bool, String> {
     Ok(is_enabled)
 }
 
-fn check_block(
-    place: &str,
-    block: &Value,
-    role: &str,
-    is_latest: bool,
-    secret: u64,
-) -> Result<(), String> {
+fn check_block(place: &str, block: &Value, role: &str, is_latest: bool) -> Result<(), String> {
     let kind = block["type"].as_str().unwrap_or_default();
     let (text, proof, name) = match kind {
         "thinking" => (block["thinking"].as_str(), block["signature"].as_str(), "signature"),
@@ -82,7 +76,7 @@ fn check_block(
     if !block["cache_control"].is_null() {
         return Err(format!("{place}.{kind}.cache_control: Extra inputs are not permitted"));
     }
-    match signature::check(secret, text.unwrap_or_default(), proof.unwrap_or_default()) {
+    match signature::check(text.unwrap_or_default(), proof.unwrap_or_default()) {
         Verdict::Ours | Verdict::Foreign => Ok(()),
         Verdict::Altered if is_latest => Err(format!(
             "{place}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
