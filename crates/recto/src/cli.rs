@@ -45,10 +45,12 @@ use crate::commands::repair::RepairArgs;
 use crate::commands::replay::ReplayArgs;
 use crate::commands::request::RequestArgs;
 use crate::commands::restore::RestoreArgs;
+use crate::commands::resume::ResumeArgs;
 use crate::commands::rm::RmArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::scratch::ScratchArgs;
 use crate::commands::serve::ServeArgs;
+use crate::commands::shim::ShimArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::status::StatusArgs;
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     Mock(MockArgs),
     Run(Box<RunArgs>),
+    Resume(Box<ResumeArgs>),
+    Shim(ShimArgs),
     Rename(RenameArgs),
     Rm(RmArgs),
     Undo(UndoArgs),
@@ -148,6 +152,41 @@ pub(crate) enum Command {
     Demo,
     Completions(CompletionsArgs),
     Man(ManArgs),
+}
+
+/// The command line of the client, where this program has its name.
+#[derive(Debug, Parser)]
+#[command(name = "claude", disable_version_flag = true, disable_help_subcommand = true)]
+struct ClientCli {
+    #[command(flatten)]
+    run: RunArgs,
+    /// The version of the protocol, and who speaks it
+    #[arg(short = 'v', long)]
+    version: bool,
+    /// Say more on standard error
+    #[arg(long, hide = true)]
+    debug: bool,
+    #[arg(long, hide = true)]
+    debug_to_stderr: bool,
+}
+
+/// What was typed to this program, or how it ends at once.
+pub(crate) fn parse(is_client: bool) -> Result<Cli, ExitCode> {
+    if !is_client {
+        return Cli::try_parse().map_err(|error| fail(with_tips(error)));
+    }
+    let typed = ClientCli::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp => fail(error),
+        _ => {
+            crate::terminal::output::complain(&safe(&error.render().to_string()));
+            ExitCode::from(1)
+        }
+    })?;
+    if typed.version {
+        crate::terminal::output::tell_version(crate::running::COMPATIBLE);
+        return Err(ExitCode::SUCCESS);
+    }
+    Ok(Cli { global: Global::default(), command: Some(Command::Run(Box::new(typed.run))) })
 }
 
 /// Adds a tip for what people type most often without quotes: `find error -warning`.

@@ -45,10 +45,12 @@ pub(crate) mod repair_all;
 pub(crate) mod replay;
 pub(crate) mod request;
 pub(crate) mod restore;
+pub(crate) mod resume;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod scratch;
 pub(crate) mod serve;
+pub(crate) mod shim;
 pub(crate) mod show;
 pub(crate) mod show_follow;
 pub(crate) mod stats;
@@ -122,6 +124,8 @@ pub(crate) fn run(
             let home = open_or_make_home(&cli.global, environment)?;
             run::cmd_run(&home, environment, output, args)
         }
+        Some(Command::Resume(args)) => resume::cmd_resume(&home()?, environment, output, args),
+        Some(Command::Shim(args)) => shim::cmd_shim(output, args),
         Some(Command::Rename(args)) => rename::cmd_rename(&home()?, environment, output, args),
         Some(Command::Rm(args)) => rm::cmd_rm(&home()?, environment, output, args),
         Some(Command::Undo(args)) => undo::cmd_undo(&home()?, environment, output, args),

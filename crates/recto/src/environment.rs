@@ -75,9 +75,15 @@ impl RunEnvironment {
             emits_state: is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
             shell: shell.filter(can_run).unwrap_or_else(|| PathBuf::from("/bin/bash")),
             temporary: env::temp_dir().join(format!("claude-{user}")),
-            is_client: false,
+            is_client: is_client(),
         }
     }
+}
+
+/// Whether this program was called by the name of the client.
+fn is_client() -> bool {
+    let name = env::args_os().next().map(PathBuf::from);
+    name.is_some_and(|name| name.file_stem().is_some_and(|stem| stem == "claude"))
 }
 
 /// The number of the user, which names a directory.

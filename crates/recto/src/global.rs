@@ -6,7 +6,7 @@ use clap::Args;
 use clap::ValueEnum;
 
 /// Options of every command.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The client's home [default: $CLAUDE_CONFIG_DIR, else ~/.claude]
@@ -23,8 +23,9 @@ pub(crate) struct Global {
     pub(crate) no_pager: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ColorChoice {
+    #[default]
     Auto,
     Always,
     Never,

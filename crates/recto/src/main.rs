@@ -19,9 +19,6 @@ mod watching;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::Cli;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -29,9 +26,9 @@ use crate::terminal::output::Output;
 
 fn main() -> ExitCode {
     let environment = Environment::from_process();
-    let cli = match Cli::try_parse() {
+    let cli = match cli::parse(environment.run.is_client) {
         Ok(cli) => cli,
-        Err(error) => return cli::fail(cli::with_tips(error)),
+        Err(code) => return code,
     };
     let mut output = Output::new(&cli.global, &environment);
     let result = commands::run(&cli, &environment, &mut output).and_then(|outcome| {

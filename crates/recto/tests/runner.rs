@@ -70,6 +70,7 @@ mod queued;
 mod reference;
 mod request;
 mod resuming;
+mod run;
 mod scratch;
 mod sdk;
 mod secrets_left;

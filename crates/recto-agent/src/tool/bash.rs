@@ -77,6 +77,13 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         cwd_file: tasks.join(format!("{id}.cwd")),
         id,
     };
+    session.state().outputs.insert(call.id.to_owned(), command.output.clone());
+    let outcome = run_command(call, command).await;
+    session.state().outputs.remove(call.id);
+    outcome
+}
+
+async fn run_command(call: &Call<'_>, command: Command<'_>) -> ToolOutcome {
     let mut running = match command.start() {
         Ok(running) => running,
         Err(error) => return ToolOutcome::failed(format!("The shell cannot be started: {error}")),

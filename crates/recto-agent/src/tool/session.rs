@@ -97,6 +97,8 @@ pub(super) struct State {
     pub(super) launched: BTreeSet<String>,
     /// Deferred tools that the model loaded.
     pub(super) loaded: BTreeSet<String>,
+    /// Where commands that run print to, by their call.
+    pub(super) outputs: HashMap<String, PathBuf>,
     /// The list of `TodoWrite`, which is in no file.
     pub(super) todos: serde_json::Value,
     /// The plan of plan mode, and whether the mode is on.
@@ -243,6 +245,17 @@ impl Session {
             notes.push(Note::System(notices.join("\n\n")));
         }
         notes
+    }
+
+    /// What a command that runs has printed, the first part of it.
+    #[must_use]
+    pub fn output_so_far(&self, tool_use: &str) -> Option<String> {
+        use std::io::Read as _;
+        const MOST: u64 = 30_000;
+        let path = self.state().outputs.get(tool_use).cloned()?;
+        let mut bytes = Vec::new();
+        std::fs::File::open(path).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
     }
 
     /// Whether background tasks run, or have ended without the model knowing.

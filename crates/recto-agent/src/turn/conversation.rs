@@ -200,6 +200,7 @@ impl Conversation {
 
     /// Writes what hooks want to have in the log.
     pub(super) fn write_hook_lines(&mut self, lines: &[hook::Line]) -> Written<()> {
+        self.write_hook_progress(lines)?;
         for line in lines {
             let note = line.note.as_deref().map(|note| (note, "system"));
             self.transcript.attachment(&line.attachment, note)?;
@@ -209,6 +210,7 @@ impl Conversation {
 
     /// Takes a result over: into the log, the conversation and the stream.
     pub(super) async fn take_result(&mut self, finished: &Finished) -> Written<()> {
+        self.write_agent_progress()?;
         self.write_hook_lines(&finished.before)?;
         if let Some(copied) = &finished.copied {
             let backup = Json::from(&copied.backup);
@@ -267,6 +269,7 @@ impl Conversation {
             decision,
         })?;
         self.turn.user_lines += 1;
+        self.note_for_parent("user", &json!({"role": "user", "content": blocks}));
         let said = UserSaid {
             uuid: uuid.to_string(),
             content: blocks,

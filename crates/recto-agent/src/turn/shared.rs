@@ -65,6 +65,8 @@ pub(super) struct Shared {
     pub(super) control: Control,
     pub(super) totals: Mutex<Totals>,
     pub(super) checkpoints: Option<Mutex<Checkpoints>>,
+    /// What subagents said, for older logs: the call that started them, and the line.
+    pub(super) agent_progress: Mutex<Vec<(String, Value)>>,
     /// Calls that were not allowed in this turn.
     pub(super) denials: Mutex<Vec<Value>>,
     pub(super) model: Mutex<String>,

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use recto_log::EntryUuid;
-use recto_log::build::SystemLine;
 use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -13,11 +12,15 @@ use super::conversation::Written;
 use super::event::Said;
 use super::event::TurnEvent;
 use super::jobs::Jobs;
+use super::progress::PACE;
+use super::receiving::Receiving;
+use super::receiving::Thinking;
+use super::receiving::merged;
+use super::receiving::sendable;
 use super::sentence;
 use super::shared::lock;
 use super::transcript::AnswerBlock;
 use super::transcript::new_uuid;
-use crate::api::ApiError;
 use crate::api::ApiEvent;
 use crate::api::Exchange;
 use crate::api::Failure;
@@ -58,31 +61,6 @@ pub(super) struct Step {
     /// Calls with their results, for hooks that look at all of them.
     pub(super) batch: Vec<Value>,
     pub(super) message: String,
-}
-
-/// An answer on its way.
-#[derive(Default)]
-struct Receiving {
-    request_id: Option<String>,
-    /// The message as far as it is known.
-    message: Option<Json>,
-    /// A block that is whole and not yet in the log, and the event that ended it.
-    held: Option<(u64, Block)>,
-    held_stop: Option<StreamEvent>,
-    /// Blocks of this attempt that are in the log.
-    written: u64,
-    /// The text that grows.
-    open: Option<(u64, String)>,
-    block_began: Option<Instant>,
-    thinking: Thinking,
-    open_calls: Vec<(ToolCall, EntryUuid)>,
-}
-
-/// Tokens of thinking, estimated.
-#[derive(Default)]
-struct Thinking {
-    characters: u64,
-    told: u64,
 }
 
 /// What is made of an event.
@@ -144,6 +122,9 @@ impl Conversation {
                     if let Some(finished) = finished {
                         self.take(finished, &mut receiving, &mut step).await?;
                     }
+                }
+                () = tokio::time::sleep(PACE), if self.has_progress() => {
+                    self.write_progress(&receiving, began)?;
                 }
             }
         }
@@ -281,25 +262,6 @@ impl Conversation {
         Ok(())
     }
 
-    async fn tell_stream(&self, event: StreamEvent, began: Instant, receiving: &Receiving) {
-        if self.speaker.is_some() {
-            return;
-        }
-        let message = receiving.message.as_ref().and_then(|message| message.str("id"));
-        let message = message.unwrap_or_default().into_owned();
-        self.tell(TurnEvent::Stream { message, event, after: began.elapsed() }).await;
-    }
-
-    async fn tell_thinking(&self, thinking: &mut Thinking, text: &str) {
-        thinking.characters += text.chars().count() as u64;
-        let estimated = thinking.characters.div_ceil(4);
-        let added = estimated - thinking.told;
-        if added > 0 && self.speaker.is_none() {
-            thinking.told = estimated;
-            self.tell(TurnEvent::Thinking { estimated, added }).await;
-        }
-    }
-
     /// Writes the block that is held, tells it, and makes its call.
     async fn release(
         &mut self,
@@ -366,9 +328,13 @@ impl Conversation {
         let mut content = b"[".to_vec();
         content.extend_from_slice(block.json().bytes());
         content.push(b']');
+        let message = message.with("content", &content).with("stop_reason", b"null");
+        if self.speaker.is_some() && self.has_progress() {
+            self.note_for_parent("assistant", &message.to_serde());
+        }
         let said = Said {
             uuid: uuid.to_string(),
-            message: message.with("content", &content).with("stop_reason", b"null"),
+            message,
             speaker: self.speaker.clone(),
             request_id: receiving.request_id.clone(),
             is_aborted,
@@ -410,52 +376,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// What a cut answer cost so far.
-    fn count_cut(&mut self, receiving: &Receiving) {
-        let Some(message) = &receiving.message else { return };
-        if let Some(usage) = message.get("usage") {
-            let model = message.str("model").unwrap_or_default().into_owned();
-            let counted = lock(&self.shared.totals).count(&model, &usage);
-            self.turn.usage.add(&counted);
-        }
-    }
-
-    async fn tell_abandoned(&self, receiving: &Receiving) {
-        if self.speaker.is_some() {
-            return;
-        }
-        if let Some(id) = receiving.message.as_ref().and_then(|message| message.str("id")) {
-            let event = TurnEvent::Abandoned {
-                message: id.into_owned(),
-                from_block: receiving.written,
-                open_block: receiving.open.as_ref().map(|(index, _)| *index),
-            };
-            self.tell(event).await;
-        }
-    }
-
-    fn write_retry(
-        &mut self,
-        error: &ApiError,
-        attempt: u32,
-        most: u32,
-        wait: std::time::Duration,
-    ) -> Written<()> {
-        let details = Json::from(json!({
-            "message": error.to_string(),
-            "name": error.name(),
-            "status": error.status(),
-        }));
-        self.transcript.system(&SystemLine::ApiError {
-            error: details.value(),
-            retry_in: wait.as_millis() as f64,
-            attempt: u64::from(attempt),
-            attempts: u64::from(most),
-            source: "request_retry".into(),
-        })?;
-        Ok(())
-    }
-
     /// The user interrupted: what was said stays, and every call gets an answer, at once.
     async fn cut_short(
         &mut self,
@@ -494,37 +414,7 @@ impl Conversation {
     }
 }
 
-/// A block as it can be sent back: a call takes an object, whatever the model gave.
-fn sendable(block: Block) -> Block {
-    let is_call = matches!(block.view(), recto_log::Block::ToolUse { .. });
-    let has_object = block.view().input().is_some_and(|input| input.is_object());
-    if is_call && !has_object { block.json().with("input", b"{}").into() } else { block }
-}
-
 /// Dropping it ends it.
 fn end_exchange(exchange: Exchange) {
     drop(exchange);
-}
-
-/// A message with what its end says.
-fn merged(mut message: Json, event: &Json) -> Json {
-    for member in event.value().members() {
-        match member.raw_key {
-            b"type" => {}
-            b"delta" => {
-                for member in member.value.members() {
-                    message = message.with(&member.key(), member.value.bytes());
-                }
-            }
-            b"usage" => {
-                let mut usage = message.get("usage").unwrap_or_else(|| json!({}).into());
-                for member in member.value.members().filter(|member| !member.value.is_null()) {
-                    usage = usage.with(&member.key(), member.value.bytes());
-                }
-                message = message.with("usage", usage.bytes());
-            }
-            _ => message = message.with(&member.key(), member.value.bytes()),
-        }
-    }
-    message
 }

@@ -7,6 +7,7 @@ use recto_session::edit::fork;
 use recto_store::Home;
 use recto_store::StoreError;
 
+use crate::commands::run::RunOptions;
 use crate::edit::editor::Editor;
 use crate::edit::editor::Goal;
 use crate::edit::editor::Job;
@@ -15,6 +16,7 @@ use crate::edit::editor::Source;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::running;
 use crate::terminal::output::Output;
 
 /// Make a session that ends at some point of another one
@@ -26,6 +28,7 @@ use crate::terminal::output::Output;
 /// Examples:
 ///   recto fork latest --at 12
 ///   recto fork 3f2a --at 9a2e259c-2f58-4aae-944c-a96598d0a94c
+///   recto fork latest --at 12 --run 'Try it without the cache'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ForkArgs {
@@ -36,6 +39,9 @@ pub(crate) struct ForkArgs {
     at: String,
     #[command(flatten)]
     new: NewArgs,
+    /// Go on with the new session at once: answer this prompt
+    #[arg(long, value_name = "PROMPT", conflicts_with = "dry_run")]
+    run: Option<String>,
 }
 
 pub(crate) fn cmd_fork(
@@ -54,5 +60,15 @@ pub(crate) fn cmd_fork(
     let goal = Goal::beside(&source, &args.new, "fork");
     let job =
         Job::new("fork", vec![args.session.clone(), "--at".to_owned(), args.at.clone()], draft);
-    Editor { home, environment, output, source: &source }.finish(goal, args.new.mode(), job)
+    let mut editor = Editor { home, environment, output, source: &source };
+    let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
+    let report = editor.carry_out(goal, args.new.mode(), job)?;
+    let outcome = editor.tell(&report, name, &notes, details)?;
+    let Some(prompt) = &args.run else { return Ok(outcome) };
+    let options = RunOptions {
+        prompt: Some(prompt.clone()),
+        resume: Some(report.session.to_string()),
+        ..RunOptions::printing()
+    };
+    running::run(home, environment, output, &options)
 }

@@ -54,9 +54,6 @@ pub(crate) struct RunOptions {
     /// Show hooks as they run (stream-json)
     #[arg(long)]
     pub(crate) include_hook_events: bool,
-    /// Repeat prompts in the stream (stream-json)
-    #[arg(long)]
-    pub(crate) replay_user_messages: bool,
     /// Print every message, not only the result
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -159,6 +156,19 @@ pub(crate) struct RunOptions {
     /// Trust a certificate authority of your own, as PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<std::path::PathBuf>,
+}
+
+impl RunOptions {
+    /// Those of `-p` alone.
+    pub(crate) fn printing() -> RunOptions {
+        RunOptions {
+            print: true,
+            output_format: "text".to_owned(),
+            input_format: "text".to_owned(),
+            log_style: "2.1.325".to_owned(),
+            ..RunOptions::default()
+        }
+    }
 }
 
 pub(crate) fn cmd_run(

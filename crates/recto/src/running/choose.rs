@@ -106,7 +106,7 @@ fn is_alone(home: &Home, source: &SessionFile) -> Result<(), Refused> {
     match other {
         Some(client) => {
             let message = format!("the session runs in another client (process {})", client.pid);
-            let error = CommandError::user("session-in-use", message);
+            let error = CommandError::user("live-session", message);
             Err(Refused::Command(error.with_hint("add --fork-session to go on in a copy")))
         }
         None => Ok(()),

@@ -18,6 +18,7 @@ use crate::terminal::output::Output;
 use crate::terminal::output::complain;
 
 use input::Reading;
+pub(crate) use show::COMPATIBLE;
 use show::Surface;
 
 /// Why a run does not start, in the words that scripts know.

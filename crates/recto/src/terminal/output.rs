@@ -322,6 +322,11 @@ pub(crate) fn complain(text: &str) {
     let _ = write!(io::stderr(), "{text}");
 }
 
+/// The version that programs which start the client ask for, and who answers.
+pub(crate) fn tell_version(compatible: &str) {
+    let _ = writeln!(io::stdout(), "{compatible} (recto {})", env!("CARGO_PKG_VERSION"));
+}
+
 /// A remark for people, from any thread.
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));

@@ -1,0 +1,216 @@
+//! A recorded run, made again.
+
+use std::fs;
+use std::io::BufRead as _;
+use std::io::BufReader;
+use std::io::Read as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Case;
+use super::endpoint::Endpoint;
+
+const APP: &str = "/home/dev/app";
+const PROGRAM: &str = "/opt/client/claude";
+
+/// The longest that a run may take.
+const LONGEST: Duration = Duration::from_secs(40);
+
+/// What came of it.
+pub(super) struct Played {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    pub(super) log: Option<String>,
+}
+
+pub(super) fn play(case: &Case) -> anyhow::Result<Played> {
+    prepare(case)?;
+    let endpoint = Endpoint::start()?;
+    for before in case.command["before"].as_array().into_iter().flatten() {
+        endpoint.set(scripted(&case.command["script"], before));
+        run(before, &endpoint)?;
+    }
+    endpoint.set(case.answers.clone());
+    let mut played = run(&case.command, &endpoint)?;
+    let wanted = case.exit["logs"]["log.jsonl"].as_str();
+    played.log = wanted.and_then(log);
+    Ok(played)
+}
+
+/// The log of the run: under its recorded name, or the only new one.
+fn log(recorded: &str) -> Option<String> {
+    let path = Path::new("/home/dev/.claude").join(recorded);
+    if let Ok(text) = fs::read_to_string(&path) {
+        return Some(text);
+    }
+    let mut logs: Vec<PathBuf> = fs::read_dir(path.parent()?)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .collect();
+    logs.sort_by_key(|path| fs::metadata(path).and_then(|file| file.modified()).ok());
+    fs::read_to_string(logs.pop()?).ok()
+}
+
+fn prepare(case: &Case) -> anyhow::Result<()> {
+    for folder in [APP, "/home/dev/.claude", "/tmp/extra"] {
+        fs::remove_dir_all(folder).ok();
+    }
+    for entry in fs::read_dir("/tmp").into_iter().flatten().flatten() {
+        fs::remove_dir_all(entry.path()).ok();
+        fs::remove_file(entry.path()).ok();
+    }
+    fs::create_dir_all(APP)?;
+    fs::create_dir_all("/home/dev/.claude")?;
+    fs::write(Path::new(APP).join("a.txt"), "alpha line 1\nbeta line 2\n")?;
+    fs::write(Path::new(APP).join("b.txt"), "bravo\n")?;
+    for (name, content) in case.command["files"].as_object().into_iter().flatten() {
+        let path = Path::new(APP).join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let text = content.as_str().unwrap_or_default();
+        match text.strip_prefix("base64:") {
+            Some(data) => fs::write(&path, BASE64_STANDARD.decode(data)?)?,
+            None => fs::write(&path, text)?,
+        }
+    }
+    Ok(())
+}
+
+/// Answers of the recording's script, for runs before the one that was recorded.
+fn scripted(script: &Value, run: &Value) -> Vec<Value> {
+    let words = run["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let steps = run["steps"].to_string();
+    let prompts = words.map(str::to_owned).chain([steps]);
+    let name = prompts.filter_map(|text| {
+        let rest = text.split("LAB:").nth(1)?;
+        Some(rest.split(|c: char| !c.is_alphanumeric()).next()?.to_owned())
+    });
+    let Some(name) = name.last() else { return Vec::new() };
+    let turns = script[&name].as_array().cloned().unwrap_or_default();
+    turns.iter().zip(1..).map(|(turn, number)| answer(turn, number)).collect()
+}
+
+fn answer(turn: &Value, number: u64) -> Value {
+    let usage = json!({"input_tokens": 10, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 2000, "output_tokens": 20, "cache_creation": {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 0}});
+    let message = json!({"id": format!("msg_before{number}"), "type": "message", "role": "assistant", "model": "claude-opus-5-5", "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage});
+    let mut events = vec![json!({"type": "message_start", "message": message})];
+    let mut stop = "end_turn";
+    for (index, block) in turn["blocks"].as_array().into_iter().flatten().enumerate() {
+        let (start, delta) = if block["t"] == "tool" {
+            stop = "tool_use";
+            (
+                json!({"type": "tool_use", "id": format!("toolu_before{number}{index}"), "name": block["name"], "input": {}}),
+                json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}),
+            )
+        } else {
+            (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": block["text"]}))
+        };
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        events.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    events.push(json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null}, "usage": usage}));
+    events.push(json!({"type": "message_stop"}));
+    json!({"status": 200, "headers": {"request-id": format!("req_before{number}")}, "events": events})
+}
+
+fn run(command: &Value, endpoint: &Endpoint) -> anyhow::Result<Played> {
+    let words = command["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut process = Command::new(PROGRAM);
+    process.args(words).current_dir(APP);
+    process.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", endpoint.port));
+    process.env("ANTHROPIC_API_KEY", "sk-lab");
+    for (name, value) in command["env"].as_object().into_iter().flatten() {
+        process.env(name, value.as_str().unwrap_or_default());
+    }
+    let steps = command["steps"].as_array().cloned().unwrap_or_default();
+    let has_input = command["stdin"] != "null" && !steps.is_empty();
+    process.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
+    process.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = process.spawn().context("recto cannot be started")?;
+    let (sender, lines) = mpsc::channel();
+    let stdout = child.stdout.take().context("no output")?;
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    let mut stderr = child.stderr.take().context("no errors")?;
+    let errors = std::thread::spawn(move || {
+        let mut text = String::new();
+        stderr.read_to_string(&mut text).ok();
+        text
+    });
+    let mut seen = Vec::new();
+    for step in &steps {
+        take_step(step, &mut child, &lines, &mut seen);
+    }
+    drop(child.stdin.take());
+    while let Ok(line) = lines.recv_timeout(LONGEST) {
+        seen.push(line);
+    }
+    // Nothing more comes: it has ended, or hangs.
+    let code = match child.try_wait()? {
+        Some(status) => status.code(),
+        None => {
+            std::thread::sleep(Duration::from_millis(300));
+            child.kill().ok();
+            child.wait()?.code()
+        }
+    };
+    let stdout = seen.into_iter().map(|line| line + "\n").collect();
+    let stderr = errors.join().unwrap_or_default();
+    Ok(Played { code, stdout, stderr, log: None })
+}
+
+fn take_step(step: &Value, child: &mut Child, lines: &mpsc::Receiver<String>, seen: &mut Vec<String>) {
+    if let Some(line) = step.get("send")
+        && let Some(input) = &mut child.stdin
+    {
+        writeln!(input, "{line}").ok();
+    }
+    if let Some(text) = step["text"].as_str()
+        && let Some(input) = &mut child.stdin
+    {
+        input.write_all(text.as_bytes()).ok();
+    }
+    if step["close"] == true {
+        drop(child.stdin.take());
+    }
+    if let Some(seconds) = step["sleep"].as_f64() {
+        std::thread::sleep(Duration::from_secs_f64(seconds));
+    }
+    if let Some(wanted) = step["wait"].as_object() {
+        while let Ok(line) = lines.recv_timeout(LONGEST) {
+            let value: Value = serde_json::from_str(&line).unwrap_or_default();
+            seen.push(line);
+            let is = |(path, wanted): (&String, &Value)| {
+                value.pointer(&format!("/{}", path.replace('.', "/"))) == Some(wanted)
+            };
+            if wanted.iter().all(is) {
+                break;
+            }
+        }
+    }
+    if let Some(signal) = step["signal"].as_str() {
+        let name = signal.trim_start_matches("SIG");
+        Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().ok();
+    }
+}
