@@ -145,7 +145,8 @@ fn publish_status(error: &PublishError) -> StatusCode {
 fn edit_status(error: &EditError) -> StatusCode {
     match error {
         EditError::BadTitle | EditError::TitleNotReadBack => StatusCode::BAD_REQUEST,
-        EditError::Live { .. }
+        EditError::Archived { .. }
+        | EditError::Live { .. }
         | EditError::Elsewhere { .. }
         | EditError::UnreadableClient { .. }
         | EditError::Recent { .. } => StatusCode::CONFLICT,

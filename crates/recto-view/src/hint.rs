@@ -77,6 +77,7 @@ fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
         }
         PlaceError::CacheInTest => Some("set RECTO_CACHE_DIR to a directory of the test's own"),
         PlaceError::LeadsOut { .. } => Some("name the file itself"),
+        PlaceError::OnlyArchived { .. } => Some("`recto restore SESSION` brings it back"),
         PlaceError::Secret { .. }
         | PlaceError::NotAFile { .. }
         | PlaceError::NotADirectory { .. }
@@ -120,6 +121,7 @@ fn hint_of_edit(error: &EditError) -> Option<&'static str> {
         EditError::WouldLose { .. } => {
             Some("`recto check` says what is wrong with the session, `recto repair` mends it")
         }
+        EditError::Archived { .. } => Some("`recto restore SESSION` brings it back"),
         EditError::PartsDiffer { .. } => Some("--prefer says whose files to take"),
         EditError::Live { .. } => Some("end the client first"),
         EditError::Elsewhere { .. } => {

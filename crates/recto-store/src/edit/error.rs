@@ -32,6 +32,12 @@ pub enum EditError {
     /// A log with another title would not show that title.
     #[error("the log with the new title does not read back; nothing was changed")]
     TitleNotReadBack,
+    /// Only the archive has the session.
+    #[error("session {session} is only in the archive")]
+    Archived {
+        /// The session.
+        session: SessionId,
+    },
     /// A client works on the session now.
     #[error("session {session} is open in a client (process {pid})")]
     Live {
@@ -78,6 +84,7 @@ impl EditError {
             EditError::PartsDiffer { .. } => "parts-differ",
             EditError::BadTitle => "bad-title",
             EditError::TitleNotReadBack => "not-read-back",
+            EditError::Archived { .. } => "only-archived",
             EditError::Live { .. }
             | EditError::Elsewhere { .. }
             | EditError::UnreadableClient { .. } => "live-session",

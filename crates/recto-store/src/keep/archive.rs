@@ -160,10 +160,14 @@ impl Archive {
         Ok(parts)
     }
 
+    /// The folder of everything from this machine and home.
+    pub(super) fn machine_folder(&self) -> PathBuf {
+        self.root.join(ROOT).join(format!("machine={}", self.machine))
+    }
+
     /// All files of this machine.
     pub(super) fn files(&self) -> Result<Vec<FileKey>, KeepError> {
-        let folder = self.root.join(ROOT).join(format!("machine={}", self.machine));
-        let names = names(&folder)?;
+        let names = names(&self.machine_folder())?;
         let key = |name: &str| name.strip_prefix("file=")?.parse().ok();
         let mut files: Vec<FileKey> = names.iter().filter_map(|(name, _)| key(name)).collect();
         files.sort();

@@ -195,7 +195,7 @@ impl<'a> Restoration<'a> {
 }
 
 /// Whether a path leads to a place below the home and nowhere else, on any system.
-fn is_plain(below: &str) -> bool {
+pub(super) fn is_plain(below: &str) -> bool {
     below.split('/').all(|part| {
         !part.is_empty()
             && part != "."

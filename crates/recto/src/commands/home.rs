@@ -131,7 +131,7 @@ pub(crate) fn due_sessions(
     days: u64,
 ) -> Vec<Due> {
     let retention = Retention::new(setting);
-    let inventory = home.inventory();
+    let inventory = home.without_archive().inventory();
     let mut due: Vec<Due> = inventory
         .sessions
         .iter()

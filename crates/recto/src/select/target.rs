@@ -30,7 +30,14 @@ pub(crate) fn open_home(global: &Global, environment: &Environment) -> Result<Ho
         user_home: environment.user_home.clone(),
         in_test: environment.in_test,
     };
-    Ok(Home::open(source.path()?)?)
+    let home = Home::open(source.path()?)?;
+    // Without directories of its own, recto has no archive.
+    let (Ok(data), Ok(cache)) = (environment.data_directory(), environment.cache_directory())
+    else {
+        return Ok(home);
+    };
+    let home = home.with_archive(&data.root().join("archive"), &cache);
+    Ok(if global.no_archive { home.without_archive() } else { home })
 }
 
 /// The home, where a client that is started like any other would use another one.
