@@ -150,9 +150,10 @@ fn edit_status(error: &EditError) -> StatusCode {
         | EditError::Elsewhere { .. }
         | EditError::UnreadableClient { .. }
         | EditError::Recent { .. } => StatusCode::CONFLICT,
-        EditError::Plan(_) | EditError::WouldLose { .. } | EditError::PartsDiffer { .. } => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        EditError::Plan(_)
+        | EditError::WouldLose { .. }
+        | EditError::PartsDiffer { .. }
+        | EditError::BadSettings { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -160,3 +160,30 @@ fn killed_at_random_while_logs_are_written_it_loses_and_doubles_nothing() {
         assert!(fs::read(back.join(&name)).unwrap() == *written, "{name}");
     }
 }
+
+/// As on a full disk, which a test cannot have: no file may be larger than a few blocks.
+#[cfg(unix)]
+#[test]
+fn without_room_it_says_so_and_nothing_is_lost() {
+    let test = TestHome::with_sessions();
+    let project = test.home.path().join("projects/-w");
+    fs::create_dir_all(&project).unwrap();
+    // It does not compress.
+    let mut word = 1_u64;
+    let mut text = String::new();
+    while text.len() < 400_000 {
+        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        text.push_str(&format!("{{\"random\":{word}}}\n"));
+    }
+    fs::write(project.join("00000000-0000-4000-8000-000000000000.jsonl"), &text).unwrap();
+    let mut command = std::process::Command::new("sh");
+    let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\" collect";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_recto")]);
+    test.set_environment(&mut command);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: ") && said.contains("hint: free disk space"), "{said}");
+    assert_eq!(test.run(&["collect"]).code, 0);
+    assert_eq!(test.run(&["collect", "verify"]).code, 0);
+}

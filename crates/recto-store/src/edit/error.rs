@@ -26,6 +26,12 @@ pub enum EditError {
         /// That of the second session.
         second: PathBuf,
     },
+    /// The user's settings are no JSON object.
+    #[error("{} is not a JSON object", path.display())]
+    BadSettings {
+        /// The file.
+        path: PathBuf,
+    },
     /// A title has more than one line, or characters that control something, or is too long.
     #[error("a title is one line of text, of at most 400 bytes")]
     BadTitle,
@@ -82,6 +88,7 @@ impl EditError {
             EditError::Plan(error) => error.kind(),
             EditError::WouldLose { .. } => "would-lose",
             EditError::PartsDiffer { .. } => "parts-differ",
+            EditError::BadSettings { .. } => "bad-settings",
             EditError::BadTitle => "bad-title",
             EditError::TitleNotReadBack => "not-read-back",
             EditError::Archived { .. } => "only-archived",

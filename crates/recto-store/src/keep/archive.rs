@@ -15,7 +15,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fs_err as fs;
-use jiff::Timestamp;
 
 use crate::keep::KeepError;
 use crate::keep::key::FileKey;
@@ -336,9 +335,4 @@ fn names(folder: &Path) -> Result<Vec<(String, PathBuf)>, KeepError> {
         }
     }
     Ok(names)
-}
-
-/// The present, in milliseconds since 1970.
-pub(super) fn now() -> u64 {
-    crate::keep::segment::milliseconds(Timestamp::now())
 }

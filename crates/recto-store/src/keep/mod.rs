@@ -52,6 +52,12 @@ mod watch;
 mod keep_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(all(test, unix))]
+mod shelf_tests;
+#[cfg(test)]
+mod trouble_tests;
+#[cfg(test)]
+mod version_tests;
 
 pub use archive::Archive;
 pub use capture::Captured;

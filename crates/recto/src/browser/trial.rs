@@ -180,7 +180,7 @@ impl Trial {
                     let work = self.work.path().to_owned();
                     let directories: (Option<&PathBuf>, Option<&PathBuf>) =
                         (Some(&work), Some(&work));
-                    tell(jobs::errand(&home, &errand, directories));
+                    tell(jobs::errand(&home, &self.environment, &errand, directories));
                 }
                 Effect::Copy(text) => self.copied.push(text),
                 Effect::Resume(resume) => self.resumed.push(resume),
