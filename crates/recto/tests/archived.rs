@@ -59,10 +59,11 @@ fn answers(surfaces: &mut Surfaces) -> Vec<(String, Value)> {
         ("search_sessions", json!({"query": "parser"})),
         ("stats", json!({"session": FIX})),
         ("usage", json!({"by": "model"})),
-        ("read_session", json!({"session": FIX})),
     ] {
         answers.push((tool.to_owned(), json!(surfaces.talk.json(tool, arguments).to_string())));
     }
+    let read = surfaces.talk.text("read_session", json!({"session": FIX}));
+    answers.push(("read_session".to_owned(), json!(read)));
     answers
 }
 
@@ -145,9 +146,9 @@ fn what_is_only_in_the_archive_is_not_edited() {
         &["rename", FIX, "New"] as &[&str],
         &["trim", FIX],
         &["clone", FIX],
-        &["fork", FIX],
+        &["fork", FIX, "--at", "1"],
         &["rm", FIX, "--yes"],
-        &["move", FIX, "/home/dev/other"],
+        &["move", FIX, "/home/dev/other", "--even-if-missing"],
         &["pack", FIX],
         &["redact", FIX, "--in-place"],
     ] {

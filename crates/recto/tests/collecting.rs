@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::edition::recorded;
 use crate::edition::tree;
 use crate::support::FIX;
+use crate::support::OLD;
 use crate::support::TestHome;
 
 /// The command that brings everything back.
@@ -36,7 +37,9 @@ fn what_was_collected_and_deleted_comes_back_byte_for_byte() {
                 fs::remove_dir_all(path).unwrap();
             }
         }
-        assert_ne!(request(&test), sent, "{scenario}");
+        assert_eq!(request(&test), sent, "{scenario}");
+        let without = test.run(&["request", "latest", "--json", "--no-archive"]);
+        assert_eq!(without.code, 1, "{scenario}: {}", without.shown());
         let deleted = test.run(&["collect", "--json"]).json().remove(0);
         assert!(deleted["deleted"].as_u64().unwrap() > 0, "{scenario}");
         let restored = test.run(&RESTORE);
@@ -186,4 +189,55 @@ fn without_room_it_says_so_and_nothing_is_lost() {
     assert!(said.starts_with("error: ") && said.contains("hint: free disk space"), "{said}");
     assert_eq!(test.run(&["collect"]).code, 0);
     assert_eq!(test.run(&["collect", "verify"]).code, 0);
+}
+
+#[test]
+fn a_restored_session_that_would_be_deleted_again_is_told() {
+    let test = TestHome::with_sessions();
+    test.run(&["collect"]);
+    fs::remove_dir_all(test.home.path().join("projects")).unwrap();
+    // The oldest one was written 27 days ago.
+    let restored = test.run(&["restore", OLD]);
+    assert!(!restored.stderr.contains("again"), "{}", restored.shown());
+    test.run(&["undo"]);
+    test.home.write("settings.json", "{\"cleanupPeriodDays\": 20}");
+    let restored = test.run(&["restore", OLD]);
+    let told = "the client deletes 1 session again at its next start, after 20 days; \
+                `recto home --keep 365` prevents that";
+    assert!(restored.stderr.contains(told), "{}", restored.shown());
+    let kept = test.run(&["home", "--keep", "365"]);
+    assert!(kept.stdout.starts_with("the client keeps logs for 365 days"), "{}", kept.shown());
+    let settings = fs::read_to_string(test.home.path().join("settings.json")).unwrap();
+    assert_eq!(settings, "{\"cleanupPeriodDays\": 365}");
+    assert_eq!(test.run(&["undo"]).code, 0);
+    let settings = fs::read_to_string(test.home.path().join("settings.json")).unwrap();
+    assert_eq!(settings, "{\"cleanupPeriodDays\": 20}");
+}
+
+#[test]
+fn what_is_due_is_safe_once_it_is_archived() {
+    let test = TestHome::with_sessions();
+    let due = |test: &TestHome| test.run(&["home", "--json"]).json().remove(0)["due"][0].clone();
+    assert_eq!((due(&test)["id"].as_str(), &due(&test)["archived"]), (Some(OLD), &false.into()));
+    test.run(&["collect"]);
+    assert_eq!(due(&test)["archived"], true);
+    let told = test.run(&["home"]).stdout;
+    assert!(!told.contains("recto collect"), "{told}");
+}
+
+/// The archive grows while the server runs.
+#[test]
+fn a_server_collects_if_it_is_told_to() {
+    let test = TestHome::with_sessions();
+    let (_served, _) = crate::serve::start(&test, &["--collect"]);
+    let log = test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"));
+    let is_kept = || test.run(&["collect", "verify"]).code == 0;
+    while !is_kept() {
+        thread::sleep(Duration::from_millis(100));
+    }
+    let mut file = File::options().append(true).open(log).unwrap();
+    file.write_all(b"{\"type\":\"progress\"}\n").unwrap();
+    while !is_kept() {
+        thread::sleep(Duration::from_millis(100));
+    }
 }

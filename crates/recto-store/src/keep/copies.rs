@@ -59,7 +59,7 @@ pub(super) fn fill(path: &Path) -> Result<File, StoreError> {
             fs::write(&notes, lines.collect::<String>())?;
         }
     }
-    let content = File::open(&unfinished.0)?;
+    let content = platform::open_without_waiting(&unfinished.0)?;
     finish(&file, Entry::of(&kept).stamp(), archived_copy::FILLED)?;
     // A session that is in the home again has no copy.
     if fs::symlink_metadata(path).is_ok() {

@@ -89,7 +89,10 @@ impl Home {
             let problems = (tree.refresh)(tree, &present).into_iter();
             let problems = problems.map(|(path, reason)| Skipped { path, reason });
             inventory.skipped.extend(problems);
-            inventory.add_archived(self.inventory_of(&tree.root().join(PROJECTS), true), &present);
+            let projects = tree.root().join(PROJECTS);
+            if projects.is_dir() {
+                inventory.add_archived(self.inventory_of(&projects, true), &present);
+            }
         }
         inventory.sessions.par_sort_unstable_by(|a, b| {
             b.state

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
-use jiff::Timestamp;
 use recto_store::Home;
 use recto_store::LogFile;
 use recto_store::Retention;
@@ -223,11 +222,9 @@ fn warn_of_cleanup(
     let setting = home.cleanup_setting(environment.working_directory.as_deref());
     let (retention, now) = (Retention::new(&setting), environment.now());
     let is_due = |file: &&RestoredFile| {
-        let modified = std::fs::metadata(&file.path).and_then(|metadata| metadata.modified());
-        let modified = modified.ok().and_then(|time| Timestamp::try_from(time).ok());
         file.kind == FileKind::MainLog
             && file.verdict.is_change()
-            && modified.is_some_and(|modified| retention.is_due(modified, now, 0))
+            && retention.is_due(file.modified, now, 0)
     };
     let due = plan.files.iter().filter(is_due).count() as u64;
     if due > 0 {

@@ -11,6 +11,7 @@ use recto_store::Home;
 use recto_store::LogFile;
 use recto_view::CallQuery;
 use recto_view::ExportFormat;
+use recto_view::ViewError;
 
 use super::cannot_read;
 use crate::browser::message::Entry;
@@ -70,7 +71,10 @@ fn restore(home: &Home, environment: &Environment, entry: &Entry) -> Result<Repo
     let library = environment.library(home, PriceTable::default());
     let missing = || CommandError::user("no-session", "a subagent comes back with its session");
     let done = library.restore(entry.log.session.ok_or_else(missing)?);
-    let done = done.map_err(|error| CommandError::user("restore", error.to_string()))?;
+    let done = done.map_err(|error| match error {
+        ViewError::Store(error) => CommandError::Store(error),
+        error => CommandError::user("not-found", error.to_string()),
+    })?;
     let files =
         done.restored.files.iter().filter(|file| ["new", "completed"].contains(&file.verdict));
     Ok(Report::Restored { files: files.count() as u64 })
