@@ -52,6 +52,8 @@ mod watch;
 mod keep_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod recorded_tests;
 #[cfg(all(test, unix))]
 mod shelf_tests;
 #[cfg(test)]
