@@ -1,4 +1,4 @@
-// Another title for a session, and the way back. Only on pages of a server that
+// Another title for a session, and the way back; a session back from the archive. Only on pages of a server that
 // allows edits. What a session is called is always the server's markup.
 
 import { $, fragment, tell } from "./shared.js";
@@ -45,7 +45,7 @@ function open(isOpen) {
 }
 
 function complain(text) {
-  const error = $(".edit-error", place());
+  const error = $(".edit-error");
   error.textContent = text;
   error.hidden = text === "";
 }
@@ -78,11 +78,29 @@ async function change(address, body, done) {
   }
 }
 
+/** Brings a session back from the archive; the page is then that of a session of the home. */
+async function restore(button) {
+  if (isBusy) return;
+  isBusy = true;
+  button.disabled = true;
+  try {
+    await post(button.dataset.restore, {});
+    location.reload();
+  } catch (error) {
+    complain(error.message);
+    button.disabled = false;
+    isBusy = false;
+  }
+}
+
 function ready() {
-  $("[data-edit=rename]", place()).hidden = false;
+  const rename = $("[data-edit=rename]");
+  if (rename) rename.hidden = false;
 }
 
 document.addEventListener("click", (event) => {
+  const archived = event.target.closest("[data-restore]");
+  if (archived) restore(archived);
   const button = event.target.closest("[data-edit]");
   if (!button) return;
   if (button.dataset.edit === "undo") {

@@ -145,13 +145,15 @@ fn publish_status(error: &PublishError) -> StatusCode {
 fn edit_status(error: &EditError) -> StatusCode {
     match error {
         EditError::BadTitle | EditError::TitleNotReadBack => StatusCode::BAD_REQUEST,
-        EditError::Live { .. }
+        EditError::Archived { .. }
+        | EditError::Live { .. }
         | EditError::Elsewhere { .. }
         | EditError::UnreadableClient { .. }
         | EditError::Recent { .. } => StatusCode::CONFLICT,
-        EditError::Plan(_) | EditError::WouldLose { .. } | EditError::PartsDiffer { .. } => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        EditError::Plan(_)
+        | EditError::WouldLose { .. }
+        | EditError::PartsDiffer { .. }
+        | EditError::BadSettings { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -45,7 +45,9 @@ fn hint_of_keeping(error: &KeepError) -> Option<&'static str> {
         KeepError::NoArchive { .. } => Some("run `recto collect` to create one"),
         KeepError::Foreign { .. } => Some("use --to to name an archive of your own"),
         KeepError::Io { source, .. } => match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => {
                 Some("free disk space, or use --to to name an archive on another disk")
             }
             io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
@@ -77,6 +79,7 @@ fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
         }
         PlaceError::CacheInTest => Some("set RECTO_CACHE_DIR to a directory of the test's own"),
         PlaceError::LeadsOut { .. } => Some("name the file itself"),
+        PlaceError::OnlyArchived { .. } => Some("`recto restore SESSION` brings it back"),
         PlaceError::Secret { .. }
         | PlaceError::NotAFile { .. }
         | PlaceError::NotADirectory { .. }
@@ -120,6 +123,8 @@ fn hint_of_edit(error: &EditError) -> Option<&'static str> {
         EditError::WouldLose { .. } => {
             Some("`recto check` says what is wrong with the session, `recto repair` mends it")
         }
+        EditError::Archived { .. } => Some("`recto restore SESSION` brings it back"),
+        EditError::BadSettings { .. } => Some("correct the file; nothing was changed"),
         EditError::PartsDiffer { .. } => Some("--prefer says whose files to take"),
         EditError::Live { .. } => Some("end the client first"),
         EditError::Elsewhere { .. } => {

@@ -1,13 +1,26 @@
 //! What is kept, and what comes back, as rows.
 
+use recto_log::SessionId;
+use recto_store::StoreError;
+use recto_store::keep::Archive;
+use recto_store::keep::Catalog;
 use recto_store::keep::CollectReport;
 use recto_store::keep::CollectStatus;
+use recto_store::keep::KeepError;
+use recto_store::keep::MachineId;
 use recto_store::keep::MergeReport;
+use recto_store::keep::Restoration;
+use recto_store::keep::RestoreOptions;
 use recto_store::keep::RestoredFile;
 use recto_store::keep::VerifyReport;
+use recto_store::publish::Intent;
+use recto_store::publish::Journal;
+use recto_store::publish::Recovered;
 use serde::Serialize;
 
 use crate::Moment;
+use crate::error::ViewError;
+use crate::library::Library;
 
 /// What one look at the home added to an archive.
 #[derive(Debug, Serialize)]
@@ -221,4 +234,59 @@ pub struct RestoreRow {
     pub operation: Option<u64>,
     /// The files.
     pub files: Vec<RestoredRow>,
+}
+
+/// A session that came back from the archive.
+#[derive(Debug, Serialize)]
+pub struct RestoredView {
+    /// The session.
+    pub session: String,
+    /// What was done.
+    #[serde(flatten)]
+    pub restored: RestoreRow,
+    /// What had been interrupted before, and was put right first.
+    pub remarks: Vec<String>,
+}
+
+impl Library {
+    /// Brings a session back from the archive, with everything that belongs to it.
+    pub fn restore(&self, session: SessionId) -> Result<RestoredView, ViewError> {
+        let home = self.home();
+        let missing = || ViewError::NotFound("the archive does not have the session");
+        let opened = Archive::open(home.archive().ok_or_else(missing)?, MachineId::of(home));
+        let archive = match opened {
+            Err(KeepError::NoArchive { .. }) => return Err(missing()),
+            archive => archive.map_err(StoreError::from)?,
+        };
+        let catalog = Catalog::read(&archive).map_err(StoreError::from)?;
+        let kept = catalog.sessions().into_iter().find(|kept| kept.id == session);
+        let kept = kept.ok_or_else(missing)?;
+        let files = std::iter::once(kept.log).chain(kept.files);
+        let mut journal = Journal::open(self.data()?, home)?;
+        let plan = Restoration::plan(&archive, home, files, RestoreOptions::default())?;
+        let operation = match plan.is_change() {
+            true => {
+                let mut transaction = journal.begin(Intent {
+                    home,
+                    name: "restore",
+                    arguments: vec![session.to_string()],
+                    time: self.now(),
+                    source: None,
+                    result: Some(session),
+                })?;
+                plan.stage(&mut transaction)?;
+                Some(transaction.commit()?.id.number())
+            }
+            false => None,
+        };
+        self.readings().forget_list();
+        Ok(RestoredView {
+            session: session.to_string(),
+            restored: RestoreRow {
+                operation,
+                files: plan.files.iter().map(RestoredRow::from).collect(),
+            },
+            remarks: journal.recovered().iter().flat_map(Recovered::lines).collect(),
+        })
+    }
 }

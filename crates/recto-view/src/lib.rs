@@ -105,6 +105,7 @@ pub use keep::CollectStatusRow;
 pub use keep::PruneRow;
 pub use keep::RestoreRow;
 pub use keep::RestoredRow;
+pub use keep::RestoredView;
 pub use keep::TroubleRow;
 pub use keep::VerifyRow;
 pub use library::Asker;

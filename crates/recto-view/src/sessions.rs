@@ -66,6 +66,8 @@ pub struct ListedRow {
     pub model: Option<String>,
     /// What a running client says of itself; none if no client runs.
     pub live: Option<String>,
+    /// Whether only the archive has it.
+    pub archived: bool,
 }
 
 impl ListedRow {
@@ -98,6 +100,7 @@ impl ListedRow {
             live: live
                 .as_ref()
                 .map(|live| live.status.clone().unwrap_or_else(|| "unknown".to_owned())),
+            archived: log.is_archived(),
         }
     }
 }

@@ -12,6 +12,9 @@ pub(crate) struct Global {
     /// The client's home [default: $CLAUDE_CONFIG_DIR, else ~/.claude]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
+    /// Leave out sessions that are only in the archive of `recto collect`
+    #[arg(long, global = true)]
+    pub(crate) no_archive: bool,
     /// Write JSON (a line per item where there are many)
     #[arg(long, global = true)]
     pub(crate) json: bool,

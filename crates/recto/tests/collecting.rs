@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::edition::recorded;
 use crate::edition::tree;
 use crate::support::FIX;
+use crate::support::OLD;
 use crate::support::TestHome;
 
 /// The command that brings everything back.
@@ -36,7 +37,9 @@ fn what_was_collected_and_deleted_comes_back_byte_for_byte() {
                 fs::remove_dir_all(path).unwrap();
             }
         }
-        assert_ne!(request(&test), sent, "{scenario}");
+        assert_eq!(request(&test), sent, "{scenario}");
+        let without = test.run(&["request", "latest", "--json", "--no-archive"]);
+        assert_eq!(without.code, 1, "{scenario}: {}", without.shown());
         let deleted = test.run(&["collect", "--json"]).json().remove(0);
         assert!(deleted["deleted"].as_u64().unwrap() > 0, "{scenario}");
         let restored = test.run(&RESTORE);
@@ -158,5 +161,83 @@ fn killed_at_random_while_logs_are_written_it_loses_and_doubles_nothing() {
     for (number, written) in written.iter().enumerate() {
         let name = format!("projects/-w/0000000{number}-0000-4000-8000-000000000000.jsonl");
         assert!(fs::read(back.join(&name)).unwrap() == *written, "{name}");
+    }
+}
+
+/// As on a full disk, which a test cannot have: no file may be larger than a few blocks.
+#[cfg(unix)]
+#[test]
+fn without_room_it_says_so_and_nothing_is_lost() {
+    let test = TestHome::with_sessions();
+    let project = test.home.path().join("projects/-w");
+    fs::create_dir_all(&project).unwrap();
+    // It does not compress.
+    let mut word = 1_u64;
+    let mut text = String::new();
+    while text.len() < 400_000 {
+        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        text.push_str(&format!("{{\"random\":{word}}}\n"));
+    }
+    fs::write(project.join("00000000-0000-4000-8000-000000000000.jsonl"), &text).unwrap();
+    let mut command = std::process::Command::new("sh");
+    let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\" collect";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_recto")]);
+    test.set_environment(&mut command);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: ") && said.contains("hint: free disk space"), "{said}");
+    assert_eq!(test.run(&["collect"]).code, 0);
+    assert_eq!(test.run(&["collect", "verify"]).code, 0);
+}
+
+#[test]
+fn a_restored_session_that_would_be_deleted_again_is_told() {
+    let test = TestHome::with_sessions();
+    test.run(&["collect"]);
+    fs::remove_dir_all(test.home.path().join("projects")).unwrap();
+    // The oldest one was written 27 days ago.
+    let restored = test.run(&["restore", OLD]);
+    assert!(!restored.stderr.contains("again"), "{}", restored.shown());
+    test.run(&["undo"]);
+    test.home.write("settings.json", "{\"cleanupPeriodDays\": 20}");
+    let restored = test.run(&["restore", OLD]);
+    let told = "the client deletes 1 session again at its next start, after 20 days; \
+                `recto home --keep 365` prevents that";
+    assert!(restored.stderr.contains(told), "{}", restored.shown());
+    let kept = test.run(&["home", "--keep", "365"]);
+    assert!(kept.stdout.starts_with("the client keeps logs for 365 days"), "{}", kept.shown());
+    let settings = fs::read_to_string(test.home.path().join("settings.json")).unwrap();
+    assert_eq!(settings, "{\"cleanupPeriodDays\": 365}");
+    assert_eq!(test.run(&["undo"]).code, 0);
+    let settings = fs::read_to_string(test.home.path().join("settings.json")).unwrap();
+    assert_eq!(settings, "{\"cleanupPeriodDays\": 20}");
+}
+
+#[test]
+fn what_is_due_is_safe_once_it_is_archived() {
+    let test = TestHome::with_sessions();
+    let due = |test: &TestHome| test.run(&["home", "--json"]).json().remove(0)["due"][0].clone();
+    assert_eq!((due(&test)["id"].as_str(), &due(&test)["archived"]), (Some(OLD), &false.into()));
+    test.run(&["collect"]);
+    assert_eq!(due(&test)["archived"], true);
+    let told = test.run(&["home"]).stdout;
+    assert!(!told.contains("recto collect"), "{told}");
+}
+
+/// The archive grows while the server runs.
+#[test]
+fn a_server_collects_if_it_is_told_to() {
+    let test = TestHome::with_sessions();
+    let (_served, _) = crate::serve::start(&test, &["--collect"]);
+    let log = test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"));
+    let is_kept = || test.run(&["collect", "verify"]).code == 0;
+    while !is_kept() {
+        thread::sleep(Duration::from_millis(100));
+    }
+    let mut file = File::options().append(true).open(log).unwrap();
+    file.write_all(b"{\"type\":\"progress\"}\n").unwrap();
+    while !is_kept() {
+        thread::sleep(Duration::from_millis(100));
     }
 }

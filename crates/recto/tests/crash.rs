@@ -19,10 +19,12 @@ use crate::support::FIX;
 use crate::support::TestHome;
 
 /// The calls that change something, and those that open what is changed.
-const CALLS: [&str; 17] = [
+const CALLS: [&str; 19] = [
     "openat",
     "openat2",
     "write",
+    "pwrite64",
+    "ftruncate",
     "fsync",
     "fdatasync",
     "rename",
@@ -40,9 +42,9 @@ const CALLS: [&str; 17] = [
 ];
 
 /// What happens at a call.
-const FATES: [&str; 3] = ["signal=KILL", "error=EIO", "error=ENOSPC"];
+pub(crate) const FATES: [&str; 3] = ["signal=KILL", "error=EIO", "error=ENOSPC"];
 
-fn strace() -> String {
+pub(crate) fn strace() -> String {
     recto_testkit::tool("RECTO_TEST_STRACE")
 }
 
@@ -72,7 +74,12 @@ fn prepare(before: &[&[&str]]) -> TestHome {
     test
 }
 
-fn traced(test: &TestHome, strace: &str, options: &[String], arguments: &[&str]) -> Command {
+pub(crate) fn traced(
+    test: &TestHome,
+    strace: &str,
+    options: &[String],
+    arguments: &[&str],
+) -> Command {
     let mut command = Command::new(strace);
     command.args(["-f", "-qq", "-o"]).arg(test.work.path().join("trace")).args(options);
     command.arg(env!("CARGO_BIN_EXE_recto")).args(arguments);
@@ -82,10 +89,9 @@ fn traced(test: &TestHome, strace: &str, options: &[String], arguments: &[&str])
 
 /// The calls that the command makes, with their places among the calls of their
 /// name. Files of the system and of the loader are left out.
-fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<Call> {
-    let test = prepare(before);
+pub(crate) fn calls_of(test: &TestHome, arguments: &[&str], strace: &str) -> Vec<Call> {
     let options = ["-y".to_owned(), "-e".to_owned(), format!("trace={}", CALLS.join(","))];
-    assert!(traced(&test, strace, &options, arguments).output().unwrap().status.success());
+    assert!(traced(test, strace, &options, arguments).output().unwrap().status.success());
     let trace = fs::read_to_string(test.work.path().join("trace")).unwrap();
     let own = [test.home.path(), test.user.path()].map(|path| path.to_str().unwrap().to_owned());
     let mut calls = Vec::new();
@@ -97,7 +103,8 @@ fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<Call> {
                 // A full disk is met only by what needs room.
                 let needs_room = match name {
                     "openat" => line.contains("O_CREAT"),
-                    "write" | "fsync" | "rename" | "renameat2" | "mkdir" | "mkdirat" => true,
+                    "write" | "pwrite64" | "ftruncate" | "fsync" | "rename" | "renameat2"
+                    | "mkdir" | "mkdirat" => true,
                     _ => false,
                 };
                 calls.push(Call { name, when: at + 1, needs_room });
@@ -108,21 +115,22 @@ fn calls_of(before: &[&[&str]], arguments: &[&str], strace: &str) -> Vec<Call> {
 }
 
 /// One call to the system.
-struct Call {
-    name: &'static str,
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
     /// Its place among the calls of this name.
-    when: usize,
-    needs_room: bool,
+    pub(crate) when: usize,
+    pub(crate) needs_room: bool,
 }
 
-/// Runs the command with every fate at every call, on two threads.
-fn try_everything(
-    before: &[&[&str]],
-    arguments: &[&str],
-    opposite: &[&str],
-    strace: &str,
-) -> usize {
-    let calls = calls_of(before, arguments, strace);
+impl Call {
+    /// What makes a run meet its fate at this call.
+    pub(crate) fn inject(&self, fate: &str) -> String {
+        format!("inject={}:{fate}:when={}", self.name, self.when)
+    }
+}
+
+/// Runs a test for every fate at every call, on two threads. Says how many there were.
+pub(crate) fn each_case(calls: &[Call], case: &(dyn Fn(&Call, &str) + Sync)) -> usize {
     let cases: Vec<(&Call, &str)> = calls
         .iter()
         .flat_map(|call| FATES.map(|fate| (call, fate)))
@@ -133,12 +141,23 @@ fn try_everything(
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some((call, fate)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    try_one(before, arguments, opposite, strace, call, fate);
+                    case(call, fate);
                 }
             });
         }
     });
     cases.len()
+}
+
+/// Runs the command with every fate at every call.
+fn try_everything(
+    before: &[&[&str]],
+    arguments: &[&str],
+    opposite: &[&str],
+    strace: &str,
+) -> usize {
+    let calls = calls_of(&prepare(before), arguments, strace);
+    each_case(&calls, &|call, fate| try_one(before, arguments, opposite, strace, call, fate))
 }
 
 fn try_one(
@@ -153,8 +172,8 @@ fn try_one(
     let test = prepare(before);
     let root = test.home.path();
     let old = tree(root);
-    let inject = format!("inject={}:{fate}:when={}", call.name, call.when);
-    let output = traced(&test, strace, &["-e".to_owned(), inject], arguments).output().unwrap();
+    let options = ["-e".to_owned(), call.inject(fate)];
+    let output = traced(&test, strace, &options, arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!said.contains("panicked"), "{what}: {said}");
     let after = published(root);

@@ -96,8 +96,9 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
 
     The client deletes logs not modified in 30 days (the client's default).
     1 session will be deleted within 7 days:
-      0e63f9ab  in 4d  3.8 kB  Why does the map take eight seconds to load?
-    To keep them, set "cleanupPeriodDays": 365 in [sample]
+      0e63f9ab  in 4d  3.8 kB  not archived  Why does the map take eight seconds to load?
+    To archive them, run `recto collect`.
+    To keep them, run `recto home --keep 365`.
 
     Now with your own sessions:
       recto                 browse them, on a terminal

@@ -16,8 +16,9 @@ fn the_home_says_what_the_client_will_delete() {
 
     The client deletes logs not modified in 30 days (the client's default).
     1 session will be deleted within 7 days:
-      c81d4e2e  in 3d  1.2 kB  What does this project do?
-    To keep them, set "cleanupPeriodDays": 365 in [claude]/settings.json.
+      c81d4e2e  in 3d  1.2 kB  not archived  What does this project do?
+    To archive them, run `recto collect`.
+    To keep them, run `recto home --keep 365`.
     --- exit 0
     "#);
 }
@@ -26,7 +27,7 @@ fn the_home_says_what_the_client_will_delete() {
 fn the_home_as_json() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["home", "--json"]).shown(), @r#"
-    {"home":"[claude]","areas":[{"name":"projects","files":7,"bytes":13962}],"cleanup":{"days":30,"scope":"default","path":null},"due":[{"id":"c81d4e2e-bcf2-41e6-869b-7df92533d2db","path":"[claude]/projects/-home-dev-app/c81d4e2e-bcf2-41e6-869b-7df92533d2db.jsonl","title":"What does this project do?","deleted_after":"2026-11-19T12:00:00.000Z","bytes":1185}]}
+    {"home":"[claude]","areas":[{"name":"projects","files":7,"bytes":13962}],"cleanup":{"days":30,"scope":"default","path":null},"due":[{"id":"c81d4e2e-bcf2-41e6-869b-7df92533d2db","path":"[claude]/projects/-home-dev-app/c81d4e2e-bcf2-41e6-869b-7df92533d2db.jsonl","title":"What does this project do?","deleted_after":"2026-11-19T12:00:00.000Z","bytes":1185,"archived":false}]}
     --- exit 0
     "#);
 }

@@ -46,7 +46,7 @@ fn subagents_and_files_without_a_conversation_are_listed_when_asked_for() {
 fn a_line_of_json_has_every_field() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["ls", "--json", "-n", "1"]).shown(), @r#"
-    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","kind":"session","session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","project":"-home-dev-app","project_name":"app","subagent":false,"path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl","cwd":"/home/dev/app","title":"Repair the parser","title_source":"ai","goal":"The parser fails on empty lines. Please repair it.","first_prompt":"The parser fails on empty lines. Please repair it.","last_prompt":"Thanks!","started":"2026-11-16T08:00:00.000Z","updated":"2026-11-16T10:00:00.000Z","ended":"2026-11-16T08:00:19.000Z","bytes":9503,"version":"2.1.325","branch":"fix/parser","model":"claude-opus-5-5","live":null}
+    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","kind":"session","session":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","project":"-home-dev-app","project_name":"app","subagent":false,"path":"[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl","cwd":"/home/dev/app","title":"Repair the parser","title_source":"ai","goal":"The parser fails on empty lines. Please repair it.","first_prompt":"The parser fails on empty lines. Please repair it.","last_prompt":"Thanks!","started":"2026-11-16T08:00:00.000Z","updated":"2026-11-16T10:00:00.000Z","ended":"2026-11-16T08:00:19.000Z","bytes":9503,"version":"2.1.325","branch":"fix/parser","model":"claude-opus-5-5","live":null,"archived":false}
     --- exit 0
     "#);
 }

@@ -84,7 +84,7 @@ impl Talk {
         (result["isError"].as_bool().unwrap_or(false), text.to_owned())
     }
 
-    fn text(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn text(&mut self, tool: &str, arguments: Value) -> String {
         let (is_error, text) = self.call(tool, arguments);
         assert!(!is_error, "{text}");
         text

@@ -5,7 +5,8 @@
 //! | `edition` | edits of sessions: copies, forks, what they share |
 //! | `moving`, `packing`, `merging` | sessions in other directories and homes, and two in one |
 //! | `editing` | what commands that change files do, refuse and take back |
-//! | `crash` | killed at any call to the system, an edit is whole |
+//! | `crash`, `crash_collecting` | killed at any call to the system, an edit or a collector is whole |
+//! | `archived` | sessions that only the archive has are the same on every surface |
 //! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `mock`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
 //! | `sharing` | what is given away has no secrets, and edits that find nothing to do say so |
 //! | `surfaces` | the terminal, the API, pages and MCP give the same answers |
@@ -32,6 +33,7 @@
 // Clippy takes the helpers of a test binary for ordinary code.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod archived;
 mod bad_input;
 mod blame;
 mod branches;
@@ -42,6 +44,7 @@ mod check;
 mod collecting;
 mod context;
 mod crash;
+mod crash_collecting;
 mod demo;
 mod documents;
 mod drift;

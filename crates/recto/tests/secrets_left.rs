@@ -77,6 +77,21 @@ fn the_index_forgets_what_was_redacted_and_the_rest_is_named() {
 }
 
 #[test]
+fn no_index_has_what_was_redacted_and_the_archive_is_named() {
+    let test = test_home();
+    test.run(&["collect"]);
+    for arguments in [&["find", SECRET] as &[&str], &["find", SECRET, "--no-archive"]] {
+        assert_eq!(test.run(arguments).code, 0);
+    }
+    let run = test.run(&["redact", FIX, "--pattern", PATTERN, "--in-place"]);
+    assert_eq!(run.code, 0, "{}", run.shown());
+    let mut found = with_secret(&test);
+    found.retain(|path| !path.starts_with(test.user.path().join(".local/share/recto/archive")));
+    assert_eq!(found, [test.home.path().join("history.jsonl")], "{}", run.shown());
+    assert!(run.stderr.contains("the archive of `recto collect`"), "{}", run.shown());
+}
+
+#[test]
 fn history_and_backups_go_if_that_is_asked_for_twice() {
     let test = test_home();
     let redact = ["redact", FIX, "--pattern", PATTERN, "--in-place", "--history", "--purge"];

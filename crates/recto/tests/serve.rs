@@ -32,11 +32,23 @@ pub(crate) fn start(test: &TestHome, arguments: &[&str]) -> (Served, String) {
 
 /// The answer to a request, and the first cookie that it sets.
 pub(crate) fn get(url: &str, more: &str) -> String {
+    ask("GET", url, more, "")
+}
+
+/// The answer to a request that changes something.
+pub(crate) fn post(url: &str, more: &str, body: &str) -> String {
+    let more =
+        format!("{more}Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+    ask("POST", url, &more, body)
+}
+
+fn ask(method: &str, url: &str, more: &str, body: &str) -> String {
     let rest = url.strip_prefix("http://").unwrap();
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let mut stream = TcpStream::connect(host).unwrap();
-    let request =
-        format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n");
+    let request = format!(
+        "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n{body}"
+    );
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

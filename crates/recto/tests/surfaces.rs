@@ -17,19 +17,22 @@ use crate::support::hours_ago;
 
 /// A session whose log is empty.
 const EMPTY: &str = "0a1b2c3d-4e5f-4071-8293-a4b5c6d7e8f9";
-const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// A home, a server and an agent's client.
-struct Surfaces {
-    test: TestHome,
-    talk: Talk,
+pub(crate) struct Surfaces {
+    pub(crate) test: TestHome,
+    pub(crate) talk: Talk,
     _served: Served,
-    base: String,
+    pub(crate) base: String,
 }
 
 impl Surfaces {
-    fn new() -> Surfaces {
-        let test = home();
+    pub(crate) fn new() -> Surfaces {
+        Surfaces::of(home())
+    }
+
+    pub(crate) fn of(test: TestHome) -> Surfaces {
         let token = test.work.path().join("token");
         std::fs::write(&token, TOKEN).unwrap();
         #[cfg(unix)]
@@ -37,21 +40,22 @@ impl Surfaces {
             use std::os::unix::fs::PermissionsExt as _;
             std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let (served, url) = start(&test, &["--token-file", token.to_str().unwrap()]);
+        let arguments = ["--allow-edits", "--token-file", token.to_str().unwrap()];
+        let (served, url) = start(&test, &arguments);
         let base = url.split("/login").next().unwrap().to_owned();
         let talk = Talk::start(&test, &["mcp"]);
         Surfaces { test, talk, _served: served, base }
     }
 
     /// The answer of a command, paths included, which snapshots leave out.
-    fn command(&self, arguments: &[&str]) -> Vec<Value> {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Vec<Value> {
         let output = self.test.command(&[arguments, &["--json"]].concat()).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The body of an answer of the server.
-    fn body(&self, path: &str) -> String {
+    pub(crate) fn body(&self, path: &str) -> String {
         let url = format!("{}{path}", self.base);
         let answer = get(&url, &format!("Authorization: Bearer {TOKEN}\r\n"));
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -59,16 +63,16 @@ impl Surfaces {
         body.to_owned()
     }
 
-    fn api(&self, path: &str) -> Value {
+    pub(crate) fn api(&self, path: &str) -> Value {
         serde_json::from_str(&self.body(&format!("/api/v1/{path}"))).unwrap()
     }
 
-    fn api_list(&self, path: &str) -> Vec<Value> {
+    pub(crate) fn api_list(&self, path: &str) -> Vec<Value> {
         self.api(path).as_array().unwrap().clone()
     }
 
     /// The items that an agent gets.
-    fn mcp(&mut self, tool: &str, arguments: Value) -> Vec<Value> {
+    pub(crate) fn mcp(&mut self, tool: &str, arguments: Value) -> Vec<Value> {
         self.talk.json(tool, arguments)["items"].as_array().unwrap().clone()
     }
 

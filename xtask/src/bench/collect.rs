@@ -1,12 +1,13 @@
 //! `cargo xtask bench collect`: what archiving costs, and whether a byte is ever lost.
 //!
 //! Figures: the first capture of a generated home against `zstd` at the same level, a look at
-//! 10,000 files in which nothing changed, the size of the archive before and after merging, and a
-//! restore. `--kills N` writes to twenty logs the way clients do (several lines at once, torn ends,
+//! 10,000 files in which nothing changed, the size of the archive before and after merging, a
+//! restore, how soon `--watch` has a line and what it costs while nothing is written, and agentsview. `--kills N` writes to twenty logs the way clients do (several lines at once, torn ends,
 //! truncation, rewriting, moving, deleting and creating again) while `recto collect` is killed N
 //! times at random moments, and then compares every file with what comes back.
 
-use std::collections::BTreeMap;
+mod kills;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::fs::File;
@@ -16,9 +17,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 use std::time::Instant;
@@ -28,11 +26,17 @@ use anyhow::bail;
 use tempfile::TempDir;
 use wait4::Wait4 as _;
 
+use self::kills::Random;
+use self::kills::kill;
+use self::kills::line;
 use super::Plan;
 use super::built;
 use super::cargo_task;
 use super::homes;
 use super::homes::Homes;
+use super::others::Package;
+use super::others::Registry;
+use super::others::install;
 use crate::repository::heading;
 use crate::repository::root;
 use crate::repository::say;
@@ -40,8 +44,6 @@ use crate::repository::target;
 
 const USAGE: &str =
     "usage: cargo xtask bench collect [--program PATH] [--mb N] [--kills N] [--write]";
-/// How many logs are written to while the collector is killed.
-const WRITERS: u64 = 20;
 
 struct Words {
     program: Option<PathBuf>,
@@ -167,12 +169,181 @@ fn figures(program: &Path, homes: &Homes, megabytes: u64) -> anyhow::Result<Stri
         unchanged.push(measured(recto(program, &homes.small, scratch.path()).arg("collect"))?.cpu);
     }
     unchanged.sort_by(f64::total_cmp);
+    let sessions = homes::count_logs(&homes.small.join("projects"));
     writeln!(
         text,
-        "\nNothing changed in {} small sessions: {:.0} ms CPU (median of 9).",
-        homes::count_logs(&homes.small.join("projects")),
+        "\nNothing changed in {sessions} small sessions: {:.0} ms CPU (median of 9).",
         unchanged[unchanged.len() / 2] * 1000.0
     )?;
+    say("one large log");
+    text.push_str(&large_log(program, homes)?);
+    say("watching");
+    text.push_str(&watching(program, &homes.small, scratch.path())?);
+    say("agentsview");
+    text.push_str(&others(homes)?);
+    Ok(text)
+}
+
+/// How long it takes to bring one large log back, beside copying it.
+fn large_log(program: &Path, homes: &Homes) -> anyhow::Result<String> {
+    let scratch = TempDir::new()?;
+    let collect = measured(recto(program, &homes.long, scratch.path()).arg("collect"))?;
+    let back = scratch.path().join("back");
+    let mut restore = recto(program, &homes.long, scratch.path());
+    let restore = measured(restore.args(["restore", "--all", "--to"]).arg(&back))?;
+    let copy = scratch.path().join("copy");
+    let mut copying = Command::new("sh");
+    copying.args(["-c", "cp \"$1\" \"$2\" && sync \"$2\"", "sh"]).arg(&homes.long_file).arg(&copy);
+    let copied = measured(&mut copying)?;
+    Ok(format!(
+        "\nA log of {} MB: {:.1} s to archive ({:.1} s CPU, peak {} MB), {:.1} s to restore ({:.1} s \
+         CPU, peak {} MB); `cp` and `sync` take {:.1} s.\n",
+        fs::metadata(&homes.long_file)?.len() / 1_000_000,
+        collect.wall,
+        collect.cpu,
+        collect.peak / 1_000_000,
+        restore.wall,
+        restore.cpu,
+        restore.peak / 1_000_000,
+        copied.wall,
+    ))
+}
+
+/// How many lines are written while a collector watches.
+const WATCHED_LINES: usize = 100;
+/// How long it then has nothing to do.
+const IDLE: Duration = Duration::from_secs(65);
+
+/// How long it takes from a line on the disk to the archive, and what waiting costs.
+fn watching(program: &Path, home: &Path, scratch: &Path) -> anyhow::Result<String> {
+    let project = home.join("projects/-bench-watched");
+    fs::create_dir_all(&project)?;
+    let log = project.join("99999999-0000-4000-8000-000000000000.jsonl");
+    let mut child = recto(program, home, scratch)
+        .args(["collect", "--watch"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let told = watch_lines(&log, &scratch.join("data/archive/raw/v1"), child.id());
+    let _ = child.kill();
+    child.wait()?;
+    fs::remove_dir_all(&project)?;
+    told
+}
+
+fn watch_lines(log: &Path, archive: &Path, pid: u32) -> anyhow::Result<String> {
+    // It looks at everything once before it waits.
+    thread::sleep(Duration::from_secs(5));
+    let before = folders(archive);
+    let mut random = Random(7);
+    let (mut delays, mut folder) = (Vec::new(), None);
+    for number in 0..WATCHED_LINES {
+        let mut file = File::options().append(true).create(true).open(log)?;
+        file.write_all(&line(0, number as u64, random.below(4000)))?;
+        let length = file.metadata()?.len();
+        let start = Instant::now();
+        loop {
+            folder =
+                folder.or_else(|| folders(archive).into_iter().find(|one| !before.contains(one)));
+            if folder.as_ref().is_some_and(|folder| reaches(folder, length)) {
+                break;
+            }
+            if start.elapsed() > Duration::from_secs(60) {
+                bail!("a line is not in the archive after a minute");
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        delays.push(start.elapsed().as_secs_f64());
+        thread::sleep(Duration::from_millis(random.below(400)));
+    }
+    delays.sort_by(f64::total_cmp);
+    let at = |share: usize| delays[(delays.len() * share / 100).min(delays.len() - 1)];
+    let (used, start) = (cpu_of(pid)?, Instant::now());
+    thread::sleep(IDLE);
+    let idle = (cpu_of(pid)? - used) / start.elapsed().as_secs_f64();
+    Ok(format!(
+        "\nWatching that home: a line is in the archive after {:.2} s (median of {WATCHED_LINES}), \
+         {:.2} s (p99), {:.2} s at most; {:.2} % of a CPU while nothing is written.\n",
+        at(50),
+        at(99),
+        delays[delays.len() - 1],
+        idle * 100.0
+    ))
+}
+
+/// The folders of files in an archive.
+fn folders(archive: &Path) -> std::collections::BTreeSet<PathBuf> {
+    let inside = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    inside(archive).iter().flat_map(|machine| inside(machine)).collect()
+}
+
+/// Whether the segments of a file reach an offset.
+fn reaches(folder: &Path, end: u64) -> bool {
+    let ending = format!("-{end:020}.jsonl.zst");
+    let lives = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names =
+        lives.flat_map(|life| fs::read_dir(life.path()).into_iter().flatten().flatten());
+    names.any(|name| name.file_name().to_string_lossy().ends_with(&ending))
+}
+
+/// The seconds of CPU that a process has used, in ticks of a hundredth.
+fn cpu_of(pid: u32) -> anyhow::Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let fields = stat.rsplit(") ").next().context("no fields")?;
+    let ticks: u64 =
+        fields.split(' ').skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Ok(ticks as f64 / 100.0)
+}
+
+/// The only other tool that keeps sessions, on the same homes.
+const AGENTSVIEW: Package =
+    Package { registry: Registry::PyPi, name: "agentsview", version: "0.46.1" };
+
+fn others(homes: &Homes) -> anyhow::Result<String> {
+    let folder = target().join("bench");
+    let program = match install(&folder, AGENTSVIEW, "agentsview") {
+        Ok(program) => program,
+        Err(why) => return Ok(format!("\nagentsview 0.46.1 was not measured: {why}.\n")),
+    };
+    let mut text = String::from(
+        "\n## agentsview 0.46.1 on the same homes\n\n\
+         | home | command | CPU s | of the plain bytes |\n|---|---|---|---|\n",
+    );
+    for (name, home) in [("old clients", &homes.old), ("new client", &homes.new)] {
+        let scratch = TempDir::new()?;
+        let plain = homes::log_bytes(&home.join("projects")) as f64;
+        let command = || {
+            let mut command = Command::new(&program);
+            command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+            command.env("HOME", scratch.path()).env("AGENTSVIEW_NO_DAEMON", "1");
+            command.env("CLAUDE_PROJECTS_DIR", home.join("projects"));
+            command.env("AGENTSVIEW_DATA_DIR", scratch.path().join("data")).stderr(Stdio::null());
+            command
+        };
+        let taken = measured(command().arg("sync"))?;
+        let stored = size_of(&scratch.path().join("data")) as f64;
+        writeln!(text, "| {name} | `sync` | {:.2} | {:.4} |", taken.cpu, stored / plain)?;
+        let capture = scratch.path().join("capture");
+        let root = format!("claude={}", home.join("projects").display());
+        let words = ["--root", &root, "--writers-stopped"];
+        let taken = measured(command().args(["archive", "capture"]).arg(&capture).args(words))?;
+        let stored = size_of(&capture.join("roots")) as f64;
+        writeln!(
+            text,
+            "| {name} | `archive capture` | {:.2} | {:.4} |",
+            taken.cpu,
+            stored / plain
+        )?;
+    }
+    text.push_str(
+        "\n`sync` keeps rows: a deleted session is read, not resumed. `archive capture` copies the \
+         files as they are into a new directory each time; a deleted session is resumed after its \
+         files were copied back by hand. What `recto restore` brings back, the real client resumes: \
+         see [ORACLE.md](ORACLE.md).\n",
+    );
     Ok(text)
 }
 
@@ -191,196 +362,16 @@ fn compressed(home: &Path, level: u32) -> anyhow::Result<(Taken, u64)> {
 }
 
 fn size_of(folder: &Path) -> u64 {
-    files_below(folder).values().map(|bytes| bytes.len() as u64).sum()
-}
-
-/// All files below a folder.
-fn files_below(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
+    let mut bytes = 0;
     let mut waiting = vec![folder.to_owned()];
     while let Some(directory) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(&directory) else { continue };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else if let (Ok(below), Ok(bytes)) = (path.strip_prefix(folder), fs::read(&path)) {
-                found.insert(below.to_owned(), bytes);
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => waiting.push(entry.path()),
+                Ok(metadata) => bytes += metadata.len(),
+                Err(_) => {}
             }
         }
     }
-    found
-}
-
-/// What came of the kills.
-struct Tally {
-    kills: u64,
-    files: u64,
-    bytes: u64,
-    lost: u64,
-    altered: u64,
-    doubled: u64,
-    is_verified: bool,
-}
-
-impl Tally {
-    fn is_well(&self) -> bool {
-        self.lost == 0 && self.altered == 0 && self.doubled == 0 && self.is_verified
-    }
-}
-
-impl std::fmt::Display for Tally {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Tally { kills, files, bytes, lost, altered, doubled, is_verified } = self;
-        write!(
-            f,
-            "{kills} kills, {files} files, {bytes} bytes: {lost} lost, {altered} altered, {doubled} \
-             doubled; verify {}",
-            if *is_verified { "sound" } else { "FAILED" }
-        )
-    }
-}
-
-fn kill(program: &Path, kills: u64) -> anyhow::Result<Tally> {
-    let scratch = TempDir::new()?;
-    let home = scratch.path().join("home");
-    fs::create_dir_all(home.join("projects/-a"))?;
-    fs::create_dir_all(home.join("projects/-b"))?;
-    let is_over = Arc::new(AtomicBool::new(false));
-    let writers: Vec<_> = (0..WRITERS)
-        .map(|number| {
-            let (home, is_over) = (home.clone(), Arc::clone(&is_over));
-            thread::spawn(move || write_log(number, &home, &is_over))
-        })
-        .collect();
-    let mut random = Random(0x5eed);
-    for _ in 0..kills {
-        let mut command = recto(program, &home, scratch.path());
-        let command = command.arg("collect").stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn()?;
-        thread::sleep(Duration::from_micros(random.below(60_000)));
-        // It may have ended by itself.
-        let _ = child.kill();
-        child.wait()?;
-    }
-    is_over.store(true, Ordering::Relaxed);
-    for writer in writers {
-        writer.join().map_err(|_| anyhow::anyhow!("a writer panicked"))??;
-    }
-    // Ends are kept once they were left alone for a minute; the writers leave none torn.
-    measured(recto(program, &home, scratch.path()).arg("collect"))?;
-    let verify = recto(program, &home, scratch.path())
-        .args(["collect", "verify"])
-        .stdout(Stdio::null())
-        .status()?;
-    let back = scratch.path().join("back");
-    measured(recto(program, &home, scratch.path()).args(["restore", "--all", "--to"]).arg(&back))?;
-    let (there, back) = (files_below(&home), files_below(&back));
-    let mut tally = Tally {
-        kills,
-        files: there.len() as u64,
-        bytes: there.values().map(|bytes| bytes.len() as u64).sum(),
-        lost: 0,
-        altered: 0,
-        doubled: doubled(&scratch.path().join("data/archive/raw")),
-        is_verified: verify.success(),
-    };
-    for (path, bytes) in &there {
-        match back.get(path) {
-            None => tally.lost += 1,
-            Some(back) if back != bytes => tally.altered += 1,
-            Some(_) => {}
-        }
-    }
-    Ok(tally)
-}
-
-/// Bytes that two segments of one life hold.
-fn doubled(raw: &Path) -> u64 {
-    let mut lives: BTreeMap<PathBuf, Vec<(u64, u64)>> = BTreeMap::new();
-    for path in files_below(raw).into_keys() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let range = name.strip_suffix(".jsonl.zst").and_then(|stem| stem.split_once('-'));
-        let range = range.and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
-        if let (Some(range), Some(life)) = (range, path.parent()) {
-            lives.entry(life.to_owned()).or_default().push(range);
-        }
-    }
-    let mut doubled = 0;
-    for ranges in lives.values_mut() {
-        ranges.sort_unstable();
-        for pair in ranges.windows(2) {
-            doubled += pair[0].1.saturating_sub(pair[1].0);
-        }
-    }
-    doubled
-}
-
-/// Writes to one log as clients do, and does to it what happens to logs.
-fn write_log(number: u64, home: &Path, is_over: &AtomicBool) -> anyhow::Result<()> {
-    let mut random = Random(number + 1);
-    let path = |project: &str| {
-        home.join("projects")
-            .join(project)
-            .join(format!("{number:08x}-0000-4000-8000-000000000000.jsonl"))
-    };
-    let mut project = "-a";
-    let mut count = 0;
-    while !is_over.load(Ordering::Relaxed) {
-        match random.below(100) {
-            0 => {
-                let other = if project == "-a" { "-b" } else { "-a" };
-                if path(project).exists() {
-                    fs::rename(path(project), path(other))?;
-                    project = other;
-                }
-            }
-            1 => drop(fs::remove_file(path(project))),
-            2 => {
-                if let Ok(file) = File::options().write(true).open(path(project)) {
-                    file.set_len(0)?;
-                }
-            }
-            3 => {
-                let new = path(project).with_extension("new");
-                fs::write(&new, line(number, count, 40))?;
-                fs::rename(new, path(project))?;
-            }
-            _ => {
-                let mut lines = Vec::new();
-                for _ in 0..=random.below(4) {
-                    count += 1;
-                    let size = if random.below(50) == 0 { 80_000 } else { random.below(3000) };
-                    lines.extend(line(number, count, size));
-                }
-                let mut file = File::options().append(true).create(true).open(path(project))?;
-                // Now and then a line arrives in two pieces.
-                let cut = match random.below(10) {
-                    0 => random.below(lines.len() as u64) as usize,
-                    _ => lines.len(),
-                };
-                file.write_all(&lines[..cut])?;
-                thread::sleep(Duration::from_micros(random.below(2000)));
-                file.write_all(&lines[cut..])?;
-            }
-        }
-        thread::sleep(Duration::from_micros(random.below(20_000)));
-    }
-    Ok(())
-}
-
-fn line(writer: u64, count: u64, size: u64) -> Vec<u8> {
-    let text = "x".repeat(size as usize);
-    format!("{{\"type\":\"user\",\"w\":{writer},\"n\":{count},\"text\":\"{text}\"}}\n").into_bytes()
-}
-
-/// Numbers that look random and are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end.max(1)
-    }
+    bytes
 }

@@ -228,10 +228,12 @@ fn edit(
     command.arg("--home").arg(home).arg("--json").args(words);
     // Nothing of this machine's own sessions is near.
     command.env_remove("CLAUDE_CONFIG_DIR").env("HOME", home).env("RECTO_DATA_DIR", data);
+    command.env("RECTO_CACHE_DIR", data.join("cache"));
     let output = command.output().with_context(|| format!("cannot run {}", recto.display()))?;
     if output.status.success() {
         // These say nothing of a session that is there afterwards, or of one other.
-        if words.first().is_some_and(|word| ["pack", "rm", "undo"].contains(&word.as_str())) {
+        let silent = ["pack", "rm", "undo", "collect", "restore"];
+        if words.first().is_some_and(|word| silent.contains(&word.as_str())) {
             return Ok(Said::Session(session.to_owned()));
         }
         let said = of_session(&output.stdout, session);

@@ -18,6 +18,11 @@ pub(crate) const THEN: &str = "then";
 /// 2.1.0 to 2.1.99 hang as long as any log of the project has a cycle.
 pub(crate) const REPAIR: &[&str] = &["repair", "{session}", "--all-clients", "--in-place"];
 
+/// What is deleted comes back from the archive. A test of the store holds that every recorded
+/// session comes back with its bytes, its tree and its times.
+const RESTORE: &[&str] =
+    &["collect", THEN, "rm", "{session}", "--yes", THEN, "restore", "{session}"];
+
 /// What is done with every session of other people (`fixtures/outside/sessions`), one edit
 /// of each kind.
 pub(crate) const OUTSIDE: &[&[&str]] = &[
@@ -48,6 +53,7 @@ pub(crate) const OUTSIDE: &[&[&str]] = &[
     ],
     &["fork", "{session}", "--at", "1", THEN, "merge", "{1}", "{session}", "--force"],
     &["trim", "{session}", "--to-tokens", "100", "--in-place", THEN, "undo"],
+    RESTORE,
 ];
 
 /// The clients that are asked about sessions of other people: those that the corpus of
@@ -260,6 +266,29 @@ pub(crate) const EDITS: &[Edit] = &[
     Edit {
         words: &["trim", "{session}", "--to-tokens", "100", "--in-place", THEN, "undo"],
         sources: &["2.0.50/S2", "2.1.29/S2", "2.1.200/S2", "2.1.325/S2"],
+    },
+    Edit {
+        words: RESTORE,
+        sources: &[
+            "2.0.36/S2",
+            "2.0.36/S4",
+            "2.0.50/S3",
+            "2.0.50/S9",
+            "2.0.50/I5",
+            "2.1.29/S2par",
+            "2.1.29/S4",
+            "2.1.29/S9",
+            "2.1.29/I8",
+            "2.1.200/S2par",
+            "2.1.200/I5",
+            "2.1.200/I8",
+            "2.1.325/S2par",
+            "2.1.325/S3",
+            "2.1.325/S9",
+            "2.1.325/S10",
+            "2.1.325/I7",
+            "2.1.325/I8",
+        ],
     },
     Edit {
         words: &["rm", "{session}", "--yes", THEN, "undo"],

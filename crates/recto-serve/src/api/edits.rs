@@ -21,6 +21,7 @@ use crate::context::Context;
 use crate::parameters::Parameters;
 use recto_view::OperationRow;
 use recto_view::RenamedView;
+use recto_view::RestoredView;
 use recto_view::UndoneView;
 
 /// How long a body may be.
@@ -34,7 +35,7 @@ const LONGEST_IGNORED: usize = 1024 * 1024;
 pub(crate) fn is_edit(path: &str) -> bool {
     let Some(rest) = path.strip_prefix("/api/v1/") else { return false };
     let parts: Vec<&str> = rest.split('/').collect();
-    matches!(parts[..], ["undo"] | ["sessions", _, "title"])
+    matches!(parts[..], ["undo"] | ["sessions", _, "title" | "restore"])
 }
 
 #[derive(Debug, Deserialize)]
@@ -42,6 +43,10 @@ pub(crate) fn is_edit(path: &str) -> bool {
 struct NewTitle {
     title: String,
 }
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Restore {}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,6 +74,19 @@ pub(super) async fn rename(
     let id = session_id(&session)?;
     let NewTitle { title } = parse(&read(body).await?)?;
     context.answer(move |library| library.rename(id, &title)).await.map(Json)
+}
+
+pub(super) async fn restore(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+    body: Body,
+) -> Result<Json<RestoredView>, Failure> {
+    context.check_edits()?;
+    parameters.finish()?;
+    let id = session_id(&session)?;
+    let Restore {} = parse(&read(body).await?)?;
+    context.answer(move |library| library.restore(id)).await.map(Json)
 }
 
 pub(super) async fn undo(
@@ -117,8 +135,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_addresses_change_something() {
+    fn three_addresses_change_something() {
         assert!(is_edit("/api/v1/undo") && is_edit("/api/v1/sessions/x/title"));
+        assert!(is_edit("/api/v1/sessions/x/restore"));
         for other in [
             "/",
             "/api/v1/undo/",

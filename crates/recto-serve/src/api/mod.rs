@@ -57,6 +57,7 @@ fn table() -> Vec<(&'static str, MethodRouter<Context>)> {
         ("/v1/events", get(events::events)),
         ("/v1/operations", get(edits::operations)),
         ("/v1/sessions/{session}/title", post(edits::rename)),
+        ("/v1/sessions/{session}/restore", post(edits::restore)),
         ("/v1/undo", post(edits::undo)),
     ]
 }

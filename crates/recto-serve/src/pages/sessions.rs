@@ -288,6 +288,7 @@ fn table_row(row: &SessionRow, now: Timestamp, zone: &TimeZone) -> Markup {
                 div.cut {
                     (dot(row)) " "
                     a href=(address(row)) { bdi { (title(row)) } }
+                    @if row.archived { " " (archived_tag()) }
                 }
             }
             td.muted { div.cut.project { bdi { (project(row)) } } }
@@ -321,6 +322,11 @@ pub(crate) fn project(row: &SessionRow) -> String {
 /// A model without what all of them have: `opus-4-5` for `claude-opus-4-5-20251101`.
 pub(crate) fn short_model(model: &str) -> String {
     shown(recto_view::short_model(model))
+}
+
+/// What marks a session that only the archive has.
+pub(crate) fn archived_tag() -> Markup {
+    html! { span.tag title="Claude Code no longer has this session; the archive of recto collect does" { "archived" } }
 }
 
 /// A dot that says what a session does.

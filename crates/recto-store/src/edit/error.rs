@@ -26,12 +26,24 @@ pub enum EditError {
         /// That of the second session.
         second: PathBuf,
     },
+    /// The user's settings are no JSON object.
+    #[error("{} is not a JSON object", path.display())]
+    BadSettings {
+        /// The file.
+        path: PathBuf,
+    },
     /// A title has more than one line, or characters that control something, or is too long.
     #[error("a title is one line of text, of at most 400 bytes")]
     BadTitle,
     /// A log with another title would not show that title.
     #[error("the log with the new title does not read back; nothing was changed")]
     TitleNotReadBack,
+    /// Only the archive has the session.
+    #[error("session {session} is only in the archive")]
+    Archived {
+        /// The session.
+        session: SessionId,
+    },
     /// A client works on the session now.
     #[error("session {session} is open in a client (process {pid})")]
     Live {
@@ -76,8 +88,10 @@ impl EditError {
             EditError::Plan(error) => error.kind(),
             EditError::WouldLose { .. } => "would-lose",
             EditError::PartsDiffer { .. } => "parts-differ",
+            EditError::BadSettings { .. } => "bad-settings",
             EditError::BadTitle => "bad-title",
             EditError::TitleNotReadBack => "not-read-back",
+            EditError::Archived { .. } => "only-archived",
             EditError::Live { .. }
             | EditError::Elsewhere { .. }
             | EditError::UnreadableClient { .. } => "live-session",

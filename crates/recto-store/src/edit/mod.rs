@@ -1,5 +1,6 @@
 //! Changes of sessions, made with [`publish`](crate::publish): who may, what is written, where.
 
+pub(crate) mod cleanup_days;
 pub(crate) mod copy;
 pub(crate) mod draft_text;
 pub(crate) mod error;

@@ -26,6 +26,9 @@ impl Home {
     /// Refuses if a client works on the session, or may: one that writes while
     /// the log is replaced would lose what it writes.
     pub fn editing_allowed(&self, session: &SessionFile, now: Timestamp) -> Result<(), StoreError> {
+        if session.is_archived() {
+            return Err(EditError::Archived { session: session.id }.into());
+        }
         self.clients_allow(|other| other == session.id)?;
         let modified = FileIdentity::of(&fs::canonicalize(&session.path)?)?.modified;
         if now.duration_since(modified).abs() < RECENT {

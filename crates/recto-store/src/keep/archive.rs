@@ -15,7 +15,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fs_err as fs;
-use jiff::Timestamp;
 
 use crate::keep::KeepError;
 use crate::keep::key::FileKey;
@@ -160,10 +159,14 @@ impl Archive {
         Ok(parts)
     }
 
+    /// The folder of everything from this machine and home.
+    pub(super) fn machine_folder(&self) -> PathBuf {
+        self.root.join(ROOT).join(format!("machine={}", self.machine))
+    }
+
     /// All files of this machine.
     pub(super) fn files(&self) -> Result<Vec<FileKey>, KeepError> {
-        let folder = self.root.join(ROOT).join(format!("machine={}", self.machine));
-        let names = names(&folder)?;
+        let names = names(&self.machine_folder())?;
         let key = |name: &str| name.strip_prefix("file=")?.parse().ok();
         let mut files: Vec<FileKey> = names.iter().filter_map(|(name, _)| key(name)).collect();
         files.sort();
@@ -332,9 +335,4 @@ fn names(folder: &Path) -> Result<Vec<(String, PathBuf)>, KeepError> {
         }
     }
     Ok(names)
-}
-
-/// The present, in milliseconds since 1970.
-pub(super) fn now() -> u64 {
-    crate::keep::segment::milliseconds(Timestamp::now())
 }

@@ -18,7 +18,6 @@ use crate::follow::HomeFile;
 use crate::keep::KeepError;
 use crate::keep::archive::Archive;
 use crate::keep::archive::Put;
-use crate::keep::archive::now;
 use crate::keep::catalog::KeptFile;
 use crate::keep::key::FileKey;
 use crate::keep::key::LifeId;
@@ -77,6 +76,7 @@ pub(super) struct Capture<'a> {
     pub(super) archive: &'a Archive,
     /// How long a torn end is left alone.
     pub(super) torn_after: Duration,
+    pub(super) clock: fn() -> Timestamp,
 }
 
 /// A file that is looked at.
@@ -86,6 +86,8 @@ struct Source<'a> {
     below: &'a str,
     kind: FileKind,
     key: FileKey,
+    /// When it is read.
+    moment: Timestamp,
 }
 
 /// What reading the lines of a file came to.
@@ -105,7 +107,10 @@ impl Capture<'_> {
     ) -> Result<(Remembered, Captured), StoreError> {
         let open = open_known(&file.path)?;
         let (path, kind) = (&file.path, file.kind);
-        let source = Source { file: &open, path, below, kind, key: FileKey::of(kind, below) };
+        let key = FileKey::of(kind, below);
+        let lives = Lives::of(self.archive.parts(key)?);
+        let moment = lives.moment(self.archive, key, (self.clock)());
+        let source = Source { file: &open, path, below, kind, key, moment };
         let kept = match kind.grows() {
             true => self.lines(&source, known)?,
             false => self.version(&source)?,
@@ -165,7 +170,9 @@ impl Capture<'_> {
         }
         let event = ObjectWriter::new().string("to", source.below).id("life", &life);
         let event = if is_whole { event.number("end", end) } else { event };
-        self.archive.put_event(source.key, &Part::Moved(now()), &event.finish())
+        let lives = Lives::of(self.archive.parts(source.key)?);
+        let time = lives.moment(self.archive, source.key, (self.clock)());
+        self.archive.put_event(source.key, &Part::Moved(milliseconds(time)), &event.finish())
     }
 
     /// Which life the file is in, and how far the archive has it; none without a whole line.
@@ -264,7 +271,7 @@ impl Capture<'_> {
         if state.size() <= offset {
             return Ok(true);
         }
-        let age = Timestamp::now().duration_since(state.modified());
+        let age = (self.clock)().duration_since(state.modified());
         if age.unsigned_abs() < self.torn_after {
             return Ok(false);
         }
@@ -298,12 +305,12 @@ impl Capture<'_> {
             if FileState::listed(&before) != FileState::listed(&after) {
                 continue;
             }
-            let modified = milliseconds(state.modified());
+            let lives = Lives::of(self.archive.parts(source.key)?);
+            let modified = milliseconds(state.modified()).max(newest_version(&lives) + 1);
             let part = |header: &SegmentHeader| Part::Version {
                 modified,
                 digest: beginning(&header.sha256),
             };
-            let lives = Lives::of(self.archive.parts(source.key)?);
             let (put, header) = segment.put_unless(self.archive, source.key, part, |header| {
                 newest_digest(self.archive, source.key, &lives) == Some(header.sha256)
             })?;
@@ -314,6 +321,14 @@ impl Capture<'_> {
             return Ok((Remembered { state, is_settled: true, lines: None }, captured));
         }
         Ok((Remembered { state, is_settled: false, lines: None }, captured))
+    }
+}
+
+/// The time of the newest version. A later one has a later time, whatever the file says.
+fn newest_version(lives: &Lives) -> u64 {
+    match lives.versions.last() {
+        Some(Part::Version { modified, .. }) => *modified,
+        _ => 0,
     }
 }
 
@@ -332,7 +347,7 @@ fn header(source: &Source<'_>, start: u64, state: FileState) -> SegmentHeader {
         end: start,
         sha256: [0; 32],
         modified: state.modified(),
-        captured: Timestamp::now(),
+        captured: source.moment,
         policy: "raw".to_owned(),
         marks: Vec::new(),
     }

@@ -157,36 +157,47 @@ fn newest(
     lives: &Lives,
 ) -> Result<Option<(Option<LifeId>, SegmentHeader)>, KeepError> {
     let mut newest: Option<(Option<LifeId>, SegmentHeader)> = None;
-    let mut offer = |life: Option<LifeId>, part: &Part| -> Result<(), KeepError> {
-        let header = header_of(&archive.path_of(key, part))?;
-        if newest.as_ref().is_none_or(|(_, known)| known.captured <= header.captured) {
-            newest = Some((life, header));
+    let mut damage = None;
+    // What is damaged is named when it is read; what can be read says what the file is.
+    let mut offer = |life: Option<LifeId>, part: &Part| match header_of(&archive.path_of(key, part))
+    {
+        Ok(header) => {
+            if newest.as_ref().is_none_or(|(_, known)| known.captured <= header.captured) {
+                newest = Some((life, header));
+            }
+            true
         }
-        Ok(())
+        Err(error) => {
+            damage = Some(error);
+            false
+        }
     };
     for life in lives.ids() {
-        if let Some(range) = lives.segments(life).iter().max_by_key(|range| range.end) {
-            offer(Some(life), &Part::Lines { life, range: *range })?;
-        }
+        let mut ranges = lives.segments(life).to_vec();
+        ranges.sort_by_key(|range| std::cmp::Reverse(range.end));
+        ranges.into_iter().find(|range| offer(Some(life), &Part::Lines { life, range: *range }));
     }
     for part in &lives.torn {
         if let Part::Torn { life, .. } = part {
-            offer(Some(*life), part)?;
+            offer(Some(*life), part);
         }
     }
-    if let Some(version) = lives.versions.last() {
-        offer(None, version)?;
+    lives.versions.iter().rev().find(|version| offer(None, version));
+    if let (None, Some(damage)) = (&newest, damage) {
+        return Err(damage);
     }
     // A file can go back to an earlier life; nothing is written then but an event.
     if let Some((life, header)) = &mut newest
         && header.kind.grows()
-        && let Some(event) = last_event(archive, key, lives)
+        && let Some(event) = last_event(archive, key, lives, |event| event.life.is_some())
         && event.time > milliseconds_of(header.captured)
         && let Some(named) = event.life.filter(|named| lives.ids().any(|id| id == *named))
         && let Some(range) = lives.segments(named).iter().max_by_key(|range| range.end)
+        && let path = archive.path_of(key, &Part::Lines { life: named, range: *range })
+        && let Ok(last) = header_of(&path)
     {
         *life = Some(named);
-        *header = header_of(&archive.path_of(key, &Part::Lines { life: named, range: *range }))?;
+        *header = last;
     }
     Ok(newest)
 }
@@ -206,14 +217,16 @@ fn torn_end(
         if *of != life || range.start != end {
             continue;
         }
-        let captured = milliseconds_of(header_of(&archive.path_of(key, part))?.captured);
+        // An end that cannot be read is no end.
+        let Ok(header) = header_of(&archive.path_of(key, part)) else { continue };
+        let captured = milliseconds_of(header.captured);
         if newest.as_ref().is_none_or(|(known, ..)| *known <= captured) {
             newest = Some((captured, part.clone(), *range));
         }
     }
     let is_gone = |captured: u64| {
-        last_event(archive, key, lives)
-            .is_some_and(|event| event.end == Some(end) && event.time >= captured)
+        last_event(archive, key, lives, |event| event.end == Some(end))
+            .is_some_and(|event| event.time >= captured)
     };
     let newest = newest.filter(|(captured, ..)| !is_gone(*captured));
     Ok(newest.map(|(_, part, range)| (part, range)))
@@ -228,13 +241,22 @@ struct Event {
     end: Option<u64>,
 }
 
-fn last_event(archive: &Archive, key: FileKey, lives: &Lives) -> Option<Event> {
-    let time = *lives.moved.last()?;
-    let json = read_small(&archive.path_of(key, &Part::Moved(time))).ok()?;
-    let event = Value::parse(json.trim_ascii()).ok()?;
-    let life = event.str("life").and_then(|life| life.parse().ok());
-    let end = event.get("end").and_then(Value::as_u64);
-    Some(Event { time, to: event.str("to").map(std::borrow::Cow::into_owned), life, end })
+/// The last event that says something. Not every event says everything.
+fn last_event(
+    archive: &Archive,
+    key: FileKey,
+    lives: &Lives,
+    says: impl Fn(&Event) -> bool,
+) -> Option<Event> {
+    let read = |time: &u64| {
+        let json = read_small(&archive.path_of(key, &Part::Moved(*time))).ok()?;
+        let event = Value::parse(json.trim_ascii()).ok()?;
+        let life = event.str("life").and_then(|life| life.parse().ok());
+        let end = event.get("end").and_then(Value::as_u64);
+        let to = event.str("to").map(std::borrow::Cow::into_owned);
+        Some(Event { time: *time, to, life, end })
+    };
+    lives.moved.iter().rev().filter_map(read).find(says)
 }
 
 /// The path that a file was moved to after it was kept last.
@@ -244,7 +266,7 @@ fn event_path(
     lives: &Lives,
     header: &SegmentHeader,
 ) -> Option<String> {
-    let event = last_event(archive, key, lives)?;
+    let event = last_event(archive, key, lives, |event| event.to.is_some())?;
     let to = event.to.filter(|_| event.time > milliseconds_of(header.captured))?;
     // An archive may be hostile: a path that has another kind is not taken.
     (FileKind::of(Path::new(&to)) == Some(header.kind)).then_some(to)

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fs_err as fs;
+use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::json::ObjectWriter;
 
@@ -18,13 +19,14 @@ use crate::follow::FileKind;
 use crate::follow::HomeFile;
 use crate::keep::KeepError;
 use crate::keep::archive::Archive;
-use crate::keep::archive::now;
 use crate::keep::capture::Capture;
 use crate::keep::capture::Captured;
 use crate::keep::capture::Remembered;
 use crate::keep::key::FileKey;
 use crate::keep::key::Part;
+use crate::keep::life::Lives;
 use crate::keep::machine::MachineId;
+use crate::keep::segment::milliseconds;
 use crate::keep::state::NewRow;
 use crate::keep::state::Row;
 use crate::keep::state::State;
@@ -39,11 +41,17 @@ pub struct CollectOptions {
     pub kinds: Vec<FileKind>,
     /// How long a torn end of a log is left alone before it is kept as it is.
     pub torn_after: Duration,
+    /// The clock. It may jump: what is kept later counts as later all the same.
+    pub clock: fn() -> Timestamp,
 }
 
 impl Default for CollectOptions {
     fn default() -> CollectOptions {
-        CollectOptions { kinds: KINDS.to_vec(), torn_after: Duration::from_secs(60) }
+        CollectOptions {
+            kinds: KINDS.to_vec(),
+            torn_after: Duration::from_secs(60),
+            clock: Timestamp::now,
+        }
     }
 }
 
@@ -173,7 +181,7 @@ impl Collector {
         let missing: Vec<String> =
             self.rows.keys().filter(|below| !listed.contains(*below)).cloned().collect();
         self.notice_missing(missing, &mut report)?;
-        self.state.note_collected(now())?;
+        self.state.note_collected(milliseconds((self.options.clock)()))?;
         Ok(report)
     }
 
@@ -233,7 +241,8 @@ impl Collector {
         progress(at);
         for chunk in changed.chunks(CHUNK) {
             let known = self.known(chunk)?;
-            let capture = Capture { archive: &self.archive, torn_after: self.options.torn_after };
+            let CollectOptions { torn_after, clock, .. } = self.options;
+            let capture = Capture { archive: &self.archive, torn_after, clock };
             let done: Vec<Done> = chunk
                 .par_iter()
                 .zip(known)
@@ -340,14 +349,16 @@ impl Collector {
                 **other != below && self.home.look_at(&self.home.root().join(other)).is_some()
             });
             let event = ObjectWriter::new().string("path", &below);
+            let lives = Lives::of(self.archive.parts(key)?);
+            let time = milliseconds(lives.moment(&self.archive, key, (self.options.clock)()));
             let (part, event) = match elsewhere {
                 Some(other) => {
                     report.moved += 1;
-                    (Part::Moved(now()), event.string("to", other))
+                    (Part::Moved(time), event.string("to", other))
                 }
                 None => {
                     report.gone += 1;
-                    (Part::Gone(now()), event)
+                    (Part::Gone(time), event)
                 }
             };
             self.archive.put_event(key, &part, &event.finish())?;

@@ -23,7 +23,7 @@ pub(super) const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 pub(super) struct World {
     pub(super) home: FakeHome,
     pub(super) data: TempDir,
-    options: CollectOptions,
+    pub(super) options: CollectOptions,
 }
 
 impl World {
@@ -45,7 +45,12 @@ impl World {
     }
 
     pub(super) fn collect(&self) -> CollectReport {
-        let (home, data) = (self.home(), self.data());
+        self.collect_beside("data")
+    }
+
+    /// A collector that remembers things in a place of its own.
+    pub(super) fn collect_beside(&self, data: &str) -> CollectReport {
+        let (home, data) = (self.home(), DataDirectory::new(self.data.path().join(data)));
         let mut collector =
             Collector::open(&home, &data, &self.root(), self.options.clone()).unwrap();
         let report = collector.collect(&mut |_| {}).unwrap();
@@ -302,6 +307,22 @@ fn the_inode_of_a_deleted_log_means_nothing() {
     world.home.write(&log(), "another life, even longer than the first one was\n");
     world.collect();
     assert_eq!(world.kept(&log(), None).unwrap(), world.read(&log()));
+}
+
+/// As with Vector's stale inode: the offset that is remembered is behind the end of another file
+/// that has the same inode, or somewhere inside it.
+#[test]
+fn an_offset_of_another_file_with_the_same_inode_neither_silences_nor_shifts() {
+    let world = World::new();
+    world.home.write(&log(), "first life, long enough\nsecond line\n");
+    world.collect();
+    for other in ["short\n", "a life that is longer than both of the others\nthat were before\n"] {
+        // Written in place, so that the inode is the same for certain.
+        fs::write(world.path(&log()), other).unwrap();
+        world.collect();
+        assert_eq!(world.kept(&log(), None).unwrap(), other.as_bytes());
+        assert!(world.verify().is_sound());
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The bytes of a kept file, now or at a time.
 
+use std::fs::File;
 use std::io;
+use std::io::Seek as _;
+use std::io::SeekFrom;
 use std::io::Write;
 
 use jiff::Timestamp;
@@ -58,6 +61,38 @@ impl KeptFile {
         }
         cutter.finish(out).map_err(KeepError::of(archive.root()))?;
         Ok((modified, missing))
+    }
+
+    /// Writes the bytes of the file as it is into a new file. A segment that turns out to be
+    /// damaged is taken back and named.
+    pub(super) fn copy_into(
+        &self,
+        archive: &Archive,
+        file: &mut File,
+    ) -> Result<Missing, KeepError> {
+        let mut missing = Missing::default();
+        let mut end = 0;
+        for part in self.parts(archive, None, &mut missing)? {
+            let path = archive.path_of(self.key, &part);
+            let mut written = Ok(());
+            let read = SegmentReader::open(&path).and_then(|reader| {
+                reader.read_all(&path, |piece| {
+                    written = file.write_all(piece);
+                    // What is wrong with the copy is not wrong with the segment.
+                    written.as_ref().map_or_else(|error| Err(error.kind().into()), |()| Ok(()))
+                })
+            });
+            written.map_err(KeepError::of(&path))?;
+            match read {
+                Ok(header) => end += header.end - header.start,
+                Err(problem) => {
+                    missing.problems.push(problem);
+                    file.set_len(end).map_err(KeepError::of(&path))?;
+                    file.seek(SeekFrom::Start(end)).map_err(KeepError::of(&path))?;
+                }
+            }
+        }
+        Ok(missing)
     }
 
     /// The parts to read, in order.

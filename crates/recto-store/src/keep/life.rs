@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 
+use jiff::SignedDuration;
+use jiff::Timestamp;
 use sha2::Digest as _;
 use sha2::Sha256;
 
@@ -84,6 +86,24 @@ impl Lives {
     /// Every segment of a life.
     pub(super) fn segments(&self, life: LifeId) -> &[Range64] {
         self.lines.get(&life).map_or(&[], Vec::as_slice)
+    }
+
+    /// A time behind all times that the archive knows of a file: the present, unless the clock was
+    /// set back.
+    pub(super) fn moment(&self, archive: &Archive, key: FileKey, now: Timestamp) -> Timestamp {
+        let captured = |part: &Part| header_of(&archive.path_of(key, part)).ok()?.captured.into();
+        let last = |life: LifeId| {
+            let range = *self.segments(life).iter().max_by_key(|range| range.end)?;
+            captured(&Part::Lines { life, range })
+        };
+        let events = self.gone.last().into_iter().chain(self.moved.last());
+        let events =
+            events.filter_map(|time| Timestamp::from_millisecond(i64::try_from(*time).ok()?).ok());
+        let lines = self.ids().filter_map(last);
+        let torn = self.torn.iter().filter_map(captured);
+        let newest = lines.chain(torn).chain(events).max();
+        let after = newest.and_then(|time| time.checked_add(SignedDuration::from_millis(1)).ok());
+        after.map_or(now, |after| after.max(now))
     }
 
     /// A life of this beginning that no segment belongs to.

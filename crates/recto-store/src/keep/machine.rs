@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use fs_err as fs;
 
@@ -46,8 +47,35 @@ impl FromStr for MachineId {
 }
 
 /// What the system calls this machine: a number that stays, or else its name; nothing where the
-/// system has neither in a file.
+/// system has neither.
 fn machine_name() -> Vec<u8> {
+    static NAME: OnceLock<Vec<u8>> = OnceLock::new();
+    NAME.get_or_init(|| platform_uuid().unwrap_or_else(name_in_file)).clone()
+}
+
+/// The number of the hardware, which macOS has in no file.
+#[cfg(target_os = "macos")]
+fn platform_uuid() -> Option<Vec<u8>> {
+    let mut command = std::process::Command::new("/usr/sbin/ioreg");
+    let output = command.args(["-rd1", "-c", "IOPlatformExpertDevice"]).output().ok()?;
+    uuid_in(&String::from_utf8_lossy(&output.stdout))
+}
+
+#[cfg(not(target_os = "macos"))]
+fn platform_uuid() -> Option<Vec<u8>> {
+    None
+}
+
+/// The number in a listing of macOS's registry of devices.
+#[cfg(any(target_os = "macos", test))]
+fn uuid_in(listing: &str) -> Option<Vec<u8>> {
+    let line = listing.lines().find(|line| line.contains("\"IOPlatformUUID\""))?;
+    let (_, value) = line.split_once('=')?;
+    let uuid = value.trim().trim_matches('"');
+    (!uuid.is_empty()).then(|| uuid.as_bytes().to_vec())
+}
+
+fn name_in_file() -> Vec<u8> {
     let paths = [
         "/etc/machine-id",
         "/var/lib/dbus/machine-id",
@@ -75,5 +103,16 @@ mod tests {
         assert_ne!(id, MachineId::derived(b"box", Path::new("/home/dev/.claude2")));
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!("box".parse::<MachineId>(), Err(()));
+    }
+
+    #[test]
+    fn the_number_of_a_mac_is_read_from_its_registry() {
+        let listing = "+-o J316sAP  <class IOPlatformExpertDevice>\n    {\n      \
+            \"IOPlatformSerialNumber\" = \"X\"\n      \
+            \"IOPlatformUUID\" = \"0A1B2C3D-4E5F-5071-8293-A4B5C6D7E8F9\"\n    }\n";
+        let uuid = b"0A1B2C3D-4E5F-5071-8293-A4B5C6D7E8F9".to_vec();
+        assert_eq!(uuid_in(listing), Some(uuid));
+        assert_eq!(uuid_in("\"IOPlatformUUID\" = \"\""), None);
+        assert_eq!(uuid_in(""), None);
     }
 }

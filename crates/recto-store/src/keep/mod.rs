@@ -22,6 +22,8 @@
 //! | `catalog` | what an archive holds, file by file |
 //! | `kept_file` | the bytes of a kept file, now or at a time |
 //! | `restore` | back into a home, undoable |
+//! | `shelf`, `shelf_list` | sessions that only the archive has, as files to list and open |
+//! | `copies` | the content of those files, on demand |
 //! | `watch` | collecting as soon as something is written |
 //! | `status` | what is safe, and what is not yet |
 //! | `verify`, `prune` | reading everything back; dropping and merging |
@@ -30,6 +32,7 @@ mod archive;
 mod capture;
 mod catalog;
 mod collector;
+mod copies;
 mod error;
 mod kept_file;
 mod key;
@@ -38,6 +41,8 @@ mod machine;
 mod prune;
 mod restore;
 mod segment;
+mod shelf;
+mod shelf_list;
 mod state;
 mod status;
 mod verify;
@@ -47,6 +52,14 @@ mod watch;
 mod keep_tests;
 #[cfg(test)]
 mod model_tests;
+#[cfg(test)]
+mod recorded_tests;
+#[cfg(all(test, unix))]
+mod shelf_tests;
+#[cfg(test)]
+mod trouble_tests;
+#[cfg(test)]
+mod version_tests;
 
 pub use archive::Archive;
 pub use capture::Captured;

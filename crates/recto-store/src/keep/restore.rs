@@ -76,6 +76,8 @@ pub struct RestoredFile {
     pub kind: FileKind,
     /// How large it will be.
     pub bytes: u64,
+    /// When it was written last, which it will seem to be.
+    pub modified: Timestamp,
     /// What becomes of it.
     pub verdict: Verdict,
     /// What is missing of it.
@@ -124,6 +126,7 @@ impl<'a> Restoration<'a> {
             below,
             kind: kept.kind,
             bytes: 0,
+            modified: self.modified(kept),
             verdict: Verdict::Refused,
             problems: Vec::new(),
         };
@@ -153,7 +156,7 @@ impl<'a> Restoration<'a> {
             if !file.verdict.is_change() {
                 continue;
             }
-            let modified = self.modified(kept)?;
+            let modified = file.modified;
             let write = |out: &mut dyn Write| {
                 kept.write_to(self.archive, self.options.at, out)?;
                 Ok(())
@@ -169,11 +172,11 @@ impl<'a> Restoration<'a> {
         Ok(())
     }
 
-    fn modified(&self, kept: &KeptFile) -> Result<Timestamp, StoreError> {
-        Ok(match self.options.at {
+    fn modified(&self, kept: &KeptFile) -> Timestamp {
+        match self.options.at {
             Some(at) => kept.modified.min(at),
             None => kept.modified,
-        })
+        }
     }
 
     fn make_folders(
@@ -195,7 +198,7 @@ impl<'a> Restoration<'a> {
 }
 
 /// Whether a path leads to a place below the home and nowhere else, on any system.
-fn is_plain(below: &str) -> bool {
+pub(super) fn is_plain(below: &str) -> bool {
     below.split('/').all(|part| {
         !part.is_empty()
             && part != "."

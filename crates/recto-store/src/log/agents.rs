@@ -1,5 +1,6 @@
 //! The logs of subagents, in both places where clients put them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -52,7 +53,8 @@ impl Home {
             SessionFolder { project: Arc::clone(&session.project), path: session.folder() };
         let mut agents = self.agents_in(&folder);
         for loose in &inventory.loose_agents {
-            if loose.project == session.project && session_named_in(&loose.path) == Some(session.id)
+            if loose.project.key == session.project.key
+                && session_named_in(&loose.path) == Some(session.id)
             {
                 agents.push(LogFile { session: Some(session.id), ..loose.clone() });
             }
@@ -65,6 +67,16 @@ impl Home {
     pub fn all_agents(&self, inventory: &Inventory) -> Vec<LogFile> {
         let mut agents: Vec<LogFile> =
             inventory.folders.par_iter().flat_map_iter(|folder| self.agents_in(folder)).collect();
+        // The client deletes the log of a session before its folder: what is still there is not
+        // taken from the archive as well.
+        if agents.iter().any(LogFile::is_archived) {
+            let there: HashSet<String> = agents
+                .iter()
+                .filter(|agent| !agent.is_archived())
+                .map(LogFile::name_in_home)
+                .collect();
+            agents.retain(|one| !one.is_archived() || !there.contains(&one.name_in_home()));
+        }
         agents.extend_from_slice(&inventory.loose_agents);
         agents
     }

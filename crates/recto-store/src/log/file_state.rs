@@ -4,6 +4,7 @@ use std::fs::Metadata;
 
 use jiff::Timestamp;
 
+use crate::place::archived_copy;
 use crate::place::platform;
 use crate::place::platform::timestamp;
 
@@ -30,6 +31,10 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     pub(crate) fn of(metadata: &Metadata) -> Stamp {
+        // A copy of an archived file never changes, but for where its content is.
+        if archived_copy::is_copy(metadata) {
+            return Stamp { device: 0, number: 0, changed: 1 };
+        }
         let (device, number) = platform::file_number(metadata);
         Stamp { device, number, changed: platform::changed(metadata) }
     }

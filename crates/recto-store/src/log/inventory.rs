@@ -4,6 +4,7 @@
 //! files is listed in milliseconds. What cannot be looked at is skipped and
 //! said; a file that vanishes meanwhile is not there.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::Metadata;
 use std::io;
@@ -19,6 +20,7 @@ use crate::Home;
 use crate::StoreError;
 use crate::log::log_file::LogFile;
 use crate::log::log_file::LogName;
+use crate::log::log_file::PROJECTS;
 use crate::log::log_file::Project;
 use crate::log::log_file::SessionFile;
 use crate::place::error::PlaceError;
@@ -81,23 +83,16 @@ pub struct Inventory {
 impl Home {
     /// Looks at all projects.
     pub fn inventory(&self) -> Inventory {
-        let mut inventory = Inventory::default();
-        let mut directories = Vec::new();
-        for entry in self.list(&self.projects(), &mut inventory.skipped) {
-            if entry.is_directory {
-                directories.push(entry);
+        let mut inventory = self.inventory_of(&self.projects(), false);
+        if let Some(tree) = &self.archived {
+            let present = inventory.sessions.iter().map(|session| session.id).collect();
+            let problems = (tree.refresh)(tree, &present).into_iter();
+            let problems = problems.map(|(path, reason)| Skipped { path, reason });
+            inventory.skipped.extend(problems);
+            let projects = tree.root().join(PROJECTS);
+            if projects.is_dir() {
+                inventory.add_archived(self.inventory_of(&projects, true), &present);
             }
-        }
-        directories.sort_by(|a, b| a.name.cmp(&b.name));
-        let found: Vec<Found> =
-            directories.into_par_iter().map(|directory| self.look_into(directory)).collect();
-        for one in found {
-            inventory.projects.push(one.project);
-            inventory.sessions.extend(one.sessions);
-            inventory.loose_agents.extend(one.loose_agents);
-            inventory.named_otherwise.extend(one.named_otherwise);
-            inventory.folders.extend(one.folders);
-            inventory.skipped.extend(one.skipped);
         }
         inventory.sessions.par_sort_unstable_by(|a, b| {
             b.state
@@ -109,9 +104,34 @@ impl Home {
         inventory
     }
 
-    fn look_into(&self, directory: Listed) -> Found {
+    /// What is in a directory of projects, in no particular order.
+    fn inventory_of(&self, projects: &Path, is_archived: bool) -> Inventory {
+        let mut inventory = Inventory::default();
+        let mut directories = Vec::new();
+        for entry in self.list(projects, &mut inventory.skipped) {
+            if entry.is_directory {
+                directories.push(entry);
+            }
+        }
+        directories.sort_by(|a, b| a.name.cmp(&b.name));
+        let found: Vec<Found> = directories
+            .into_par_iter()
+            .map(|directory| self.look_into(directory, is_archived))
+            .collect();
+        for one in found {
+            inventory.projects.push(one.project);
+            inventory.sessions.extend(one.sessions);
+            inventory.loose_agents.extend(one.loose_agents);
+            inventory.named_otherwise.extend(one.named_otherwise);
+            inventory.folders.extend(one.folders);
+            inventory.skipped.extend(one.skipped);
+        }
+        inventory
+    }
+
+    fn look_into(&self, directory: Listed, is_archived: bool) -> Found {
         let mut skipped = Vec::new();
-        let project = Arc::new(Project { key: directory.name, path: directory.path });
+        let project = Arc::new(Project { key: directory.name, path: directory.path, is_archived });
         let mut found = Found {
             project: Arc::clone(&project),
             sessions: Vec::new(),
@@ -243,12 +263,30 @@ struct Found {
 }
 
 impl Inventory {
+    /// Adds what only the archive has. A session that is in the home is that one, whatever another
+    /// process has made of the copies meanwhile.
+    fn add_archived(&mut self, archived: Inventory, present: &HashSet<SessionId>) {
+        let is_gone = |session: Option<SessionId>| session.is_none_or(|id| !present.contains(&id));
+        let keys: HashSet<String> = self.projects.iter().map(|one| one.key.clone()).collect();
+        let projects = archived.projects.into_iter();
+        self.projects.extend(projects.filter(|project| !keys.contains(&project.key)));
+        self.sessions.extend(archived.sessions.into_iter().filter(|one| is_gone(Some(one.id))));
+        let there: HashSet<String> = self.loose_agents.iter().map(LogFile::name_in_home).collect();
+        let agents = archived.loose_agents.into_iter();
+        self.loose_agents.extend(agents.filter(|log| !there.contains(&log.name_in_home())));
+        self.folders.extend(archived.folders.into_iter().filter(|folder| {
+            let name = folder.path.file_name().and_then(|name| name.to_str());
+            is_gone(name.and_then(|name| name.parse().ok()))
+        }));
+        self.skipped.extend(archived.skipped);
+    }
+
     /// The sessions of a project, newest first.
     pub fn sessions_in<'a>(
         &'a self,
         project: &'a Project,
     ) -> impl Iterator<Item = &'a SessionFile> {
-        self.sessions.iter().filter(|session| *session.project == *project)
+        self.sessions.iter().filter(|session| session.project.key == project.key)
     }
 }
 

@@ -17,6 +17,7 @@ use recto_log::SessionId;
 
 use crate::log::file_state::FileState;
 use crate::log::owner::session_named_in;
+use crate::place::archived_copy::is_copy;
 
 /// The folder with the projects, in the home.
 pub(crate) const PROJECTS: &str = "projects";
@@ -31,6 +32,8 @@ pub struct Project {
     pub key: String,
     /// The directory.
     pub path: PathBuf,
+    /// Whether its logs are copies of what only the archive has.
+    pub is_archived: bool,
 }
 
 /// A log on disk: the main log of a session, or that of a subagent.
@@ -68,7 +71,9 @@ impl LogFile {
     pub fn alone(path: PathBuf, agent: Option<AgentId>) -> LogFile {
         let directory = project_directory(&path).map(Path::to_owned).unwrap_or_default();
         let key = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let project = Arc::new(Project { key, path: directory });
+        let metadata = fs_err::symlink_metadata(&path);
+        let is_archived = metadata.is_ok_and(|metadata| is_copy(&metadata));
+        let project = Arc::new(Project { key, path: directory, is_archived });
         LogFile { path, project, session: None, agent, state: FileState::default() }
     }
 
@@ -87,6 +92,11 @@ impl LogFile {
         let below = below.to_string_lossy();
         let below = if cfg!(windows) { below.replace('\\', "/").into() } else { below };
         format!("{PROJECTS}/{}/{below}", self.project.key)
+    }
+
+    /// Whether only the archive has it.
+    pub fn is_archived(&self) -> bool {
+        self.project.is_archived
     }
 
     /// Whether it is the log of a subagent.

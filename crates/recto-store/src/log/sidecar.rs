@@ -110,7 +110,9 @@ impl Home {
         persisted_path: Option<&str>,
     ) -> Vec<PathBuf> {
         let Some((project, folder)) = session_folder(log) else { return Vec::new() };
-        let Some(project) = fs::canonicalize(project).ok().filter(|real| self.contains(real))
+        let Some(project) = fs::canonicalize(project)
+            .ok()
+            .filter(|real| self.contains(real) || self.has_copies_in(real))
         else {
             return Vec::new();
         };

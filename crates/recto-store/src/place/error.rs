@@ -61,6 +61,12 @@ pub enum PlaceError {
         /// The path.
         path: PathBuf,
     },
+    /// Only the archive has the content of the file, and nobody was told where the archive is.
+    #[error("the content of {} is only in the archive", path.display())]
+    OnlyArchived {
+        /// The copy without content.
+        path: PathBuf,
+    },
     /// The file is larger than such a file can be.
     #[error("{} has {bytes} bytes, more than is read of such a file", path.display())]
     TooLarge {
@@ -87,6 +93,7 @@ impl PlaceError {
             PlaceError::LeadsOut { .. } => "leads-out",
             PlaceError::NotAFile { .. } => "not-a-file",
             PlaceError::NotADirectory { .. } => "not-a-directory",
+            PlaceError::OnlyArchived { .. } => "only-archived",
             PlaceError::TooLarge { .. } => "too-large",
         }
     }

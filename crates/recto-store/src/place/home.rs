@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fs_err as fs;
 use recto_log::ProjectKey;
 
 use crate::StoreError;
+use crate::place::archived_copy::ArchivedTree;
 use crate::place::error::PlaceError;
 
 /// Where the home may be, as the command line and the environment say it.
@@ -56,6 +58,10 @@ pub struct Home {
     root: PathBuf,
     /// The root without symbolic links, to tell what is inside.
     real_root: PathBuf,
+    /// Where sessions are that only the archive has, if they are wanted.
+    pub(crate) archived: Option<Arc<ArchivedTree>>,
+    /// Whether there is an archive that is not wanted.
+    pub(crate) hides_archive: bool,
 }
 
 impl Home {
@@ -71,7 +77,30 @@ impl Home {
             Err(error) => return Err(error.into()),
         }
         let real_root = fs::canonicalize(&root)?;
-        Ok(Home { root, real_root })
+        Ok(Home { root, real_root, archived: None, hides_archive: false })
+    }
+
+    /// The same home without what only an archive has.
+    pub fn without_archive(&self) -> Home {
+        let hides_archive = self.archived.as_ref().is_some_and(|tree| tree.archive.is_dir());
+        Home { archived: None, hides_archive: self.hides_archive || hides_archive, ..self.clone() }
+    }
+
+    /// The archive whose sessions are seen, if there is one.
+    pub fn archive(&self) -> Option<&Path> {
+        let archive = self.archived.as_deref().map(|tree| tree.archive.as_path());
+        archive.filter(|archive| archive.is_dir())
+    }
+
+    /// The file with a name below the home, or its copy if only the archive has it.
+    pub(crate) fn locate(&self, name: &str) -> PathBuf {
+        let path = self.root.join(name);
+        let Some(tree) = &self.archived else { return path };
+        let copy = tree.root().join(name);
+        match !path.exists() && copy.exists() {
+            true => copy,
+            false => path,
+        }
     }
 
     /// The directory itself.
@@ -153,6 +182,13 @@ impl Home {
     /// Whether a path, with its symbolic links followed, is inside the home.
     pub fn contains(&self, path: &Path) -> bool {
         fs::canonicalize(path).is_ok_and(|real| real.starts_with(&self.real_root))
+    }
+
+    /// Whether a path, with its symbolic links followed, is among the copies of what only the
+    /// archive has.
+    pub(crate) fn has_copies_in(&self, path: &Path) -> bool {
+        let root = self.archived.as_ref().and_then(|tree| fs::canonicalize(tree.root()).ok());
+        root.zip(fs::canonicalize(path).ok()).is_some_and(|(root, real)| real.starts_with(root))
     }
 
     /// The path below the home, where it is inside.

@@ -1,6 +1,7 @@
 //! Directories and files as such: which one is the home, what settings and space say, how
 //! a file is opened, locked and named safely.
 
+pub(crate) mod archived_copy;
 pub(crate) mod cache_directory;
 pub(crate) mod data_directory;
 pub(crate) mod directory_calls;

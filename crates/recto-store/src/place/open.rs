@@ -7,6 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::StoreError;
+use crate::place::archived_copy;
 use crate::place::error::PlaceError;
 use crate::place::folder::named;
 use crate::place::platform;
@@ -36,9 +37,15 @@ pub(crate) fn open_sized(path: &Path) -> Result<(File, u64), StoreError> {
 pub(crate) fn open_known(path: &Path) -> Result<File, StoreError> {
     refuse_secret(path)?;
     match platform::open_no_link(path) {
-        Ok(Some(file)) => Ok(file),
+        Ok(Some(file)) => match archived_copy::is_empty(&file.metadata()?) {
+            true => archived_copy::filled(path),
+            false => Ok(file),
+        },
         Ok(None) => open_target(&follow(path)?),
-        Err(error) => Err(named(path)(error).into()),
+        Err(error) => match fs_err::symlink_metadata(path) {
+            Ok(metadata) if archived_copy::is_empty(&metadata) => archived_copy::filled(path),
+            _ => Err(named(path)(error).into()),
+        },
     }
 }
 

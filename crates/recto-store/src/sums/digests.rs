@@ -1,6 +1,7 @@
 //! What a listing says of many logs, from the index where it has them as they are.
 //!
-//! As with all that is kept there, no index is made for it and none is waited for.
+//! As with all that is kept there, none is waited for; and none is made for it, unless logs are
+//! only in the archive.
 
 use rayon::prelude::*;
 
@@ -8,6 +9,7 @@ use crate::CacheDirectory;
 use crate::Digest;
 use crate::Home;
 use crate::LogFile;
+use crate::search::index::Index;
 use crate::search::index::Rollup;
 use crate::search::index::RollupKind;
 use crate::search::index::Rollups;
@@ -45,9 +47,14 @@ impl<'a> Digests<'a> {
         logs: impl IntoIterator<Item = &'l L>,
     ) -> Vec<Option<Digest>> {
         let logs: Vec<&LogFile> = logs.into_iter().map(AsRef::as_ref).collect();
-        if logs.len() >= self.enough
+        let has_archived = logs.iter().any(|log| log.is_archived());
+        if (logs.len() >= self.enough || has_archived)
             && let Some(cache) = self.cache.take()
         {
+            // An archived log is unpacked to read its ends: once is enough.
+            if has_archived && !Index::is_there(self.home, cache) {
+                let _ = Index::open(self.home, cache);
+            }
             self.rollups = Rollups::open(self.home, cache, RollupKind::Digest);
         }
         let Some(rollups) = &mut self.rollups else {

@@ -125,7 +125,7 @@ impl Home {
         let files = files.iter().filter_map(|at| Some((*at, ledger.files().get(*at as usize)?)));
         let files: Vec<_> = files.collect();
         let found = each_alone(&files).flat_map_iter(|(place, file)| {
-            let path = self.root().join(&file.path);
+            let path = self.locate(&file.path);
             see_log(&path, *place, keys, &finder).unwrap_or_default()
         });
         let mut found: Vec<Sighting> = found.collect();
@@ -141,7 +141,10 @@ impl Home {
 /// session.
 fn ledger_file(home: &Home, log: &LogFile) -> LedgerFile {
     LedgerFile {
-        path: log.path.strip_prefix(home.root()).unwrap_or(&log.path).display().to_string(),
+        path: match log.is_archived() {
+            true => log.name_in_home(),
+            false => log.path.strip_prefix(home.root()).unwrap_or(&log.path).display().to_string(),
+        },
         project: log.project.key.clone(),
         session: log.session.map(|session| session.to_string()),
         agent: log.agent.as_ref().map(ToString::to_string),

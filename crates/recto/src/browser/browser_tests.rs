@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crossterm::event::MouseEventKind;
 use insta::assert_snapshot;
+use recto_store::keep::CollectOptions;
+use recto_store::keep::Collector;
 use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
@@ -538,4 +540,30 @@ fn reports_for_what_is_no_longer_shown_change_nothing() {
     }
     let entries: Vec<_> = trial.browser.list.entries.iter().map(Arc::clone).collect();
     assert_eq!(entries.len(), 3);
+}
+
+#[test]
+fn an_archived_session_is_marked_and_restored_when_that_is_meant() {
+    let mut trial = Trial::new(home(), (80, 20));
+    let opened = super::trial::opened(&trial.home, &trial.environment);
+    let data = trial.environment.data_directory().unwrap();
+    let archive = data.root().join("archive");
+    let options = CollectOptions::default();
+    let mut collector = Collector::open(&opened, &data, &archive, options).unwrap();
+    collector.collect(&mut |_| {}).unwrap();
+    let log = trial.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"));
+    let before = std::fs::read(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    trial.look();
+    assert!(trial.shows("archived"), "{}", trial.screen());
+    trial.keys("<c-r>");
+    assert!(trial.shows("is only in the archive"), "{}", trial.screen());
+    trial.keys("n");
+    assert!(!log.exists());
+    trial.keys("<c-r>y");
+    assert!(trial.shows("restored 1 file"), "{}", trial.screen());
+    assert_eq!(std::fs::read(&log).unwrap(), before);
+    trial.look();
+    assert!(!trial.shows("archived"), "{}", trial.screen());
+    assert!(trial.resumed.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use super::document::Progress;
 use super::list::Mode;
+use super::message::Effect;
 use super::message::Listing;
 use super::message::Report;
 use super::reader::Reader;
@@ -10,6 +11,7 @@ use super::state::Page;
 use crate::terminal::output::Look;
 use crate::terminal::text::bytes;
 use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 
 impl Browser {
     pub(super) fn report(&mut self, report: Report) {
@@ -57,6 +59,12 @@ impl Browser {
                 self.exports = self.exports.saturating_sub(1);
                 let text = format!("wrote {} ({})", one_line(&path), bytes(written));
                 self.notice = Some((text, Look::Good));
+            }
+            Report::Restored { files } => {
+                let text =
+                    format!("restored {}; `recto undo` takes it back", plural(files, "file"));
+                self.notice = Some((text, Look::Good));
+                self.push(Effect::Refresh);
             }
             Report::Remark(text) => self.notice = Some((one_line(&text), Look::Warning)),
             Report::Failed { ticket, message } => self.failed(ticket, &message),

@@ -201,6 +201,7 @@ pub(super) enum Errand {
     Tools { ticket: u64, entry: Arc<Entry>, width: usize },
     Agents { ticket: u64, entry: Arc<Entry>, width: usize },
     Export { entry: Arc<Entry>, format: ExportFormat },
+    Restore { entry: Arc<Entry> },
 }
 
 /// A session to go on with in the real client.
@@ -246,6 +247,10 @@ pub(super) enum Report {
     Exported {
         path: String,
         bytes: u64,
+    },
+    /// A session came back from the archive, with so many files.
+    Restored {
+        files: u64,
     },
     Remark(String),
     /// Something could not be done; with a ticket, what was asked with it.

@@ -35,6 +35,10 @@ pub(super) enum Overlay {
     Resume {
         entry: Arc<Entry>,
     },
+    /// Only the archive has the session: shall it come back?
+    Restore {
+        entry: Arc<Entry>,
+    },
 }
 
 /// The formats that can be chosen, by their letters.
@@ -130,6 +134,14 @@ impl Browser {
                 KeyCode::Char('y') => self.resume_now(&entry),
                 KeyCode::Esc | KeyCode::Backspace | KeyCode::Char('q' | 'n') => {}
                 _ => self.overlay = Some(Overlay::Resume { entry }),
+            },
+            Overlay::Restore { entry } => match key.code {
+                KeyCode::Char('y') => {
+                    self.notice = Some(("restoring the session".into(), Look::Faint));
+                    self.push(Effect::Errand(Errand::Restore { entry }));
+                }
+                KeyCode::Esc | KeyCode::Backspace | KeyCode::Char('q' | 'n') => {}
+                _ => self.overlay = Some(Overlay::Restore { entry }),
             },
         }
     }

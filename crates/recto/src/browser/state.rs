@@ -462,6 +462,10 @@ impl Browser {
     }
 
     fn resume(&mut self, entry: Arc<Entry>) {
+        if entry.log.is_archived() && !entry.log.is_agent() {
+            self.overlay = Some(Overlay::Restore { entry });
+            return;
+        }
         match (&entry.live, entry.log.is_agent()) {
             (_, true) => {
                 let text = "a subagent cannot be resumed, only its session";

@@ -87,6 +87,13 @@ pub(super) fn home() -> FakeHome {
     home
 }
 
+/// The home with what only the archive has.
+pub(super) fn opened(home: &FakeHome, environment: &Environment) -> Home {
+    let data = environment.data_directory().unwrap();
+    let cache = environment.cache_directory().unwrap();
+    Home::open(home.path()).unwrap().with_archive(&data.root().join("archive"), &cache)
+}
+
 pub(super) struct Trial {
     pub(super) home: FakeHome,
     pub(super) work: TempDir,
@@ -113,10 +120,12 @@ impl Trial {
         let cache = tempfile::tempdir().unwrap();
         let environment = Environment {
             cache_dir: Some(cache.path().to_owned()),
+            data_dir: Some(cache.path().join("data")),
             now: Some(NOW.into()),
             ..Environment::default()
         };
-        let library = environment.library(&Home::open(home.path()).unwrap(), PriceTable::default());
+        let opened = opened(&home, &environment);
+        let library = environment.library(&opened, PriceTable::default());
         let mut trial = Trial {
             home,
             environment,
@@ -134,7 +143,7 @@ impl Trial {
 
     /// Looks at the home, as happens every second or two.
     pub(super) fn look(&mut self) {
-        let home = Home::open(self.home.path()).unwrap();
+        let home = opened(&self.home, &self.environment);
         let mut listings = Vec::new();
         let inventory = home.inventory();
         self.watch.look(&inventory, None, &mut |listing| listings.push(listing));
@@ -145,7 +154,7 @@ impl Trial {
 
     /// Does what follows from something that happened.
     pub(super) fn input(&mut self, input: Input) {
-        let home = Home::open(self.home.path()).unwrap();
+        let home = opened(&self.home, &self.environment);
         let reports = std::cell::RefCell::new(Vec::new());
         for effect in self.browser.handle(input) {
             let tell = |report: Report| reports.borrow_mut().push(report);
@@ -180,7 +189,7 @@ impl Trial {
                     let work = self.work.path().to_owned();
                     let directories: (Option<&PathBuf>, Option<&PathBuf>) =
                         (Some(&work), Some(&work));
-                    tell(jobs::errand(&home, &errand, directories));
+                    tell(jobs::errand(&home, &self.environment, &errand, directories));
                 }
                 Effect::Copy(text) => self.copied.push(text),
                 Effect::Resume(resume) => self.resumed.push(resume),

@@ -79,6 +79,9 @@ impl View<'_> {
             let mark = format!("{}  ", live.mark);
             room = room.saturating_sub(mark.width());
             spans.push(span(mark, live.look));
+        } else if entry.log.is_archived() {
+            room = room.saturating_sub("archived  ".len());
+            spans.push(span("archived  ", Look::Warning));
         }
         spans.push(span(fit(&facts.join(" · "), room), Look::Faint));
         spans

@@ -87,7 +87,8 @@ impl Workers {
             for errand in to_do {
                 let directories =
                     (of_errands.working_directory.as_ref(), of_errands.user_home.as_ref());
-                let done = jobs::errand(&of_errands.home, &errand, directories);
+                let done =
+                    jobs::errand(&of_errands.home, &of_errands.environment, &errand, directories);
                 if report.send(done).is_err() {
                     break;
                 }

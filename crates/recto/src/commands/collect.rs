@@ -19,6 +19,7 @@ use recto_store::keep::Collector;
 use recto_store::keep::KeepError;
 use recto_store::keep::KeepWatch;
 use recto_store::keep::MachineId;
+use recto_store::keep::Trouble;
 use recto_store::keep::VerifyReport;
 use recto_view::CollectRow;
 use recto_view::CollectStatusRow;
@@ -33,6 +34,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
+use crate::terminal::output::remark;
 use crate::terminal::text::age;
 use crate::terminal::text::bytes;
 use crate::terminal::text::one_line;
@@ -246,28 +248,73 @@ fn watch(
     root: &Path,
     collector: Collector,
 ) -> Result<Outcome, CommandError> {
-    let mut watch = KeepWatch::new(home, collector)?;
+    output.flush()?;
+    let watch = KeepWatch::new(home, collector)?;
+    keep_on(watch, &mut |step| match step {
+        Ok(report) => {
+            tell(environment, output, root, report)?;
+            output.flush()
+        }
+        Err(text) => {
+            output.remark(&collecting_failed(&text));
+            Ok(())
+        }
+    })
+}
+
+/// Collects beside a server, as long as the program runs.
+pub(crate) fn collect_beside(home: &Home, data: &DataDirectory) -> Result<(), CommandError> {
+    let root = data.root().join("archive");
+    let collector = Collector::open(home, data, &root, CollectOptions::default())?;
+    let watch = KeepWatch::new(home, collector)?;
+    std::thread::Builder::new().name("collect".into()).spawn(move || {
+        // It ends with the program: nobody is told what was collected, only what was not.
+        let _ = keep_on(watch, &mut |step| {
+            match step {
+                Ok(report) => report.troubles.iter().for_each(|trouble| remark(&not_kept(trouble))),
+                Err(text) => remark(&collecting_failed(&text)),
+            }
+            Ok(())
+        });
+    })?;
+    Ok(())
+}
+
+/// Collects again and again, and says what was done, or why nothing was.
+fn keep_on(
+    mut watch: KeepWatch,
+    tell: &mut dyn FnMut(Result<&CollectReport, String>) -> Result<(), CommandError>,
+) -> Result<Outcome, CommandError> {
     let mut last_error = None;
     loop {
-        output.flush()?;
         match watch.step(RETRY) {
             Ok(report) => {
                 last_error = None;
-                if report.changed > 0 || report.gone > 0 || report.moved > 0 {
-                    tell(environment, output, root, &report)?;
+                let is_news = report.changed > 0 || report.gone > 0 || report.moved > 0;
+                if is_news || !report.troubles.is_empty() {
+                    tell(Ok(&report))?;
                 }
             }
             Err(error) => {
                 // A full disk may be emptied; saying it once is enough.
                 let text = error.to_string();
                 if last_error.as_ref() != Some(&text) {
-                    output.remark(&format!("collecting failed, trying again: {text}"));
+                    tell(Err(text.clone()))?;
                 }
                 last_error = Some(text);
                 std::thread::sleep(RETRY);
             }
         }
     }
+}
+
+fn collecting_failed(text: &str) -> String {
+    format!("collecting failed, trying again: {}", one_line(text))
+}
+
+fn not_kept(trouble: &Trouble) -> String {
+    let path = one_line(&trouble.path.to_string_lossy());
+    format!("not archived: {path}: {}", one_line(&trouble.reason))
 }
 
 fn tell(
@@ -280,8 +327,7 @@ fn tell(
         return output.row(&CollectRow::new(root, report));
     }
     for trouble in &report.troubles {
-        let path = one_line(&trouble.path.to_string_lossy());
-        output.remark(&format!("not archived: {path}: {}", one_line(&trouble.reason)));
+        output.remark(&not_kept(trouble));
     }
     let place = shown(root, environment);
     if report.changed == 0 && report.gone == 0 && report.moved == 0 {

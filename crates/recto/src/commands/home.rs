@@ -12,7 +12,10 @@ use recto_store::Home;
 use recto_store::Retention;
 use recto_store::Scope;
 use recto_store::SessionFile;
+use recto_store::keep::CollectOptions;
+use recto_store::keep::CollectStatus;
 
+use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -30,10 +33,12 @@ use crate::terminal::text::plural;
 ///
 /// At its start the client deletes logs not modified in
 /// `cleanupPeriodDays` (30 by default). This command says which ones are due,
-/// and which setting to change.
+/// whether the archive of `recto collect` has them, and which setting to change.
+/// --keep changes it.
 ///
 /// Examples:
 ///   recto home
+///   recto home --keep 365
 ///   recto home --within 30
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -41,6 +46,9 @@ pub(crate) struct HomeArgs {
     /// Name the sessions that will be deleted within so many days
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     within: u64,
+    /// Set cleanupPeriodDays in the user's settings, which `recto undo` takes back
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    keep: Option<u64>,
 }
 
 /// A session that will be deleted.
@@ -48,6 +56,8 @@ pub(crate) struct Due {
     pub(crate) session: SessionFile,
     title: String,
     at: Timestamp,
+    /// Whether the archive has all of it.
+    is_archived: bool,
 }
 
 pub(crate) fn cmd_home(
@@ -57,9 +67,13 @@ pub(crate) fn cmd_home(
     args: &HomeArgs,
 ) -> Result<Outcome, CommandError> {
     let now = environment.now();
+    if let Some(days) = args.keep {
+        return keep(home, environment, output, days);
+    }
     let areas = home.areas();
     let setting = home.cleanup_setting(environment.working_directory.as_deref());
-    let due = due_sessions(home, &setting, now, args.within);
+    let mut due = due_sessions(home, &setting, now, args.within);
+    note_archived(home, environment, &mut due);
     if output.json {
         return write_json(home, &areas, &setting, &due, output);
     }
@@ -99,7 +113,9 @@ pub(crate) fn cmd_home(
         plural(args.within, "day")
     );
     output.line(&output.paint(Look::Warning, &warning))?;
-    let mut table = Table::new(&[Column::Left, Column::Right, Column::Right, Column::Flexible]);
+    use Column::Left;
+    use Column::Right;
+    let mut table = Table::new(&[Left, Right, Right, Left, Column::Flexible]);
     for one in &due {
         let id: String = one.session.id.to_string().chars().take(8).collect();
         let when = if one.at <= now {
@@ -107,19 +123,81 @@ pub(crate) fn cmd_home(
         } else {
             format!("in {}", age(now, one.at))
         };
-        table.row([id, when, bytes(one.session.bytes()), one_line(&one.title)]);
+        let archived = if one.is_archived { "archived" } else { "not archived" };
+        table.row([id, when, bytes(one.session.bytes()), archived.into(), one_line(&one.title)]);
     }
     for cells in table.layout(output.width.map(|width| width.saturating_sub(2))) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
     }
+    if due.iter().any(|one| !one.is_archived) {
+        output.line("To archive them, run `recto collect`.")?;
+    }
     // The setting in force is the one to change: a wider one would change nothing.
-    let file = setting.path.clone().unwrap_or_else(|| home.settings());
-    output.line(&format!(
-        "To keep them, set \"cleanupPeriodDays\": {} in {}.",
-        365.max(setting.days.saturating_mul(2)),
-        one_line(&path_from_home(&file.to_string_lossy(), environment.user_home.as_deref()))
-    ))?;
+    let days = 365.max(setting.days.saturating_mul(2));
+    output.line(&match &setting.path {
+        Some(path) if setting.scope != Scope::User => format!(
+            "To keep them, set \"cleanupPeriodDays\": {days} in {}.",
+            one_line(&path_from_home(&path.to_string_lossy(), environment.user_home.as_deref()))
+        ),
+        _ => format!("To keep them, run `recto home --keep {days}`."),
+    })?;
     Ok(Outcome::Done)
+}
+
+/// Sets for how many days the client keeps logs.
+fn keep(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    days: u64,
+) -> Result<Outcome, CommandError> {
+    let setting = home.cleanup_setting(environment.working_directory.as_deref());
+    if let Some(path) = setting.path.filter(|_| setting.scope > Scope::User) {
+        let path = path_from_home(&path.to_string_lossy(), environment.user_home.as_deref());
+        let message = format!(
+            "{} settings override the user's: {} says {}",
+            setting.scope.name(),
+            one_line(&path),
+            plural(setting.days, "day")
+        );
+        return Err(CommandError::user("overridden", message).with_hint("change that file"));
+    }
+    let mut journal = journal::open_journal(home, environment, output)?;
+    let operation = journal.set_cleanup_days(home, days, environment.now())?;
+    let path = home.settings();
+    if output.json {
+        output.json_line(
+            ObjectWriter::new()
+                .number("days", days)
+                .string("path", &path.to_string_lossy())
+                .number_or_null("operation", operation.map(|one| one.id.number())),
+        )?;
+        return Ok(Outcome::Done);
+    }
+    let path = path_from_home(&path.to_string_lossy(), environment.user_home.as_deref());
+    let path = one_line(&path);
+    output.line(&match operation {
+        Some(operation) => format!(
+            "the client keeps logs for {}: {path} (operation {})",
+            plural(days, "day"),
+            operation.id
+        ),
+        None => format!("nothing to change: {path} says {}", plural(days, "day")),
+    })?;
+    Ok(Outcome::Done)
+}
+
+/// Notes which sessions the archive has. What cannot be looked at is not safe.
+fn note_archived(home: &Home, environment: &Environment, due: &mut [Due]) {
+    let (Some(archive), Ok(data)) = (home.archive(), environment.data_directory()) else { return };
+    if due.is_empty() {
+        return;
+    }
+    let kinds = CollectOptions::default().kinds;
+    let Ok(status) = CollectStatus::read(home, &data, archive, &kinds) else { return };
+    for one in due {
+        one.is_archived = status.safe.contains(&one.session.path);
+    }
 }
 
 /// The sessions that are due, soonest first. Files without a conversation are
@@ -131,7 +209,7 @@ pub(crate) fn due_sessions(
     days: u64,
 ) -> Vec<Due> {
     let retention = Retention::new(setting);
-    let inventory = home.inventory();
+    let inventory = home.without_archive().inventory();
     let mut due: Vec<Due> = inventory
         .sessions
         .iter()
@@ -143,6 +221,7 @@ pub(crate) fn due_sessions(
                 session: session.clone(),
                 title: digest.title.map_or_else(String::new, |(title, _)| title),
                 at: retention.deletes_at(session.modified()),
+                is_archived: false,
             })
         })
         .collect();
@@ -172,7 +251,8 @@ fn write_json(
             .string("path", &one.session.path.to_string_lossy())
             .string("title", &one.title)
             .string("deleted_after", &format!("{:.3}", one.at))
-            .number("bytes", one.session.bytes());
+            .number("bytes", one.session.bytes())
+            .boolean("archived", one.is_archived);
         sessions = sessions.json(&object.finish());
     }
     let path = setting.path.as_ref().map(|path| path.to_string_lossy().into_owned());

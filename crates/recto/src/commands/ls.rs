@@ -78,6 +78,7 @@ pub(crate) fn short_id(log: &ListedLog) -> String {
 /// What marks the log of a running client.
 pub(crate) fn mark(log: &ListedLog) -> (&'static str, Look) {
     match log.live.as_ref().map(|live| live.status.as_deref()) {
+        None if log.session.is_archived() => ("archived", Look::Faint),
         None => ("", Look::Plain),
         Some(Some("waiting")) => ("● waiting", Look::Warning),
         Some(Some("busy")) => ("● busy", Look::Good),

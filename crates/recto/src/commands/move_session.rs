@@ -64,7 +64,11 @@ pub(crate) fn cmd_move(
     args: &MoveArgs,
 ) -> Result<Outcome, CommandError> {
     let new = new_directory(environment, args)?;
-    let inventory = home.inventory();
+    // A project is moved with what is in it; a session that is only in the archive is named so.
+    let inventory = match args.project {
+        Some(_) => home.without_archive().inventory(),
+        None => home.inventory(),
+    };
     let (relocation, arguments) = match (&args.session, &args.project) {
         (_, Some(old)) => {
             let old = file_path::directory_or_name(environment, old);

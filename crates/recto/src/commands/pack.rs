@@ -13,9 +13,11 @@ use recto_session::redact::Options;
 use recto_session::redact::Outcome as Redacted;
 use recto_session::redact::Redactor;
 use recto_session::usage::PriceTable;
+use recto_store::EditError;
 use recto_store::Home;
 use recto_store::Inventory;
 use recto_store::SessionFile;
+use recto_store::StoreError;
 use recto_store::open_file;
 use recto_store::pack::Content;
 use recto_store::pack::Package;
@@ -88,7 +90,11 @@ pub(crate) fn cmd_pack(
     output: &mut Output,
     args: &PackArgs,
 ) -> Result<Outcome, CommandError> {
-    let inventory = home.inventory();
+    // Of many sessions those of the home are packed; one that is named and only archived is told.
+    let inventory = match args.sessions.is_empty() {
+        true => home.without_archive().inventory(),
+        false => home.inventory(),
+    };
     let sessions = chosen(home, &inventory, environment, args)?;
     if sessions.is_empty() {
         let error = CommandError::user("not-found", "no session matches the filters");
@@ -179,6 +185,9 @@ fn chosen(
     for text in &args.sessions {
         let target = target::find(home, inventory, environment, text)?;
         let session = &journal::session_of(&target)?;
+        if session.is_archived() {
+            return Err(StoreError::from(EditError::Archived { session: session.id }).into());
+        }
         if !sessions.iter().any(|other| other.path == session.path) {
             sessions.push(session.clone());
         }

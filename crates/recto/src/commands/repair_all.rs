@@ -49,7 +49,7 @@ pub(crate) fn run(
     output: &mut Output,
     args: &RepairArgs,
 ) -> Result<Outcome, CommandError> {
-    let inventory = Arc::new(home.inventory());
+    let inventory = Arc::new(home.without_archive().inventory());
     let sessions = &inventory.sessions;
     let mode = if args.edit.in_place { args.edit.new.mode() } else { Mode::Preview };
     let is_dry = mode == Mode::Preview;

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use recto_store::Home;
+use recto_store::LogFile;
+use recto_store::Retention;
 use recto_store::StoreError;
+use recto_store::follow::FileKind;
 use recto_store::keep::Archive;
 use recto_store::keep::Catalog;
 use recto_store::keep::KeepError;
@@ -14,6 +17,7 @@ use recto_store::keep::KeptSession;
 use recto_store::keep::MachineId;
 use recto_store::keep::Restoration;
 use recto_store::keep::RestoreOptions;
+use recto_store::keep::RestoredFile;
 use recto_store::keep::Verdict;
 use recto_store::publish::Intent;
 use recto_store::publish::Operation;
@@ -27,6 +31,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::filter::read_time;
+use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::text::bytes;
 use crate::terminal::text::one_line;
@@ -48,7 +53,7 @@ use crate::terminal::text::plural;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RestoreArgs {
-    /// The sessions, by the beginning of their ids
+    /// The sessions
     #[arg(value_name = "SESSION", required_unless_present_any = ["project", "all"], conflicts_with_all = ["project", "all"])]
     sessions: Vec<String>,
     /// All sessions of a project, by its directory or its name below projects/
@@ -89,7 +94,8 @@ pub(crate) fn cmd_restore(
     }
     let at = args.at.as_deref().map(|when| read_time("--at", when, environment.now()));
     let options = RestoreOptions { at: at.transpose()? };
-    let wanted = wanted(&catalog, args)?;
+    let named = |text: &str| target::find(home, &home.inventory(), environment, text);
+    let wanted = wanted(&catalog, args, &named)?;
     let other = args.to.as_ref().map(|to| other_home(to)).transpose()?;
     let target = other.as_ref().unwrap_or(home);
     let plan = Restoration::plan(&archive, target, wanted, options)?;
@@ -98,6 +104,9 @@ pub(crate) fn cmd_restore(
         false => Some(carry_out(environment, output, target, args, &plan)?),
     };
     tell(environment, output, args, &plan, operation.as_ref())?;
+    if operation.is_some() {
+        warn_of_cleanup(target, environment, output, &plan);
+    }
     let is_whole = plan.files.iter().all(|file| file.problems.is_empty());
     Ok(if is_whole && catalog.damaged.is_empty() { Outcome::Done } else { Outcome::Found })
 }
@@ -109,7 +118,11 @@ fn other_home(path: &Path) -> Result<Home, CommandError> {
 }
 
 /// The files that were asked for.
-fn wanted<'a>(catalog: &'a Catalog, args: &RestoreArgs) -> Result<Vec<&'a KeptFile>, CommandError> {
+fn wanted<'a>(
+    catalog: &'a Catalog,
+    args: &RestoreArgs,
+    named: &dyn Fn(&str) -> Result<LogFile, CommandError>,
+) -> Result<Vec<&'a KeptFile>, CommandError> {
     if args.all {
         return Ok(catalog.files.iter().collect());
     }
@@ -126,7 +139,7 @@ fn wanted<'a>(catalog: &'a Catalog, args: &RestoreArgs) -> Result<Vec<&'a KeptFi
         None => {
             let mut chosen = Vec::new();
             for text in &args.sessions {
-                chosen.push(one(&sessions, text)?);
+                chosen.push(one(&sessions, text, named)?);
             }
             chosen
         }
@@ -141,10 +154,12 @@ fn wanted<'a>(catalog: &'a Catalog, args: &RestoreArgs) -> Result<Vec<&'a KeptFi
     Ok(files.collect())
 }
 
-/// The session that the beginning of an id means.
+/// The session that is meant: by the beginning of an id that the archive has, or by whatever
+/// other commands take for a session.
 fn one<'s, 'a>(
     sessions: &'s [KeptSession<'a>],
     text: &str,
+    named: &dyn Fn(&str) -> Result<LogFile, CommandError>,
 ) -> Result<&'s KeptSession<'a>, CommandError> {
     let wanted = text.to_lowercase();
     let matches: Vec<&KeptSession<'a>> = sessions
@@ -154,9 +169,13 @@ fn one<'s, 'a>(
     match matches.as_slice() {
         [one] => Ok(one),
         [] => {
+            let listed = named(text).ok().and_then(|log| log.session);
+            if let Some(one) = sessions.iter().find(|session| Some(session.id) == listed) {
+                return Ok(one);
+            }
             let message = format!("no archived session matches `{}`", one_line(text));
             let error = CommandError::user("not-found", message);
-            Err(error.with_hint("`recto restore --all --dry-run` lists what the archive has"))
+            Err(error.with_hint("`recto ls` lists archived sessions too"))
         }
         several => {
             let message = format!(
@@ -191,6 +210,32 @@ fn carry_out(
     })?;
     plan.stage(&mut transaction)?;
     Ok(transaction.commit()?)
+}
+
+/// What comes back has the time that it had: the client may delete it again at once.
+fn warn_of_cleanup(
+    home: &Home,
+    environment: &Environment,
+    output: &Output,
+    plan: &Restoration<'_>,
+) {
+    let setting = home.cleanup_setting(environment.working_directory.as_deref());
+    let (retention, now) = (Retention::new(&setting), environment.now());
+    let is_due = |file: &&RestoredFile| {
+        file.kind == FileKind::MainLog
+            && file.verdict.is_change()
+            && retention.is_due(file.modified, now, 0)
+    };
+    let due = plan.files.iter().filter(is_due).count() as u64;
+    if due > 0 {
+        output.remark(&format!(
+            "the client deletes {} again at its next start, after {}; `recto home --keep {}` \
+             prevents that",
+            plural(due, "session"),
+            plural(setting.days, "day"),
+            365.max(setting.days.saturating_mul(2))
+        ));
+    }
 }
 
 fn tell(

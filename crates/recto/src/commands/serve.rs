@@ -19,6 +19,7 @@ use recto_serve::Token;
 use recto_store::Home;
 use recto_store::LoginPage;
 
+use crate::commands::collect::collect_beside;
 use crate::commands::prices::PricesOption;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -36,7 +37,8 @@ const USUAL_PORT: u16 = 7700;
 /// Starts a server for this machine only and prints an address that lets one
 /// browser in, once, within ten minutes. Enter prints a new one, Ctrl-C ends the
 /// server. Nothing is answered without the token of this start. Nothing is changed
-/// either: with --allow-edits, anyone holding the token may rename sessions and undo edits.
+/// either: with --allow-edits, anyone holding the token may rename and restore
+/// sessions, and undo edits.
 ///
 /// Other machines reach it with --listen only, which needs a token of your own:
 /// what is sent is not encrypted, so use it in a network that you trust.
@@ -61,9 +63,12 @@ pub(crate) struct ServeArgs {
     /// A file with a token of 32 characters or more, for programs and --listen
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Let sessions be renamed, and changes be undone
+    /// Let sessions be renamed and restored, and changes be undone
     #[arg(long)]
     allow_edits: bool,
+    /// Archive what is written while the server runs, as `recto collect --watch` does
+    #[arg(long)]
+    collect: bool,
     /// Open the browser
     #[arg(long, conflicts_with = "socket")]
     open: bool,
@@ -84,6 +89,9 @@ pub(crate) fn cmd_serve(
     options.allow_edits = args.allow_edits;
     if let Some(path) = &args.token_file {
         options.token = Some(Token::given(&recto_store::read_token_file(path)?)?);
+    }
+    if args.collect {
+        collect_beside(home, &environment.data_directory()?)?;
     }
     let server = Arc::new(Server::start(options)?);
     server.end_on_signals()?;

@@ -73,10 +73,13 @@ fn secret_lines(path: &Path, redactor: &Redactor) -> Result<u64, CommandError> {
 /// yet. The next search builds it again.
 pub(crate) fn remove_index(home: &Home, environment: &Environment, output: &Output) {
     let Ok(cache) = environment.cache_directory() else { return };
-    if !Index::is_there(home, &cache) {
+    // Who leaves the archive out has an index of its own.
+    let homes = [home.clone(), home.without_archive()];
+    let mut there = homes.iter().filter(|home| Index::is_there(home, &cache)).peekable();
+    if there.peek().is_none() {
         return;
     }
-    match Index::remove(home, &cache) {
+    match there.try_for_each(|home| Index::remove(home, &cache)) {
         Ok(()) => output.remark("the search index was removed; the next search builds it again"),
         Err(error) => {
             let error = one_line(&error.to_string());

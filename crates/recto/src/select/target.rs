@@ -24,7 +24,14 @@ use crate::terminal::text::fit;
 
 /// Opens the home that the user means.
 pub(crate) fn open_home(global: &Global, environment: &Environment) -> Result<Home, CommandError> {
-    Ok(Home::open(home_path(global, environment)?)?)
+    let home = Home::open(home_path(global, environment)?)?;
+    // Without directories of its own, recto has no archive.
+    let (Ok(data), Ok(cache)) = (environment.data_directory(), environment.cache_directory())
+    else {
+        return Ok(home);
+    };
+    let home = home.with_archive(&data.root().join("archive"), &cache);
+    Ok(if global.no_archive { home.without_archive() } else { home })
 }
 
 /// Opens the home that the user means, and makes it if nothing has used it yet.
@@ -32,9 +39,8 @@ pub(crate) fn open_or_make_home(
     global: &Global,
     environment: &Environment,
 ) -> Result<Home, CommandError> {
-    let path = home_path(global, environment)?;
-    recto_store::make_home(&path)?;
-    Ok(Home::open(path)?)
+    recto_store::make_home(&home_path(global, environment)?)?;
+    open_home(global, environment)
 }
 
 fn home_path(global: &Global, environment: &Environment) -> Result<PathBuf, CommandError> {

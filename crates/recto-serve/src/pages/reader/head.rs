@@ -15,6 +15,7 @@ use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::format::size;
 use crate::pages::format::time_tag;
+use crate::pages::sessions::archived_tag;
 use crate::pages::sessions::project;
 use crate::pages::sessions::short_model;
 use crate::pages::sessions::status_dot;
@@ -52,9 +53,13 @@ pub(super) fn head(
             }
             div.session-title {
                 (rename::editable(context, log.session, row))
-                div.session-acts { (resume(context, row)) (export(&row.id)) }
+                div.session-acts {
+                    @if row.archived { (restore(context, row)) } @else { (resume(context, row)) }
+                    (export(&row.id))
+                }
             }
             p.session-facts {
+                @if row.archived { (archived_tag()) }
                 @if let Some(cwd) = &row.cwd { code.cut title="Directory" { bdi { (shown(cwd)) } } }
                 @if let Some(branch) = row.branch.as_deref().filter(|branch| !branch.is_empty()) { span.tag title="Git branch" { bdi { (shown(branch)) } } }
                 @if let Some(model) = &row.model { span.tag title=(shown(model)) { bdi { (short_model(model)) } } }
@@ -97,6 +102,18 @@ pub(super) fn agent_head(log: &Log, agent: &str, name: &str) -> Markup {
                 a href=(format!("/session/{}", log.session)) { bdi { (name) } }
             }
             div.session-title { h1 { "Subagent " code { (shown(agent)) } } }
+        }
+    }
+}
+
+/// A session that only the archive has must come back before a client can resume it.
+fn restore(context: &Context, row: &recto_view::SessionRow) -> Markup {
+    let command = format!("recto restore {}", row.id);
+    html! {
+        @if context.allows_edits {
+            button.button.primary type="button" data-restore=(format!("/api/v1/sessions/{}/restore", row.id)) { "Restore" }
+        } @else {
+            button.button.primary type="button" data-copy=(command) data-copied="Command copied: paste it in a terminal" title=(command) { "Restore" }
         }
     }
 }

@@ -41,6 +41,9 @@ pub(super) async fn name(
 pub(super) fn editable(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
     html! {
         (session_name(context, id, row))
+        @if context.allows_edits && row.archived {
+            p.edit-error.bad role="alert" hidden {}
+        }
         @if context.allows_edits {
             script type="module" src=(assets::address("edits.js")) {}
         }
@@ -49,7 +52,8 @@ pub(super) fn editable(context: &Context, id: SessionId, row: &SessionRow) -> Ma
 
 fn session_name(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
     let name = title(row);
-    if !context.allows_edits {
+    // A session that only the archive has is not changed.
+    if !context.allows_edits || row.archived {
         return html! { h1 { bdi { (name) } } };
     }
     let undo = context.library.last_rename(id);

@@ -110,7 +110,9 @@ impl Index {
     pub fn path(home: &Home, cache: &CacheDirectory) -> PathBuf {
         let hash = Sha256::digest(home.real_root().as_os_str().as_encoded_bytes());
         let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        cache.root().join(format!("index-{name}.sqlite"))
+        // Who leaves the archive out must not make others read it again.
+        let part = if home.hides_archive { "-home" } else { "" };
+        cache.root().join(format!("index-{name}{part}.sqlite"))
     }
 
     /// Whether a home has one.

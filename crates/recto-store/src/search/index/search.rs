@@ -197,7 +197,7 @@ impl Seeing<'_> {
     /// The documents of one log that are in the time asked for.
     fn hits(&mut self, file: i64, numbers: &[i64]) -> Result<Vec<(i64, Hit)>, StoreError> {
         let Some(log) = self.logs.get(&file) else { return Ok(Vec::new()) };
-        let path: Arc<Path> = self.home.root().join(&log.name).into();
+        let path: Arc<Path> = self.home.locate(&log.name).into();
         let project: Arc<str> = log.facts.project.as_str().into();
         let cwd: Option<Arc<str>> = log.facts.cwd.as_deref().map(Into::into);
         let session = log.session.as_deref().and_then(|session| session.parse().ok());

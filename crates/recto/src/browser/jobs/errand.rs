@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use recto_session::usage::PriceTable;
 use recto_store::Agent;
 use recto_store::AgentSource;
 use recto_store::FileKind;
@@ -10,6 +11,7 @@ use recto_store::Home;
 use recto_store::LogFile;
 use recto_view::CallQuery;
 use recto_view::ExportFormat;
+use recto_view::ViewError;
 
 use super::cannot_read;
 use crate::browser::message::Entry;
@@ -22,6 +24,7 @@ use crate::commands::agents;
 use crate::commands::export::Place;
 use crate::commands::export::export_to_file;
 use crate::commands::tools;
+use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::reading::Reading;
 use crate::terminal::document_file::Existing;
@@ -30,6 +33,7 @@ use crate::terminal::output::Look;
 /// Does an errand. Where documents go is where the browser was started.
 pub(in crate::browser) fn errand(
     home: &Home,
+    environment: &Environment,
     errand: &Errand,
     (directory, user_home): (Option<&PathBuf>, Option<&PathBuf>),
 ) -> Report {
@@ -47,6 +51,12 @@ pub(in crate::browser) fn errand(
                 },
             };
         }
+        Errand::Restore { entry } => {
+            return restore(home, environment, entry).unwrap_or_else(|error| Report::Failed {
+                ticket: None,
+                message: format!("the session could not be restored: {error}"),
+            });
+        }
     };
     match rows {
         Ok(rows) => Report::Rows { ticket, rows },
@@ -55,6 +65,19 @@ pub(in crate::browser) fn errand(
             Report::Failed { ticket: Some(ticket), message }
         }
     }
+}
+
+fn restore(home: &Home, environment: &Environment, entry: &Entry) -> Result<Report, CommandError> {
+    let library = environment.library(home, PriceTable::default());
+    let missing = || CommandError::user("no-session", "a subagent comes back with its session");
+    let done = library.restore(entry.log.session.ok_or_else(missing)?);
+    let done = done.map_err(|error| match error {
+        ViewError::Store(error) => CommandError::Store(error),
+        error => CommandError::user("not-found", error.to_string()),
+    })?;
+    let files =
+        done.restored.files.iter().filter(|file| ["new", "completed"].contains(&file.verdict));
+    Ok(Report::Restored { files: files.count() as u64 })
 }
 
 fn tool_rows(home: &Home, entry: &Entry, width: usize) -> Result<Vec<TableRow>, CommandError> {

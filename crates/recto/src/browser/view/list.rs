@@ -195,6 +195,8 @@ impl View<'_> {
         if let Some(live) = entry.live {
             let status = live.mark.trim_start_matches("● ");
             end.push(span(format!("{status} "), live.look));
+        } else if entry.log.is_archived() {
+            end.push(span("archived ", Look::Faint));
         }
         // What stands below no heading of its project names the directory.
         let is_apart = entry.live.is_some() || !self.browser.list.filter.trim().is_empty();

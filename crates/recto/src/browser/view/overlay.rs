@@ -66,6 +66,16 @@ impl View<'_> {
                 ];
                 self.question("Resume", &lines, None, buffer);
             }
+            Overlay::Restore { entry } => {
+                let text = format!("Session {} is only in the archive.", entry.short_id());
+                let lines = [
+                    vec![span(text, Look::Warning)],
+                    vec![span("A client resumes it when it is restored.", Look::Plain)],
+                    Vec::new(),
+                    choice('y', "restore it"),
+                ];
+                self.question("Restore", &lines, None, buffer);
+            }
         }
     }
 
