@@ -6,6 +6,7 @@ mod answers;
 mod cases;
 mod check;
 mod client;
+mod drift;
 mod edits;
 mod report;
 mod resume;
@@ -31,7 +32,8 @@ pub(crate) fn check_namespaces() -> anyhow::Result<()> {
 const USAGE: &str = "usage:
   cargo xtask oracle resume --client VERSION --home DIR --session ID [--cwd PATH]
   cargo xtask oracle check [--client V,V...] [--filter NAME] [--corpus DIR]
-                           [--recto PROGRAM] [--outside] [--again | --known] [--write]";
+                           [--recto PROGRAM] [--outside] [--again | --known] [--write]
+  cargo xtask oracle drift --client VERSION";
 
 /// The clients that are asked when none is named: one each of what is old, what
 /// is in the middle, and what is new.
@@ -42,6 +44,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     match args.split_first().map(|(task, rest)| (task.as_str(), rest)) {
         Some(("resume", rest)) => resume_one(rest),
         Some(("check", rest)) => check_all(rest),
+        Some(("drift", [option, version])) if option == "--client" => drift::run(version),
         Some(("inside", [request])) => resume::inside(request).map(|()| ExitCode::SUCCESS),
         _ => bail!("{USAGE}"),
     }

@@ -29,7 +29,6 @@ use serde_json::Value;
 use super::answers;
 use super::cases::Case;
 use super::cases::Preparation;
-use super::cases::Prepared;
 use super::resume::LIMIT;
 use super::resume::Outcome;
 use super::resume::PROMPT;
@@ -159,7 +158,7 @@ fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Re
         Preparation::Skipped(why) => return Ok(Verdict::Skipped(why)),
     };
     let cwd = case.cwd(working_directory(prepared.home.path(), &prepared.session)?);
-    let mut prediction = predict(&prepared, &cwd, client)?;
+    let mut prediction = predict(prepared.home.path(), &prepared.session, &cwd, client)?;
     let question = Resume {
         version: client,
         home: prepared.home.path(),
@@ -178,7 +177,7 @@ fn ask(case: &Case, client: &str, means: Means<'_>, row: &mut Row) -> anyhow::Re
         Some((as_it_was, outcome)) => {
             if let Some(as_it_was) = as_it_was {
                 // The answer speaks of the ids that this log has.
-                prediction = predict(&as_it_was, &cwd, client)?;
+                prediction = predict(as_it_was.home.path(), &as_it_was.session, &cwd, client)?;
                 prepared = as_it_was;
             }
             outcome
@@ -221,6 +220,13 @@ fn goodness(case: &Case, row: &Row) -> Verdict {
     Verdict::Equal
 }
 
+/// Resumes a session with a client that wrote it, and compares that with what is predicted.
+pub(crate) fn resumes_as_predicted(question: &Resume<'_>) -> anyhow::Result<Verdict> {
+    let Resume { home, session, cwd, version, .. } = *question;
+    let prediction = predict(home, session, cwd, version)?;
+    Ok(verdict(&resume(question)?, &prediction))
+}
+
 /// What a client should do.
 struct Prediction {
     generation: Generation,
@@ -252,13 +258,13 @@ fn reach_of(session: &Session, generation: Generation) -> String {
     }
 }
 
-fn predict(prepared: &Prepared, cwd: &str, client: &str) -> anyhow::Result<Prediction> {
-    let path = find_log(prepared.home.path(), &prepared.session)?;
+fn predict(home: &Path, session_id: &str, cwd: &str, client: &str) -> anyhow::Result<Prediction> {
+    let path = find_log(home, session_id)?;
     let log = fs::read(&path)?;
     let generation = Generation::of_version(client)
         .with_context(|| format!("`{client}` is no version of a client"))?;
     let session = session_of(&log, generation);
-    let place = if prepared.session.parse::<SessionId>().is_err() {
+    let place = if session_id.parse::<SessionId>().is_err() {
         Place::NotNamedByUuid
     } else if ProjectKey::of_path(cwd).to_string() == project_of(&path) {
         Place::Own
