@@ -6,6 +6,7 @@ mod answers;
 mod cases;
 mod check;
 mod client;
+mod drift;
 mod edits;
 mod report;
 mod resume;
@@ -41,7 +42,8 @@ const USAGE: &str = "usage:
   cargo xtask oracle check [--client V,V...] [--filter NAME] [--corpus DIR]
                            [--recto PROGRAM] [--outside] [--again | --known] [--write]
   cargo xtask oracle run [--sessions N] [--turns N] [--seed N] [--client VERSION]
-                         [--recto PROGRAM] [--write]";
+                         [--recto PROGRAM] [--write]
+  cargo xtask oracle drift --client VERSION";
 
 /// The clients that are asked when none is named: one each of what is old, what
 /// is in the middle, and what is new.
@@ -54,6 +56,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         Some(("check", rest)) => check_all(rest),
         Some(("run", rest)) => run::run(rest),
         Some(("step", [request])) => steps::inside(request).map(|()| ExitCode::SUCCESS),
+        Some(("drift", [option, version])) if option == "--client" => drift::run(version),
         Some(("inside", [request])) => resume::inside(request).map(|()| ExitCode::SUCCESS),
         _ => bail!("{USAGE}"),
     }

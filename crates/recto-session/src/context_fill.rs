@@ -20,7 +20,7 @@ use crate::LineSource;
 use crate::NameId;
 use crate::NodeId;
 use crate::Session;
-use crate::Turn;
+use crate::Turns;
 use crate::fold::hash::IdMap;
 use crate::fold::hash::IdSet;
 use crate::health::estimated_tokens;
@@ -142,7 +142,7 @@ pub struct ContextFill {
 /// turn, or of the last one.
 pub fn context_fill(
     session: &Session,
-    turns: &[Turn],
+    turns: &Turns,
     leaf: NodeId,
     wanted: Option<u32>,
     log: &dyn LineSource,
@@ -178,13 +178,8 @@ struct LastRequests {
 }
 
 impl LastRequests {
-    fn new(session: &Session, turns: &[Turn], parts: &[Vec<NodeId>]) -> LastRequests {
-        let mut turn_of = vec![0; session.nodes().len()];
-        for turn in turns {
-            for id in &turn.nodes {
-                turn_of[id.index()] = turn.number;
-            }
-        }
+    fn new(session: &Session, turns: &Turns, parts: &[Vec<NodeId>]) -> LastRequests {
+        let turn_of = turns.places(session);
         let mut seen: IdSet<NameId> = IdSet::default();
         let mut lasts: IdMap<u32, NodeId> = IdMap::default();
         let mut turn_of_last = None;
@@ -192,8 +187,8 @@ impl LastRequests {
             let node = session.node(*id);
             let is_new = node.message.is_none_or(|message| seen.insert(message));
             if node.kind == Kind::Assistant && !node.flags.is_synthetic && is_new {
-                lasts.insert(turn_of[id.index()], *id);
-                turn_of_last = Some(turn_of[id.index()]);
+                lasts.insert(turn_of[id.index()] + 1, *id);
+                turn_of_last = Some(turn_of[id.index()] + 1);
             }
         }
         let by_line = lasts.into_iter().map(|(turn, id)| (id, turn)).collect();

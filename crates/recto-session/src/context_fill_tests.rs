@@ -36,7 +36,7 @@ impl Log {
 
     fn fill(&self, wanted: Option<u32>) -> ContextFill {
         let session = session(&self.text);
-        let leaf = NodeId(session.nodes().len() as u32 - 1);
+        let leaf = NodeId(session.node_count() as u32 - 1);
         context_fill(&session, &turns(&session), leaf, wanted, &self.text.as_bytes())
     }
 }

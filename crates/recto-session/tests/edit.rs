@@ -101,12 +101,11 @@ fn a_clone_is_sent_as_its_source_is_and_shares_no_id_with_it() {
         let known: HashSet<String> = source
             .session
             .nodes()
-            .iter()
-            .map(|node| node.uuid.to_string())
+            .map(|node| node.uuid().to_string())
             .filter(|uuid| uuid.len() == 36)
             .collect();
         for node in result.session.nodes() {
-            assert!(!known.contains(&node.uuid.to_string()), "{name}: {}", node.uuid);
+            assert!(!known.contains(&node.uuid().to_string()), "{name}: {}", node.uuid());
         }
     }
 }
@@ -116,7 +115,7 @@ fn a_fork_ends_at_its_turn_in_every_client() {
     let mut forks = 0;
     for (name, log) in logs() {
         let source = manuscript(&log);
-        for turn in turns(&source.session) {
+        for turn in turns(&source.session).iter(&source.session) {
             let Ok((mut draft, leaf)) = fork(&source, &ForkPoint::Turn(turn.number)) else {
                 continue;
             };
@@ -124,7 +123,7 @@ fn a_fork_ends_at_its_turn_in_every_client() {
             if source.session.node(leaf).time().is_none() {
                 continue;
             }
-            let uuid = source.session.node(leaf).uuid.clone();
+            let uuid = source.session.node(leaf).uuid();
             draft.settle_leaf(leaf, NEW.parse().ok(), "prompt");
             let copy = written(&draft, &Rewrite::none(), &log);
             let result = manuscript(&copy);
@@ -144,7 +143,7 @@ fn a_fork_ends_at_its_turn_in_every_client() {
                     let nodes = ids.iter().map(|id| result.session.node(*id));
                     nodes
                         .filter(|node| node.is_spoken())
-                        .map(|node| node.uuid.to_string())
+                        .map(|node| node.uuid().to_string())
                         .collect()
                 };
                 assert_eq!(spoken(&after.chain), spoken(&newest.chain), "{what}");

@@ -38,14 +38,15 @@ fn every_session_agrees_with_the_truth() {
         for row in &truth.sessions {
             let session = read(&directory.path().join(".claude/projects").join(&row.path));
             let human =
-                turns(&session).iter().filter(|turn| turn.kind == TurnKind::Human).count() as u64;
+                turns(&session).iter(&session).filter(|turn| turn.kind == TurnKind::Human).count()
+                    as u64;
             let calls = session.facts().calls.iter();
             let pairs =
                 calls.filter(|call| call.call.is_some() && call.result.is_some()).count() as u64;
             let messages = session.facts().messages.iter();
             let messages = messages.filter(|message| !message.is_synthetic).count() as u64;
             assert_eq!(
-                (session.lines, session.nodes().len() as u64, human, pairs, messages),
+                (session.lines, session.node_count() as u64, human, pairs, messages),
                 (
                     row.lines,
                     row.chain_lines,

@@ -116,7 +116,7 @@ fn random_graphs_are_harmless() {
         let session = session(log.as_bytes());
         for generation in Generation::ALL {
             let reach = reach(&session, generation);
-            let mut seen = vec![false; session.nodes().len()];
+            let mut seen = vec![false; session.node_count()];
             for sent in &reach.sent {
                 let Sent::Line(line) = sent else { continue };
                 let twice = std::mem::replace(&mut seen[line.node.index()], true);

@@ -29,7 +29,6 @@ use recto_session::statistics::Tally;
 use recto_session::status::Announcement;
 use recto_session::status::StatusFold;
 use recto_session::status::status;
-use recto_session::turn_places;
 use recto_session::turns;
 use recto_session::usage::Dimension;
 use recto_session::usage::Grouping;
@@ -126,16 +125,12 @@ fn answers(folds: &Folds, log: &[u8]) -> Vec<(&'static str, String)> {
     let facts = session.facts();
     let turns = turns(session);
     let mut answers = vec![
-        ("nodes", format!("{:?}", session.nodes())),
+        ("nodes", format!("{:?}", session.nodes().collect::<Vec<_>>())),
         (
             "names",
             format!(
                 "{:?}",
-                session
-                    .nodes()
-                    .iter()
-                    .map(|n| n.message.map(|id| session.name(id)))
-                    .collect::<Vec<_>>()
+                session.nodes().map(|n| n.message.map(|id| session.name(id))).collect::<Vec<_>>()
             ),
         ),
         ("meta", format!("{:?}", session.meta)),
@@ -151,7 +146,7 @@ fn answers(folds: &Folds, log: &[u8]) -> Vec<(&'static str, String)> {
         ("calls", format!("{:?}", facts.calls)),
         ("compactions", format!("{:?} {:?}", facts.compactions, facts.turn_durations)),
         ("files", format!("{:?} {:?}", facts.files, facts.agents)),
-        ("turn places", format!("{:?}", turn_places(session, &turns))),
+        ("turn places", format!("{:?}", turns.places(session))),
         ("current branch", format!("{:?}", on_current_branch(session, &turns))),
         ("branches", format!("{:?}", branches(session))),
         ("health", format!("{:?}", health(session, &Generation::ALL, &|_| None))),

@@ -47,7 +47,7 @@ fn sent(session: &Session, generation: Generation) -> Vec<String> {
         Sent::Line(line) => Some(session.node(line.node)),
         Sent::Added(_) => None,
     });
-    lines.filter(|node| node.is_spoken()).map(|node| node.uuid.to_string()).collect()
+    lines.filter(|node| node.is_spoken()).map(|node| node.uuid().to_string()).collect()
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_recorded_session_that_was_cut_anywhere_is_whole_again() {
     for case in cases::corpora().iter().flat_map(|corpus| cases::cases(corpus)) {
         let log = &case.log;
         let whole = cases::session(log);
-        for turn in turns(&whole).iter().skip(1) {
+        for turn in turns(&whole).iter(&whole).skip(1) {
             let Some(start) = turn.nodes.iter().map(|id| whole.node(*id).offset).min() else {
                 continue;
             };

@@ -174,11 +174,11 @@ impl Source {
     /// Lines that the newest clients send although they were not on the way.
     fn come_back(&self, before: &Reach, result: &Manuscript) -> Vec<u64> {
         let session = &self.manuscript.session;
-        let known: HashSet<_> = before.chain.iter().map(|id| &session.node(*id).uuid).collect();
+        let known: HashSet<_> = before.chain.iter().map(|id| session.node(*id).uuid()).collect();
         let after = reach(&result.session, Generation::latest());
         let nodes = after.chain.iter().map(|id| result.session.node(*id));
-        let old = nodes.filter_map(|node| session.find(&node.uuid).map(|id| session.node(id)));
-        let old = old.filter(|node| node.is_spoken() && !known.contains(&node.uuid));
+        let old = nodes.filter_map(|node| session.find(&node.uuid()).map(|id| session.node(id)));
+        let old = old.filter(|node| node.is_spoken() && !known.contains(&node.uuid()));
         old.map(|node| node.line).collect()
     }
 }
@@ -295,7 +295,7 @@ fn notes_stand_for_results_and_nothing_else_changes() {
 fn pairs_are_dropped_whole() {
     let run = each(&Edit::Trim(drop_all()), |source, _, copy| {
         let left = manuscript(copy);
-        let main = left.session.nodes().iter().filter(|node| !node.flags.is_sidechain);
+        let main = left.session.nodes().filter(|node| !node.flags.is_sidechain);
         assert!(!main.into_iter().any(|node| node.has_result()), "{}", source.name);
     });
     run.finish(50);
@@ -374,7 +374,8 @@ fn any_turn_can_be_forgotten() {
 fn every_client_sends_the_summary_and_what_was_kept() {
     let mut run = Run::default();
     for source in Source::all() {
-        for turn in turns(&source.manuscript.session) {
+        let session = &source.manuscript.session;
+        for turn in turns(session).iter(session) {
             for old in [OldLines::Keep, OldLines::Drop] {
                 let options = CompressOptions { old, ..compress_options(turn.number) };
                 if let Some((plan, copy)) = run.make(&Edit::Compress(options), &source) {
@@ -404,8 +405,10 @@ fn begins_with_summary(source: &Source, plan: &Plan<'_>, result: &Manuscript) {
         let mut spoken = lines.filter(|node| node.is_spoken());
         let what = format!("{} {generation}", source.name);
         assert!(spoken.next().unwrap().flags.is_compact_summary, "{what}");
-        let old: Vec<u64> =
-            spoken.filter(|node| plan.removed.contains(&node.uuid)).map(|node| node.line).collect();
+        let old: Vec<u64> = spoken
+            .filter(|node| plan.removed.contains(&node.uuid()))
+            .map(|node| node.line)
+            .collect();
         assert_eq!(old, [0; 0], "{what}");
     }
 }

@@ -57,15 +57,15 @@ fn shown(corpus: &Path) -> Vec<Shown> {
 ///
 /// Rule "preserved": the client sends older lines that a compaction preserved
 /// after the summary; the SDK does not show them. They are not in the chain.
-fn reached(session: &Session) -> Vec<&Node> {
+fn reached(session: &Session) -> Vec<Node<'_>> {
     let chain = reach(session, Generation::latest()).chain;
-    let nodes: Vec<&Node> = chain.iter().map(|id| session.node(*id)).collect();
-    let start = nodes.iter().rposition(|node| is_gap(session, node)).unwrap_or(0);
+    let nodes: Vec<Node<'_>> = chain.iter().map(|id| session.node(*id)).collect();
+    let start = nodes.iter().rposition(|node| is_gap(session, *node)).unwrap_or(0);
     nodes[start..].to_vec()
 }
 
 /// Whether a parent is missing, of the line or of the progress above it.
-fn is_gap(session: &Session, node: &Node) -> bool {
+fn is_gap(session: &Session, node: Node<'_>) -> bool {
     let mut parent = node.parent;
     while let Parent::Node(above) = parent {
         let above = session.node(above);
@@ -79,7 +79,7 @@ fn is_gap(session: &Session, node: &Node) -> bool {
 
 /// Whether the SDK shows a line: a prompt, an answer, a call, a result or the
 /// summary of a compaction, but nothing that the client wrote for the model only.
-fn is_shown(node: &Node) -> bool {
+fn is_shown(node: Node<'_>) -> bool {
     node.is_spoken() && !node.flags.is_meta
 }
 
@@ -90,8 +90,8 @@ fn the_sdk_shows_the_same_conversation() {
         assert!(all.len() > 150, "the corpus is not there: {} sessions", all.len());
         let mut misses = Vec::new();
         for Shown { name, session, messages } in &all {
-            let nodes = reached(session).into_iter().filter(|node| is_shown(node));
-            let ours: Vec<String> = nodes.map(|node| node.uuid.to_string()).collect();
+            let nodes = reached(session).into_iter().filter(|node| is_shown(*node));
+            let ours: Vec<String> = nodes.map(|node| node.uuid().to_string()).collect();
             if ours != *messages {
                 misses.push(format!("{name}: {messages:?}, not {ours:?}"));
             }

@@ -64,7 +64,7 @@ fn branch_row(reading: &Reading, branch: &Branch, most_prompt: usize) -> BranchR
     let tip = reading.session().node(branch.tip);
     let last_prompt = branch.last_prompt.map(|id| reading.beginning(id, most_prompt));
     BranchRow {
-        tip: tip.uuid.to_string(),
+        tip: tip.uuid().to_string(),
         line: tip.line,
         time: branch.time.map(Moment),
         fork: branch.fork.map(|fork| fork_row(reading, fork, most_prompt)),
@@ -78,9 +78,9 @@ fn branch_row(reading: &Reading, branch: &Branch, most_prompt: usize) -> BranchR
 
 fn fork_row(reading: &Reading, fork: NodeId, most_prompt: usize) -> ForkRow {
     let node = reading.session().node(fork);
-    let prompt = reading.turn(fork).map(|turn| reading.prompt_beginning(turn, most_prompt));
+    let prompt = reading.turn(fork).map(|turn| reading.prompt_beginning(&turn, most_prompt));
     ForkRow {
-        uuid: node.uuid.to_string(),
+        uuid: node.uuid().to_string(),
         line: node.line,
         turn: reading.turn_number(fork),
         prompt: prompt.unwrap_or_default(),

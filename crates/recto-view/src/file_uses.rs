@@ -119,7 +119,7 @@ fn use_of(reading: &Reading, touch: &FileTouch) -> FileUseRow {
         action: touch.action.name(),
         lines_added: touch.added,
         lines_removed: touch.removed,
-        prompt: reading.turn(touch.node).map(|turn| reading.prompt(turn)).unwrap_or_default(),
+        prompt: reading.turn(touch.node).map(|turn| reading.prompt(&turn)).unwrap_or_default(),
         title: None,
         tools: tool_of(reading, touch.node).into_iter().collect(),
         strongest: touch.action,

@@ -248,6 +248,8 @@ impl Digests {
 
 fn known_in(known: &HashMap<PathBuf, KnownDigest>, log: &LogFile) -> Option<Arc<Digest>> {
     let known = known.get(&log.path).filter(|known| known.version == log.state);
+    // The title of an old log can come with another log.
+    let known = known.filter(|known| !known.digest.may_be_titled_elsewhere());
     known.map(|known| Arc::clone(&known.digest))
 }
 

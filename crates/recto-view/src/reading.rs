@@ -32,11 +32,11 @@ use recto_session::QueuedPrompt;
 use recto_session::Session;
 use recto_session::ToolCall;
 use recto_session::Turn;
+use recto_session::Turns;
 use recto_session::call_about;
 use recto_session::items;
 use recto_session::on_current_branch;
 use recto_session::spoken_text;
-use recto_session::turn_places;
 use recto_session::turns;
 use recto_session::with_call;
 use recto_session::with_line;
@@ -70,9 +70,9 @@ pub struct Reading {
     /// The folded session, and its file to read texts from.
     pub loaded: Loaded,
     /// The turns of the log.
-    pub turns: Vec<Turn>,
+    pub turns: Turns,
     /// The turn of each line, as a place in `turns`.
-    turn_of: Vec<usize>,
+    turn_of: OnceLock<Vec<u32>>,
     is_current: OnceLock<Vec<bool>>,
     /// The beginnings of texts that were read for an outline, by the offset of their line. A
     /// copy of the reading has the same lines, as long as the log only grows.
@@ -86,8 +86,8 @@ impl Reading {
         let mut reading = Reading {
             log,
             loaded,
-            turns: Vec::new(),
-            turn_of: Vec::new(),
+            turns: Turns::default(),
+            turn_of: OnceLock::new(),
             is_current: OnceLock::new(),
             beginnings: Arc::default(),
         };
@@ -111,7 +111,7 @@ impl Reading {
     /// Finds what follows from the lines.
     fn derive(&mut self) {
         self.turns = turns(&self.loaded.session);
-        self.turn_of = turn_places(&self.loaded.session, &self.turns);
+        self.turn_of = OnceLock::new();
         self.is_current = OnceLock::new();
     }
 
@@ -131,13 +131,29 @@ impl Reading {
     }
 
     /// The turn that a line belongs to.
-    pub fn turn(&self, id: NodeId) -> Option<&Turn> {
-        self.turns.get(self.turn_of[id.index()])
+    pub fn turn(&self, id: NodeId) -> Option<Turn<'_>> {
+        self.turns.get(self.session(), self.turn_place(id)?)
+    }
+
+    /// A turn by its place, from 0.
+    pub fn turn_at(&self, at: usize) -> Option<Turn<'_>> {
+        self.turns.get(self.session(), at)
+    }
+
+    /// All turns, in the order of the log.
+    pub fn turns(&self) -> impl DoubleEndedIterator<Item = Turn<'_>> + ExactSizeIterator + Clone {
+        self.turns.iter(self.session())
+    }
+
+    /// The place of the turn that a line belongs to.
+    fn turn_place(&self, id: NodeId) -> Option<usize> {
+        let places = self.turn_of.get_or_init(|| self.turns.places(self.session()));
+        places.get(id.index()).map(|place| *place as usize).filter(|at| *at < self.turns.len())
     }
 
     /// The number of the turn that a line belongs to; 0 if to none.
     pub fn turn_number(&self, id: NodeId) -> u32 {
-        self.turn(id).map_or(0, |turn| turn.number)
+        self.turn_place(id).map_or(0, |place| place as u32 + 1)
     }
 
     /// The text of a line, as a person typed or read it.
@@ -146,7 +162,7 @@ impl Reading {
     }
 
     /// What began a turn, in words.
-    pub fn prompt(&self, turn: &Turn) -> String {
+    pub fn prompt(&self, turn: &Turn<'_>) -> String {
         turn.prompt.map(|id| self.text(id)).unwrap_or_default()
     }
 
@@ -163,7 +179,7 @@ impl Reading {
     }
 
     /// The beginning of what began a turn.
-    pub(crate) fn prompt_beginning(&self, turn: &Turn, most: usize) -> String {
+    pub(crate) fn prompt_beginning(&self, turn: &Turn<'_>, most: usize) -> String {
         turn.prompt.map(|id| self.beginning(id, most)).unwrap_or_default()
     }
 

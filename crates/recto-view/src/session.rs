@@ -124,7 +124,7 @@ impl Library {
                 messages: facts.messages.len(),
                 tool_calls: facts.calls.len(),
                 failed_tool_calls: facts.calls.iter().filter(|call| call.is_error).count(),
-                api_errors: reading.turns.iter().map(|turn| turn.api_errors).sum(),
+                api_errors: reading.turns().map(|turn| turn.api_errors).sum(),
                 damaged_lines: session.damaged.len(),
             },
             tokens: tokens.into(),

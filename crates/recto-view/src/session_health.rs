@@ -29,7 +29,6 @@ pub fn session_health(
 ) -> Option<Health> {
     let missing: HashSet<&EntryUuid> = session
         .nodes()
-        .iter()
         .filter_map(|node| match node.parent {
             Parent::Missing(missing) => session.missing_uuid(missing),
             Parent::Node(_) | Parent::Root => None,

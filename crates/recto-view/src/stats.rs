@@ -182,14 +182,14 @@ impl Library {
             None => 0,
         };
         let (models, tokens) = models(session);
-        let turns = reading.turns.iter();
+        let turns = reading.turns();
         let counts = &session.counts;
         Ok(SessionStats {
             id: reading.log.name(),
             started: digest.started.map(Moment),
             ended: digest.ended.map(Moment),
             profile: profile(reading, digest),
-            working_ms: turns.clone().filter_map(Turn::length).sum(),
+            working_ms: turns.clone().filter_map(|turn| turn.length()).sum(),
             lines: session.lines,
             damaged_lines: session.damaged.len(),
             turns: reading.turns.len(),
@@ -312,13 +312,13 @@ pub(crate) fn pending(reading: &Reading) -> Option<CallRow> {
 
 fn first_prompts(reading: &Reading) -> Vec<String> {
     // The task of a subagent inside its parent's log is not a prompt.
-    let is_prompt = |turn: &&Turn| {
+    let is_prompt = |turn: &Turn<'_>| {
         turn.kind == TurnKind::Human || turn.kind == TurnKind::Agent && reading.log.is_agent()
     };
-    let prompts = reading.turns.iter().filter(is_prompt).take(FIRST_PROMPTS);
+    let prompts = reading.turns().filter(is_prompt).take(FIRST_PROMPTS);
     prompts
         .map(|turn| {
-            let text = reading.prompt(turn);
+            let text = reading.prompt(&turn);
             beginning(text.trim().lines().next().unwrap_or_default(), PROMPT_LINE)
         })
         .collect()

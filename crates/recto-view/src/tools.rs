@@ -119,7 +119,7 @@ pub fn call_rows(home: &Home, reading: &Reading, query: CallQuery<'_>) -> Vec<To
 
 fn call_row(reading: &Reading, files: &OverflowFiles<'_>, call: &ToolCall) -> ToolCallRow {
     let session = reading.session();
-    let uuid = |id: NodeId| session.node(id).uuid.to_string();
+    let uuid = |id: NodeId| session.node(id).uuid().to_string();
     let place = call.call.or(call.result);
     ToolCallRow {
         id: session.name(call.id).to_owned(),

@@ -112,11 +112,12 @@ pub fn turn_rows(
     reading: &Reading,
     most_prompt: usize,
 ) -> impl ExactSizeIterator<Item = TurnRow> + '_ {
-    (0..reading.turns.len()).map(move |at| turn_row(reading, at, most_prompt))
+    let turns = reading.turns();
+    turns.map(move |turn| turn_row(reading, &turn, most_prompt))
 }
 
-fn turn_row(reading: &Reading, at: usize, most_prompt: usize) -> TurnRow {
-    let turn = &reading.turns[at];
+fn turn_row(reading: &Reading, turn: &Turn<'_>, most_prompt: usize) -> TurnRow {
+    let at = turn.number as usize - 1;
     let session = reading.session();
     let hook = |hook: &recto_session::TurnHook| HookRow {
         name: session.name(hook.name).to_owned(),
@@ -128,7 +129,7 @@ fn turn_row(reading: &Reading, at: usize, most_prompt: usize) -> TurnRow {
         turn: turn.number,
         kind: turn.kind.name(),
         prompt: reading.prompt_beginning(turn, most_prompt),
-        uuid: turn.prompt.map(|id| session.node(id).uuid.to_string()),
+        uuid: turn.prompt.map(|id| session.node(id).uuid().to_string()),
         line: turn.nodes.first().map_or(0, |id| session.node(*id).line),
         started: turn.started.map(Moment),
         ended: turn.ended.map(Moment),
@@ -190,14 +191,13 @@ impl Library {
         let files = OverflowFiles::new(self.home(), &reading.log.path);
         let looker = Looker { reading, extent: Extent::Cut { base }, files };
         let mut skip = query.skip;
-        for at in first..reading.turns.len() {
-            let turn = &reading.turns[at];
+        for turn in (first..).map_while(|at| reading.turn_at(at)) {
             if page.turns.len() == query.count.min(MOST_TURNS) || budget.is_spent() {
                 page.next = Some(Next { from: turn.number, skip: 0 });
                 break;
             }
-            let (items, end) = looker.items(turn, skip, &mut budget);
-            let row = turn_row(reading, at, OUTLINE_TEXT);
+            let (items, end) = looker.items(&turn, skip, &mut budget);
+            let row = turn_row(reading, &turn, OUTLINE_TEXT);
             page.turns.push(TurnView { row, continued: skip > 0, items });
             if let Some(skip) = end {
                 page.next = Some(Next { from: turn.number, skip });
@@ -232,7 +232,7 @@ impl Looker<'_> {
     /// budget is spent before its end.
     fn items(
         &self,
-        turn: &Turn,
+        turn: &Turn<'_>,
         skip: usize,
         budget: &mut Budget,
     ) -> (Vec<ItemRow>, Option<usize>) {

@@ -80,9 +80,64 @@ fn assert_within(test: &TestHome, floor: u64, arguments: &[&str]) -> Run {
 fn a_line_below_the_cap_is_shown_without_being_held_many_times() {
     let test = with_long_line(62_000_000);
     let floor = floor();
-    let run = assert_within(&test, floor, &["show", FIX]);
-    assert!(run.raw.stdout.len() > 61_000_000, "{}", run.raw.stdout.len());
-    assert!(run.stdout.contains("the end"));
+    for arguments in [&["show", FIX][..], &["show", FIX, "--json"]] {
+        let run = assert_within(&test, floor, arguments);
+        assert!(run.raw.stdout.len() > 61_000_000, "{}", run.raw.stdout.len());
+        assert!(run.stdout.contains("the end"));
+    }
+    // Every word of the line is a place of this one, and only some are marked.
+    for word in ["word", "end"] {
+        let run = assert_within(&test, floor, &["find", word]);
+        assert_eq!(run.code, 0, "{word}");
+    }
+}
+
+/// A home with a session of so many lines, each of which follows what `parent` says.
+fn with_lines(count: u32, parent: fn(u32, u32) -> Option<u32>) -> TestHome {
+    let test = TestHome::empty();
+    let path = test.home.write(&format!("projects/-home-dev-app/{FIX}.jsonl"), "");
+    let mut file = BufWriter::new(File::options().append(true).open(path).unwrap());
+    let uuid = |number: u32| format!("\"00000000-0000-4000-8000-{number:012x}\"");
+    for number in 0..count {
+        let parent = parent(number, count).map_or("null".into(), uuid);
+        writeln!(
+            file,
+            r#"{{"type":"user","uuid":{},"parentUuid":{parent},"message":{{"role":"user","content":"x"}}}}"#,
+            uuid(number),
+        )
+        .unwrap();
+    }
+    let hour = SystemTime::now() - Duration::from_secs(3600);
+    file.into_inner().unwrap().set_modified(hour).unwrap();
+    test
+}
+
+/// What a command may take for each line, beyond what it takes with nothing to do.
+fn assert_a_line(test: &TestHome, limit: u64, arguments: &[&str]) {
+    let run = run_within(test, limit, arguments);
+    let end: String = run.stderr.chars().take(500).collect();
+    assert!((0..=1).contains(&run.code), "{arguments:?}: {} {end}", run.code);
+}
+
+#[test]
+fn a_line_of_the_chain_takes_little_memory() {
+    const LINES: u32 = 300_000;
+    let floor = floor();
+    let limit = |a_line: u64| floor + 8 * 1024 * 1024 + u64::from(LINES) * a_line;
+    let chain = with_lines(LINES, |number, _| number.checked_sub(1));
+    for (a_line, command) in
+        [(96, "request"), (128, "stats"), (160, "turns"), (160, "branches"), (192, "check")]
+    {
+        assert_a_line(&chain, limit(a_line), &[command, FIX]);
+    }
+    let children = with_lines(LINES, |number, _| (number > 0).then_some(0));
+    for (a_line, command) in [(96, "request"), (224, "check"), (288, "branches")] {
+        assert_a_line(&children, limit(a_line), &[command, FIX]);
+    }
+    let circle = with_lines(LINES, |number, count| Some((number + 1) % count));
+    for (a_line, command) in [(96, "request"), (192, "turns"), (224, "check")] {
+        assert_a_line(&circle, limit(a_line), &[command, FIX]);
+    }
 }
 
 #[test]

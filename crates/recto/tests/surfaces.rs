@@ -394,3 +394,38 @@ fn usage_is_the_same_everywhere() {
         assert_agree("usage", &rows, &agents, 14);
     }
 }
+
+#[test]
+fn a_title_in_the_log_of_the_next_session_is_the_same_everywhere() {
+    let old = "0c0c0c0c-0000-4000-8000-000000000001";
+    let next = "0d0d0d0d-0000-4000-8000-000000000001";
+    let line = |session: &str, number: u32| {
+        json!({
+            "type": "user", "uuid": format!("0c0c0c0c-0000-4000-8000-0000000001{number:02}"),
+            "parentUuid": null, "sessionId": session, "version": "2.0.50", "cwd": "/home/dev/old",
+            "timestamp": "2026-01-01T00:00:00.000Z", "isSidechain": false,
+            "message": {"role": "user", "content": "look at it"},
+        })
+    };
+    let summary = json!({
+        "type": "summary", "summary": "Look at old logs",
+        "leafUuid": "0c0c0c0c-0000-4000-8000-000000000101",
+    });
+    let mut surfaces = Surfaces::new();
+    let write = |id: &str, text: String| {
+        surfaces.test.home.write(&format!("projects/-home-dev-old/{id}.jsonl"), &text);
+    };
+    write(old, format!("{}\n", line(old, 1)));
+    write(next, format!("{summary}\n{}\n", line(next, 2)));
+    let title = |rows: &[Value]| {
+        let row = rows.iter().find(|row| row["id"] == old);
+        row.unwrap_or_else(|| panic!("{rows:?}"))["title"].clone()
+    };
+    let wanted = json!("Look at old logs");
+    assert_eq!(title(&surfaces.command(&["ls"])), wanted);
+    let listed = surfaces.api("sessions")["sessions"].as_array().unwrap().clone();
+    assert_eq!(title(&listed), wanted);
+    assert_eq!(title(&surfaces.mcp("list_sessions", json!({}))), wanted);
+    assert!(surfaces.test.run(&["show", old]).stdout.contains("Look at old logs"));
+    assert!(surfaces.body(&format!("/s/{old}")).contains("Look at old logs"));
+}

@@ -220,6 +220,13 @@ fn goodness(case: &Case, row: &Row) -> Verdict {
     Verdict::Equal
 }
 
+/// Resumes a session with a client that wrote it, and compares that with what is predicted.
+pub(crate) fn resumes_as_predicted(question: &Resume<'_>) -> anyhow::Result<Verdict> {
+    let Resume { home, session, cwd, version, .. } = *question;
+    let prediction = predict(home, session, cwd, version)?;
+    Ok(verdict(&resume(question)?, &prediction))
+}
+
 /// What a client should do.
 pub(crate) struct Prediction {
     generation: Generation,

@@ -21,6 +21,7 @@ use anyhow::bail;
 use recto_agent::mock::Mock;
 use recto_agent::mock::MockOptions;
 use recto_agent::mock::Personality;
+use recto_agent::mock::Script;
 use recto_log::ProjectKey;
 use serde_json::Value;
 use serde_json::json;
@@ -33,7 +34,7 @@ pub(crate) const PROMPT: &str = "NEXT";
 /// What the model says, always.
 const ANSWER: &str = "Resumed answer.";
 const HOME: &str = "/home/dev";
-pub(super) const USUAL_CWD: &str = "/home/dev/app";
+pub(crate) const USUAL_CWD: &str = "/home/dev/app";
 /// How long a client may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) const SANDBOX: &str = include_str!("sandbox.sh");
@@ -116,8 +117,7 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
     for name in COPIED {
         copy_tree(&what.home.join(name), &copy.join(name))?;
     }
-    let config = json!({"hasCompletedOnboarding": true, "autoUpdates": false});
-    fs::write(home.join(".claude.json"), config.to_string())?;
+    write_config(&home)?;
     fs::create_dir(work.path().join("root"))?;
     let log = find_log(&copy, what.session)?;
     let before = fs::read(&log)?;
@@ -127,6 +127,32 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
         "environment": what.environment.iter().map(|(name, value)| format!("{name}={value}"))
             .collect::<Vec<_>>(),
     });
+    let seen = in_namespaces(&request)?;
+    let after = fs::read(&log).unwrap_or_default();
+    let prefix_kept = after.starts_with(&before);
+    let appended = after.get(before.len()..).filter(|_| prefix_kept).unwrap_or_default();
+    // A client that gives up may have asked the model something else before.
+    let has_given_up =
+        |request: &&Value| seen["rc"] != 0 && !seen["rc"].is_null() && request["refusal"].is_null();
+    let request = main_request(&seen["requests"]).filter(|request| !has_given_up(request));
+    Ok(Outcome {
+        rc: seen["rc"].as_i64().and_then(|rc| rc.try_into().ok()),
+        stderr: seen["stderr"].as_str().unwrap_or_default().to_owned(),
+        messages: request.map(|request| request["body"]["messages"].clone()),
+        refused: request.and_then(|request| request["refusal"].as_str()).map(str::to_owned),
+        appended: String::from_utf8_lossy(appended).lines().map(str::to_owned).collect(),
+        prefix_kept,
+    })
+}
+
+/// What keeps a client from asking questions before it begins.
+pub(crate) fn write_config(home: &Path) -> anyhow::Result<()> {
+    let config = json!({"hasCompletedOnboarding": true, "autoUpdates": false});
+    Ok(fs::write(home.join(".claude.json"), config.to_string())?)
+}
+
+/// Has the second process do what a request says, and gives what it saw.
+pub(crate) fn in_namespaces(request: &Value) -> anyhow::Result<Value> {
     let mut child = Command::new("unshare")
         .args(client::namespaces())
         .arg(std::env::current_exe()?)
@@ -147,22 +173,7 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    let seen: Value = serde_json::from_slice(&output.stdout).context("inside the namespaces")?;
-    let after = fs::read(&log).unwrap_or_default();
-    let prefix_kept = after.starts_with(&before);
-    let appended = after.get(before.len()..).filter(|_| prefix_kept).unwrap_or_default();
-    // A client that gives up may have asked the model something else before.
-    let has_given_up =
-        |request: &&Value| seen["rc"] != 0 && !seen["rc"].is_null() && request["refusal"].is_null();
-    let request = main_request(&seen["requests"]).filter(|request| !has_given_up(request));
-    Ok(Outcome {
-        rc: seen["rc"].as_i64().and_then(|rc| rc.try_into().ok()),
-        stderr: seen["stderr"].as_str().unwrap_or_default().to_owned(),
-        messages: request.map(|request| request["body"]["messages"].clone()),
-        refused: request.and_then(|request| request["refusal"].as_str()).map(str::to_owned),
-        appended: String::from_utf8_lossy(appended).lines().map(str::to_owned).collect(),
-        prefix_kept,
-    })
+    serde_json::from_slice(&output.stdout).context("inside the namespaces")
 }
 
 /// Copies a file or a tree; what is not there is not copied. Links are left out.
@@ -259,8 +270,41 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
     // The name of this machine is not the client's business.
     Command::new("hostname").arg("devbox").status().ok();
     let personality = Personality::Constant(ANSWER.into());
-    let options = MockOptions { personality, keep: usize::MAX, ..MockOptions::default() };
+    let script = match text("script") {
+        "" => None,
+        rules => Some(Script::parse(rules)?),
+    };
+    let options = MockOptions { personality, script, keep: usize::MAX, ..MockOptions::default() };
     let api = Mock::start(options)?;
+    let resume = json!([["-p", "--resume", text("session"), PROMPT]]);
+    let runs = request["runs"].as_array().or(resume.as_array());
+    let mut ended = Ended::default();
+    for words in runs.into_iter().flatten() {
+        ended = run_client(&request, words, &api)?;
+    }
+    let requests: Vec<Value> = api
+        .asked()
+        .into_iter()
+        .map(|asked| {
+            let refusal = asked.refusal.map(|refusal| refusal.message);
+            json!({"body": asked.body, "refusal": refusal})
+        })
+        .collect();
+    let Ended { rc, stderr } = ended;
+    crate::repository::say(&json!({"rc": rc, "stderr": stderr, "requests": requests}).to_string());
+    Ok(())
+}
+
+/// How a client ended.
+#[derive(Debug, Default)]
+struct Ended {
+    rc: Option<i32>,
+    stderr: String,
+}
+
+/// Runs the client once, with some words, the last of which is the prompt.
+fn run_client(request: &Value, words: &Value, api: &Mock) -> anyhow::Result<Ended> {
+    let text = |name: &str| request[name].as_str().unwrap_or_default();
     let work = Path::new(text("work"));
     let (stdout, stderr) = (work.join("stdout"), work.join("stderr"));
     let mut child = Command::new("sh")
@@ -271,8 +315,8 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
         .args(environment(api.port()))
         .args(request["environment"].as_array().into_iter().flatten().filter_map(Value::as_str))
         .arg(client::program(Path::new("/opt/client")))
-        .args(["-p", "--resume", text("session")])
-        .args(["--output-format", "stream-json", "--verbose", PROMPT])
+        .args(["--output-format", "stream-json", "--verbose"])
+        .args(words.as_array().into_iter().flatten().filter_map(Value::as_str))
         .stdin(Stdio::null())
         .stdout(File::create(&stdout)?)
         .stderr(File::create(&stderr)?)
@@ -296,17 +340,8 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
         let events = String::from_utf8_lossy(&events);
         said = events.trim().lines().next_back().unwrap_or_default().to_owned();
     }
-    let requests: Vec<Value> = api
-        .asked()
-        .into_iter()
-        .map(|asked| {
-            let refusal = asked.refusal.map(|refusal| refusal.message);
-            json!({"body": asked.body, "refusal": refusal})
-        })
-        .collect();
     let rc = status.map(|status| status.code().unwrap_or(-1));
-    crate::repository::say(&json!({"rc": rc, "stderr": said, "requests": requests}).to_string());
-    Ok(())
+    Ok(Ended { rc, stderr: said })
 }
 
 /// The directory above `bin/node`, unless the system's directories hold it.

@@ -101,15 +101,15 @@ impl Resumed {
             self.told.push(format!("{lost} lines of the log could not be read"));
         }
         self.messages = plain(Message::all_of(request.messages).unwrap_or_default());
-        self.leaf = request.leaf.map(|leaf| session.node(leaf).uuid.clone());
+        self.leaf = request.leaf.map(|leaf| session.node(leaf).uuid());
         for sent in &reach.sent {
             match sent {
                 Sent::Added(Addition::Interrupted { calls }) => {
-                    for call in calls {
+                    for call in calls.iter() {
                         let id = session.name(*call).to_owned();
                         let line = session.ids().find(|line| has_call(session, *line, &id));
                         if let Some(line) = line {
-                            self.open_calls.push((id, session.node(line).uuid.clone()));
+                            self.open_calls.push((id, session.node(line).uuid()));
                         }
                     }
                 }
@@ -140,7 +140,7 @@ impl Resumed {
         let model = model.map(str::to_owned).or_else(|| self.model.clone()).unwrap_or_default();
         let messages = messages_of(&lines, &model);
         self.messages = plain(Message::all_of(messages).unwrap_or_default());
-        self.leaf = Some(session.node(leaf).uuid.clone());
+        self.leaf = Some(session.node(leaf).uuid());
         Ok(())
     }
 
@@ -178,13 +178,13 @@ fn has_call(session: &Session, line: NodeId, id: &str) -> bool {
 }
 
 fn prompts(session: &Session) -> u64 {
-    let is_prompt = |node: &&recto_session::Node| {
+    let is_prompt = |node: &recto_session::Node<'_>| {
         node.kind == Kind::User
             && !node.has_result()
             && !node.flags.is_meta
             && !node.flags.is_sidechain
     };
-    session.nodes().iter().filter(is_prompt).count() as u64
+    session.nodes().filter(is_prompt).count() as u64
 }
 
 fn last_model(session: &Session) -> Option<String> {

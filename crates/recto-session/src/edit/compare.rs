@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use recto_log::EntryUuid;
 
+use crate::Node;
+use crate::NodeId;
 use crate::Session;
 use crate::edit::Rewrite;
 use crate::health::Amount;
@@ -106,28 +108,30 @@ fn loss(
         return None;
     }
     let generation = before.generation;
-    let expected: Vec<(u64, EntryUuid)> = sent(old, before)
-        .filter(|(_, uuid)| !removed.contains(uuid))
-        .map(|(line, uuid)| (line, rewrite.uuid(&uuid)))
-        .collect();
+    let named = sent(old, before).map(|id| old.node(id));
+    let mut expected = named.filter(|node| removed.is_empty() || !removed.contains(&node.uuid()));
     if after.outcome != Outcome::Resumed {
         let why = after.outcome.why().unwrap_or_default();
-        return (!expected.is_empty()).then_some(Loss::NotResumed { generation, why });
+        return expected.next().map(|_| Loss::NotResumed { generation, why });
     }
-    let there: HashSet<EntryUuid> = sent(new, after).map(|(_, uuid)| uuid).collect();
-    let mut missing = expected.iter().filter(|(_, uuid)| !there.contains(uuid));
-    let (first, _) = missing.next()?;
-    Some(Loss::Lines { generation, count: missing.count() + 1, first: *first })
+    let mut is_sent = vec![false; new.node_count()];
+    sent(new, after).for_each(|id| is_sent[id.index()] = true);
+    let is_missing = |node: &Node<'_>| {
+        new.find(&rewrite.uuid(&node.uuid())).is_none_or(|id| !is_sent[id.index()])
+    };
+    let mut missing = expected.filter(is_missing);
+    let first = missing.next()?.line;
+    Some(Loss::Lines { generation, count: missing.count() + 1, first })
 }
 
 /// The spoken lines that go into a request. Lines of subagents do not count: clients of one
 /// generation hang orphans on them, and send what they should not.
-fn sent<'s>(session: &'s Session, reach: &'s Reach) -> impl Iterator<Item = (u64, EntryUuid)> + 's {
+fn sent<'s>(session: &'s Session, reach: &'s Reach) -> impl Iterator<Item = NodeId> + 's {
     reach.sent.iter().filter_map(|sent| match sent {
         Sent::Line(line) => {
             let node = session.node(line.node);
             let counts = node.is_spoken() && !node.flags.is_sidechain;
-            counts.then(|| (node.line, node.uuid.clone()))
+            counts.then_some(line.node)
         }
         Sent::Added(_) => None,
     })

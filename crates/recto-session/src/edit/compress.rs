@@ -124,7 +124,7 @@ pub fn compress<'m>(
     write_string(&mut json, &text);
     after.tokens += estimated_tokens(json.len() as u64);
     let mut removed = draft.removed();
-    removed.extend(old.iter().map(|id| session.node(*id).uuid.clone()));
+    removed.extend(old.iter().map(|id| session.node(*id).uuid()));
     let notes = notes(manuscript, sizes.reach.leaf);
     let rows = tally.finish();
     Ok(Plan { draft, rows, removed, before, after, notes, is_reached: true })
@@ -133,12 +133,12 @@ pub fn compress<'m>(
 /// The conversation before a turn, and from it on. The turn must be in the part
 /// that clients send.
 fn split(ages: &Ages, before: u32) -> Result<(Vec<NodeId>, Vec<NodeId>), EditError> {
-    let last = ages.turns.last().map_or(0, |turn| turn.number);
-    let turn = ages.turns.iter().find(|turn| turn.number == before);
-    let turn = turn.ok_or(EditError::NoTurn { number: before, last })?;
+    let last = u32::try_from(ages.turns.len()).unwrap_or(u32::MAX);
+    let at = (before as usize).checked_sub(1).filter(|at| *at < ages.turns.len());
+    let at = at.ok_or(EditError::NoTurn { number: before, last })?;
     let not_current = EditError::NotCurrent { number: before };
     let (current, earlier) = ages.history.split_last().ok_or(EditError::NoConversation)?;
-    let begins = |id: &NodeId| match turn.prompt {
+    let begins = |id: &NodeId| match ages.turns.prompt(at) {
         Some(prompt) => *id == prompt,
         None => ages.turn(*id) == before,
     };
@@ -170,11 +170,11 @@ fn new_lines(
         .ok_or_else(|| EditError::NeedsRepair {
             why: format!("line {} has no time", first.line),
         })?;
-    let key = first.uuid.bits().unwrap_or(u128::from(first.line));
+    let key = first.uuid().bits().unwrap_or(u128::from(first.line));
     let [boundary, summary] =
         [1, 2].map(|tag| EntryUuid::from_bits(derived(options.seed, key.wrapping_add(tag))));
     let logical_parent = match options.old {
-        OldLines::Keep => Some(session.node(new.last_old).uuid.clone()),
+        OldLines::Keep => Some(session.node(new.last_old).uuid()),
         OldLines::Drop => None,
     };
     let envelope = Envelope::of(&entry);
@@ -217,7 +217,7 @@ fn drop_old(draft: &mut Draft<'_>, is_old: &HashSet<NodeId>, is_kept: &HashSet<N
         let is_said = node.is_spoken() && !node.flags.is_meta;
         is_said && !is_old.contains(id) && !is_kept.contains(id)
     };
-    let mut is_needed = vec![false; session.nodes().len()];
+    let mut is_needed = vec![false; session.node_count()];
     for start in session.ids().filter(is_branch) {
         let mut at = Some(start);
         // The lines that stay hang on the summary from now on.

@@ -39,7 +39,7 @@ pub(super) struct Cut<'m> {
 
 impl<'m> Cut<'m> {
     pub(super) fn new(manuscript: &'m Manuscript) -> Cut<'m> {
-        let lines = vec![false; manuscript.session.nodes().len()];
+        let lines = vec![false; manuscript.session.node_count()];
         Cut { manuscript, blocks: BTreeMap::new(), lines }
     }
 
@@ -125,7 +125,7 @@ impl<'m> Cut<'m> {
     }
 
     /// Whether what is left of a line would not be sent by itself.
-    fn is_hollow(&self, id: NodeId, node: &Node) -> bool {
+    fn is_hollow(&self, id: NodeId, node: Node<'_>) -> bool {
         let mut left =
             node.blocks.iter().enumerate().filter(|(place, _)| self.keeps_block(id, *place));
         !node.flags.is_string

@@ -122,6 +122,6 @@ impl<'m> Draft<'m> {
     pub fn removed(&self) -> HashSet<EntryUuid> {
         let session = &self.manuscript.session;
         let gone = session.ids().filter(|id| !self.keeps(*id));
-        gone.map(|id| session.node(id).uuid.clone()).collect()
+        gone.map(|id| session.node(id).uuid()).collect()
     }
 }

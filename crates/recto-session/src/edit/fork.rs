@@ -42,7 +42,7 @@ pub fn fork<'m>(
     while parts.last_mut().is_some_and(|part| part.pop_if(is_progress).is_some()) {}
     let leaf = parts.last().and_then(|part| part.last()).copied();
     let leaf = leaf.ok_or(EditError::NoConversation)?;
-    let mut is_kept = vec![false; session.nodes().len()];
+    let mut is_kept = vec![false; session.node_count()];
     for id in parts.iter().flatten() {
         is_kept[id.index()] = true;
     }
@@ -77,11 +77,8 @@ fn is_title(kind: Kind) -> bool {
 fn last_line_of(manuscript: &Manuscript, number: u32) -> Result<NodeId, EditError> {
     let session = &manuscript.session;
     let turns = turns(session);
-    let last = turns.last().map_or(0, |turn| turn.number);
-    let turn = turns
-        .iter()
-        .find(|turn| turn.number == number)
-        .ok_or(EditError::NoTurn { number, last })?;
+    let last = u32::try_from(turns.len()).unwrap_or(u32::MAX);
+    let turn = turns.numbered(session, number).ok_or(EditError::NoTurn { number, last })?;
     // A compaction ends a turn, but what it begins is no longer the turn.
     let boundaries = &session.facts().compactions;
     let is_boundary = |id: NodeId| boundaries.iter().any(|found| found.boundary == id);

@@ -49,7 +49,7 @@ impl Draft<'_> {
     pub fn relink(&mut self) {
         let session = &self.manuscript.session;
         // What stands for each removed line, so that long runs stay linear.
-        let mut stands: Vec<Option<Option<Link>>> = vec![None; session.nodes().len()];
+        let mut stands: Vec<Option<Option<Link>>> = vec![None; session.node_count()];
         for id in session.ids().filter(|id| self.keeps(*id)).collect::<Vec<_>>() {
             let Some(Link::Node(parent)) = self.effective(id) else { continue };
             if !self.keeps(parent)
@@ -103,15 +103,15 @@ impl Draft<'_> {
     /// Lets other fields that name removed lines name what stands for them.
     fn relink_names(&mut self) {
         let session = &self.manuscript.session;
-        let mut stands = vec![None; session.nodes().len()];
+        let mut stands = vec![None; session.node_count()];
         let mut renamed = Vec::new();
         for id in session.ids().filter(|id| self.keeps(*id)) {
-            let Some(parent) = session.node(id).logical_parent.as_ref() else { continue };
+            let Some(parent) = session.node(id).logical_parent else { continue };
             let Some(gone) = session.find(parent).filter(|parent| !self.keeps(*parent)) else {
                 continue;
             };
             if let Some(Link::Node(stand)) = self.stand_in(gone, &mut stands) {
-                renamed.push((id, session.node(stand).uuid.clone()));
+                renamed.push((id, session.node(stand).uuid()));
             }
         }
         for (id, uuid) in renamed {
@@ -168,7 +168,7 @@ impl Draft<'_> {
         {
             self.change(leaf, Change::set_string(["timestamp".into()], &format!("{later:.3}")));
         }
-        let uuid = session.node(leaf).uuid.clone();
+        let uuid = session.node(leaf).uuid();
         for place in 0..self.manuscript.lines().len() {
             if self.manuscript.lines()[place].kind == Kind::LastPrompt {
                 self.remove_line(place);

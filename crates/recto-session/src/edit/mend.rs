@@ -128,7 +128,7 @@ fn stranded(draft: &Draft<'_>) -> Vec<NodeId> {
     let mut found: HashSet<NodeId> = HashSet::new();
     for generation in Generation::ALL {
         let reach = reach(session, generation);
-        let mut is_on_way = vec![false; session.nodes().len()];
+        let mut is_on_way = vec![false; session.node_count()];
         for id in reach.leaf.map_or_else(Vec::new, |leaf| way_to(session, leaf, generation)) {
             is_on_way[id.index()] = true;
         }
@@ -230,7 +230,7 @@ fn mend_compactions(draft: &mut Draft<'_>) {
         // Without a summary they follow the boundary itself.
         let anchor = match anchor {
             Some(anchor) if !is_anchor_gone => anchor.to_string(),
-            Some(_) | None => session.node(boundary).uuid.to_string(),
+            Some(_) | None => session.node(boundary).uuid().to_string(),
         };
         let array = |uuids: &[String]| {
             uuids.iter().fold(ArrayWriter::new(), |array, uuid| array.string(uuid)).finish()
@@ -314,9 +314,9 @@ fn lead(draft: &mut Draft<'_>, last: NodeId, is_newest: bool, envelope: &Envelop
     let later = newest.and_then(|time| time.checked_add(SignedDuration::from_millis(1)).ok());
     let time = if is_newest { later } else { node.time() };
     let Some(time) = time.or(later) else { return };
-    let key = node.uuid.bits().unwrap_or(u128::from(node.line));
+    let key = node.uuid().bits().unwrap_or(u128::from(node.line));
     let uuid = EntryUuid::from_bits(derived(SessionId::from_bits(key), key));
-    let position = Position::after(node.uuid.clone(), uuid.clone(), time);
+    let position = Position::after(node.uuid(), uuid.clone(), time);
     let content = "Edited by recto".into();
     let remark = SystemLine::Informational { content, level: Level::Info };
     for place in 0..draft.manuscript.lines().len() {

@@ -50,7 +50,7 @@ pub fn merge<'m>(
 ) -> Result<Merge<'m>, EditError> {
     let session = &manuscript.session;
     let joined = |log: &Session, ids: &[NodeId]| -> Vec<NodeId> {
-        ids.iter().filter_map(|id| session.find(&log.node(*id).uuid)).collect()
+        ids.iter().filter_map(|id| session.find(&log.node(*id).uuid())).collect()
     };
     let first_parts = conversation(first)?;
     let mut second_parts = conversation(second)?;
@@ -58,7 +58,7 @@ pub fn merge<'m>(
     let mut unsent_of_first = outside(first, &first_parts);
     unsent_of_first.extend(cut_off_calls(first));
     for part in &mut second_parts {
-        part.retain(|id| first.find(&second.node(*id).uuid).is_none());
+        part.retain(|id| first.find(&second.node(*id).uuid()).is_none());
     }
     second_parts.retain(|part| !part.is_empty());
     let mut parts: Vec<Vec<NodeId>> = first_parts.iter().map(|part| joined(first, part)).collect();
@@ -86,7 +86,7 @@ pub fn merge<'m>(
         .flatten()
         .any(|id| second.facts().compactions.iter().any(|found| found.boundary == *id));
     if is_compacted {
-        unsent_of_first.extend(first.nodes().iter().map(|node| node.uuid.clone()));
+        unsent_of_first.extend(first.nodes().map(|node| node.uuid()));
     }
     Ok(Merge { draft, leaf, unsent_of_first, unsent_of_second, seam })
 }
@@ -106,7 +106,7 @@ fn conversation(session: &Session) -> Result<Vec<Vec<NodeId>>, EditError> {
 fn outside(session: &Session, parts: &[Vec<NodeId>]) -> HashSet<EntryUuid> {
     let inside: HashSet<NodeId> = parts.iter().flatten().copied().collect();
     let outside = session.ids().filter(|id| !inside.contains(id));
-    outside.map(|id| session.node(id).uuid.clone()).collect()
+    outside.map(|id| session.node(id).uuid()).collect()
 }
 
 /// Calls without a result. At the end of a conversation some clients answer them
@@ -118,6 +118,6 @@ fn cut_off_calls(session: &Session) -> impl Iterator<Item = EntryUuid> {
         }
         _ => false,
     };
-    let lines = session.nodes().iter().filter(move |node| node.blocks.iter().any(is_cut_off));
-    lines.map(|node| node.uuid.clone())
+    let lines = session.nodes().filter(move |node| node.blocks.iter().any(is_cut_off));
+    lines.map(|node| node.uuid())
 }

@@ -175,7 +175,7 @@ impl Sizes {
         let session = &draft.manuscript().session;
         let stays = |id| draft.keeps(id) && !stranded.contains(&id);
         let mut removed = draft.removed();
-        removed.extend(stranded.iter().map(|id| session.node(*id).uuid.clone()));
+        removed.extend(stranded.iter().map(|id| session.node(*id).uuid()));
         (self.amount(draft.manuscript(), stays), removed)
     }
 

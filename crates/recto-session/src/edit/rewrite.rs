@@ -94,7 +94,7 @@ impl Rewrite {
     #[must_use]
     pub fn with_new_uuids(mut self, manuscript: &Manuscript) -> Rewrite {
         let Some((_, new)) = self.session else { return self };
-        let lines = manuscript.session.nodes().iter().filter_map(|node| node.uuid.bits());
+        let lines = manuscript.session.nodes().filter_map(|node| node.uuid().bits());
         for old in lines.chain(manuscript.other_ids.iter().copied()) {
             self.ids.entry(old).or_insert_with(|| derived(new, old));
         }

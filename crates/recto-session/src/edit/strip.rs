@@ -85,7 +85,7 @@ fn cut_tools(
     let session = &manuscript.session;
     let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
     let mut calls = HashSet::new();
-    for block in session.nodes().iter().flat_map(|node| &node.blocks) {
+    for block in session.nodes().flat_map(|node| node.blocks) {
         match block {
             BlockFact::ToolUse { id, name } if is_asked(session.name(*name)) => {
                 calls.insert(*id);
@@ -135,7 +135,7 @@ fn forget(
 ) -> Result<(), EditError> {
     let manuscript = draft.manuscript();
     let session = &manuscript.session;
-    let last = ages.turns.last().map_or(0, |turn| turn.number);
+    let last = u32::try_from(ages.turns.len()).unwrap_or(u32::MAX);
     for number in [*range.start(), *range.end()] {
         if number == 0 || number > last {
             return Err(EditError::NoTurn { number, last });
@@ -143,11 +143,11 @@ fn forget(
     }
     let boundaries: HashSet<NodeId> =
         session.facts().compactions.iter().map(|found| found.boundary).collect();
-    let mut gone = vec![false; session.nodes().len()];
-    for turn in ages.turns.iter().filter(|turn| range.contains(&turn.number)) {
-        let name = turn.number.to_string();
+    let mut gone = vec![false; session.node_count()];
+    for number in range.clone() {
+        let name = number.to_string();
         let mut places: Option<(usize, usize)> = None;
-        for &id in &turn.nodes {
+        for &id in ages.turns.nodes(number as usize - 1) {
             let node = session.node(id);
             if boundaries.contains(&id) {
                 continue;

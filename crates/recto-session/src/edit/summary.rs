@@ -116,14 +116,16 @@ fn told(
     }
     let is_old: HashSet<NodeId> = old.iter().copied().collect();
     let mut told = Vec::new();
-    for turn in &ages.turns {
-        let Some(prompt) = turn.prompt.filter(|prompt| is_old.contains(prompt)) else { continue };
+    for (at, number) in (0..ages.turns.len()).zip(1u32..) {
+        let Some(prompt) = ages.turns.prompt(at).filter(|prompt| is_old.contains(prompt)) else {
+            continue;
+        };
         let prompt = text_of(manuscript, prompt, log)?;
-        let answer = match answers.get(&turn.number) {
+        let answer = match answers.get(&number) {
             Some(answer) => text_of(manuscript, *answer, log)?,
             None => String::new(),
         };
-        told.push(Told { number: turn.number, prompt, answer });
+        told.push(Told { number, prompt, answer });
     }
     Ok(told)
 }

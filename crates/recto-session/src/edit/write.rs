@@ -112,7 +112,7 @@ impl Draft<'_> {
     fn link_change(&self, link: &Link) -> Change {
         match link {
             Link::Root => Change::parent(None),
-            Link::Node(id) => Change::parent(Some(&self.manuscript.session.node(*id).uuid)),
+            Link::Node(id) => Change::parent(Some(&self.manuscript.session.node(*id).uuid())),
             Link::New(uuid) => Change::parent(Some(uuid)),
         }
     }

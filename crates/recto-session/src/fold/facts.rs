@@ -190,7 +190,7 @@ impl Facts {
         entry: &Entry<'_>,
         message: Option<&recto_log::Message<'_>>,
         id: NodeId,
-        node: &Node,
+        node: &Node<'_>,
         names: &mut Names,
     ) {
         match node.kind {
@@ -221,7 +221,7 @@ impl Facts {
         entry: &Entry<'_>,
         (key, message): (NameId, &recto_log::Message<'_>),
         id: NodeId,
-        node: &Node,
+        node: &Node<'_>,
         names: &mut Names,
     ) {
         let at = *self.by_message.entry(key).or_insert(self.messages.len() as u32) as usize;
@@ -280,7 +280,7 @@ impl Facts {
         &mut self.calls[at]
     }
 
-    fn add_call(&mut self, call: NameId, name: NameId, id: NodeId, node: &Node) {
+    fn add_call(&mut self, call: NameId, name: NameId, id: NodeId, node: &Node<'_>) {
         let known = self.call_at(call);
         if known.call.is_some() {
             known.repeated += 1;
@@ -291,7 +291,7 @@ impl Facts {
         known.called = node.time;
     }
 
-    fn add_result(&mut self, call: NameId, is_error: bool, id: NodeId, node: &Node) {
+    fn add_result(&mut self, call: NameId, is_error: bool, id: NodeId, node: &Node<'_>) {
         let known = self.call_at(call);
         if known.result.is_some() {
             known.repeated += 1;

@@ -45,6 +45,15 @@ impl Places {
     }
 }
 
+impl Places {
+    /// Forgets the thing with a key.
+    pub(crate) fn remove<K: Hash + ?Sized>(&mut self, key: &K, is: impl Fn(u32) -> bool) {
+        if let Ok(found) = self.places.find_entry(self.hashes.hash_one(key), |place| is(*place)) {
+            found.remove();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

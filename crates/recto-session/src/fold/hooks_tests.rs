@@ -23,7 +23,7 @@ fn told(lines: &[&str]) -> (Vec<String>, Vec<(NoteKind, String)>) {
         }));
     }
     let turns = turns(&session);
-    let hooks = turns.iter().flat_map(|turn| &turn.hooks);
+    let hooks = turns.iter(&session).flat_map(|turn| turn.hooks);
     let hooks = hooks.map(|hook| {
         let name = session.name(hook.name);
         format!("{name}: {} ran, {} failed, {} blocked", hook.runs, hook.failed, hook.blocked)

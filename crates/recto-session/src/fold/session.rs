@@ -1,10 +1,8 @@
 //! The fold: entries in, session out.
 
 use std::borrow::Cow;
-use std::hash::BuildHasher;
 use std::io;
 
-use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use recto_log::Block;
 use recto_log::Content;
@@ -20,7 +18,6 @@ use recto_log::json::Value;
 use recto_log::parse_time;
 
 use crate::BlockFact;
-use crate::BlockFacts;
 use crate::Facts;
 use crate::Flags;
 use crate::LineSource;
@@ -34,10 +31,12 @@ use crate::Span;
 use crate::ToolCall;
 use crate::fold::client_text::has_lone_surrogate;
 use crate::fold::client_text::is_blank_value;
-use crate::fold::hash::IdMap;
-use crate::fold::hash::Places;
 use crate::fold::line_counts::LineCounts;
+use crate::fold::missing::Missing;
+use crate::fold::node::Few;
 use crate::fold::node::Moment;
+use crate::fold::nodes::NewNode;
+use crate::fold::nodes::Nodes;
 use crate::fold::record::Records;
 use crate::with_call;
 use crate::with_line;
@@ -69,12 +68,9 @@ pub struct Meta {
 /// one. A clone takes about half a millisecond for a log of 67 MB.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
-    nodes: Vec<Node>,
-    by_uuid: Places,
+    nodes: Nodes,
     /// Parents that are not there (yet), and the lines that wait for them.
-    missing: Vec<EntryUuid>,
-    missing_by_uuid: Places,
-    waiting: IdMap<u32, Vec<NodeId>>,
+    missing: Missing,
     names: Names,
     facts: Facts,
     /// What lines outside the chain say.
@@ -109,6 +105,26 @@ pub struct QueuedLine {
     pub span: Span,
     /// The line of the chain after which the model got it.
     pub after: Option<NodeId>,
+}
+
+/// The lines of a session in the order of the log.
+#[derive(Debug, Clone)]
+pub enum ByLine {
+    /// So many, in the order of their ids.
+    Same(u32),
+    /// In an order of their own.
+    Other(Vec<NodeId>),
+}
+
+impl ByLine {
+    /// The lines.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let (same, other) = match self {
+            ByLine::Same(count) => (*count, &[][..]),
+            ByLine::Other(ids) => (0, ids.as_slice()),
+        };
+        (0..same).map(NodeId).chain(other.iter().copied())
+    }
 }
 
 impl Session {
@@ -187,45 +203,23 @@ impl Session {
         }
         let known = self.find(&uuid);
         let node = self.node_of(entry, uuid, message.as_ref());
+        let parent = node.parent;
         match known {
             // The last line with a uuid counts, at the place of the first.
             Some(known) => {
-                self.repeated.push(self.nodes[known.index()].line);
-                self.wait_for_parent(known, node.parent);
-                self.nodes[known.index()] = node;
+                self.repeated.push(self.node(known).line);
+                self.nodes.replace(known, node);
+                self.missing.wait(known, parent);
             }
             None => {
-                let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+                let uuid = node.uuid.clone();
+                let id = self.nodes.add(node);
+                let node = self.nodes.get(id);
                 self.facts.add(entry, message.as_ref(), id, &node, &mut self.names);
-                self.add_node(id, node);
+                self.missing.wait(id, parent);
+                // Lines that came before their parent find it now; a line may be its own.
+                self.missing.found(&uuid, id, &mut self.nodes);
             }
-        }
-    }
-
-    fn add_node(&mut self, id: NodeId, node: Node) {
-        let parent = node.parent;
-        self.nodes.push(node);
-        let nodes = &self.nodes;
-        let uuid = &nodes[id.index()].uuid;
-        let uuid_at = |hashes: &RandomState, at: u32| hashes.hash_one(&nodes[at as usize].uuid);
-        self.by_uuid.add(uuid, id.0, uuid_at);
-        let awaited = self.missing_place(uuid);
-        self.wait_for_parent(id, parent);
-        // Lines that came before their parent find it now; a line may be its own.
-        if let Some(missing) = awaited
-            && let Some(children) = self.waiting.remove(&missing)
-        {
-            for child in children {
-                if self.nodes[child.index()].parent == Parent::Missing(missing) {
-                    self.nodes[child.index()].parent = Parent::Node(id);
-                }
-            }
-        }
-    }
-
-    fn wait_for_parent(&mut self, child: NodeId, parent: Parent) {
-        if let Parent::Missing(missing) = parent {
-            self.waiting.entry(missing).or_default().push(child);
         }
     }
 
@@ -234,7 +228,7 @@ impl Session {
         entry: &Entry<'_>,
         uuid: EntryUuid,
         message: Option<&Message<'_>>,
-    ) -> Node {
+    ) -> NewNode {
         let line = entry.line();
         // An empty name names nothing.
         let parent = entry.parent_uuid().filter(|parent| !parent.is_empty());
@@ -250,7 +244,7 @@ impl Session {
                 .collect(),
             Content::Text(_) | Content::Missing | Content::Other(_) => {
                 seen_blocks.for_each(drop);
-                BlockFacts::default()
+                Few::default()
             }
         };
         let user = match (entry.kind(), message) {
@@ -275,10 +269,10 @@ impl Session {
                 || (entry.is_meta() && seen.begins_with("<local-command-caveat>")),
         };
         let model = message.and_then(|message| message.model());
-        Node {
+        NewNode {
             uuid,
             parent,
-            logical_parent: entry.uuid_field("logicalParentUuid").map(Box::new),
+            logical_parent: entry.uuid_field("logicalParentUuid"),
             line: line.number,
             offset: line.offset,
             length: u32::try_from(line.length).unwrap_or(u32::MAX),
@@ -303,27 +297,10 @@ impl Session {
 
     fn parent_of(&mut self, uuid: EntryUuid) -> Parent {
         // Most lines follow the one before.
-        if let (Some(last), Some(node)) = (self.nodes.last(), self.nodes.len().checked_sub(1))
-            && last.uuid == uuid
-        {
-            return Parent::Node(NodeId(node as u32));
+        match self.nodes.last_is(&uuid).or_else(|| self.find(&uuid)) {
+            Some(node) => Parent::Node(node),
+            None => Parent::Missing(self.missing.place(uuid)),
         }
-        if let Some(node) = self.find(&uuid) {
-            return Parent::Node(node);
-        }
-        if let Some(missing) = self.missing_place(&uuid) {
-            return Parent::Missing(missing);
-        }
-        let place = u32::try_from(self.missing.len()).unwrap_or(u32::MAX);
-        self.missing.push(uuid);
-        let missing = &self.missing;
-        let uuid_at = |hashes: &RandomState, at: u32| hashes.hash_one(&missing[at as usize]);
-        self.missing_by_uuid.add(&missing[place as usize], place, uuid_at);
-        Parent::Missing(place)
-    }
-
-    fn missing_place(&self, uuid: &EntryUuid) -> Option<u32> {
-        self.missing_by_uuid.find(uuid, |at| self.missing[at as usize] == *uuid)
     }
 
     fn block_fact(&mut self, block: Block<'_>) -> BlockFact {
@@ -351,22 +328,32 @@ impl Session {
     }
 
     /// The lines of the chain, in the order in which their uuids first came.
-    pub fn nodes(&self) -> &[Node] {
-        &self.nodes
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node<'_>> + DoubleEndedIterator + Clone {
+        (0..self.nodes.len()).map(|at| self.nodes.get(NodeId(at as u32)))
     }
 
-    pub(super) fn nodes_mut(&mut self) -> &mut [Node] {
-        &mut self.nodes
+    /// How many lines the chain has.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Makes a line one of a subagent that follows another.
+    pub(super) fn set_told(&mut self, id: NodeId, before: Option<NodeId>) {
+        if let (Parent::Root, Some(before)) = (self.nodes.parent(id), before) {
+            self.nodes.set_parent(id, Parent::Node(before));
+        }
+        self.nodes.set_sidechain(id);
     }
 
     /// One line of the chain.
-    pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.index()]
+    #[inline]
+    pub fn node(&self, id: NodeId) -> Node<'_> {
+        self.nodes.get(id)
     }
 
     /// The line with a uuid.
     pub fn find(&self, uuid: &EntryUuid) -> Option<NodeId> {
-        self.by_uuid.find(uuid, |at| self.nodes[at as usize].uuid == *uuid).map(NodeId)
+        self.nodes.find(uuid)
     }
 
     /// All lines with their ids.
@@ -374,14 +361,25 @@ impl Session {
         (0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)).map(NodeId)
     }
 
+    /// The lines of the chain in the order of the log. Only a line that repeats a uuid stands
+    /// elsewhere than in [`Session::nodes`].
+    pub fn by_line(&self) -> ByLine {
+        if self.ids().is_sorted_by_key(|id| self.node(id).line) {
+            return ByLine::Same(self.node_count() as u32);
+        }
+        let mut ids: Vec<NodeId> = self.ids().collect();
+        ids.sort_by_key(|id| self.node(*id).line);
+        ByLine::Other(ids)
+    }
+
     /// The uuid of a parent that is not there.
     pub fn missing_uuid(&self, missing: u32) -> Option<&EntryUuid> {
-        self.missing.get(missing as usize)
+        self.missing.uuid(missing)
     }
 
     /// The parent of a line, if it is there.
     pub fn parent(&self, id: NodeId) -> Option<NodeId> {
-        match self.node(id).parent {
+        match self.nodes.parent(id) {
             Parent::Node(parent) => Some(parent),
             Parent::Root | Parent::Missing(_) => None,
         }
@@ -410,20 +408,9 @@ impl Session {
         self.with_entry(line, log, |entry| with_call(entry, self.name(call.id), work))
     }
 
-    /// The children of each line, in the order of the lines.
-    pub fn children(&self) -> Vec<Vec<NodeId>> {
-        let mut children = vec![Vec::new(); self.nodes.len()];
-        for id in self.ids() {
-            if let Some(parent) = self.parent(id) {
-                children[parent.index()].push(id);
-            }
-        }
-        children
-    }
-
     /// Whether the API takes the thinking of a line only with a signature. The endpoints
     /// of other vendors sign nothing and take it back as it is.
-    pub fn needs_signature(&self, node: &Node) -> bool {
+    pub fn needs_signature(&self, node: Node<'_>) -> bool {
         node.model.is_none_or(|model| {
             let model = self.name(model);
             model.is_empty() || model.contains("claude")

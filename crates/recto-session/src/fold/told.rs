@@ -6,12 +6,10 @@
 use recto_log::AgentId;
 use recto_log::Entry;
 use recto_log::Kind;
-use recto_log::UserText;
 use recto_log::decode;
 
 use crate::LineSource;
 use crate::NodeId;
-use crate::Parent;
 use crate::Session;
 
 /// Progress that tells nothing of subagents, and of which there is the most.
@@ -66,16 +64,13 @@ fn may_tell(session: &Session, id: NodeId) -> bool {
 impl Session {
     /// Takes in a line of a subagent that another log tells: it follows the one before.
     fn push_told(&mut self, entry: &Entry<'_>) {
-        let (before, count) = (self.last_node(), self.nodes().len());
+        let (before, count) = (self.last_node(), self.node_count());
         self.push(entry);
-        let Some(node) = self.nodes_mut().get_mut(count) else { return };
-        if let (Parent::Root, Some(before)) = (node.parent, before) {
-            node.parent = Parent::Node(before);
-        }
-        // The line does not say whose it is.
-        node.flags.is_sidechain = true;
-        if node.user == UserText::Human {
-            node.user = UserText::AgentTask;
+        if self.node_count() > count
+            && let Some(id) = self.last_node()
+        {
+            // The line does not say whose it is.
+            self.set_told(id, before);
         }
     }
 }
@@ -84,8 +79,11 @@ impl Session {
 mod tests {
     use recto_log::Lines;
 
+    use recto_log::UserText;
+
     use super::*;
     use crate::BlockFact;
+    use crate::Parent;
 
     fn log() -> String {
         let told = |agent: &str, inner: &str| {
@@ -110,7 +108,7 @@ mod tests {
         assert_eq!(ids, ["a1", "a2"]);
         let first = &agents[0];
         assert_eq!(first.call.as_deref(), Some("t-a1"));
-        let nodes = first.session.nodes();
+        let nodes: Vec<crate::Node<'_>> = first.session.nodes().collect();
         assert_eq!((nodes[0].user, nodes[0].parent), (UserText::AgentTask, Parent::Root));
         assert_eq!((nodes[1].line, nodes[1].parent), (4, Parent::Node(NodeId(0))));
         assert!(matches!(&nodes[1].blocks[..], [BlockFact::Text { is_blank: false }]));

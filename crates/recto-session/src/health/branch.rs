@@ -5,12 +5,12 @@ use super::counts;
 use super::fate::can_begin;
 use crate::NodeId;
 use crate::Session;
-use crate::branches;
 use crate::request::Generation;
 use crate::request::chain_now;
 use crate::request::history_to;
 use crate::request::view::Above;
 use crate::request::view::View;
+use crate::show::branches::first_branches;
 
 /// So many branches are looked at; a log with more is no conversation.
 const MOST: usize = 100;
@@ -21,7 +21,7 @@ pub(super) fn reaches(session: &Session) -> Vec<BranchReach> {
     let latest = Generation::latest();
     let view = View::new(session, latest);
     let (leaf, current) = chain_now(session);
-    let mut is_current = vec![false; session.nodes().len()];
+    let mut is_current = vec![false; session.node_count()];
     current.iter().chain(&leaf).for_each(|id| is_current[id.index()] = true);
     let reach_of = |tip: NodeId| {
         let parts = history_to(session, tip, latest);
@@ -37,7 +37,7 @@ pub(super) fn reaches(session: &Session) -> Vec<BranchReach> {
         }
     };
     let mut found: Vec<BranchReach> =
-        branches(session).iter().take(MOST).map(|branch| reach_of(branch.tip)).collect();
+        first_branches(session, MOST).iter().map(|branch| reach_of(branch.tip)).collect();
     if found.len() == 1 && found[0].broken_at.is_none() {
         found.clear();
     }

@@ -39,23 +39,68 @@ pub(super) enum Fate {
     },
 }
 
-/// The fate of every line of the chain.
-pub(super) fn fates(session: &Session, reach: &Reach) -> Vec<Fate> {
-    let view = View::new(session, reach.generation);
-    let known = direct(&view, reach);
-    if reach.outcome != Outcome::Resumed {
-        let lost = |(at, fate): (usize, Option<Fate>)| {
-            fate.unwrap_or(Fate::Lost { at: NodeId(u32::try_from(at).unwrap_or(u32::MAX)) })
-        };
-        return known.into_iter().enumerate().map(lost).collect();
+/// The fates of the lines of a session, in four bytes each.
+#[derive(Debug, Clone)]
+pub(super) struct Fates(Vec<u32>);
+
+/// A fate that is not known yet.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Fates {
+    /// Those without a line of their own, from the end of the numbers on.
+    const ALONE: [Fate; 6] = [
+        Fate::Sent,
+        Fate::Compacted,
+        Fate::Branch,
+        Fate::OtherBeginning,
+        Fate::Unsendable,
+        Fate::Parallel,
+    ];
+
+    fn known(&self, id: NodeId) -> Option<Fate> {
+        match UNKNOWN - self.0[id.index()] {
+            0 => None,
+            place if place as usize <= Fates::ALONE.len() => Some(Fates::ALONE[place as usize - 1]),
+            _ => Some(Fate::Lost { at: NodeId(self.0[id.index()]) }),
+        }
     }
-    let tops = tops(&view, &known);
+
+    fn set(&mut self, id: NodeId, fate: Fate) {
+        let place = Fates::ALONE.iter().position(|alone| *alone == fate);
+        self.0[id.index()] = match (place, fate) {
+            (Some(place), _) => UNKNOWN - 1 - place as u32,
+            (None, Fate::Lost { at }) => at.0,
+            (None, _) => UNKNOWN,
+        };
+    }
+
+    /// What becomes of a line.
+    pub(super) fn of(&self, id: NodeId) -> Fate {
+        self.known(id).unwrap_or(Fate::Lost { at: id })
+    }
+
+    /// All of them, in the order of the lines.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Fate> + '_ {
+        (0..self.0.len() as u32).map(|at| self.of(NodeId(at)))
+    }
+}
+
+/// The fate of every line of the chain.
+pub(super) fn fates(session: &Session, reach: &Reach) -> Fates {
+    let view = View::new(session, reach.generation);
+    let mut fates = direct(&view, reach);
+    if reach.outcome != Outcome::Resumed {
+        return fates;
+    }
+    let tops = tops(&view, &fates);
     let family = Family::new(&view, reach);
     let end = reach.chain.first().map(|top| End::of(&view, *top));
-    let fate = |id: NodeId| match known[id.index()] {
-        Some(fate) => fate,
-        None if family.has(&view, id) => Fate::Parallel,
-        None => match tops[id.index()] {
+    for id in session.ids().filter(|id| tops.has(*id)) {
+        if fates.known(id).is_some() {
+            continue;
+        }
+        let fate = match tops.get(id) {
+            _ if family.has(&view, id) => Fate::Parallel,
             Top::Chain => Fate::Branch,
             Top::Orphan(at) => match end {
                 // The log begins in the middle of what was compacted.
@@ -64,32 +109,33 @@ pub(super) fn fates(session: &Session, reach: &Reach) -> Vec<Fate> {
             },
             Top::Cycle(at) => Fate::Lost { at },
             Top::Root(root) => other_tree(&view, root, id, end),
-        },
-    };
-    session.ids().map(fate).collect()
+        };
+        fates.set(id, fate);
+    }
+    fates
 }
 
 /// Whether a line can begin a conversation: answers and results follow something.
-pub(super) fn can_begin(node: &Node) -> bool {
+pub(super) fn can_begin(node: Node<'_>) -> bool {
     node.kind != Kind::Assistant && !node.has_result()
 }
 
 /// What the request itself says of a line.
-fn direct(view: &View<'_>, reach: &Reach) -> Vec<Option<Fate>> {
-    let mut fates = vec![None; view.session.nodes().len()];
+fn direct(view: &View<'_>, reach: &Reach) -> Fates {
+    let mut fates = Fates(vec![UNKNOWN; view.session.node_count()]);
     for sent in &reach.sent {
         if let Sent::Line(line) = sent {
-            fates[line.node.index()] = Some(Fate::Sent);
+            fates.set(line.node, Fate::Sent);
         }
     }
     for id in view.session.ids() {
-        if fates[id.index()].is_some() {
+        if fates.known(id).is_some() {
             continue;
         }
         let line = view.node(id).line;
         let at = reach.dropped.partition_point(|dropped| dropped.line < line);
         let reason = reach.dropped.get(at).filter(|dropped| dropped.line == line);
-        fates[id.index()] = match reason.map(|dropped| dropped.reason) {
+        let fate = match reason.map(|dropped| dropped.reason) {
             Some(DropReason::BeforeCompaction) => Some(Fate::Compacted),
             Some(
                 DropReason::ApiError
@@ -108,6 +154,9 @@ fn direct(view: &View<'_>, reach: &Reach) -> Vec<Option<Fate>> {
             )
             | None => None,
         };
+        if let Some(fate) = fate {
+            fates.set(id, fate);
+        }
     }
     fates
 }
@@ -125,21 +174,55 @@ enum Top {
     Cycle(NodeId),
 }
 
-fn tops(view: &View<'_>, known: &[Option<Fate>]) -> Vec<Top> {
-    let count = known.len();
-    let mut tops: Vec<Option<Top>> = vec![None; count];
-    let mut on_way = vec![false; count];
+/// Where the ways up from lines end, in five bytes each.
+struct Tops {
+    kinds: Vec<u8>,
+    lines: Vec<NodeId>,
+}
+
+impl Tops {
+    const UNKNOWN: u8 = 0;
+    const ON_WAY: u8 = 1;
+
+    fn has(&self, id: NodeId) -> bool {
+        self.kinds[id.index()] > Tops::ON_WAY
+    }
+
+    fn get(&self, id: NodeId) -> Top {
+        let line = self.lines[id.index()];
+        match self.kinds[id.index()] {
+            2 => Top::Root(line),
+            3 => Top::Orphan(line),
+            4 => Top::Cycle(line),
+            _ => Top::Chain,
+        }
+    }
+
+    fn set(&mut self, id: NodeId, top: Top) {
+        (self.kinds[id.index()], self.lines[id.index()]) = match top {
+            Top::Root(line) => (2, line),
+            Top::Orphan(line) => (3, line),
+            Top::Cycle(line) => (4, line),
+            Top::Chain => (5, id),
+        };
+    }
+}
+
+fn tops(view: &View<'_>, fates: &Fates) -> Tops {
+    let count = view.session.node_count();
+    let mut tops = Tops { kinds: vec![Tops::UNKNOWN; count], lines: vec![NodeId(0); count] };
     let mut way = Vec::new();
     for start in view.session.ids() {
         let mut at = start;
         let top = loop {
-            if let Some(top) = tops[at.index()] {
-                break top;
+            if tops.has(at) {
+                break tops.get(at);
             }
-            if matches!(known[at.index()], Some(Fate::Sent | Fate::Compacted | Fate::Unsendable)) {
+            if matches!(fates.known(at), Some(Fate::Sent | Fate::Compacted | Fate::Unsendable)) {
                 break Top::Chain;
             }
-            if std::mem::replace(&mut on_way[at.index()], true) {
+            let kind = &mut tops.kinds[at.index()];
+            if std::mem::replace(kind, Tops::ON_WAY) == Tops::ON_WAY {
                 break Top::Cycle(at);
             }
             way.push(at);
@@ -149,12 +232,12 @@ fn tops(view: &View<'_>, known: &[Option<Fate>]) -> Vec<Top> {
                 (None, Above::Nothing | Above::Line(_)) => break Top::Root(at),
             }
         };
-        tops[start.index()] = Some(top);
+        tops.set(start, top);
         for id in way.drain(..) {
-            tops[id.index()] = Some(top);
+            tops.set(id, top);
         }
     }
-    tops.into_iter().map(|top| top.unwrap_or(Top::Chain)).collect()
+    tops
 }
 
 /// How the chain begins.
@@ -206,7 +289,7 @@ impl Family {
 
     /// Whether a line is a call of one of the messages, or the result of one.
     fn has(&self, view: &View<'_>, id: NodeId) -> bool {
-        let is_call = |node: &Node| {
+        let is_call = |node: Node<'_>| {
             node.kind == Kind::Assistant
                 && node.message.is_some_and(|message| self.messages.contains(&message))
         };

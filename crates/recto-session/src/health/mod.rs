@@ -18,13 +18,13 @@ use crate::Node;
 use crate::NodeId;
 use crate::Parent;
 use crate::Session;
-use crate::Turn;
 use crate::request::Generation;
 use crate::request::Outcome;
 use crate::request::Reach;
 use crate::request::reach;
 use crate::turns;
 use fate::Fate;
+use fate::Fates;
 pub use problems::ProblemClass;
 
 /// How many problems of each class are kept; the rest are counted.
@@ -141,7 +141,7 @@ pub struct HealthProblem {
 }
 
 impl Amount {
-    fn add(&mut self, node: &Node) {
+    fn add(&mut self, node: Node<'_>) {
         self.lines += 1;
         self.tokens += estimated_tokens(u64::from(node.content_bytes));
     }
@@ -179,7 +179,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 }
 
 /// Whether a line counts as part of the conversation.
-fn counts(node: &Node) -> bool {
+fn counts(node: Node<'_>) -> bool {
     node.is_spoken() && !node.flags.is_sidechain
 }
 
@@ -191,7 +191,7 @@ pub fn health(
     found_elsewhere: &dyn Fn(&EntryUuid) -> Option<String>,
 ) -> Health {
     let mut all = Amount::default();
-    session.nodes().iter().filter(|node| counts(node)).for_each(|node| all.add(node));
+    session.nodes().filter(|node| counts(*node)).for_each(|node| all.add(node));
     // The newest clients say what the problems are, whether asked for or not; so do those
     // that are as old as the log.
     let latest = Generation::latest();
@@ -199,8 +199,8 @@ pub fn health(
     let reach_latest = reach(session, latest);
     let fates_latest = fate::fates(session, &reach_latest);
     let summary_latest = summarize(session, &reach_latest, &fates_latest);
-    let is_missing = |node: &Node| matches!(node.parent, Parent::Missing(_));
-    let has_gap = session.nodes().iter().any(is_missing);
+    let is_missing = |node: Node<'_>| matches!(node.parent, Parent::Missing(_));
+    let has_gap = session.nodes().any(is_missing);
     let tells = |generation: &Generation| {
         *generation >= writer && (has_gap || CHECKED.contains(generation))
     };
@@ -234,7 +234,7 @@ pub fn health(
     if all.lines == 0 {
         return health;
     }
-    let prompts = |fates: &Vec<Fate>| lost_prompts(session, fates);
+    let prompts = |fates: &Fates| lost_prompts(session, fates);
     health.lost_prompts = prompts(&fates_latest);
     // Calls made at once are no reason: clients like 2.1.29 never find them.
     older.retain(|(_, fates)| prompts(fates) > 0);
@@ -259,32 +259,37 @@ pub fn health(
 }
 
 /// Prompts that a client does not find any more.
-fn lost_prompts(session: &Session, fates: &[Fate]) -> u64 {
-    let nodes = session.nodes().iter().zip(fates);
-    let is_lost = |(node, fate): &(&Node, &Fate)| {
-        counts(node) && is_prompt(node) && matches!(fate, Fate::Lost { .. })
+fn lost_prompts(session: &Session, fates: &Fates) -> u64 {
+    let nodes = session.nodes().zip(fates.iter());
+    let is_lost = |(node, fate): &(Node<'_>, Fate)| {
+        counts(*node) && is_prompt(*node) && matches!(fate, Fate::Lost { .. })
     };
     nodes.filter(is_lost).count() as u64
 }
 
 /// Whether a person typed the line.
-fn is_prompt(node: &Node) -> bool {
+fn is_prompt(node: Node<'_>) -> bool {
     matches!(node.user, UserText::Human | UserText::Command | UserText::BashInput)
 }
 
 /// How many messages of each turn are lost.
-fn lost_turns(session: &Session, fates: &[Fate]) -> Vec<LostTurn> {
+fn lost_turns(session: &Session, fates: &Fates) -> Vec<LostTurn> {
     let is_lost = |id: &&NodeId| {
-        counts(session.node(**id))
-            && matches!(fates[id.index()], Fate::Lost { .. } | Fate::Parallel)
+        counts(session.node(**id)) && matches!(fates.of(**id), Fate::Lost { .. } | Fate::Parallel)
     };
-    let lost = |turn: &Turn| {
-        let messages = turn.nodes.iter().filter(is_lost).count() as u64;
-        let first = turn.prompt.or(turn.nodes.first().copied())?;
+    let turns = turns(session);
+    let lost = |(at, turn): (usize, u32)| {
+        let nodes = turns.nodes(at);
+        let messages = nodes.iter().filter(is_lost).count() as u64;
+        let first = turns.prompt(at).or(nodes.first().copied())?;
         let line = session.node(first).line;
-        (messages > 0).then_some(LostTurn { turn: turn.number, line, messages })
+        (messages > 0).then_some(LostTurn { turn, line, messages })
     };
-    turns(session).iter().filter_map(lost).collect()
+    let all = || (0..turns.len()).zip(1..).filter_map(lost);
+    // Of a log that is lost as a whole there may be millions.
+    let mut found = Vec::with_capacity(all().count());
+    found.extend(all());
+    found
 }
 
 /// What clients of one generation would bring back.
@@ -292,7 +297,7 @@ pub(crate) fn reach_summary(session: &Session, reach: &Reach) -> ReachSummary {
     summarize(session, reach, &fate::fates(session, reach))
 }
 
-fn summarize(session: &Session, reach: &Reach, fates: &[Fate]) -> ReachSummary {
+fn summarize(session: &Session, reach: &Reach, fates: &Fates) -> ReachSummary {
     let none = Amount::default();
     let mut summary = ReachSummary {
         generation: reach.generation,
@@ -304,7 +309,7 @@ fn summarize(session: &Session, reach: &Reach, fates: &[Fate]) -> ReachSummary {
         unsendable: none,
         lost: none,
     };
-    for (node, fate) in session.nodes().iter().zip(fates) {
+    for (node, fate) in session.nodes().zip(fates.iter()) {
         if !counts(node) {
             continue;
         }

@@ -12,13 +12,13 @@ use super::MOST_PROBLEMS;
 use super::MOST_REQUEST_BYTES;
 use super::counts;
 use super::fate::Fate;
+use super::fate::Fates;
 use super::fate::can_begin;
 use crate::BlockFact;
 use crate::Node;
 use crate::NodeId;
 use crate::Parent;
 use crate::Session;
-use crate::fold::hash::IdMap;
 use crate::plural;
 use crate::request::Generation;
 use crate::request::Outcome;
@@ -165,9 +165,9 @@ pub(super) struct Seen<'s> {
     /// The newest ones.
     pub(super) reach: &'s Reach,
     /// What becomes of each line in their hands.
-    pub(super) fates: &'s [Fate],
+    pub(super) fates: &'s Fates,
     /// Those that are as old as the log, where they lose prompts.
-    pub(super) older: &'s [(Generation, Vec<Fate>)],
+    pub(super) older: &'s [(Generation, Fates)],
 }
 
 /// Looks for everything that is known to go wrong, by what the newest clients
@@ -194,24 +194,24 @@ pub(super) fn find(
 
 /// How many lines of the conversation are lost at each line.
 struct Losses {
-    at: IdMap<NodeId, u64>,
+    at: Vec<u32>,
 }
 
 impl Losses {
-    fn new(session: &Session, fates: &[Fate]) -> Losses {
-        let mut at = IdMap::default();
-        for (node, fate) in session.nodes().iter().zip(fates) {
+    fn new(session: &Session, fates: &Fates) -> Losses {
+        let mut at = vec![0; session.node_count()];
+        for (node, fate) in session.nodes().zip(fates.iter()) {
             if let Fate::Lost { at: line } = fate
                 && counts(node)
             {
-                *at.entry(*line).or_default() += 1;
+                at[line.index()] += 1;
             }
         }
         Losses { at }
     }
 
     fn at(&self, id: NodeId) -> u64 {
-        self.at.get(&id).copied().unwrap_or(0)
+        u64::from(self.at[id.index()])
     }
 }
 
@@ -232,7 +232,7 @@ fn outcome(session: &Session, reach: &Reach, list: &mut List) {
 /// Lines that follow nothing, or something that is not there.
 fn links(
     session: &Session,
-    fates: &[Fate],
+    fates: &Fates,
     (losses, older): (&Losses, &[(Generation, Losses)]),
     found_elsewhere: &dyn Fn(&EntryUuid) -> Option<String>,
     list: &mut List,
@@ -246,7 +246,7 @@ fn links(
         if node.flags.is_sidechain {
             continue;
         }
-        let is_reached = fates[id.index()] == Fate::Sent;
+        let is_reached = fates.of(id) == Fate::Sent;
         let lost = losses.at(id);
         let lost_by_older = older.iter().find(|(_, losses)| losses.at(id) > 0);
         let severity = match lost > 0 || lost_by_older.is_some() {
@@ -292,7 +292,7 @@ fn links(
 }
 
 /// What is lost at a line whose link is broken, in words.
-fn loss_text(node: &Node, is_reached: bool, lost: u64) -> String {
+fn loss_text(node: Node<'_>, is_reached: bool, lost: u64) -> String {
     let line = with_marks(node.line);
     match (is_reached, lost) {
         (true, 0) if node.line == 1 => "the log begins in the middle of a conversation".into(),
@@ -304,9 +304,9 @@ fn loss_text(node: &Node, is_reached: bool, lost: u64) -> String {
 }
 
 /// Beginnings other than the first that are no compaction.
-fn several_roots(session: &Session, fates: &[Fate], roots: &[NodeId], list: &mut List) {
-    let left = session.nodes().iter().zip(fates);
-    let left = left.filter(|(node, fate)| counts(node) && **fate == Fate::OtherBeginning).count();
+fn several_roots(session: &Session, fates: &Fates, roots: &[NodeId], list: &mut List) {
+    let left = session.nodes().zip(fates.iter());
+    let left = left.filter(|(node, fate)| counts(*node) && *fate == Fate::OtherBeginning).count();
     if left == 0 {
         return;
     }
@@ -326,7 +326,7 @@ fn several_roots(session: &Session, fates: &[Fate], roots: &[NodeId], list: &mut
 /// One line of each cycle.
 fn cycles(session: &Session, list: &mut List) {
     // 0: not looked at; else the walk that passed the line.
-    let mut passed = vec![0u32; session.nodes().len()];
+    let mut passed = vec![0u32; session.node_count()];
     for (walk, start) in (1u32..).zip(session.ids()) {
         let mut at = Some(start);
         while let Some(id) = at {
@@ -373,7 +373,7 @@ fn lines(session: &Session, list: &mut List) {
         let text = "a later line has the same uuid and counts instead";
         list.add(ProblemClass::RepeatedUuid, Severity::Note, line, text);
     }
-    for node in session.nodes().iter().filter(|node| counts(node) && !node.flags.has_content) {
+    for node in session.nodes().filter(|node| counts(*node) && !node.flags.has_content) {
         let text = "the line has no message: clients before 2.1.300 refuse the session";
         list.add(ProblemClass::NoContent, Severity::Damage, node.line, text);
     }
@@ -391,9 +391,9 @@ fn lines(session: &Session, list: &mut List) {
 }
 
 /// Calls and results that are not pairs.
-fn calls(session: &Session, fates: &[Fate], list: &mut List) {
-    let last = session.nodes().iter().rposition(|node| node.kind == Kind::Assistant);
-    let last = last.and_then(|last| session.nodes()[last].message);
+fn calls(session: &Session, fates: &Fates, list: &mut List) {
+    let last = session.nodes().rfind(|node| node.kind == Kind::Assistant);
+    let last = last.and_then(|last| last.message);
     for call in &session.facts().calls {
         let (class, id, text) = match (call.call, call.result) {
             (Some(id), None) => {
@@ -412,7 +412,7 @@ fn calls(session: &Session, fates: &[Fate], list: &mut List) {
             (Some(_), Some(_)) | (None, None) => continue,
         };
         let node = session.node(id);
-        if counts(node) && !matches!(fates[id.index()], Fate::Compacted | Fate::Branch) {
+        if counts(node) && !matches!(fates.of(id), Fate::Compacted | Fate::Branch) {
             list.add(class, Severity::Note, node.line, text);
         }
     }

@@ -1,23 +1,25 @@
 //! What is left of a conversation after a compaction.
 
+use std::borrow::Cow;
+
 use super::Generation;
 use super::view::View;
 use crate::NodeId;
 
 /// The lines from the last compaction on. Older lines that the compaction
 /// preserved follow its anchor, which is the summary.
-pub(super) fn cut_at_boundary(view: &View<'_>, chain: &[NodeId]) -> Vec<NodeId> {
+pub(super) fn cut_at_boundary<'c>(view: &View<'_>, chain: &'c [NodeId]) -> Cow<'c, [NodeId]> {
     let Some(start) = chain.iter().rposition(|id| view.is_boundary(*id)) else {
-        return chain.to_vec();
+        return Cow::Borrowed(chain);
     };
     let tail = &chain[start..];
     let knows_preserved = view.generation >= Generation::V2_1_100;
     let compactions = &view.session.facts().compactions;
     let boundary = compactions.iter().find(|compaction| compaction.boundary == chain[start]);
     let Some(metadata) = boundary.map(|found| &found.metadata).filter(|_| knows_preserved) else {
-        return tail.to_vec();
+        return Cow::Borrowed(tail);
     };
-    let mut is_inside = vec![false; view.session.nodes().len()];
+    let mut is_inside = vec![false; view.session.node_count()];
     for id in tail {
         is_inside[id.index()] = true;
     }
@@ -26,9 +28,9 @@ pub(super) fn cut_at_boundary(view: &View<'_>, chain: &[NodeId]) -> Vec<NodeId> 
     let mut lines = Vec::with_capacity(tail.len() + kept.len());
     for id in tail {
         lines.push(*id);
-        if Some(&view.node(*id).uuid) == metadata.anchor.as_ref() {
+        if Some(&view.node(*id).uuid()) == metadata.anchor.as_ref() {
             lines.extend_from_slice(&kept);
         }
     }
-    lines
+    Cow::Owned(lines)
 }

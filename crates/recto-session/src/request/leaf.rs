@@ -88,7 +88,7 @@ struct SpokenAbove {
 
 impl SpokenAbove {
     fn new(view: &View<'_>) -> SpokenAbove {
-        SpokenAbove { known: vec![None; view.session.nodes().len()] }
+        SpokenAbove { known: vec![None; view.session.node_count()] }
     }
 
     fn is_above(&mut self, view: &View<'_>, line: NodeId) -> bool {
@@ -120,7 +120,7 @@ impl SpokenAbove {
 
 /// Whether `top` is `line` or above it.
 fn is_above(view: &View<'_>, top: NodeId, line: NodeId) -> bool {
-    let mut seen = vec![false; view.session.nodes().len()];
+    let mut seen = vec![false; view.session.node_count()];
     let mut at = Some(line);
     while let Some(id) = at {
         if id == top {
@@ -134,13 +134,17 @@ fn is_above(view: &View<'_>, top: NodeId, line: NodeId) -> bool {
     false
 }
 
+fn has_line_below(view: &View<'_>, top: NodeId) -> bool {
+    view.ids().any(|id| view.above(id) == Above::Line(top))
+}
+
 /// The newest line below `top`. Only a file that is out of order has any.
 fn newest_below(view: &View<'_>, top: NodeId) -> NodeId {
-    let children = view.children();
-    if children.of(top).is_empty() {
+    if !has_line_below(view, top) {
         return top;
     }
-    let mut seen = vec![false; view.session.nodes().len()];
+    let children = view.children();
+    let mut seen = vec![false; view.session.node_count()];
     seen[top.index()] = true;
     let mut open = vec![top];
     let mut below = Vec::new();
@@ -166,8 +170,11 @@ fn newest_below(view: &View<'_>, top: NodeId) -> NodeId {
 /// The attachments that hang on the last line belong to it. Only a file that
 /// is out of order has any.
 fn last_attachment_below(view: &View<'_>, top: NodeId) -> NodeId {
+    if !has_line_below(view, top) {
+        return top;
+    }
     let children = view.children();
-    let mut seen = vec![false; view.session.nodes().len()];
+    let mut seen = vec![false; view.session.node_count()];
     let mut top = top;
     loop {
         seen[top.index()] = true;

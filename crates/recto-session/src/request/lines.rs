@@ -9,6 +9,7 @@ use super::reach::DropReason;
 use super::reach::Dropped;
 use super::reach::Sent;
 use super::reach::SentLine;
+use super::reach::ThinList;
 use super::view::View;
 use crate::BlockFact;
 use crate::NameId;
@@ -44,8 +45,11 @@ pub(super) fn pass_running(view: &View<'_>, kept: &[NodeId]) -> Vec<Sent> {
 }
 
 fn whole_lines(kept: &[NodeId]) -> Vec<Sent> {
-    let line =
-        |node: &NodeId| SentLine { node: *node, left_out: Vec::new(), joins_previous: false };
+    let line = |node: &NodeId| SentLine {
+        node: *node,
+        left_out: ThinList::default(),
+        joins_previous: false,
+    };
     kept.iter().map(|node| Sent::Line(line(node))).collect()
 }
 
@@ -141,7 +145,7 @@ fn drop_lines(
     lines: &mut Vec<Sent>,
     dropped: &mut Vec<Dropped>,
     reason: DropReason,
-    is_gone: impl Fn(&Node, &mut SentLine) -> bool,
+    is_gone: impl Fn(Node<'_>, &mut SentLine) -> bool,
 ) {
     lines.retain_mut(|line| {
         let Sent::Line(line) = line else { return true };
@@ -165,7 +169,7 @@ fn results(view: &View<'_>, lines: &[Sent]) -> IdSet<NameId> {
                     _ => None,
                 }));
             }
-            Sent::Added(Addition::Interrupted { calls }) => ids.extend(calls),
+            Sent::Added(Addition::Interrupted { calls }) => ids.extend(calls.iter()),
             Sent::Added(Addition::Continue | Addition::NoResponse) => {}
         }
     }
@@ -173,8 +177,8 @@ fn results(view: &View<'_>, lines: &[Sent]) -> IdSet<NameId> {
 }
 
 /// The calls of a line, with their places.
-fn calls(node: &Node) -> impl Iterator<Item = (u32, NameId)> {
-    let places = node.blocks.iter().zip(0u32..);
+fn calls(node: Node<'_>) -> impl Iterator<Item = (u32, NameId)> {
+    let places = node.blocks.into_iter().zip(0u32..);
     places.filter_map(|(block, place)| match block {
         BlockFact::ToolUse { id, .. } => Some((place, *id)),
         _ => None,
@@ -191,7 +195,7 @@ fn answer_open_calls(view: &View<'_>, lines: &mut Vec<Sent>) {
     let is_answer = |line: &Sent| kind_of(view, line) == Kind::Assistant;
     let Some(last) = lines.iter().rposition(is_answer) else { return };
     let Some(last_node) = node_of(&lines[last]) else { return };
-    let is_prompt = |node: &Node| node.kind == Kind::User && !node.has_result();
+    let is_prompt = |node: Node<'_>| node.kind == Kind::User && !node.has_result();
     if lines[last + 1..].iter().filter_map(node_of).any(is_prompt) {
         return;
     }
@@ -203,7 +207,7 @@ fn answer_open_calls(view: &View<'_>, lines: &mut Vec<Sent>) {
         }
     }
     if !open.is_empty() {
-        lines.push(Sent::Added(Addition::Interrupted { calls: open }));
+        lines.push(Sent::Added(Addition::Interrupted { calls: open.into_iter().collect() }));
     }
 }
 
@@ -235,7 +239,7 @@ fn drop_orphan_thinking(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Ve
     let is_thinking = |block: &BlockFact| matches!(block, BlockFact::Thinking { .. });
     // A client before 2.1.100 has taken the open calls out of the line by now.
     let says_more = |line: &SentLine| {
-        let blocks = view.node(line.node).blocks.iter().zip(0u32..);
+        let blocks = view.node(line.node).blocks.into_iter().zip(0u32..);
         let mut left = blocks.filter(|(_, place)| line.left_out.binary_search(place).is_err());
         left.any(|(block, _)| !is_thinking(block))
     };
@@ -288,7 +292,7 @@ fn drop_blank_answers(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<
     }
 }
 
-fn is_blank_answer(node: &Node) -> bool {
+fn is_blank_answer(node: Node<'_>) -> bool {
     let is_blank = |block: &BlockFact| matches!(block, BlockFact::Text { is_blank: true });
     node.kind == Kind::Assistant && !node.blocks.is_empty() && node.blocks.iter().all(is_blank)
 }

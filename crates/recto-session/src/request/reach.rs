@@ -1,6 +1,7 @@
 //! What of a session a client would send, as places in the log.
 
 use std::fmt;
+use std::ops::Deref;
 
 use recto_log::Entry;
 use recto_log::Kind;
@@ -106,6 +107,37 @@ pub enum Place {
     NotNamedByUuid,
 }
 
+/// A list that is mostly empty, in eight bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ThinList<T>(Option<Box<Box<[T]>>>);
+
+impl<T> Default for ThinList<T> {
+    fn default() -> ThinList<T> {
+        ThinList(None)
+    }
+}
+
+impl<T> Deref for ThinList<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.0.as_ref().map_or(&[], |list| list)
+    }
+}
+
+impl<T> FromIterator<T> for ThinList<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> ThinList<T> {
+        let list: Box<[T]> = items.into_iter().collect();
+        ThinList((!list.is_empty()).then(|| Box::new(list)))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ThinList<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
 /// One part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sent {
@@ -121,7 +153,7 @@ pub struct SentLine {
     /// The line.
     pub node: NodeId,
     /// Its blocks that are left out, by place.
-    pub left_out: Vec<u32>,
+    pub left_out: ThinList<u32>,
     /// Whether its content goes on that of the line before, as if they were one.
     pub joins_previous: bool,
 }
@@ -132,7 +164,7 @@ pub enum Addition {
     /// Error results for calls that were cut off.
     Interrupted {
         /// The calls.
-        calls: Vec<NameId>,
+        calls: ThinList<NameId>,
     },
     /// A prompt to go on.
     Continue,
@@ -313,7 +345,7 @@ pub fn reach_at(session: &Session, generation: Generation, place: Place) -> Reac
     if let Err(outcome) = resume(session, place, &mut reach) {
         reach.outcome = outcome;
     }
-    reach.dropped.sort_by_key(|dropped| (dropped.line, dropped.reason));
+    reach.dropped.sort_unstable_by_key(|dropped| (dropped.line, dropped.reason));
     reach
 }
 
@@ -321,7 +353,7 @@ pub fn reach_at(session: &Session, generation: Generation, place: Place) -> Reac
 /// a compaction begins a new part.
 pub fn history_to(session: &Session, leaf: NodeId, generation: Generation) -> Vec<Vec<NodeId>> {
     let view = View::new(session, generation);
-    let mut is_inside = vec![false; session.nodes().len()];
+    let mut is_inside = vec![false; session.node_count()];
     let mut parts: Vec<Vec<NodeId>> = Vec::new();
     let mut at = Some(leaf);
     while let Some(end) = at {
@@ -438,7 +470,7 @@ fn check_chain(view: &View<'_>, chain: &[NodeId]) -> Result<(), Outcome> {
 
 /// Notes the lines that are not in the conversation.
 fn note_left_out(view: &View<'_>, chain: &[NodeId], kept: &[NodeId], dropped: &mut Vec<Dropped>) {
-    let count = view.session.nodes().len();
+    let count = view.session.node_count();
     let mark = |ids: &[NodeId]| {
         let mut marks = vec![false; count];
         for id in ids {

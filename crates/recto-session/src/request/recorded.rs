@@ -223,11 +223,11 @@ impl<'a> Texts<'a> {
 
 /// The messages of the model, each from all its lines.
 fn answers(session: &Session, log: &dyn LineSource) -> Vec<RecordedAnswer> {
-    let of_subagent = session.nodes().iter().all(|node| node.flags.is_sidechain);
+    let of_subagent = session.nodes().all(|node| node.flags.is_sidechain);
     let mut answers: Vec<(RecordedAnswer, Vec<Vec<u8>>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut seen = HashSet::new();
-    let mut nodes: Vec<_> = session.nodes().iter().collect();
+    let mut nodes: Vec<_> = session.nodes().collect();
     nodes.sort_by_key(|node| node.line);
     for node in nodes {
         let flags = &node.flags;
@@ -238,7 +238,7 @@ fn answers(session: &Session, log: &dyn LineSource) -> Vec<RecordedAnswer> {
         let Some(id) = node.message.map(|id| session.name(id)).filter(|_| is_answer) else {
             continue;
         };
-        if !seen.insert(node.uuid.clone()) {
+        if !seen.insert(node.uuid()) {
             continue;
         }
         let read = with_line(log, node.span(), node.line, |entry| {

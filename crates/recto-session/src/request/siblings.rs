@@ -14,21 +14,27 @@ use crate::NameId;
 use crate::NodeId;
 use crate::fold::hash::IdMap;
 
+/// No place in the chain.
+const OUTSIDE: u32 = u32::MAX;
+
 /// Adds the calls and results that the walk did not pass.
 pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeId> {
     if view.generation < Generation::V2_1_100 {
         return chain;
     }
     let family = Family::new(view, &chain);
-    let count = view.session.nodes().len();
-    let mut place = vec![usize::MAX; count];
-    for (at, id) in chain.iter().enumerate() {
+    if family.messages.is_empty() {
+        return chain;
+    }
+    let count = view.session.node_count();
+    let mut place = vec![OUTSIDE; count];
+    for (at, id) in (0u32..).zip(&chain) {
         place[id.index()] = at;
     }
-    let mut is_inside: Vec<bool> = place.iter().map(|at| *at != usize::MAX).collect();
+    let mut is_inside: Vec<bool> = place.iter().map(|at| *at != OUTSIDE).collect();
     let mut is_moved = vec![false; count];
-    let mut earlier: IdMap<usize, Vec<NodeId>> = IdMap::default();
-    let mut extra: IdMap<usize, Vec<NodeId>> = IdMap::default();
+    let mut earlier: IdMap<u32, Vec<NodeId>> = IdMap::default();
+    let mut extra: IdMap<u32, Vec<NodeId>> = IdMap::default();
     // Newer clients put calls where they are in the file, and gather all results
     // below the message; older ones put calls last, and results that were not in the
     // chain before those that were.
@@ -40,7 +46,7 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         for &call in message.lines.iter().rev() {
             let at = place[call.index()];
             match next {
-                _ if at != usize::MAX => next = Some(at),
+                _ if at != OUTSIDE => next = Some(at),
                 // A text that is repeated on another branch still comes last.
                 Some(next) if gathers && has_call(view, call) => {
                     earlier.entry(next).or_default().push(call);
@@ -53,14 +59,13 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         for &call in &message.lines {
             results.extend_from_slice(family.results_of(call));
         }
-        let is_whole =
-            message.lines.iter().chain(&results).all(|id| place[id.index()] != usize::MAX);
+        let is_whole = message.lines.iter().chain(&results).all(|id| place[id.index()] != OUTSIDE);
         if is_whole {
             continue;
         }
         // A result that is found goes before the next one of the file, or behind the message.
         let stays = |id: &NodeId| place[id.index()] <= message.last;
-        results.retain(|id| !is_inside[id.index()] || (gathers && place[id.index()] != usize::MAX));
+        results.retain(|id| !is_inside[id.index()] || (gathers && place[id.index()] != OUTSIDE));
         results.sort_by_key(|id| order(view, *id));
         let mut next = None;
         let mut behind = Vec::new();
@@ -85,7 +90,7 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         extra.insert(message.last, added);
     }
     let mut whole = Vec::with_capacity(chain.len());
-    for (at, id) in chain.into_iter().enumerate() {
+    for (at, id) in (0u32..).zip(chain) {
         whole.extend(earlier.remove(&at).into_iter().flatten().rev());
         if !is_moved[id.index()] {
             whole.push(id);
@@ -102,7 +107,7 @@ fn has_call(view: &View<'_>, id: NodeId) -> bool {
 /// A message of the chain.
 struct Message {
     /// The place of its last line in the chain.
-    last: usize,
+    last: u32,
     /// All its lines, in the chain or not.
     lines: Vec<NodeId>,
 }
@@ -117,7 +122,7 @@ impl Family {
     fn new(view: &View<'_>, chain: &[NodeId]) -> Family {
         let mut messages: Vec<Message> = Vec::new();
         let mut by_name: IdMap<NameId, usize> = IdMap::default();
-        for (last, id) in chain.iter().enumerate() {
+        for (last, id) in (0u32..).zip(chain) {
             let node = view.node(*id);
             let (Kind::Assistant, Some(name)) = (node.kind, node.message) else { continue };
             match by_name.get(&name) {

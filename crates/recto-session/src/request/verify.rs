@@ -203,7 +203,7 @@ pub(super) fn messages_then(
     log: &dyn LineSource,
 ) -> Vec<Vec<u8>> {
     let view = View::before(session, Generation::latest(), moment.line, moment.late);
-    let of_subagent = session.nodes().iter().all(|node| node.flags.is_sidechain);
+    let of_subagent = session.nodes().all(|node| node.flags.is_sidechain);
     let Some(leaf) = last_line(&view, of_subagent) else { return Vec::new() };
     let Ok(chain) = walk(&view, leaf) else { return Vec::new() };
     let chain = recover_siblings(&view, chain);

@@ -30,7 +30,31 @@ pub(crate) struct View<'s> {
     pub(crate) generation: Generation,
     is_there: Vec<bool>,
     /// What is above each line.
-    above: Vec<Above>,
+    above: AllAbove,
+}
+
+/// What is above each line, in four bytes each.
+struct AllAbove(Vec<u32>);
+
+impl AllAbove {
+    const NOTHING: u32 = u32::MAX;
+    const MISSING: u32 = u32::MAX - 1;
+
+    fn get(&self, id: NodeId) -> Above {
+        match self.0[id.index()] {
+            AllAbove::NOTHING => Above::Nothing,
+            AllAbove::MISSING => Above::Missing,
+            line => Above::Line(NodeId(line)),
+        }
+    }
+
+    fn place(above: Above) -> u32 {
+        match above {
+            Above::Nothing => AllAbove::NOTHING,
+            Above::Missing => AllAbove::MISSING,
+            Above::Line(id) => id.0,
+        }
+    }
 }
 
 impl<'s> View<'s> {
@@ -53,9 +77,13 @@ impl<'s> View<'s> {
         })
     }
 
-    fn of(session: &'s Session, generation: Generation, keep: impl Fn(&Node) -> bool) -> View<'s> {
-        let reads = |node: &Node| reads(session, generation, node) && keep(node);
-        let is_there: Vec<bool> = session.nodes().iter().map(reads).collect();
+    fn of(
+        session: &'s Session,
+        generation: Generation,
+        keep: impl Fn(Node<'_>) -> bool,
+    ) -> View<'s> {
+        let reads = |node: Node<'_>| reads(session, generation, node) && keep(node);
+        let is_there: Vec<bool> = session.nodes().map(reads).collect();
         let above = above_all(session, generation, &is_there);
         View { session, generation, is_there, above }
     }
@@ -70,7 +98,7 @@ impl<'s> View<'s> {
         self.session.ids().filter(|id| self.has(*id))
     }
 
-    pub(crate) fn node(&self, id: NodeId) -> &'s Node {
+    pub(crate) fn node(&self, id: NodeId) -> Node<'s> {
         self.session.node(id)
     }
 
@@ -81,7 +109,7 @@ impl<'s> View<'s> {
 
     /// What a line follows.
     pub(crate) fn above(&self, id: NodeId) -> Above {
-        self.above[id.index()]
+        self.above.get(id)
     }
 
     /// What a line follows in meaning: across a compaction too.
@@ -143,7 +171,7 @@ impl<'s> View<'s> {
 
     /// The children of each line.
     pub(crate) fn children(&self) -> Children {
-        let count = self.session.nodes().len();
+        let count = self.session.node_count();
         let mut starts = vec![0u32; count + 1];
         let parent_of = |id| match self.above(id) {
             Above::Line(parent) => Some(parent),
@@ -155,44 +183,45 @@ impl<'s> View<'s> {
         for at in 0..count {
             starts[at + 1] += starts[at];
         }
-        let mut next = starts.clone();
+        // Each start moves on as lines are put there, and is then that of the next line.
         let mut lines = vec![NodeId(0); starts[count] as usize];
         for id in self.ids() {
             if let Some(parent) = parent_of(id) {
-                lines[next[parent.index()] as usize] = id;
-                next[parent.index()] += 1;
+                lines[starts[parent.index()] as usize] = id;
+                starts[parent.index()] += 1;
             }
         }
-        Children { starts, lines }
+        Children { ends: starts, lines }
     }
 }
 
 /// The children of each line, in two flat lists.
 pub(crate) struct Children {
-    starts: Vec<u32>,
+    ends: Vec<u32>,
     lines: Vec<NodeId>,
 }
 
 impl Children {
     /// The children of a line, in the order of the log.
     pub(crate) fn of(&self, id: NodeId) -> &[NodeId] {
-        &self.lines[self.starts[id.index()] as usize..self.starts[id.index() + 1] as usize]
+        let start = id.index().checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.lines[start as usize..self.ends[id.index()] as usize]
     }
 }
 
 /// What is above each line. From 2.1.100, a line below progress follows what the
 /// progress follows.
-fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> Vec<Above> {
-    let mut above: Vec<Above> = Vec::with_capacity(is_there.len());
+fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> AllAbove {
+    let mut above = AllAbove(Vec::with_capacity(is_there.len()));
     for node in session.nodes() {
-        above.push(match node.parent {
+        above.0.push(AllAbove::place(match node.parent {
             Parent::Root => Above::Nothing,
             Parent::Node(parent) if is_there[parent.index()] => Above::Line(parent),
             Parent::Node(parent) if looks_through(generation, session.node(parent)) => {
                 Above::Line(parent)
             }
             Parent::Node(_) | Parent::Missing(_) => Above::Missing,
-        });
+        }));
     }
     if generation >= Generation::V2_1_100 {
         for id in session.ids() {
@@ -202,25 +231,25 @@ fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> Ve
     above
 }
 
-fn looks_through(generation: Generation, node: &Node) -> bool {
+fn looks_through(generation: Generation, node: Node<'_>) -> bool {
     generation >= Generation::V2_1_100 && node.kind == Kind::Progress
 }
 
 /// Puts what is above a row of progress lines above the line below them, and above
 /// each of them, so that no row is passed twice. A ring of progress ends nowhere.
-fn pass_progress(session: &Session, generation: Generation, above: &mut [Above], id: NodeId) {
+fn pass_progress(session: &Session, generation: Generation, above: &mut AllAbove, id: NodeId) {
     let is_progress = |above| match above {
         Above::Line(next) => looks_through(generation, session.node(next)),
         Above::Nothing | Above::Missing => false,
     };
-    if !is_progress(above[id.index()]) {
+    if !is_progress(above.get(id)) {
         return;
     }
     let mut row = vec![id];
     let end = loop {
-        match above[row[row.len() - 1].index()] {
+        match above.get(row[row.len() - 1]) {
             Above::Line(next) if looks_through(generation, session.node(next)) => {
-                if row.len() > above.len() {
+                if row.len() > above.0.len() {
                     break Above::Missing;
                 }
                 row.push(next);
@@ -229,12 +258,12 @@ fn pass_progress(session: &Session, generation: Generation, above: &mut [Above],
         }
     };
     for id in row {
-        above[id.index()] = end;
+        above.0[id.index()] = AllAbove::place(end);
     }
 }
 
 /// Whether a client reads a line at all.
-fn reads(session: &Session, generation: Generation, node: &Node) -> bool {
+fn reads(session: &Session, generation: Generation, node: Node<'_>) -> bool {
     use Generation::*;
     // Only one generation has progress in its chain. The oldest lose what hangs on
     // it; newer ones look through it.

@@ -12,7 +12,7 @@ const FOSTER_MILLISECONDS: i64 = 5000;
 /// The lines from the beginning to the leaf.
 pub(super) fn walk(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Hang> {
     let heals = view.generation >= Generation::V2_1_100;
-    let mut seen = vec![false; view.session.nodes().len()];
+    let mut seen = vec![false; view.session.node_count()];
     let mut fosters = None;
     let mut chain = Vec::new();
     let mut at = Some(leaf);
@@ -34,6 +34,7 @@ pub(super) fn walk(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Hang> {
         };
     }
     chain.reverse();
+    chain.shrink_to_fit();
     Ok(chain)
 }
 
@@ -131,8 +132,8 @@ impl Fosters {
 /// follow; a line in a cycle, or below one, has some line of the cycle.
 fn tops(view: &View<'_>) -> Vec<NodeId> {
     const UNKNOWN: NodeId = NodeId(u32::MAX);
-    let mut tops = vec![UNKNOWN; view.session.nodes().len()];
-    let mut on_way = vec![false; view.session.nodes().len()];
+    let mut tops = vec![UNKNOWN; view.session.node_count()];
+    let mut on_way = vec![false; view.session.node_count()];
     let mut way = Vec::new();
     for start in view.ids() {
         let mut at = start;

@@ -125,6 +125,9 @@ fn first_bytes(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
+/// So many places of a text are marked: nobody looks at more, and a text may have millions.
+const MOST_MARKS: usize = 100_000;
+
 /// Where in a text the words and phrases of a query are, in order.
 pub fn highlights(query: &Query, text: &str) -> Vec<Range<usize>> {
     let phrases = query.wanted();
@@ -137,6 +140,9 @@ pub fn highlights(query: &Query, text: &str) -> Vec<Range<usize>> {
             TokenKind::Whole => &mut wholes,
         };
         recent.push(token, range);
+        if found.len() >= MOST_MARKS {
+            return;
+        }
         found.extend(phrases.iter().filter_map(|phrase| recent.ends_with(phrase)));
     });
     found.sort_by_key(|range| (range.start, range.end));

@@ -12,11 +12,13 @@ use recto_log::UserText;
 
 use crate::BlockFact;
 use crate::NameId;
+use crate::Node;
 use crate::NodeId;
 use crate::Parent;
 use crate::Session;
-use crate::Turn;
+use crate::Turns;
 use crate::fold::hash::IdMap;
+use crate::fold::node::Moment;
 use crate::request::Generation;
 use crate::request::chain_now;
 use crate::request::leaf_now;
@@ -48,19 +50,25 @@ pub struct Branch {
 /// The branches of a session, in the order of their tips in the log. A session
 /// that went one way has one.
 pub fn branches(session: &Session) -> Vec<Branch> {
+    first_branches(session, usize::MAX)
+}
+
+/// The first branches, and no more than so many.
+pub(crate) fn first_branches(session: &Session, most: usize) -> Vec<Branch> {
     let steps = Steps::new(session);
-    let leaves: Vec<(Generation, Option<usize>)> = TOLD
+    let leaves: Vec<(Generation, Option<u32>)> = TOLD
         .into_iter()
         .map(|generation| {
             let leaf = leaf_now(session, generation);
-            (generation, leaf.and_then(|leaf| steps.near[leaf.index()]))
+            (generation, leaf.and_then(|leaf| steps.near(leaf)))
         })
         .collect();
-    let mut tips: Vec<usize> =
-        (0..steps.steps.len()).filter(|step| steps.children[*step] == 0).collect();
+    let count = steps.steps.len() as u32;
+    let mut tips: Vec<u32> =
+        (0..count).filter(|step| steps.children[*step as usize] == 0).collect();
     // What the client wrote by itself before a beginning is no branch.
-    if tips.iter().any(|tip| steps.steps[*tip].says) {
-        tips.retain(|tip| steps.steps[*tip].says || steps.steps[*tip].above.is_some());
+    if tips.iter().any(|tip| steps.at(*tip).says) {
+        tips.retain(|tip| steps.at(*tip).says || steps.at(*tip).above().is_some());
     }
     let mut children = steps.children.clone();
     // A client that goes on from a line with lines below it begins a branch,
@@ -68,23 +76,25 @@ pub fn branches(session: &Session) -> Vec<Branch> {
     for (_, leaf) in &leaves {
         if let Some(leaf) = leaf.filter(|leaf| !tips.contains(leaf)) {
             tips.push(leaf);
-            children[leaf] += 1;
+            children[leaf as usize] += 1;
         }
     }
-    tips.sort_by_key(|tip| session.node(steps.steps[*tip].last).line);
+    tips.sort_by_key(|tip| session.node(steps.at(*tip).last).line);
+    let times = steps.times(session);
     // The tip on whose way each step was seen last, so that a cycle ends.
-    let mut seen = vec![usize::MAX; steps.steps.len()];
-    let branch = |tip: usize| {
+    let mut seen = vec![NONE; steps.steps.len()];
+    let branch = |tip: u32| {
         let generations = leaves.iter().filter(|(_, leaf)| *leaf == Some(tip));
         let generations = generations.map(|(generation, _)| *generation).collect();
-        Branch { generations, ..branch_of(session, &steps, &children, tip, &mut seen) }
+        let time = times[tip as usize].get();
+        Branch { generations, time, ..branch_of(session, &steps, &children, tip, &mut seen) }
     };
-    tips.into_iter().map(branch).collect()
+    tips.into_iter().take(most).map(branch).collect()
 }
 
 /// Which turns the newest clients go on from, in the order of `turns`. Turns of
 /// subagents, and those in which nothing is spoken, are on every branch.
-pub fn on_current_branch(session: &Session, turns: &[Turn]) -> Vec<bool> {
+pub fn on_current_branch(session: &Session, turns: &Turns) -> Vec<bool> {
     let steps = Steps::new(session);
     let (leaf, chain) = chain_now(session);
     let mut is_current = vec![false; steps.steps.len()];
@@ -92,41 +102,44 @@ pub fn on_current_branch(session: &Session, turns: &[Turn]) -> Vec<bool> {
     let leaf = leaf.or_else(last);
     // The chain is healed where the log is broken, and misses parallel calls.
     for line in chain.into_iter().chain(leaf) {
-        let mut at = steps.near[line.index()];
-        while let Some(step) = at.filter(|step| !is_current[*step]) {
-            is_current[step] = true;
-            at = steps.steps[step].above;
+        let mut at = steps.near(line);
+        while let Some(step) = at.filter(|step| !is_current[*step as usize]) {
+            is_current[step as usize] = true;
+            at = steps.at(step).above();
         }
     }
-    let is_on = |turn: &Turn| {
-        let mut spoken = turn.nodes.iter().filter_map(|id| steps.of[id.index()]).peekable();
-        spoken.peek().is_none() || spoken.any(|step| is_current[step])
+    let is_on = |turn: usize| {
+        let lines = turns.nodes(turn).iter().filter(|id| steps.takes(session, **id));
+        let mut spoken = lines.filter_map(|id| steps.near(*id)).peekable();
+        spoken.peek().is_none() || spoken.any(|step| is_current[step as usize])
     };
-    turns.iter().map(is_on).collect()
+    (0..turns.len()).map(is_on).collect()
 }
 
 fn branch_of(
     session: &Session,
     steps: &Steps,
     children: &[u32],
-    tip: usize,
-    seen: &mut [usize],
+    tip: u32,
+    seen: &mut [u32],
 ) -> Branch {
     let mut branch = Branch {
-        tip: steps.steps[tip].last,
+        tip: steps.at(tip).last,
         fork: None,
         turns: 0,
         messages: 0,
         last_prompt: None,
-        time: steps.steps[tip].time,
+        time: None,
         generations: Vec::new(),
     };
     // A branch on which nothing has been said is all shared.
-    let mut is_shared = steps.children[tip] > 0;
+    let mut is_shared = steps.children[tip as usize] > 0;
     let mut at = Some(tip);
-    while let Some(step) = at.filter(|step| std::mem::replace(&mut seen[*step], tip) != tip) {
-        is_shared |= step != tip && children[step] > 1;
-        let known = &steps.steps[step];
+    while let Some(step) =
+        at.filter(|step| std::mem::replace(&mut seen[*step as usize], tip) != tip)
+    {
+        is_shared |= step != tip && children[step as usize] > 1;
+        let known = steps.at(step);
         if is_shared && branch.fork.is_none() {
             branch.fork = Some(known.last);
         }
@@ -140,7 +153,7 @@ fn branch_of(
             branch.turns += u32::from(begins_turn(session, known.first));
             branch.messages += u32::from(known.is_answer);
         }
-        at = known.above;
+        at = known.above();
     }
     branch
 }
@@ -150,25 +163,34 @@ fn is_typed(text: UserText) -> bool {
     matches!(text, Human | Command | BashInput | AgentTask)
 }
 
+/// No step.
+const NONE: u32 = u32::MAX;
+
 /// A prompt, or a message with the results of its calls.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Step {
     first: NodeId,
     last: NodeId,
-    time: Option<Timestamp>,
+    /// The step above, or none.
+    above: u32,
     is_answer: bool,
     /// Whether a person or the model said something in it.
     says: bool,
-    above: Option<usize>,
 }
 
-/// The spoken lines of a session as steps.
+impl Step {
+    fn above(&self) -> Option<u32> {
+        (self.above != NONE).then_some(self.above)
+    }
+}
+
+/// The spoken lines of a session as steps. A log may have millions, so places are short.
 struct Steps {
     steps: Vec<Step>,
-    /// The step of each line that is in one.
-    of: Vec<Option<usize>>,
+    /// Whether lines of subagents are in steps too.
+    takes_all: bool,
     /// The step of each line, or of the nearest one above it.
-    near: Vec<Option<usize>>,
+    near: Vec<u32>,
     /// The lines that are in steps, in the order of the log.
     order: Vec<NodeId>,
     /// How many steps follow each step.
@@ -177,25 +199,21 @@ struct Steps {
 
 impl Steps {
     fn new(session: &Session) -> Steps {
-        let is_main = |id: &NodeId| !session.node(*id).flags.is_sidechain;
-        let is_spoken = |id: &NodeId| session.node(*id).is_spoken();
         // In the log of a subagent all lines are of a subagent.
-        let takes_all = !session.ids().filter(is_spoken).any(|id| is_main(&id));
-        let mut order: Vec<NodeId> =
-            session.ids().filter(|id| is_spoken(id) && (takes_all || is_main(id))).collect();
-        order.sort_by_key(|id| session.node(*id).line);
+        let is_main = |node: Node<'_>| node.is_spoken() && !node.flags.is_sidechain;
         let mut steps = Steps {
             steps: Vec::new(),
-            of: vec![None; session.nodes().len()],
-            near: Vec::new(),
-            order: order.clone(),
+            takes_all: !session.nodes().any(is_main),
+            near: vec![NONE; session.node_count()],
+            order: Vec::new(),
             children: Vec::new(),
         };
-        let mut by_message: IdMap<NameId, usize> = IdMap::default();
+        steps.order = session.by_line().iter().filter(|id| steps.takes(session, *id)).collect();
+        let mut by_message: IdMap<NameId, u32> = IdMap::default();
         // Results can stand before their call in a file that is out of order.
-        let (answers, others): (Vec<NodeId>, Vec<NodeId>) =
-            order.into_iter().partition(|id| session.node(*id).kind == Kind::Assistant);
-        for id in answers {
+        let is_answer = |id: NodeId| session.node(id).kind == Kind::Assistant;
+        let order = std::mem::take(&mut steps.order);
+        for &id in order.iter().filter(|id| is_answer(**id)) {
             let message = session.node(id).message;
             let known = message.and_then(|message| by_message.get(&message).copied());
             let step = steps.add(session, id, known);
@@ -203,54 +221,78 @@ impl Steps {
                 by_message.insert(message, step);
             }
         }
-        for id in others {
+        drop(by_message);
+        for &id in order.iter().filter(|id| !is_answer(**id)) {
             let call = session.node(id).blocks.iter().find_map(|block| match block {
                 BlockFact::ToolResult { id, .. } => session.facts().call(*id)?.call,
                 _ => None,
             });
-            let known = call.and_then(|call| steps.of[call.index()]);
+            let known = call.and_then(|call| steps.near(call));
             steps.add(session, id, known);
         }
+        steps.order = order;
         steps.link(session);
         steps
     }
 
-    fn add(&mut self, session: &Session, id: NodeId, known: Option<usize>) -> usize {
+    /// Whether a line is in a step.
+    fn takes(&self, session: &Session, id: NodeId) -> bool {
         let node = session.node(id);
-        let says = node.kind == Kind::Assistant || begins_turn(session, id);
-        let at = known.unwrap_or(self.steps.len());
-        self.of[id.index()] = Some(at);
-        match self.steps.get_mut(at) {
+        node.is_spoken() && (self.takes_all || !node.flags.is_sidechain)
+    }
+
+    fn at(&self, step: u32) -> &Step {
+        &self.steps[step as usize]
+    }
+
+    fn near(&self, id: NodeId) -> Option<u32> {
+        Some(self.near[id.index()]).filter(|step| *step != NONE)
+    }
+
+    fn add(&mut self, session: &Session, id: NodeId, known: Option<u32>) -> u32 {
+        let node = session.node(id);
+        let at = known.unwrap_or(self.steps.len() as u32);
+        self.near[id.index()] = at;
+        match self.steps.get_mut(at as usize) {
             Some(step) => {
                 if node.line > session.node(step.last).line {
                     step.last = id;
                 }
-                step.time = step.time.max(node.time());
             }
             None => self.steps.push(Step {
                 first: id,
                 last: id,
-                time: node.time(),
+                above: NONE,
                 is_answer: node.kind == Kind::Assistant && !node.flags.is_synthetic,
-                says,
-                above: None,
+                says: node.kind == Kind::Assistant || begins_turn(session, id),
             }),
         }
         at
     }
 
+    /// When each step was written last, with all that counts as part of it.
+    fn times(&self, session: &Session) -> Vec<Moment> {
+        let mut times = vec![Moment::NONE; self.steps.len()];
+        for id in &self.order {
+            if let Some(step) = self.near(*id) {
+                let time = &mut times[step as usize];
+                *time = time.later(session.node(*id).time);
+            }
+        }
+        times
+    }
+
     fn link(&mut self, session: &Session) {
         self.find_near(session);
         for step in 0..self.steps.len() {
-            let first = self.steps[step].first;
-            let above = self.above(session, first);
-            self.steps[step].above =
-                above.and_then(|above| self.near[above.index()]).filter(|above| *above != step);
+            let above = self.above(session, self.steps[step].first);
+            let above = above.and_then(|above| self.near(above));
+            self.steps[step].above = above.filter(|above| *above as usize != step).unwrap_or(NONE);
         }
         self.children = vec![0; self.steps.len()];
-        for step in 0..self.steps.len() {
-            if let Some(above) = self.steps[step].above {
-                self.children[above] += 1;
+        for step in &self.steps {
+            if let Some(above) = step.above() {
+                self.children[above as usize] += 1;
             }
         }
         self.prune(session);
@@ -260,51 +302,52 @@ impl Steps {
     /// to one of several parallel results, and the like. What is taken away
     /// counts as part of the step above.
     fn prune(&mut self, session: &Session) {
-        let mut gone: Vec<(usize, usize)> = Vec::new();
+        let mut gone: Vec<(u32, u32)> = Vec::new();
         let is_mute =
             |step: &Step| !step.says && session.node(step.first).user != UserText::ToolResult;
-        let mut ends: Vec<usize> = (0..self.steps.len()).collect();
-        ends.retain(|step| self.children[*step] == 0);
+        let count = self.steps.len() as u32;
+        let ends = (0..count).filter(|step| self.children[*step as usize] == 0);
+        let mut ends: Vec<u32> = ends.filter(|step| is_mute(self.at(*step))).collect();
         while let Some(end) = ends.pop() {
-            let Some(above) = self.steps[end].above.filter(|_| is_mute(&self.steps[end])) else {
-                continue;
-            };
+            let step = self.at(end);
+            let Some(above) = step.above().filter(|_| is_mute(step)) else { continue };
             gone.push((end, above));
-            self.children[above] -= 1;
-            if self.children[above] == 0 {
+            self.children[above as usize] -= 1;
+            if self.children[above as usize] == 0 {
                 ends.push(above);
             }
             // Never an end again.
-            self.children[end] = u32::MAX;
+            self.children[end as usize] = NONE;
         }
-        // Last lines and times of what was taken away go to what is left.
-        let mut target: Vec<usize> = (0..self.steps.len()).collect();
+        if gone.is_empty() {
+            return;
+        }
+        // Last lines of what was taken away go to what is left.
+        let mut target: Vec<u32> = (0..count).collect();
         for &(end, above) in gone.iter().rev() {
-            target[end] = target[above];
-            let Step { last, time, .. } = self.steps[end];
-            let kept = &mut self.steps[target[end]];
-            kept.time = kept.time.max(time);
+            target[end as usize] = target[above as usize];
+            let last = self.at(end).last;
+            let kept = &mut self.steps[target[end as usize] as usize];
             if session.node(last).line > session.node(kept.last).line {
                 kept.last = last;
             }
         }
-        for of in self.of.iter_mut().chain(&mut self.near).flatten() {
-            *of = target[*of];
+        for near in self.near.iter_mut().filter(|near| **near != NONE) {
+            *near = target[*near as usize];
         }
     }
 
     /// For each line its step, or that of the nearest line above it that is in
     /// one. Each line is passed once, and a cycle ends.
     fn find_near(&mut self, session: &Session) {
-        self.near = self.of.clone();
-        let mut is_passed = vec![false; self.of.len()];
+        let mut is_passed = vec![false; self.near.len()];
         let mut way = Vec::new();
         for start in session.ids() {
             let mut at = Some(start);
-            let mut found = None;
+            let mut found = NONE;
             while let Some(id) = at {
                 found = self.near[id.index()];
-                if found.is_some() || std::mem::replace(&mut is_passed[id.index()], true) {
+                if found != NONE || std::mem::replace(&mut is_passed[id.index()], true) {
                     break;
                 }
                 way.push(id);

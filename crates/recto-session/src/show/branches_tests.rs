@@ -47,7 +47,7 @@ fn answer(uuid: &str, parent: &str, message: &str, call: &str) -> String {
 }
 
 fn shown(session: &Session) -> Vec<String> {
-    let uuid = |id: NodeId| session.node(id).uuid.to_string();
+    let uuid = |id: NodeId| session.node(id).uuid().to_string();
     let shown = |branch: Branch| {
         let clients: Vec<&str> = branch.generations.iter().map(|it| it.observed()).collect();
         format!(

@@ -10,21 +10,8 @@ use recto_log::classify_user;
 use recto_log::json::Value;
 use recto_log::typed_text;
 
-use crate::Session;
-use crate::Turn;
 use crate::command_text;
 use crate::task_text;
-
-/// The turn of each line, as a place in `turns`.
-pub fn turn_places(session: &Session, turns: &[Turn]) -> Vec<usize> {
-    let mut places = vec![0; session.nodes().len()];
-    for (place, turn) in turns.iter().enumerate() {
-        for id in &turn.nodes {
-            places[id.index()] = place;
-        }
-    }
-    places
-}
 
 /// Does something with the input of a call in a line.
 pub fn with_call<T>(

@@ -15,6 +15,7 @@ use recto_log::UserText;
 use recto_log::classify_user;
 
 use crate::BlockFact;
+use crate::ByLine;
 use crate::Node;
 use crate::NodeId;
 use crate::QueuedLine;
@@ -61,7 +62,7 @@ impl TurnKind {
 /// A prompt and everything that came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Turn {
+pub struct Turn<'t> {
     /// The turn's number, from 1, in the order of the log.
     pub number: u32,
     /// What began it.
@@ -70,7 +71,7 @@ pub struct Turn {
     pub prompt: Option<NodeId>,
     /// All its lines, in the order of the log. What stands before the first
     /// prompt of a session belongs to it.
-    pub nodes: Vec<NodeId>,
+    pub nodes: &'t [NodeId],
     /// Prompts that were typed while it went on, and that the chain tells.
     pub queued: Vec<NodeId>,
     /// Prompts that were typed while it went on, and that only the queue tells.
@@ -97,13 +98,13 @@ pub struct Turn {
     pub tokens: Tokens,
 }
 
-impl Turn {
-    fn new(number: u32, kind: TurnKind, prompt: Option<NodeId>) -> Turn {
+impl<'t> Turn<'t> {
+    fn new(number: u32, kind: TurnKind, prompt: Option<NodeId>, nodes: &'t [NodeId]) -> Turn<'t> {
         Turn {
             number,
             kind,
             prompt,
-            nodes: Vec::new(),
+            nodes,
             queued: Vec::new(),
             queued_lines: Vec::new(),
             hooks: Vec::new(),
@@ -130,57 +131,201 @@ impl Turn {
 }
 
 /// The turns of a session, in the order of the log.
-pub fn turns(session: &Session) -> Vec<Turn> {
+///
+/// A log may have millions, so only which lines are whose is kept. A turn is counted up when
+/// it is asked for, with the session that it was found in.
+#[derive(Debug, Clone, Default)]
+pub struct Turns {
+    /// The lines of the first turn, of the second, and so on.
+    nodes: Vec<NodeId>,
+    turns: Vec<Begun>,
+    /// Facts of hooks, as places in those of the session, by turn.
+    hooks: Vec<(u32, u32)>,
+    /// Prompts that only the queue tells, by turn.
+    queued: Vec<(u32, QueuedLine)>,
+    /// How long turns took by the client's own word.
+    milliseconds: Vec<(u32, u64)>,
+}
+
+/// Where the lines of a turn end, and what began it.
+#[derive(Debug, Clone, Copy)]
+struct Begun {
+    end: u32,
+    prompt: u32,
+}
+
+/// No line, or no turn.
+const NONE: u32 = u32::MAX;
+
+impl Turns {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// The lines of a turn.
+    pub fn nodes(&self, at: usize) -> &[NodeId] {
+        let end = |at: usize| self.turns.get(at).map_or(0, |turn| turn.end as usize);
+        let start = at.checked_sub(1).map_or(0, end);
+        self.nodes.get(start..end(at)).unwrap_or_default()
+    }
+
+    /// The line that began a turn.
+    pub fn prompt(&self, at: usize) -> Option<NodeId> {
+        let prompt = self.turns.get(at)?.prompt;
+        (prompt != NONE).then_some(NodeId(prompt))
+    }
+
+    /// What began a turn.
+    pub fn kind(&self, session: &Session, at: usize) -> TurnKind {
+        self.prompt(at).and_then(|id| kind_of(session, id)).unwrap_or(TurnKind::Start)
+    }
+
+    /// A turn by its place, from 0.
+    pub fn get<'t>(&'t self, session: &Session, at: usize) -> Option<Turn<'t>> {
+        if at >= self.turns.len() {
+            return None;
+        }
+        let place = at as u32;
+        let kind = self.kind(session, at);
+        let mut turn = Turn::new(place + 1, kind, self.prompt(at), self.nodes(at));
+        for id in turn.nodes {
+            add_line(session, &mut turn, *id);
+        }
+        let facts = session.facts();
+        let hooks = of_turn(&self.hooks, place);
+        let hooks: Vec<HookFact> =
+            hooks.filter_map(|fact| facts.hooks.get(*fact as usize).copied()).collect();
+        if !hooks.is_empty() {
+            turn.hooks = hooks_of(&hooks);
+        }
+        turn.queued_lines = of_turn(&self.queued, place).copied().collect();
+        for milliseconds in of_turn(&self.milliseconds, place) {
+            let before = turn.milliseconds.unwrap_or(0);
+            turn.milliseconds = Some(before.saturating_add(*milliseconds));
+        }
+        Some(turn)
+    }
+
+    /// A turn by its number, from 1.
+    pub fn numbered<'t>(&'t self, session: &Session, number: u32) -> Option<Turn<'t>> {
+        self.get(session, (number as usize).checked_sub(1)?)
+    }
+
+    /// All turns, in order.
+    pub fn iter<'t>(
+        &'t self,
+        session: &'t Session,
+    ) -> impl DoubleEndedIterator<Item = Turn<'t>> + ExactSizeIterator + Clone {
+        let all = 0..self.turns.len();
+        // Each place up to the length has a turn.
+        all.map(|at| {
+            let nothing = || Turn::new(0, TurnKind::Start, None, &[]);
+            self.get(session, at).unwrap_or_else(nothing)
+        })
+    }
+
+    /// The turn of each line, as its place.
+    pub fn places(&self, session: &Session) -> Vec<u32> {
+        let mut places = vec![0; session.node_count()];
+        for at in 0..self.turns.len() {
+            for id in self.nodes(at) {
+                places[id.index()] = at as u32;
+            }
+        }
+        places
+    }
+}
+
+/// What is noted of a turn, in a list that is sorted by turns.
+fn of_turn<T>(notes: &[(u32, T)], turn: u32) -> impl Iterator<Item = &T> {
+    let start = notes.partition_point(|(other, _)| *other < turn);
+    notes[start..].iter().take_while(move |(other, _)| *other == turn).map(|(_, note)| note)
+}
+
+/// Finds the turns of a session.
+pub fn turns(session: &Session) -> Turns {
     let owner = owners(session);
-    let mut order: Vec<NodeId> = session.ids().collect();
-    order.sort_by_key(|id| session.node(*id).line);
-    let mut turns: Vec<Turn> = Vec::new();
-    // The place of each turn by the line that began it.
-    let mut places: Vec<Option<usize>> = vec![None; session.nodes().len()];
-    let mut current = None;
-    // Attachments and remarks before the first prompt, which belong to it.
-    let mut early: Vec<NodeId> = Vec::new();
-    for id in order {
-        let begun = kind_of(session, id);
-        let key = owner[id.index()].or(current);
+    let order = session.by_line();
+    let mut found = Turns::default();
+    // The place of each turn by the line that began it, and by all its lines.
+    let mut places = vec![NONE; session.node_count()];
+    let mut turn_of = vec![0; session.node_count()];
+    let mut current = NONE;
+    for id in order.iter() {
+        let own = owner[id.index()];
+        let key = if own == NONE { current } else { own };
         let node = session.node(id);
-        if key.is_none() && !is_work(node.kind, node.user) {
-            early.push(id);
+        // Attachments and remarks before the first prompt belong to it.
+        if key == NONE && !is_work(node.kind, node.user) {
             continue;
         }
-        let place = match key.and_then(|key| places[key.index()]) {
-            Some(place) => place,
-            None => {
-                let number = u32::try_from(turns.len() + 1).unwrap_or(u32::MAX);
-                let prompt = key.filter(|key| kind_of(session, *key).is_some());
-                let kind = prompt.and_then(|prompt| kind_of(session, prompt));
-                turns.push(Turn::new(number, kind.unwrap_or(TurnKind::Start), prompt));
-                if let Some(key) = key {
-                    places[key.index()] = Some(turns.len() - 1);
-                }
-                turns.len() - 1
+        let known = places.get(key as usize).copied().unwrap_or(NONE);
+        let place = if known == NONE {
+            let is_prompt = key != NONE && kind_of(session, NodeId(key)).is_some();
+            found.turns.push(Begun { end: 0, prompt: if is_prompt { key } else { NONE } });
+            let place = found.turns.len() as u32 - 1;
+            if let Some(known) = places.get_mut(key as usize) {
+                *known = place;
             }
+            place
+        } else {
+            known
         };
-        if begun.is_some() {
-            current = Some(id);
-        } else if current.is_none() {
-            current = key.or(Some(id));
-            places[id.index()] = Some(place);
+        if kind_of(session, id).is_some() {
+            current = id.0;
+        } else if current == NONE {
+            current = if key == NONE { id.0 } else { key };
+            places[id.index()] = place;
         }
-        for early in early.drain(..) {
-            add_line(session, &mut turns[place], early);
-        }
-        add_line(session, &mut turns[place], id);
+        turn_of[id.index()] = place;
     }
-    if !early.is_empty() {
-        let mut turn = Turn::new(1, TurnKind::Start, None);
-        for early in early {
-            add_line(session, &mut turn, early);
-        }
-        turns.push(turn);
+    if found.turns.is_empty() && session.node_count() > 0 {
+        found.turns.push(Begun { end: 0, prompt: NONE });
     }
-    add_facts(session, &mut turns);
-    turns
+    drop((owner, places));
+    found.take_lines(&turn_of, &order);
+    found.take_facts(session, &turn_of);
+    found
+}
+
+impl Turns {
+    /// Puts the lines of each turn together, in the order of the log.
+    fn take_lines(&mut self, turn_of: &[u32], order: &ByLine) {
+        for turn in turn_of {
+            self.turns[*turn as usize].end += 1;
+        }
+        // First where the lines of a turn begin, then, as they are put there, where they end.
+        let mut start = 0;
+        for turn in &mut self.turns {
+            start += std::mem::replace(&mut turn.end, start);
+        }
+        self.nodes = vec![NodeId(0); turn_of.len()];
+        for id in order.iter() {
+            let turn = &mut self.turns[turn_of[id.index()] as usize];
+            self.nodes[turn.end as usize] = id;
+            turn.end += 1;
+        }
+    }
+
+    /// What stands beside the chain.
+    fn take_facts(&mut self, session: &Session, turn_of: &[u32]) {
+        let turn = |id: NodeId| turn_of[id.index()];
+        let facts = session.facts();
+        self.hooks = facts.hooks.iter().zip(0..).map(|(fact, at)| (turn(fact.node), at)).collect();
+        self.hooks.sort_by_key(|(turn, _)| *turn);
+        let queued = session.queued_lines().into_iter();
+        self.queued = queued.filter_map(|line| Some((turn(line.after?), line))).collect();
+        self.queued.sort_by_key(|(turn, _)| *turn);
+        let lengths = facts.turn_durations.iter();
+        self.milliseconds = lengths.map(|(id, length)| (turn(*id), *length)).collect();
+        self.milliseconds.sort_by_key(|(turn, _)| *turn);
+    }
 }
 
 /// Numbers turns while a log is read, line by line.
@@ -261,7 +406,7 @@ fn kind_of(session: &Session, id: NodeId) -> Option<TurnKind> {
 
 /// Whether a line is a note of the editor or a picture, which clients up to 2.1.29 write
 /// before the words of the prompt, as a line of its own.
-fn is_beside_prompt(node: &Node) -> bool {
+fn is_beside_prompt(node: Node<'_>) -> bool {
     node.user == UserText::Picture || (node.user == UserText::Meta && !node.flags.is_meta)
 }
 
@@ -289,40 +434,34 @@ pub(crate) fn kind_of_text(text: UserText) -> Option<TurnKind> {
 }
 
 /// For each line the nearest one above it, or itself, that begins a turn.
-fn owners(session: &Session) -> Vec<Option<NodeId>> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
-        No,
-        OnTheWay,
-        Yes,
-    }
-    let mut owner = vec![None; session.nodes().len()];
-    let mut seen = vec![Seen::No; session.nodes().len()];
+fn owners(session: &Session) -> Vec<u32> {
+    const UNKNOWN: u32 = NONE - 1;
+    const ON_THE_WAY: u32 = NONE - 2;
+    let mut owner = vec![UNKNOWN; session.node_count()];
     let mut way = Vec::new();
     for start in session.ids() {
         let mut at = Some(start);
-        let mut found = None;
+        let mut found = NONE;
         while let Some(id) = at {
-            match seen[id.index()] {
-                Seen::Yes => {
-                    found = owner[id.index()];
+            match owner[id.index()] {
+                UNKNOWN => {}
+                // A cycle has no prompt above it.
+                ON_THE_WAY => break,
+                known => {
+                    found = known;
                     break;
                 }
-                // A cycle has no prompt above it.
-                Seen::OnTheWay => break,
-                Seen::No => {}
             }
-            seen[id.index()] = Seen::OnTheWay;
+            owner[id.index()] = ON_THE_WAY;
             way.push(id);
             if kind_of(session, id).is_some() {
-                found = Some(id);
+                found = id.0;
                 break;
             }
             at = session.parent(id);
         }
         for id in way.drain(..) {
             owner[id.index()] = found;
-            seen[id.index()] = Seen::Yes;
         }
     }
     take_what_is_before(session, &mut owner);
@@ -330,7 +469,7 @@ fn owners(session: &Session) -> Vec<Option<NodeId>> {
 }
 
 /// Gives notes and pictures that were written with a prompt, and before it, to that prompt.
-fn take_what_is_before(session: &Session, owner: &mut [Option<NodeId>]) {
+fn take_what_is_before(session: &Session, owner: &mut [u32]) {
     for prompt in session.ids().filter(|id| session.node(*id).user == UserText::Human) {
         let time = session.node(prompt).time();
         let mut above = session.parent(prompt);
@@ -341,18 +480,17 @@ fn take_what_is_before(session: &Session, owner: &mut [Option<NodeId>]) {
             if !is_beside_prompt(node) || time.is_none() || node.time() != time {
                 break;
             }
-            if owner[id.index()] == Some(prompt) {
+            if owner[id.index()] == prompt.0 {
                 break;
             }
-            owner[id.index()] = Some(prompt);
+            owner[id.index()] = prompt.0;
             above = session.parent(id);
         }
     }
 }
 
-fn add_line(session: &Session, turn: &mut Turn, id: NodeId) {
+fn add_line(session: &Session, turn: &mut Turn<'_>, id: NodeId) {
     let node = session.node(id);
-    turn.nodes.push(id);
     if let Some(time) = node.time() {
         turn.started = Some(turn.started.map_or(time, |started| started.min(time)));
         turn.ended = Some(turn.ended.map_or(time, |ended| ended.max(time)));
@@ -371,45 +509,14 @@ fn add_line(session: &Session, turn: &mut Turn, id: NodeId) {
             _ => {}
         }
     }
-}
-
-/// Counts each API message once, in the turn of its first line, and adds what
-/// stands beside the chain.
-fn add_facts(session: &Session, turns: &mut [Turn]) {
-    let mut turn_of = vec![None; session.nodes().len()];
-    for (place, turn) in turns.iter().enumerate() {
-        for id in &turn.nodes {
-            turn_of[id.index()] = Some(place);
-        }
-    }
-    for message in &session.facts().messages {
-        let Some(place) = message.nodes.first().and_then(|id| turn_of[id.index()]) else {
-            continue;
-        };
-        if !message.is_synthetic {
-            turns[place].messages += 1;
-            turns[place].tokens.add(message.tokens);
-        }
-    }
-    for line in session.queued_lines() {
-        if let Some(place) = line.after.and_then(|id| turn_of[id.index()]) {
-            turns[place].queued_lines.push(line);
-        }
-    }
-    let mut hooks: Vec<Vec<HookFact>> = vec![Vec::new(); turns.len()];
-    for fact in &session.facts().hooks {
-        if let Some(place) = turn_of[fact.node.index()] {
-            hooks[place].push(*fact);
-        }
-    }
-    for (turn, facts) in turns.iter_mut().zip(hooks) {
-        turn.hooks = hooks_of(&facts);
-    }
-    for (id, milliseconds) in &session.facts().turn_durations {
-        if let Some(place) = turn_of[id.index()] {
-            let turn = &mut turns[place];
-            turn.milliseconds = Some(turn.milliseconds.unwrap_or(0).saturating_add(*milliseconds));
-        }
+    // Each API message counts once, in the turn of its first line.
+    let message = node.message.filter(|_| node.kind == Kind::Assistant);
+    if let Some(message) = message.and_then(|message| session.facts().message(message))
+        && message.nodes.first() == Some(&id)
+        && !message.is_synthetic
+    {
+        turn.messages += 1;
+        turn.tokens.add(message.tokens);
     }
 }
 

@@ -29,10 +29,10 @@ const TEXT: &str = r#"{"type":"text","text":"ok"}"#;
 
 fn shown(session: &Session) -> Vec<String> {
     turns(session)
-        .iter()
+        .iter(session)
         .map(|turn| {
             let nodes: Vec<String> =
-                turn.nodes.iter().map(|id| session.node(*id).uuid.to_string()).collect();
+                turn.nodes.iter().map(|id| session.node(*id).uuid().to_string()).collect();
             format!(
                 "{} {} [{}] {} messages, {} calls, {} failed, {} tokens",
                 turn.number,
@@ -119,9 +119,9 @@ fn commands_tasks_and_lines_without_a_prompt_are_turns_too() {
         user("t", "o", "\"<task-notification><task-id>a</task-id>\""),
         user("i", "t", r#"[{"type":"text","text":"[Request interrupted by user]"}]"#),
     ]);
-    let kinds: Vec<&str> = turns(&session).iter().map(|turn| turn.kind.name()).collect();
+    let kinds: Vec<&str> = turns(&session).iter(&session).map(|turn| turn.kind.name()).collect();
     assert_eq!(kinds, ["start", "command", "task"]);
-    assert!(turns(&session)[2].is_interrupted);
+    assert!(turns(&session).get(&session, 2).unwrap().is_interrupted);
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn the_counter_gives_the_same_numbers() {
         .map(|line| counter.next(&decode(recto_log::RawLine::alone(line.as_bytes())).0))
         .collect();
     let mut numbers = vec![0; lines.len()];
-    for turn in turns(&session) {
-        for id in &turn.nodes {
+    for turn in turns(&session).iter(&session) {
+        for id in turn.nodes {
             numbers[id.index()] = turn.number;
         }
     }
@@ -153,5 +153,5 @@ fn the_counter_gives_the_same_numbers() {
 
 #[test]
 fn no_lines_no_turns() {
-    assert_eq!(turns(&Session::new()), []);
+    assert!(turns(&Session::new()).is_empty());
 }

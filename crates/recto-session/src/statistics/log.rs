@@ -15,6 +15,7 @@ use crate::ToldAgent;
 use crate::ToolCall;
 use crate::Turn;
 use crate::TurnKind;
+use crate::Turns;
 use crate::fold::hash::IdMap;
 
 /// Whose log it is.
@@ -91,7 +92,7 @@ pub(super) struct TurnFact {
 
 impl LogStatistics {
     /// Looks at a log and its turns.
-    pub fn of(session: &Session, turns: &[Turn], role: LogRole) -> LogStatistics {
+    pub fn of(session: &Session, turns: &Turns, role: LogRole) -> LogStatistics {
         let mut names = LocalNames { session, places: IdMap::default(), names: Vec::new() };
         let messages = messages(session, &mut names);
         let calls = calls(session, &mut names);
@@ -267,23 +268,19 @@ fn edits(session: &Session) -> IdMap<NameId, crate::FileTouch> {
     touches.filter_map(|touch| Some((call_of(touch.node)?, *touch))).collect()
 }
 
-fn turn_facts(session: &Session, turns: &[Turn]) -> Vec<TurnFact> {
-    let mut turn_of = vec![None; session.nodes().len()];
-    for (place, turn) in turns.iter().enumerate() {
-        for id in &turn.nodes {
-            turn_of[id.index()] = Some(place);
-        }
-    }
+fn turn_facts(session: &Session, turns: &Turns) -> Vec<TurnFact> {
     // The first message of each turn, which was sent all that came before.
-    let mut firsts: Vec<Option<&crate::MessageFact>> = vec![None; turns.len()];
-    for message in session.facts().messages.iter().filter(|message| !message.is_synthetic) {
-        let place = message.nodes.first().and_then(|id| turn_of[id.index()]);
-        if let Some(place) = place {
-            firsts[place].get_or_insert(message);
-        }
-    }
+    let first_of = |turn: &Turn<'_>| {
+        let begun = |id: &NodeId| {
+            let message = session.facts().message(session.node(*id).message?)?;
+            let is_first = message.nodes.first() == Some(id) && !message.is_synthetic;
+            is_first.then_some(message)
+        };
+        turn.nodes.iter().filter_map(begun).next()
+    };
     let mut number = 0;
-    let fact = |(turn, first): (&Turn, Option<&crate::MessageFact>)| {
+    let fact = |turn: Turn<'_>| {
+        let first = first_of(&turn);
         // Old clients write the work of subagents into the log of the session.
         let is_own = turn.kind != TurnKind::Agent;
         let first = first.filter(|_| is_own);
@@ -294,7 +291,7 @@ fn turn_facts(session: &Session, turns: &[Turn]) -> Vec<TurnFact> {
             (Some(first), _) => message_key(session, first) ^ 1,
             (None, Some(prompt)) => {
                 let node = session.node(prompt);
-                key("turn", &[&node.uuid.to_string()], node.time())
+                key("turn", &[&node.uuid().to_string()], node.time())
             }
             (None, None) => key("turn", &[], turn.started),
         };
@@ -307,5 +304,5 @@ fn turn_facts(session: &Session, turns: &[Turn]) -> Vec<TurnFact> {
             context: sent.map(|tokens| (number, tokens)),
         }
     };
-    turns.iter().zip(firsts).map(fact).collect()
+    turns.iter(session).map(fact).collect()
 }

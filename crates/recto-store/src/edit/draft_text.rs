@@ -124,6 +124,6 @@ mod tests {
         let session = lines.finish();
         // What is too long is no part of the conversation, as for every reader.
         assert_eq!((session.lines, session.damaged.as_slice()), (2, &[1][..]));
-        assert_eq!(session.nodes()[0].line, 2);
+        assert_eq!(session.nodes().next().unwrap().line, 2);
     }
 }

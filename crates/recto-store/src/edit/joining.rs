@@ -41,8 +41,7 @@ impl OpenedLog {
         // Beyond the first log, so that every place is in one of the two.
         let base = joined.identity.bytes + 1;
         let as_first = Rewrite::session(second.id, first.id);
-        let own: HashSet<EntryUuid> =
-            joined.session().nodes().iter().map(|node| node.uuid.clone()).collect();
+        let own: HashSet<EntryUuid> = joined.session().nodes().map(|node| node.uuid()).collect();
         let mut lines = LineReader::new(open_file(&second.path)?);
         while let Some(mut line) = lines.next_line()? {
             line.offset += base;

@@ -106,7 +106,7 @@ fn reached(session: &Session, but_for: &HashSet<EntryUuid>) -> Vec<Option<Reache
         let sent = reach.sent.iter().filter(|sent| match sent {
             Sent::Line(line) => {
                 let node = session.node(line.node);
-                node.is_spoken() && !but_for.contains(&node.uuid)
+                node.is_spoken() && !but_for.contains(&node.uuid())
             }
             Sent::Added(_) => false,
         });

@@ -181,7 +181,7 @@ fn read_agent(file: LogFile) -> Option<Agent> {
     let digest = Digest::read(&file.path, true).ok()?;
     let is_helper = id.is_prompt_suggestion() || id.is_compaction();
     let tokens = tokens_of(&loaded.session);
-    let times = || loaded.session.nodes().iter().filter_map(|node| node.time());
+    let times = || loaded.session.nodes().filter_map(|node| node.time());
     Some(Agent {
         id,
         meta: file.meta(),

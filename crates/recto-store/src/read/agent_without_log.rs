@@ -74,9 +74,9 @@ pub(super) fn agents_without_log<'l>(
 
 fn from_progress(log: &Loaded, told: ToldAgent, run: Option<&AgentRun>) -> Agent {
     let ToldAgent { id, call, session, .. } = told;
-    let first = session.nodes().first().map_or(0, |node| node.line);
+    let first = session.nodes().next().map_or(0, |node| node.line);
     let said = said(log, call.as_deref(), run, first);
-    let times = || session.nodes().iter().filter_map(|node| node.time());
+    let times = || session.nodes().filter_map(|node| node.time());
     Agent {
         kind: kind_of(&id),
         id,

@@ -4,6 +4,7 @@
 //! the title and the last state, because the client appends them again and
 //! again. The middle is never read.
 
+mod elsewhere;
 mod packed;
 mod tail;
 
@@ -132,11 +133,16 @@ impl Digest {
     /// Reads the head and the tail of a log.
     pub fn read(path: &Path, is_agent: bool) -> Result<Digest, StoreError> {
         let (file, length) = open_sized(path)?;
-        Digest::of_file(&file, length, is_agent)
+        Ok(Digest::of_file(&file, length, is_agent)?.with_title_elsewhere(path))
     }
 
     /// Reads the head and the tail of a log whose size is known from a listing.
     pub fn read_listed(log: &LogFile) -> Result<Digest, StoreError> {
+        Ok(Digest::read_alone(log)?.with_title_elsewhere(&log.path))
+    }
+
+    /// What the log itself says, whatever logs beside it do.
+    pub(crate) fn read_alone(log: &LogFile) -> Result<Digest, StoreError> {
         Digest::of_file(&open_known(&log.path)?, log.bytes(), log.is_agent())
     }
 

@@ -131,3 +131,38 @@ fn long_texts_are_cut_between_characters() {
     let short = shortened(&text);
     assert!(short.len() <= TEXT_MOST + 8 && short.ends_with('…'), "{}", short.len());
 }
+
+/// A log of an old client, by the number of its only line.
+fn old_log(number: u32) -> String {
+    prompt("p", ",\"version\":\"2.0.50\"")
+        .replace("\"u1\"", &format!("\"00000000-0000-4000-8000-{number:012x}\""))
+}
+
+fn summary(title: &str, number: u32) -> String {
+    format!(
+        "{{\"type\":\"summary\",\"summary\":\"{title}\",\"leafUuid\":\"00000000-0000-4000-8000-{number:012x}\"}}\n"
+    )
+}
+
+#[test]
+fn the_title_of_a_session_in_the_log_of_the_next_one_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let title = |name: &str| Digest::read(&path(name), false).unwrap().title.unwrap();
+    fs::write(path("a.jsonl"), old_log(1)).unwrap();
+    assert_eq!(title("a.jsonl"), ("p".into(), TitleSource::FirstPrompt));
+    // The next session has it, before all else, with titles of others.
+    let titles = [summary("of another", 9), summary("of the first", 1)].concat();
+    fs::write(path("b.jsonl"), format!("{titles}{}", old_log(2))).unwrap();
+    assert_eq!(title("a.jsonl"), ("of the first".into(), TitleSource::Summary));
+    assert_eq!(title("b.jsonl"), ("p".into(), TitleSource::FirstPrompt));
+    // A line that only names the other one as its parent is not its own.
+    let child = old_log(3)
+        .replace("\"uuid\"", "\"parentUuid\":\"00000000-0000-4000-8000-000000000001\",\"uuid\"");
+    fs::write(path("c.jsonl"), child).unwrap();
+    assert_eq!(title("c.jsonl").1, TitleSource::FirstPrompt);
+    // What the user named keeps its name.
+    let named = "{\"type\":\"custom-title\",\"customTitle\":\"mine\"}\n";
+    fs::write(path("a.jsonl"), format!("{}{named}", old_log(1))).unwrap();
+    assert_eq!(title("a.jsonl"), ("mine".into(), TitleSource::Custom));
+}

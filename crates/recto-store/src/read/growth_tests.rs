@@ -181,7 +181,7 @@ fn facts(session: &Session) -> String {
     let found = (&facts.messages, &facts.calls, &facts.compactions, &facts.turn_durations);
     format!(
         "{:#?}{beside:?}{odd:?}{found:?}{:?}{turns:?}{is_current:?}{:?}{:?}",
-        session.nodes(),
+        session.nodes().collect::<Vec<_>>(),
         session.records,
         branches(session),
         LogStatistics::of(session, &turns, LogRole::Session).encode()

@@ -204,7 +204,7 @@ mod tests {
         let line = r#"{"type":"user","uuid":"u","message":{"content":"hi"}}"#;
         fs::write(&path, format!("{{}}\n{line}\n")).unwrap();
         let loaded = Loaded::read(&path).unwrap();
-        let node = &loaded.session.nodes()[0];
+        let node = loaded.session.nodes().next().unwrap();
         assert_eq!(loaded.line(node.span()).unwrap(), line.as_bytes());
         let number = loaded.with_entry(NodeId(0), |entry| entry.line().number);
         assert_eq!(number, Some(2));

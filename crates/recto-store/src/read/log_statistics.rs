@@ -1,6 +1,6 @@
 //! What one log adds to the statistics of many.
 
-use recto_session::Turn;
+use recto_session::Turns;
 use recto_session::statistics::LogRole;
 use recto_session::statistics::LogStatistics;
 use recto_session::told_agents;
@@ -17,7 +17,7 @@ pub(crate) fn role_of(log: &LogFile) -> LogRole {
 
 /// What a log that was read adds: its own facts, and what its progress lines tell of
 /// subagents.
-pub fn statistics_of(loaded: &Loaded, turns: &[Turn], log: &LogFile) -> LogStatistics {
+pub fn statistics_of(loaded: &Loaded, turns: &Turns, log: &LogFile) -> LogStatistics {
     let statistics = LogStatistics::of(&loaded.session, turns, role_of(log));
     match &log.agent {
         Some(agent) => statistics.of_agent(agent),

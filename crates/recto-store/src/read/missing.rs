@@ -33,7 +33,7 @@ impl Home {
         file: &SessionFile,
         session: &Session,
     ) -> HashMap<EntryUuid, FoundLine> {
-        let missing = session.nodes().iter().filter_map(|node| match node.parent {
+        let missing = session.nodes().filter_map(|node| match node.parent {
             Parent::Missing(missing) => session.missing_uuid(missing).cloned(),
             Parent::Node(_) | Parent::Root => None,
         });

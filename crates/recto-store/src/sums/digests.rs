@@ -67,9 +67,13 @@ impl<'a> Digests<'a> {
             .into_par_iter()
             .zip(known)
             .zip(names)
-            .map(|((log, known), name)| match known.and_then(|known| Digest::decode(&known)) {
-                Some(known) => (Some(known), None),
-                None => read_log(log, name),
+            .map(|((log, known), name)| {
+                let (digest, rollup) = match known.and_then(|known| Digest::decode(&known)) {
+                    Some(known) => (Some(known), None),
+                    None => read_log(log, name),
+                };
+                // What is kept is of the log alone: others come and go.
+                (digest.map(|digest| digest.with_title_elsewhere(&log.path)), rollup)
             })
             .collect();
         let mut digests = Vec::with_capacity(read.len());
@@ -92,7 +96,7 @@ impl<'a> Digests<'a> {
 
 fn read_log(log: &LogFile, name: String) -> (Option<Digest>, Option<Rollup>) {
     let state = log.state.before_reading();
-    match Digest::read_listed(log) {
+    match Digest::read_alone(log) {
         Ok(digest) => {
             let rollup = Rollup { name, state, sums: digest.encode() };
             (Some(digest), Some(rollup))

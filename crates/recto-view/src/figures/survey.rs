@@ -24,7 +24,6 @@ use recto_session::call_about;
 use recto_session::health::Health;
 use recto_session::items;
 use recto_session::statistics::LogStatistics;
-use recto_session::turn_places;
 use recto_session::turns;
 use recto_session::with_call;
 use recto_store::Inventory;
@@ -231,14 +230,14 @@ fn look_at(library: &Library, inventory: &Inventory, log: LogFile) -> Looked {
     }
     looked.lines = session.lines;
     looked.damaged.clone_from(&session.damaged);
-    looked.started = session.nodes().iter().find_map(recto_session::Node::time);
+    looked.started = session.nodes().find_map(|node| node.time());
     looked.statistics = Some(statistics_of(&loaded, &turns, &looked.log));
     for touch in session.facts().files.iter().filter(|touch| touch.action != FileAction::Read) {
         let Some(time) = session.node(touch.node).time() else { continue };
         let last = looked.changed.entry(session.name(touch.path).to_owned()).or_insert(time);
         *last = time.max(*last);
     }
-    let places = turn_places(session, &turns);
+    let places = turns.places(session);
     let failed: Vec<&ToolCall> = session
         .facts()
         .calls
@@ -247,7 +246,10 @@ fn look_at(library: &Library, inventory: &Inventory, log: LogFile) -> Looked {
         .collect();
     let last = failed.len().saturating_sub(MOST_FAILED);
     for call in &failed[last..] {
-        let turn = call.call.or(call.result).and_then(|id| turns.get(places[id.index()]));
+        let turn = call
+            .call
+            .or(call.result)
+            .and_then(|id| turns.get(session, places[id.index()] as usize));
         looked.failed.push(failed_call(&loaded, call, turn.map_or(0, |turn| turn.number)));
     }
     looked

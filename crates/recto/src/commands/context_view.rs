@@ -73,15 +73,15 @@ pub(crate) fn show_context(
 fn leaf(reading: &Reading, turn: Option<u32>) -> Result<Option<NodeId>, CommandError> {
     let session = reading.session();
     let latest = Generation::latest();
-    let newest = reading.turns.last().and_then(|turn| turn.nodes.last().copied());
+    let newest = reading.turns().next_back().and_then(|turn| turn.nodes.last().copied());
     let leaf = reach(session, latest).leaf.or(newest);
     let Some(number) = turn else { return Ok(leaf) };
-    let Some(turn) = reading.turns.iter().find(|turn| turn.number == number) else {
+    let Some(turn) = reading.turns.numbered(session, number) else {
         let message = format!("there is no turn {number}");
         return Err(CommandError::user("not-found", message)
             .with_hint(format!("the session has {}", plural(reading.turns.len() as u64, "turn"))));
     };
-    let mut is_on_way = vec![false; session.nodes().len()];
+    let mut is_on_way = vec![false; session.node_count()];
     let way = leaf.map_or_else(Vec::new, |leaf| history_to(session, leaf, latest));
     for id in way.iter().flatten() {
         is_on_way[id.index()] = true;

@@ -109,8 +109,10 @@ fn turn_lines(loaded: &Loaded) -> Vec<TurnLines> {
     let start = |nodes: &[recto_session::NodeId]| {
         nodes.iter().map(|node| loaded.session.node(*node).line).min()
     };
-    let mut starts: Vec<(u64, u32)> =
-        turns.iter().filter_map(|turn| Some((start(&turn.nodes)?, turn.number))).collect();
+    let mut starts: Vec<(u64, u32)> = (0..turns.len())
+        .zip(1..)
+        .filter_map(|(at, number)| Some((start(turns.nodes(at))?, number)))
+        .collect();
     starts.sort_unstable();
     let ends = starts.iter().skip(1).map(|(line, _)| line - 1).chain([u64::MAX]);
     let lines = starts.iter().zip(ends).enumerate().map(|(place, ((line, number), end))| {

@@ -107,7 +107,7 @@ impl Answer {
             array.json(&row.string("reason", dropped.reason.name()).finish())
         });
         let added = self.added().fold(ArrayWriter::new(), |array, text| array.string(&text));
-        let leaf = self.request.leaf.map(|leaf| self.loaded.session.node(leaf).uuid.to_string());
+        let leaf = self.request.leaf.map(|leaf| self.loaded.session.node(leaf).uuid().to_string());
         let verified = ObjectWriter::new()
             .number("known", self.verified.known as u64)
             .number("of", self.verified.of as u64)

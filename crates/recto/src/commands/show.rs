@@ -150,7 +150,7 @@ pub(crate) fn show_place(
         raw: false,
     };
     let reading = Reading::open(home, environment, log)?;
-    let nodes = reading.session().nodes().iter().zip(0..);
+    let nodes = reading.session().nodes().zip(0..);
     let node = nodes.into_iter().find(|(node, _)| node.line == line);
     args.turn = node.map(|(_, number)| reading.turn_number(NodeId(number)));
     match args.turn {
@@ -312,7 +312,7 @@ fn show_turn(
     args: &ShowArgs,
     number: u32,
 ) -> Result<Outcome, CommandError> {
-    let Some(turn) = reading.turns.iter().find(|turn| turn.number == number) else {
+    let Some(turn) = reading.turns.numbered(reading.session(), number) else {
         let message = format!("there is no turn {number}");
         let hint = format!("the session has {}", plural(reading.turns.len() as u64, "turn"));
         return Err(CommandError::user("not-found", message).with_hint(hint));
@@ -333,7 +333,7 @@ fn show_turn(
         let lines = turn.queued_lines.iter().filter(move |line| line.after == after);
         lines.filter_map(|line| reading.queued(line))
     };
-    for id in &turn.nodes {
+    for id in turn.nodes {
         let items = reading.loaded.with_entry(*id, |entry| (Origin::of(entry), items(entry)));
         let Some((origin, items)) = items else { continue };
         for item in items {

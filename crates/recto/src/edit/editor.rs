@@ -129,7 +129,7 @@ impl Source {
     pub(crate) fn prompt_before(&self, leaf: recto_session::NodeId) -> String {
         let session = self.opened.session();
         let mut at = Some(leaf);
-        let mut steps = session.nodes().len();
+        let mut steps = session.node_count();
         while let Some(id) = at {
             let node = session.node(id);
             if matches!(node.user, recto_log::UserText::Human) {

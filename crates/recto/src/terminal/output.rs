@@ -19,6 +19,7 @@ use crate::error::CommandError;
 use crate::global::ColorChoice;
 use crate::global::Global;
 use crate::terminal::text::Span;
+use crate::terminal::text::escape_hidden;
 use crate::terminal::text::is_harmless;
 use crate::terminal::text::json_for_terminal;
 use crate::terminal::text::one_line;
@@ -86,6 +87,32 @@ pub(crate) struct Output {
     indent: String,
     /// The width of the terminal; none for a pipe, where nothing is cut.
     pub(crate) width: Option<usize>,
+}
+
+/// JSON on its way out, with every character that a terminal could act on as an escape. What
+/// is given at once is whole characters, as `serde_json` gives it.
+struct SafeJson<'o>(&'o mut dyn Write);
+
+impl Write for SafeJson<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        const PIECE: usize = 1 << 16;
+        let Ok(mut text) = std::str::from_utf8(bytes) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        while !text.is_empty() {
+            let (piece, rest) = text.split_at(text.floor_char_boundary(PIECE));
+            match is_harmless(piece) {
+                true => self.0.write_all(piece.as_bytes())?,
+                false => self.0.write_all(escape_hidden(piece).as_bytes())?,
+            }
+            text = rest;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 impl Output {
@@ -222,7 +249,10 @@ impl Output {
 
     /// One row of an answer as JSON, on a line.
     pub(crate) fn row(&mut self, row: &impl Serialize) -> Result<(), CommandError> {
-        self.json(serde_json::to_vec(row).map_err(io::Error::from)?)
+        self.out.write_all(self.indent.as_bytes())?;
+        // A row may hold a text of many megabytes, which is not written into memory first.
+        serde_json::to_writer(SafeJson(&mut *self.out), row).map_err(io::Error::from)?;
+        Ok(self.out.write_all(b"\n")?)
     }
 
     fn json(&mut self, json: Vec<u8>) -> Result<(), CommandError> {

@@ -19,6 +19,7 @@ pub(crate) use recto_session::duration;
 pub(crate) use recto_session::plural;
 pub(crate) use recto_session::with_marks as count;
 pub(crate) use recto_view::short_model;
+pub(crate) use safe::escape_hidden;
 pub(crate) use safe::is_harmless;
 pub(crate) use safe::json_for_terminal;
 pub(crate) use safe::one_line;

@@ -59,7 +59,7 @@ pub(super) async fn facts(
 /// What is in the context at the end of what the newest clients go on from.
 fn fill(reading: &Reading) -> ContextFill {
     let session = reading.session();
-    let newest = reading.turns.last().and_then(|turn| turn.nodes.last().copied());
+    let newest = reading.turns().next_back().and_then(|turn| turn.nodes.last().copied());
     let Some(leaf) = reach(session, Generation::latest()).leaf.or(newest) else {
         return ContextFill::default();
     };

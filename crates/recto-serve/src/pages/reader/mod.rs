@@ -328,24 +328,25 @@ fn part(context: &Context, log: &Log, reading: &Reading, wanted: &Wanted) -> Res
     let mut part = Part { turns: Vec::new(), next: None };
     let mut items = 0;
     let mut skip = first_line_of_message(reading, wanted.from, wanted.skip);
-    for (at, turn) in reading.turns.iter().enumerate().skip(wanted.from as usize - 1) {
-        if turn.number >= until {
+    for at in wanted.from as usize - 1..reading.turns.len() {
+        let number = at as u32 + 1;
+        if number >= until {
             break;
         }
         if on_branch.as_ref().is_some_and(|on_branch| !on_branch[at]) {
             continue;
         }
         if part.turns.len() == MOST_TURNS || items >= MOST_ITEMS {
-            part.next = Some(Next { from: turn.number, skip: 0 });
+            part.next = Some(Next { from: number, skip: 0 });
             break;
         }
-        let query = TurnQuery { from: turn.number, skip, count: 1 };
+        let query = TurnQuery { from: number, skip, count: 1 };
         let page = context.library.turns(reading, &log.api(), query)?;
         skip = 0;
         items += page.turns.iter().map(|turn| turn.items.len()).sum::<usize>();
         part.turns.extend(page.turns);
         // The turn is longer than what is given at once.
-        if let Some(next) = page.next.filter(|next| next.from == turn.number) {
+        if let Some(next) = page.next.filter(|next| next.from == number) {
             part.next = Some(next);
             break;
         }
@@ -356,9 +357,9 @@ fn part(context: &Context, log: &Log, reading: &Reading, wanted: &Wanted) -> Res
 /// Moves a place in a turn back to the first line of its API message, so that
 /// calls that ran side by side are shown together.
 fn first_line_of_message(reading: &Reading, turn: u32, skip: usize) -> usize {
-    let Some(turn) = reading.turns.get(turn as usize - 1) else { return skip };
-    let message = |at: usize| turn.nodes.get(at).and_then(|id| reading.session().node(*id).message);
-    let mut skip = skip.min(turn.nodes.len());
+    let nodes = reading.turns.nodes(turn as usize - 1);
+    let message = |at: usize| nodes.get(at).and_then(|id| reading.session().node(*id).message);
+    let mut skip = skip.min(nodes.len());
     while skip > 0 && message(skip).is_some() && message(skip - 1) == message(skip) {
         skip -= 1;
     }
@@ -368,13 +369,13 @@ fn first_line_of_message(reading: &Reading, turn: u32, skip: usize) -> usize {
 /// For each turn, whether it led to a line.
 fn turns_on_branch(reading: &Reading, tip: &str) -> Result<Vec<bool>, Failure> {
     let session = reading.session();
-    let is_tip = |id: &NodeId| session.node(*id).uuid.to_string() == tip;
+    let is_tip = |id: &NodeId| session.node(*id).uuid().to_string() == tip;
     let tip = session.ids().find(is_tip);
     let tip = tip.ok_or_else(|| Failure::not_found("the session has no such branch"))?;
-    let mut is_on_way = vec![false; session.nodes().len()];
+    let mut is_on_way = vec![false; session.node_count()];
     for id in history_to(session, tip, Generation::latest()).iter().flatten() {
         is_on_way[id.index()] = true;
     }
-    let has_one = |turn: &recto_session::Turn| turn.nodes.iter().any(|id| is_on_way[id.index()]);
-    Ok(reading.turns.iter().map(has_one).collect())
+    let has_one = |at: usize| reading.turns.nodes(at).iter().any(|id| is_on_way[id.index()]);
+    Ok((0..reading.turns.len()).map(has_one).collect())
 }

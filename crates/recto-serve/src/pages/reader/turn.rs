@@ -41,7 +41,7 @@ impl Look<'_> {
 /// One turn, or a part of one.
 pub(super) fn turn(look: &Look<'_>, turn: &TurnView) -> Markup {
     let groups = groups(&turn.items);
-    let lines = look.reading.turns.get(turn.turn as usize - 1).map_or(0, |turn| turn.nodes.len());
+    let lines = look.reading.turns.nodes(turn.turn as usize - 1).len();
     let errors = turn.failed_tool_calls + turn.api_errors;
     html! {
         section.turn id=[(!turn.continued).then(|| format!("turn-{}", turn.turn))]

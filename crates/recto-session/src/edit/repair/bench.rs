@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use recto_log::EntryUuid;
 use recto_log::Patch;
@@ -45,10 +47,9 @@ const MOST_WAYS: usize = 4;
 pub(super) type SheetId = usize;
 
 /// One line, from the old log or new.
-#[derive(Debug, Clone)]
-enum Sheet {
-    Old { place: usize, changes: Vec<Change> },
-    New { bytes: Vec<u8> },
+enum Sheet<'s> {
+    Old { place: usize, changes: &'s [Change] },
+    New { bytes: &'s [u8] },
 }
 
 /// One thing to do.
@@ -70,12 +71,73 @@ pub(super) enum Edit {
     Order(Vec<SheetId>),
 }
 
-/// What changes when steps are made.
+/// What changes when steps are made. A copy shares what stays, so that a log of any size can
+/// be gone back to.
 #[derive(Clone)]
 struct State {
-    sheets: Vec<Sheet>,
-    order: Vec<SheetId>,
-    aside: Vec<usize>,
+    /// How many lines the old log has; their sheets come first.
+    old: usize,
+    /// The changes of lines of the old log.
+    changes: Arc<HashMap<SheetId, Vec<Change>>>,
+    /// The lines that are new.
+    new: Arc<Vec<Vec<u8>>>,
+    /// The sheets, if they are not those of the old log.
+    order: Option<Arc<Vec<u32>>>,
+    aside: Arc<Vec<usize>>,
+}
+
+impl State {
+    fn of(old: usize) -> State {
+        let (changes, new, aside) = (Arc::default(), Arc::default(), Arc::default());
+        State { old, changes, new, order: None, aside }
+    }
+
+    fn get(&self, sheet: SheetId) -> Sheet<'_> {
+        match sheet.checked_sub(self.old).and_then(|at| self.new.get(at)) {
+            Some(bytes) => Sheet::New { bytes },
+            None => {
+                let changes = self.changes.get(&sheet).map_or(&[][..], Vec::as_slice);
+                Sheet::Old { place: sheet, changes }
+            }
+        }
+    }
+
+    /// How many lines the log has by now.
+    fn count(&self) -> usize {
+        self.order.as_ref().map_or(self.old, |order| order.len())
+    }
+
+    /// The sheet at a place.
+    fn at(&self, place: usize) -> SheetId {
+        self.order.as_ref().map_or(place, |order| order[place] as SheetId)
+    }
+
+    fn sheets(&self) -> impl Iterator<Item = SheetId> + '_ {
+        (0..self.count()).map(|place| self.at(place))
+    }
+
+    fn add(&mut self, bytes: Vec<u8>) -> SheetId {
+        Arc::make_mut(&mut self.new).push(bytes);
+        self.old + self.new.len() - 1
+    }
+}
+
+/// The log as it is by now: that of the source, until something is done.
+#[derive(Clone)]
+pub(super) enum Now<'m> {
+    Source(&'m Manuscript),
+    Changed(Arc<Manuscript>),
+}
+
+impl Deref for Now<'_> {
+    type Target = Manuscript;
+
+    fn deref(&self) -> &Manuscript {
+        match self {
+            Now::Source(manuscript) => manuscript,
+            Now::Changed(manuscript) => manuscript,
+        }
+    }
 }
 
 /// When it is asked whether a client brings back less.
@@ -88,9 +150,9 @@ pub(super) enum Guard {
 }
 
 /// A point to go back to.
-pub(super) struct Mark {
+pub(super) struct Mark<'m> {
     state: State,
-    now: Manuscript,
+    now: Now<'m>,
     fixes: usize,
 }
 
@@ -108,7 +170,7 @@ pub(super) struct Bench<'m, 'o, 'f> {
     log: &'f dyn LineSource,
     state: State,
     /// The log as it is by now. Its line `n` is the sheet `n - 1` in order.
-    pub(super) now: Manuscript,
+    pub(super) now: Now<'m>,
     fixes: Vec<Applied>,
     /// The uuids of lines that were taken out since the last mark.
     removed: HashSet<EntryUuid>,
@@ -122,9 +184,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         options: &'o RepairOptions<'o>,
         log: &'f dyn LineSource,
     ) -> Bench<'m, 'o, 'f> {
-        let count = source.lines().len();
-        let sheets = (0..count).map(|place| Sheet::Old { place, changes: Vec::new() }).collect();
-        let state = State { sheets, order: (0..count).collect(), aside: Vec::new() };
+        let state = State::of(source.lines().len());
         let generations = match options.clients {
             Clients::All => Generation::ALL.to_vec(),
             Clients::Writer => {
@@ -138,7 +198,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             generations,
             log,
             state,
-            now: source.clone(),
+            now: Now::Source(source),
             fixes: Vec::new(),
             removed: HashSet::new(),
             left: Vec::new(),
@@ -160,7 +220,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
 
     /// The sheet at a place of the log as it is by now.
     pub(super) fn sheet(&self, place: usize) -> SheetId {
-        self.state.order[place]
+        self.state.at(place)
     }
 
     /// The sheet of a line of the chain.
@@ -170,10 +230,9 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
 
     /// The number of a line in the old log; of a new line, that of the next old one.
     pub(super) fn number(&self, place: usize) -> u64 {
-        let later = self.state.order[place..].iter().find_map(|id| match &self.state.sheets[*id] {
-            Sheet::Old { place, .. } => Some(*place as u64 + 1),
-            Sheet::New { .. } => None,
-        });
+        let places = place..self.state.count();
+        let later = places.map(|place| self.state.at(place)).find(|sheet| *sheet < self.state.old);
+        let later = later.map(|sheet| sheet as u64 + 1);
         later.unwrap_or(self.source.lines().len() as u64)
     }
 
@@ -184,7 +243,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
 
     /// The lines of the conversation.
     pub(super) fn spoken(&self) -> usize {
-        self.now.session.nodes().iter().filter(|node| node.is_spoken()).count()
+        self.now.session.nodes().filter(|node| node.is_spoken()).count()
     }
 
     pub(super) fn is_unchanged(&self) -> bool {
@@ -198,9 +257,9 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
     }
 
     fn bytes(&mut self, sheet: SheetId) -> Result<Vec<u8>, EditError> {
-        let (place, changes) = match &self.state.sheets[sheet] {
-            Sheet::New { bytes } => return Ok(bytes.clone()),
-            Sheet::Old { place, changes } => (*place, changes),
+        let (place, changes) = match self.state.get(sheet) {
+            Sheet::New { bytes } => return Ok(bytes.to_vec()),
+            Sheet::Old { place, changes } => (place, changes),
         };
         let mut span = self.source.lines()[place].span;
         let is_long = span.length > MOST_BYTES;
@@ -216,20 +275,20 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
     }
 
     /// The log as it is by now, to go back to.
-    pub(super) fn mark(&mut self) -> Mark {
+    pub(super) fn mark(&mut self) -> Mark<'m> {
         self.removed.clear();
         Mark { state: self.state.clone(), now: self.now.clone(), fixes: self.fixes.len() }
     }
 
     /// Undoes everything since a mark.
-    pub(super) fn go_back(&mut self, mark: Mark) {
+    pub(super) fn go_back(&mut self, mark: Mark<'m>) {
         self.state = mark.state;
         self.now = mark.now;
         self.fixes.truncate(mark.fixes);
     }
 
     /// Whether no client brings back less than at a mark.
-    pub(super) fn is_harmless_since(&self, mark: &Mark) -> bool {
+    pub(super) fn is_harmless_since(&self, mark: &Mark<'_>) -> bool {
         let (old, new) = (&mark.now.session, &self.now.session);
         is_harmless(old, new, &self.removed)
     }
@@ -279,7 +338,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             return Ok(false);
         }
         self.removed.extend(removed);
-        self.now = after;
+        self.now = Now::Changed(Arc::new(after));
         self.fixes.extend(steps.iter().map(|step| Applied {
             fix: step.fix,
             line: step.line,
@@ -290,8 +349,8 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
 
     /// Makes the edits of steps. Gives the uuids that are gone.
     fn apply(&mut self, steps: &[Step]) -> Result<HashSet<EntryUuid>, EditError> {
-        let place_of: HashMap<SheetId, usize> =
-            self.state.order.iter().enumerate().map(|(place, sheet)| (*sheet, place)).collect();
+        // Lines may be put in another order; what goes is named by where it was.
+        let order = self.state.order.clone();
         let mut is_linked = HashSet::new();
         let mut gone = HashSet::new();
         let mut inserted: HashMap<SheetId, Vec<SheetId>> = HashMap::new();
@@ -307,43 +366,45 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
                     gone.insert(*sheet);
                 }
                 Edit::Aside(sheet) => {
-                    if let (true, Sheet::Old { place, .. }) =
-                        (gone.insert(*sheet), &self.state.sheets[*sheet])
-                    {
-                        self.state.aside.push(*place);
+                    if gone.insert(*sheet) && *sheet < self.state.old {
+                        Arc::make_mut(&mut self.state.aside).push(*sheet);
                     }
                 }
                 Edit::Insert(before, bytes) => {
-                    inserted.entry(*before).or_default().push(self.state.sheets.len());
-                    self.state.sheets.push(Sheet::New { bytes: bytes.clone() });
+                    inserted.entry(*before).or_default().push(self.state.add(bytes.clone()));
                 }
                 Edit::Append(bytes) => {
-                    appended.push(self.state.sheets.len());
-                    self.state.sheets.push(Sheet::New { bytes: bytes.clone() });
+                    appended.push(self.state.add(bytes.clone()));
                 }
-                Edit::Order(sheets) => put_in_order(&mut self.state.order, sheets),
+                Edit::Order(sheets) => put_in_order(&mut self.state, sheets),
             }
         }
-        let removed = self.relink(&gone, &is_linked, &place_of)?;
-        let old = std::mem::take(&mut self.state.order);
-        for sheet in old {
-            self.state.order.extend(inserted.remove(&sheet).into_iter().flatten());
+        if gone.is_empty() && inserted.is_empty() && appended.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let removed = self.relink(&gone, &is_linked, order.as_deref())?;
+        let mut order = Vec::with_capacity(self.state.count() + appended.len());
+        let short = |sheet: SheetId| u32::try_from(sheet).unwrap_or(u32::MAX);
+        for sheet in self.state.sheets() {
+            order.extend(inserted.remove(&sheet).into_iter().flatten().map(short));
             if !gone.contains(&sheet) {
-                self.state.order.push(sheet);
+                order.push(short(sheet));
             }
         }
-        self.state.order.extend(appended);
+        order.extend(appended.into_iter().map(short));
+        self.state.order = Some(Arc::new(order));
         Ok(removed)
     }
 
     fn change(&mut self, sheet: SheetId, change: Change) -> Result<(), EditError> {
-        match &mut self.state.sheets[sheet] {
-            Sheet::Old { changes, .. } => changes.push(change),
-            Sheet::New { bytes } => {
-                let gone = EditError::SourceChanged { line: 0 };
-                *bytes = patched(bytes, std::slice::from_ref(&change)).ok_or(gone)?;
-            }
-        }
+        let Some(at) = sheet.checked_sub(self.state.old) else {
+            Arc::make_mut(&mut self.state.changes).entry(sheet).or_default().push(change);
+            return Ok(());
+        };
+        let gone = EditError::SourceChanged { line: 0 };
+        let bytes = Arc::make_mut(&mut self.state.new).get_mut(at).ok_or(gone)?;
+        let gone = EditError::SourceChanged { line: 0 };
+        *bytes = patched(bytes, std::slice::from_ref(&change)).ok_or(gone)?;
         Ok(())
     }
 
@@ -352,10 +413,14 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         &mut self,
         gone: &HashSet<SheetId>,
         is_linked: &HashSet<SheetId>,
-        place_of: &HashMap<SheetId, usize>,
+        order: Option<&Vec<u32>>,
     ) -> Result<HashSet<EntryUuid>, EditError> {
-        let places = gone.iter().filter_map(|sheet| place_of.get(sheet));
-        let nodes: HashSet<NodeId> = places.filter_map(|place| self.now.node_at(*place)).collect();
+        if gone.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let sheet = |place: usize| order.map_or(place, |order| order[place] as SheetId);
+        let places = (0..self.now.lines().len()).filter(|place| gone.contains(&sheet(*place)));
+        let nodes: HashSet<NodeId> = places.filter_map(|place| self.now.node_at(place)).collect();
         let session = &self.now.session;
         let mut links = Vec::new();
         for id in session.ids().filter(|id| !nodes.contains(id)) {
@@ -376,7 +441,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
                 links.push((sheet, uuid_of(session, parent)));
             }
         }
-        let removed = nodes.iter().map(|id| session.node(*id).uuid.clone()).collect();
+        let removed = nodes.iter().map(|id| session.node(*id).uuid()).collect();
         for (sheet, parent) in links {
             self.change(sheet, Change::parent(parent.as_ref()))?;
         }
@@ -387,12 +452,13 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
     fn read_again(&mut self) -> Result<Manuscript, EditError> {
         let mut manuscript = Manuscript::new();
         let mut offset = 0;
-        for at in 0..self.state.order.len() {
-            let sheet = self.state.order[at];
+        let count = self.state.count();
+        for at in 0..count {
+            let sheet = self.state.at(at);
             let bytes = self.bytes(sheet)?;
-            let (length, is_terminated) = match &self.state.sheets[sheet] {
+            let (length, is_terminated) = match self.state.get(sheet) {
                 Sheet::Old { place, .. } => {
-                    let line = self.source.lines()[*place];
+                    let line = self.source.lines()[place];
                     let is_long = line.span.length > MOST_BYTES;
                     (
                         if is_long { line.span.length } else { bytes.len() as u64 },
@@ -401,7 +467,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
                 }
                 Sheet::New { .. } => (bytes.len() as u64, true),
             };
-            let terminated = is_terminated || at + 1 < self.state.order.len();
+            let terminated = is_terminated || at + 1 < count;
             let line = RawLine { offset, number: at as u64 + 1, bytes: &bytes, length, terminated };
             manuscript.push(&decode(line).0);
             offset = line.end();
@@ -415,18 +481,18 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         let mut places = Vec::new();
         let mut waiting = Vec::new();
         let mut is_kept = vec![false; self.source.lines().len()];
-        for sheet in &self.state.order {
-            match &self.state.sheets[*sheet] {
-                Sheet::New { bytes } => waiting.push(bytes.clone()),
+        for sheet in self.state.sheets() {
+            match self.state.get(sheet) {
+                Sheet::New { bytes } => waiting.push(bytes.to_vec()),
                 Sheet::Old { place, changes } => {
                     for bytes in waiting.drain(..) {
-                        draft.add(Place::Before(*place), bytes);
+                        draft.add(Place::Before(place), bytes);
                     }
                     for change in changes {
-                        draft.change_line(*place, change.clone());
+                        draft.change_line(place, change.clone());
                     }
-                    is_kept[*place] = true;
-                    places.push(*place);
+                    is_kept[place] = true;
+                    places.push(place);
                 }
             }
         }
@@ -441,7 +507,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             places.extend(gone);
             draft.reorder(places);
         }
-        let mut aside = self.state.aside;
+        let mut aside = Arc::unwrap_or_clone(self.state.aside);
         aside.sort_unstable();
         let line = |place: usize| (place as u64 + 1, self.source.lines()[place].span);
         Repair {
@@ -449,7 +515,10 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             fixes: self.fixes,
             aside: aside.into_iter().map(line).collect(),
             left: self.left,
-            session: self.now.session,
+            session: match self.now {
+                Now::Source(manuscript) => manuscript.session.clone(),
+                Now::Changed(manuscript) => Arc::unwrap_or_clone(manuscript).session,
+            },
         }
     }
 }
@@ -458,7 +527,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
 pub(super) fn uuid_of(session: &crate::Session, parent: Parent) -> Option<EntryUuid> {
     match parent {
         Parent::Root => None,
-        Parent::Node(id) => Some(session.node(id).uuid.clone()),
+        Parent::Node(id) => Some(session.node(id).uuid()),
         Parent::Missing(missing) => session.missing_uuid(missing).cloned(),
     }
 }
@@ -472,12 +541,15 @@ pub(super) fn patched(bytes: &[u8], changes: &[Change]) -> Option<Vec<u8>> {
 }
 
 /// Puts some of the sheets in another order, at the places that they have.
-fn put_in_order(order: &mut [SheetId], sheets: &[SheetId]) {
-    let moved: HashSet<SheetId> = sheets.iter().copied().collect();
+fn put_in_order(state: &mut State, sheets: &[SheetId]) {
+    let short = |sheet: SheetId| u32::try_from(sheet).unwrap_or(u32::MAX);
+    let moved: HashSet<u32> = sheets.iter().copied().map(short).collect();
+    let mut order: Vec<u32> = state.sheets().map(short).collect();
     let mut next = sheets.iter();
     for slot in order.iter_mut().filter(|slot| moved.contains(slot)) {
         if let Some(sheet) = next.next() {
-            *slot = *sheet;
+            *slot = short(*sheet);
         }
     }
+    state.order = Some(Arc::new(order));
 }

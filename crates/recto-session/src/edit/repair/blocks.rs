@@ -30,7 +30,7 @@ type Gone = BTreeMap<NodeId, Vec<usize>>;
 
 /// The lines that some client sends, in the order of the newest that does.
 fn sent(bench: &Bench<'_, '_, '_>) -> Vec<NodeId> {
-    let mut is_known = vec![false; bench.now.session.nodes().len()];
+    let mut is_known = vec![false; bench.now.session.node_count()];
     let mut lines = Vec::new();
     for generation in bench.generations.iter().rev() {
         for sent in reach(&bench.now.session, *generation).sent {
@@ -86,7 +86,7 @@ pub(super) fn calls_and_results(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Ste
     let last_message = last.and_then(|node| node.message);
     let mut calls = HashSet::new();
     let mut results = HashSet::new();
-    for block in lines.iter().flat_map(|id| &session.node(*id).blocks) {
+    for block in lines.iter().flat_map(|id| session.node(*id).blocks) {
         match block {
             BlockFact::ToolUse { id, .. } => calls.insert(*id),
             BlockFact::ToolResult { id, .. } => results.insert(*id),
@@ -181,7 +181,7 @@ fn lonely_thinking(bench: &Bench<'_, '_, '_>, gone: &[&Gone]) -> Vec<NodeId> {
         let is_out = |place: &usize| {
             gone.iter().any(|gone| gone.get(id).is_some_and(|places| places.contains(place)))
         };
-        let blocks = session.node(*id).blocks.iter().enumerate();
+        let blocks = session.node(*id).blocks.into_iter().enumerate();
         blocks.filter(|(place, _)| !is_out(place)).map(|(_, block)| *block).collect()
     };
     let mut by_message: HashMap<NameId, Vec<NodeId>> = HashMap::new();

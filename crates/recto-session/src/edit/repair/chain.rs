@@ -147,7 +147,7 @@ fn is_out_of_order(session: &Session) -> bool {
 /// it: newer clients find parallel calls by their message, and so find copies
 /// of an answer on a branch that was left, too.
 fn without_copies(session: &Session, leaf: NodeId, part: &[NodeId]) -> Vec<NodeId> {
-    let mut is_meant = vec![false; session.nodes().len()];
+    let mut is_meant = vec![false; session.node_count()];
     let mut at = Some(leaf);
     while let Some(id) = at.filter(|id| !std::mem::replace(&mut is_meant[id.index()], true)) {
         at = session.parent(id);
@@ -166,7 +166,7 @@ fn without_copies(session: &Session, leaf: NodeId, part: &[NodeId]) -> Vec<NodeI
 
 /// Whether a client does not reach something that was said.
 fn loses(session: &Session, reach: &Reach, meant: &[NodeId]) -> bool {
-    let mut is_reached = vec![false; session.nodes().len()];
+    let mut is_reached = vec![false; session.node_count()];
     for id in &reach.chain {
         is_reached[id.index()] = true;
     }
@@ -190,7 +190,7 @@ fn settle(bench: &Bench<'_, '_, '_>, leaf: NodeId) -> Vec<Edit> {
         let change = Change::set_string(["timestamp".into()], &format!("{later:.3}"));
         edits.push(Edit::Change(bench.sheet_of(leaf), change));
     }
-    let uuid = &session.node(leaf).uuid;
+    let uuid = &session.node(leaf).uuid();
     let prompt = session.meta.last_prompt.as_deref().unwrap_or_default();
     if session.meta.leaf.as_ref() != Some(uuid) {
         let envelope = Envelope::of_session(bench.options.own);

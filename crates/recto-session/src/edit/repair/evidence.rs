@@ -60,7 +60,7 @@ pub(super) struct Evidence<'s> {
 impl<'s> Evidence<'s> {
     pub(super) fn new(bench: &'s Bench<'_, '_, '_>, cuts: &[NodeId]) -> Evidence<'s> {
         let session = &bench.now.session;
-        let can_follow = |node: &Node| !node.flags.is_sidechain && node.kind != Kind::Progress;
+        let can_follow = |node: Node<'_>| !node.flags.is_sidechain && node.kind != Kind::Progress;
         let mut in_order: Vec<NodeId> =
             session.ids().filter(|id| can_follow(session.node(*id))).collect();
         in_order.sort_by_key(|id| session.node(*id).line);
@@ -70,7 +70,7 @@ impl<'s> Evidence<'s> {
         Evidence {
             view: View::new(session, Generation::latest()),
             fosters: None,
-            nothing_seen: vec![false; session.nodes().len()],
+            nothing_seen: vec![false; session.node_count()],
             in_order,
             trees,
             current,
@@ -245,7 +245,7 @@ pub(super) fn edits_of(
     let session = &bench.now.session;
     match finding {
         Finding::Line(line, words) => (
-            vec![Edit::Parent(sheet, Some(session.node(line).uuid.clone()))],
+            vec![Edit::Parent(sheet, Some(session.node(line).uuid()))],
             format!("hung on line {}, {words}", bench.number_of(line)),
         ),
         Finding::Beginning => (
@@ -258,7 +258,7 @@ pub(super) fn edits_of(
             format!("the line that it follows was found in {place} and is put back"),
         ),
         Finding::Past { line, place } => (
-            vec![Edit::Parent(sheet, Some(session.node(line).uuid.clone()))],
+            vec![Edit::Parent(sheet, Some(session.node(line).uuid()))],
             format!(
                 "its parent is in {place} and no part of this conversation; hung on line {}, which that follows",
                 bench.number_of(line)

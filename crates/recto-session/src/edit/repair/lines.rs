@@ -20,7 +20,7 @@ use crate::edit::rewrite::derived;
 use crate::request::Generation;
 
 /// Lines of the main conversation of which something holds.
-fn main_lines(bench: &Bench<'_, '_, '_>, is: impl Fn(&Node) -> bool) -> Vec<NodeId> {
+fn main_lines(bench: &Bench<'_, '_, '_>, is: impl Fn(Node<'_>) -> bool) -> Vec<NodeId> {
     let session = &bench.now.session;
     let main = |id: &NodeId| !session.node(*id).flags.is_sidechain && is(session.node(*id));
     session.ids().filter(main).collect()
@@ -30,7 +30,7 @@ fn main_lines(bench: &Bench<'_, '_, '_>, is: impl Fn(&Node) -> bool) -> Vec<Node
 pub(super) fn byte_order_marks(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let marked = main_lines(bench, |node| node.flags.has_byte_order_mark);
     let step = |id: &NodeId| {
-        let uuid = bench.now.session.node(*id).uuid.to_string();
+        let uuid = bench.now.session.node(*id).uuid().to_string();
         let change = Change::set_string(["uuid".into()], &uuid);
         Step {
             fix: Fix::ByteOrderMark,
@@ -59,7 +59,7 @@ pub(super) fn text_answers(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
     if !bench.makes_for_before(Fix::TextAnswer, Generation::V2_1_300) {
         return Ok(Vec::new());
     }
-    let is_text = |node: &Node| node.kind == recto_log::Kind::Assistant && node.flags.is_string;
+    let is_text = |node: Node<'_>| node.kind == recto_log::Kind::Assistant && node.flags.is_string;
     let mut steps = Vec::new();
     for id in main_lines(bench, is_text) {
         let sheet = bench.sheet_of(id);
@@ -161,8 +161,8 @@ pub(super) fn without_time(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
 /// there is no other conversation.
 pub(super) fn sidechain_flags(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let session = &bench.now.session;
-    let has_main = session.nodes().iter().any(|node| node.is_spoken() && !node.flags.is_sidechain);
-    let mut is_marked = vec![!has_main; session.nodes().len()];
+    let has_main = session.nodes().any(|node| node.is_spoken() && !node.flags.is_sidechain);
+    let mut is_marked = vec![!has_main; session.node_count()];
     for id in session.ids().filter(|id| !session.node(*id).flags.is_sidechain) {
         let mut at = session.parent(id);
         while let Some(above) = at.filter(|above| session.node(*above).flags.is_sidechain) {

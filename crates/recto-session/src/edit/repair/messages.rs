@@ -47,7 +47,7 @@ pub(super) fn message_ids(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, Ed
             }
             (None, Some(name)) => add(id, session.name(name), "the line gets a message id"),
             (None, None) => {
-                let uuid = session.node(first).uuid.to_string().replace('-', "");
+                let uuid = session.node(first).uuid().to_string().replace('-', "");
                 add(id, &format!("msg_{uuid}"), "the line gets a message id");
             }
             (Some(_), Some(_) | None) => {}
@@ -111,7 +111,7 @@ pub(super) fn models(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditErr
         return Ok(Vec::new());
     };
     let place = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-    let answers = session.nodes().iter().filter_map(|node| node.model);
+    let answers = session.nodes().filter_map(|node| node.model);
     let requests = session.records.requests.iter().filter_map(|request| request.model);
     let mut names = requests.chain(answers).map(|model| session.name(model));
     let is_model = |name: &&str| !name.is_empty() && !name.starts_with('<');

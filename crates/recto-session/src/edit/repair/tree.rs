@@ -43,7 +43,7 @@ impl Trees {
 /// The first line of each circle of parents.
 pub(super) fn cycles(session: &Session) -> Vec<NodeId> {
     // 0: not looked at; else the walk that passed the line.
-    let mut passed = vec![0u32; session.nodes().len()];
+    let mut passed = vec![0u32; session.node_count()];
     let mut cuts = Vec::new();
     for (walk, start) in (1u32..).zip(session.ids()) {
         let mut at = Some(start);

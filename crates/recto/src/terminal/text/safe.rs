@@ -70,16 +70,27 @@ pub(crate) fn json_for_terminal(json: &[u8]) -> String {
         }
         in_string ^= c == '"' && !after_backslash;
         after_backslash = c == '\\' && !after_backslash;
-        if is_hidden(c) {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                escaped.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            escaped.push(c);
-        }
+        push_escaped(&mut escaped, c);
     }
     escaped
+}
+
+/// A part of JSON text that has nothing but characters of its grammar between values.
+pub(crate) fn escape_hidden(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    json.chars().for_each(|c| push_escaped(&mut escaped, c));
+    escaped
+}
+
+fn push_escaped(escaped: &mut String, c: char) {
+    if !is_hidden(c) {
+        escaped.push(c);
+        return;
+    }
+    let mut units = [0; 2];
+    for unit in c.encode_utf16(&mut units) {
+        escaped.push_str(&format!("\\u{unit:04x}"));
+    }
 }
 
 /// Plain ASCII on its lines, which most text is.
