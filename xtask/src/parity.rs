@@ -2,6 +2,7 @@
 //!
 //! Owns: the command line and the totals. Each kind of case has a judge of its own below.
 
+mod dialogues;
 mod hooks;
 mod permissions;
 mod sandbox;
@@ -17,11 +18,11 @@ use crate::repository;
 use crate::repository::say;
 
 const USAGE: &str =
-    "usage: cargo xtask parity [--cases DIR] [--only tools|permissions|hooks] [--filter TEXT]
+    "usage: cargo xtask parity [--cases DIR] [--only tools|permissions|hooks|dialogues] [--filter TEXT]
 
   --cases DIR    a folder with recorded cases (default: fixtures/wire)
   --only KIND    one kind of cases
-  --filter TEXT  only cases of tools with this in their id";
+  --filter TEXT  only cases of tools and dialogues with this in their id";
 
 /// Which cases are judged.
 #[derive(Debug, Clone)]
@@ -32,10 +33,13 @@ pub(crate) struct Selection {
 
 pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     if let [inside, cases, filter] = words
-        && inside == "inside"
+        && matches!(inside.as_str(), "inside" | "dialogues")
     {
         let selection = Selection { cases: PathBuf::from(cases), filter: filter.clone() };
-        let judged = tools::judge(&selection)?;
+        let judged = match inside.as_str() {
+            "dialogues" => dialogues::judge_inside(&selection)?,
+            _ => tools::judge(&selection)?,
+        };
         say(&serde_json::to_string(&judged)?);
         return Ok(ExitCode::SUCCESS);
     }
@@ -79,6 +83,10 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     if is_wanted("hooks", "hooks.jsonl") {
         let judged = hooks::judge(&selection.cases)?;
         tell("hooks", judged.equal, judged.compared, &judged.differences);
+    }
+    if is_wanted("dialogues", "stream") {
+        let judged = dialogues::judge(&selection)?;
+        tell("dialogues", judged.equal, judged.compared, &judged.differences);
     }
     for total in &totals {
         say(total);

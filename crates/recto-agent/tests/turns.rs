@@ -112,6 +112,7 @@ impl Bench {
             max_turns: Some(20),
             budget: None,
             schema: None,
+            task_budget: None,
             effort: None,
             thinking: None,
             max_tokens: None,

@@ -64,7 +64,12 @@ impl Case {
     fn is_plain(&self) -> bool {
         let steps = format!("{}{}", self.command["steps"], self.command["before"]);
         let words = self.words();
-        let others = ["--mcp-config", "--session-mirror", "--replay-user-messages", "--permission-prompt-tool"];
+        let others = [
+            "--mcp-config",
+            "--session-mirror",
+            "--replay-user-messages",
+            "--permission-prompt-tool",
+        ];
         !steps.contains("control_request")
             && !words.iter().any(|word| others.iter().any(|other| word.starts_with(other)))
             && !words.iter().any(|word| word.starts_with("{session"))
@@ -127,7 +132,9 @@ pub(super) fn judge_inside(selection: &Selection) -> anyhow::Result<Judged> {
         match differences.is_empty() {
             true => judged.equal += 1,
             false => {
-                judged.differences.push((format!("dialogue/{}", case.name), differences.join("; ")));
+                judged
+                    .differences
+                    .push((format!("dialogue/{}", case.name), differences.join("; ")));
             }
         }
     }

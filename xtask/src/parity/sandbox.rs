@@ -16,19 +16,30 @@ use super::tools::Judged;
 use crate::oracle;
 use crate::oracle::Workspace;
 
-/// Judges in the sandbox.
+/// Judges tools in the sandbox.
 pub(super) fn judge(selection: &Selection) -> anyhow::Result<Judged> {
-    oracle::check_namespaces().context(
-        "cases of tools ran at /home/dev/app as user dev, which needs namespaces of their own",
-    )?;
+    judge_in("inside", selection, |program| {
+        fs::create_dir_all(program.join("cases/tools"))?;
+        copy_cases(&selection.cases, &program.join("cases"))
+    })
+}
+
+/// Judges in the sandbox; `prepare` puts what is needed into the folder of the program.
+pub(super) fn judge_in(
+    kind: &str,
+    selection: &Selection,
+    prepare: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<Judged> {
+    oracle::check_namespaces()
+        .context("cases ran at /home/dev/app as user dev, which needs namespaces of their own")?;
     let workspace = Workspace::new()?;
     let work = workspace.path();
-    for name in ["root", "home", "program/cases/tools"] {
+    for name in ["root", "home", "program"] {
         fs::create_dir_all(work.join(name))?;
     }
     let program = env::current_exe().context("this program has no path")?;
     fs::copy(&program, work.join("program/xtask"))?;
-    copy_cases(&selection.cases, &work.join("program/cases"))?;
+    prepare(&work.join("program"))?;
     let mut command = Command::new("unshare");
     command.args(oracle::namespaces());
     // Loopback is up, so that connections are refused and do not hang.
@@ -36,7 +47,7 @@ pub(super) fn judge(selection: &Selection) -> anyhow::Result<Judged> {
     command.args(["parity", oracle::SANDBOX, "sandbox"]);
     command.args([work.join("root"), work.join("home"), work.join("program")]);
     command.args(["-", "/home/dev/app", "env", "-i"]).args(environment());
-    command.args(["/opt/client/xtask", "parity", "inside", "/opt/client/cases"]);
+    command.args(["/opt/client/xtask", "parity", kind, "/opt/client/cases"]);
     command.arg(&selection.filter);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let output = command.output().context("cannot run unshare")?;

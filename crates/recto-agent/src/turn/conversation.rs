@@ -189,9 +189,17 @@ impl Conversation {
             Some(thinking) => Some(thinking.clone()),
             None => thinks_by_itself(&model).then(|| json!({"type": "adaptive"}).into()),
         };
+        let mut config = serde_json::Map::new();
         if let Some(effort) = &shared.effort {
-            request.set_field("output_config", json!({"effort": effort}).into());
+            config.insert("effort".into(), effort.as_str().into());
             request.betas.push("effort-2025-11-24".to_owned());
+        }
+        if let Some(total) = shared.task_budget {
+            config.insert("task_budget".into(), json!({"type": "tokens", "total": total}));
+            request.betas.push("task-budgets-2026-03-13".to_owned());
+        }
+        if !config.is_empty() {
+            request.set_field("output_config", Value::Object(config).into());
         }
         request.betas.extend(shared.betas.iter().cloned());
         set_marks(&mut request, CacheTime::Minutes);

@@ -167,8 +167,6 @@ impl Runner {
             let note = format!("Skills for the Skill tool:\n{}", lines.join("\n"));
             transcript.attachment(&attachment, Some((&note, "system")))?;
         }
-        let (note, attachment) = date_note(jiff::Zoned::now().date());
-        transcript.attachment(&attachment, Some((&note, "system")))?;
         if !instructions.files.is_empty() {
             let mut note = String::from(
                 "Instructions of the user for work here. They come before your own habits.",
@@ -182,6 +180,8 @@ impl Runner {
             }
             transcript.attachment(&instructions.attachment(), Some((&note, "user")))?;
         }
+        let (note, attachment) = date_note(jiff::Zoned::now().date());
+        transcript.attachment(&attachment, Some((&note, "system")))?;
         for (path, why) in instructions.skipped {
             self.resumed.told.push(format!("{} was not read: {why}", path.display()));
         }

@@ -12,6 +12,7 @@ use super::conversation::Written;
 use super::event::TurnEvent;
 use super::shared::lock;
 use crate::api::ApiError;
+use crate::tool::Tool;
 use crate::tool::ToolCall;
 use crate::wire::Block;
 use crate::wire::Json;
@@ -114,11 +115,20 @@ impl Conversation {
     }
 }
 
-/// A block as it can be sent back: a call takes an object, whatever the model gave.
+/// A block as it can be sent back: a call takes an object, whatever the model gave. An edit says
+/// whether it is about all occurrences, as clients write it.
 pub(super) fn sendable(block: Block) -> Block {
-    let is_call = matches!(block.view(), recto_log::Block::ToolUse { .. });
-    let has_object = block.view().input().is_some_and(|input| input.is_object());
-    if is_call && !has_object { block.json().with("input", b"{}").into() } else { block }
+    let recto_log::Block::ToolUse { .. } = block.view() else { return block };
+    let Some(input) = block.view().input().filter(|input| input.is_object()) else {
+        return block.json().with("input", b"{}").into();
+    };
+    let is_edit = block.view().name().as_deref() == Some(Tool::Edit.name());
+    if !is_edit || input.get("replace_all").is_some() || input.members().next().is_none() {
+        return block;
+    }
+    let mut whole = br#"{"replace_all":false,"#.to_vec();
+    whole.extend(input.bytes().iter().skip(1));
+    block.json().with("input", &whole).into()
 }
 
 /// A message with what its end says.

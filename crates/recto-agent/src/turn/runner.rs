@@ -218,9 +218,6 @@ impl Runner {
         cancel: &CancellationToken,
     ) -> Written<Option<End>> {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if is_first {
-            self.begin_log()?;
-        }
         let now = Timestamp::now();
         let content = start.content();
         let text = match &content {
@@ -240,6 +237,7 @@ impl Runner {
             transcript.meta(&MetaLine::QueueOperation(line))?;
         }
         if is_first {
+            self.begin_log()?;
             self.write_repairs()?;
             self.session_start_hooks(cancel).await?;
         }

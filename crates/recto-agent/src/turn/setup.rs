@@ -109,6 +109,8 @@ pub struct Setup {
     pub budget: Option<f64>,
     /// The shape of the output.
     pub schema: Option<OutputSchema>,
+    /// The tokens that the model may plan with.
+    pub task_budget: Option<u64>,
     /// How hard the model shall think.
     pub effort: Option<String>,
     /// `thinking` of requests, where the user says.
@@ -195,6 +197,7 @@ impl Setup {
             prompt_id: Mutex::default(),
             fallback_model: self.fallback_model.as_deref().map(model_named),
             effort: self.effort.clone(),
+            task_budget: self.task_budget,
             thinking: self.thinking.clone(),
             max_tokens: self.max_tokens,
             betas: self.betas.clone(),

@@ -74,6 +74,7 @@ pub(super) struct Shared {
     pub(super) prompt_id: Mutex<String>,
     pub(super) fallback_model: Option<String>,
     pub(super) effort: Option<String>,
+    pub(super) task_budget: Option<u64>,
     pub(super) thinking: Option<Json>,
     pub(super) max_tokens: Option<u64>,
     pub(super) betas: Vec<String>,

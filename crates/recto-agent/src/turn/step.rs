@@ -73,7 +73,9 @@ impl Conversation {
     /// Asks the model once, and makes the calls of its answer.
     pub(super) async fn step(&mut self, cancel: &CancellationToken) -> Written<Step> {
         let began = Instant::now();
-        self.tell(TurnEvent::Requesting).await;
+        if self.speaker.is_none() {
+            self.tell(TurnEvent::Requesting).await;
+        }
         let request = self.request();
         let mut exchange = self.shared.client.send(request);
         let mut receiving = Receiving::default();
@@ -92,14 +94,15 @@ impl Conversation {
             let next = tokio::select! {
                 biased;
                 () = cancel.cancelled() => Next::End(self.cut_short(&mut receiving, &mut jobs, &mut step, cancel).await?),
+                // What has arrived comes before what calls gave meanwhile.
+                event = exchange.next() => {
+                    self.receive(event, began, &mut receiving, &mut jobs, &mut step, cancel).await?
+                }
                 finished = jobs.next(), if !jobs.is_empty() => {
                     if let Some(finished) = finished {
                         self.take(finished, &mut receiving, &mut step).await?;
                     }
                     Next::GoOn
-                }
-                event = exchange.next() => {
-                    self.receive(event, began, &mut receiving, &mut jobs, &mut step, cancel).await?
                 }
             };
             if let Next::End(end) = next {

@@ -343,6 +343,11 @@ impl Conversation {
             *lock(&self.shared.model) = other;
             return Ok(Verdict::GoOn);
         }
+        // At the end of all attempts it is the server's fault.
+        let failed = match failed.status {
+            Some(529) => super::event::Failed { error: "server_error", ..failed },
+            _ => failed,
+        };
         let host = self.shared.client.endpoint().host();
         let (text, is_too_long) = match sentence::is_too_long(&failure.error) {
             true => (sentence::too_long(&failure.error), true),

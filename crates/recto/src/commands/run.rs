@@ -81,6 +81,9 @@ pub(crate) struct RunOptions {
     /// The most money to spend, in US dollars
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_budget_usd: Option<String>,
+    /// The tokens that the model may plan with
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) task_budget: Option<u64>,
     /// Calls that need no permission, such as 'Bash(git log:*)' Edit
     #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) allowed_tools: Vec<String>,

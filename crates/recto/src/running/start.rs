@@ -111,6 +111,7 @@ pub(super) fn prepare(
         max_turns: options.max_turns,
         budget,
         schema,
+        task_budget: options.task_budget,
         effort: options.effort.clone(),
         thinking: thinking(options),
         max_tokens: environment.run.max_output_tokens,

@@ -89,8 +89,9 @@ fn respond(stream: &mut TcpStream, status: u64, headers: &[String], body: &Value
 
 fn give(stream: &mut TcpStream, answer: &Value) -> Option<()> {
     let headers = answer["headers"].as_object().into_iter().flatten();
-    let headers: Vec<String> =
-        headers.map(|(name, value)| format!("{name}: {}\r\n", value.as_str().unwrap_or_default())).collect();
+    let headers: Vec<String> = headers
+        .map(|(name, value)| format!("{name}: {}\r\n", value.as_str().unwrap_or_default()))
+        .collect();
     let status = answer["status"].as_u64().unwrap_or(200);
     let Some(events) = answer["events"].as_array() else {
         return respond(stream, status, &headers, &answer["body"]);
@@ -103,7 +104,8 @@ fn give(stream: &mut TcpStream, answer: &Value) -> Option<()> {
     let delay = Duration::from_millis(answer["delay_ms"].as_u64().unwrap_or(0));
     for event in events {
         std::thread::sleep(delay);
-        let text = format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
+        let text =
+            format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
         stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).ok()?;
     }
     match answer["end"].as_str() {

@@ -118,7 +118,10 @@ fn answer(turn: &Value, number: u64) -> Value {
                 json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}),
             )
         } else {
-            (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": block["text"]}))
+            (
+                json!({"type": "text", "text": ""}),
+                json!({"type": "text_delta", "text": block["text"]}),
+            )
         };
         events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
         events.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
@@ -180,7 +183,12 @@ fn run(command: &Value, endpoint: &Endpoint) -> anyhow::Result<Played> {
     Ok(Played { code, stdout, stderr, log: None })
 }
 
-fn take_step(step: &Value, child: &mut Child, lines: &mpsc::Receiver<String>, seen: &mut Vec<String>) {
+fn take_step(
+    step: &Value,
+    child: &mut Child,
+    lines: &mpsc::Receiver<String>,
+    seen: &mut Vec<String>,
+) {
     if let Some(line) = step.get("send")
         && let Some(input) = &mut child.stdin
     {
