@@ -119,8 +119,9 @@ fn what_is_posted_passes_every_check_or_changes_nothing() {
             cases.push((format!("{good}\n{kind}"), 415));
             cases.push((format!("{host}\n{cookie}\nOrigin: {own}\n{kind}"), 415));
         }
-        for route in [title_of(SESSION), "/api/v1/undo".to_owned()] {
-            let body = if route.ends_with("undo") { "{}" } else { NEW };
+        let restore = format!("/api/v1/sessions/{SESSION}/restore");
+        for route in [title_of(SESSION), restore, "/api/v1/undo".to_owned()] {
+            let body = if route.ends_with("title") { NEW } else { "{}" };
             for (headers, status) in &cases {
                 let answer = test.post(&route, headers, body);
                 assert_eq!(answer.status, *status, "{route} {headers}");

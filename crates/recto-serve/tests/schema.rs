@@ -121,6 +121,13 @@ fn real_answers_are_what_the_description_says() {
     let title = format!("/api/v1/sessions/{OTHER}/title");
     posted("/api/v1/sessions/{session}/title", &title, r#"{"title":"New"}"#);
     posted("/api/v1/undo", "/api/v1/undo", "{}");
+    test.collect();
+    let logs = walk(test.home.path());
+    let log = logs.iter().find(|path| path.ends_with(format!("{OTHER}.jsonl"))).unwrap();
+    std::fs::remove_file(log).unwrap();
+    let restore = format!("/api/v1/sessions/{OTHER}/restore");
+    posted("/api/v1/sessions/{session}/restore", &restore, "{}");
+    assert!(log.is_file());
     let base = format!("/api/v1/sessions/{SESSION}");
     let head = test.get(&base).json();
     let turns = test.get(&format!("{base}/turns?count=50")).json();
@@ -206,4 +213,17 @@ fn a_value_that_is_not_described_is_found() {
     assert!(description.check(&schema, &Value::Null, "x").is_err());
     let schema = serde_json::json!({"type": ["string", "null"], "enum": ["x", null]});
     assert!(description.check(&schema, &Value::Null, "x").is_ok());
+}
+
+/// All files below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(walk(&path)),
+            false => found.push(path),
+        }
+    }
+    found
 }

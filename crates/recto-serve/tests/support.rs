@@ -19,6 +19,8 @@ use recto_session::usage::PriceTable;
 use recto_store::CacheDirectory;
 use recto_store::DataDirectory;
 use recto_store::Home;
+use recto_store::keep::CollectOptions;
+use recto_store::keep::Collector;
 use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
@@ -231,7 +233,10 @@ pub(crate) fn full_home() -> FakeHome {
 
 /// What a server of a test is started with.
 pub(crate) fn options(home: &FakeHome, cache: &tempfile::TempDir) -> ServeOptions {
-    let library = library(Home::open(home.path()).unwrap(), cache);
+    let (archive, copies) = (cache.path().join("data/archive"), cache.path().join("cache"));
+    let opened = Home::open(home.path()).unwrap();
+    let opened = opened.with_archive(&archive, &CacheDirectory::new(copies));
+    let library = library(opened, cache);
     let mut options = ServeOptions::new(library, Listen::Loopback { port: Some(0) });
     options.token = Some(Token::given(TOKEN).unwrap());
     options
@@ -258,6 +263,15 @@ pub(crate) fn serve_on(listen: Listen) -> (Server, FakeHome, tempfile::TempDir) 
 }
 
 impl Test {
+    /// Puts everything into the archive.
+    pub(crate) fn collect(&self) {
+        let data = DataDirectory::new(self.own.path().join("data"));
+        let home = Home::open(self.home.path()).unwrap();
+        let (archive, options) = (data.root().join("archive"), CollectOptions::default());
+        let mut collector = Collector::open(&home, &data, &archive, options).unwrap();
+        assert_eq!(collector.collect(&mut |_| {}).unwrap().troubles, []);
+    }
+
     /// The log of the session.
     fn log(&self) -> PathBuf {
         self.home.path().join(format!("projects/-home-dev-app/{SESSION}.jsonl"))

@@ -37,9 +37,10 @@ fn answers(surfaces: &mut Surfaces) -> Vec<(String, Value)> {
         &["check", FIX, "--notes"],
         &["request", FIX],
         &["context", FIX],
-        &["export", FIX, "--format", "md", "--output", "-"],
+        &["export", FIX, "--to", "md"],
     ] {
         let output = surfaces.test.command(&[arguments, &["--json"]].concat()).output().unwrap();
+        assert!(!output.stdout.is_empty(), "{arguments:?} says nothing");
         answers.push((arguments.join(" "), json!(String::from_utf8(output.stdout).unwrap())));
     }
     for path in [

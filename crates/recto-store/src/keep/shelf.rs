@@ -32,6 +32,7 @@ use crate::keep::shelf_list::ShelfList;
 use crate::keep::shelf_list::folder_version;
 use crate::place::archived_copy;
 use crate::place::archived_copy::ArchivedTree;
+use crate::place::archived_copy::Problem;
 use crate::place::locking::lock_file;
 use crate::place::platform;
 
@@ -72,24 +73,30 @@ struct Wanted<'a> {
 }
 
 /// Makes the copies of all sessions of the archive but for those that the home has.
-fn refresh(tree: &ArchivedTree, present: &HashSet<SessionId>) -> Vec<(PathBuf, String)> {
+fn refresh(tree: &ArchivedTree, present: &HashSet<SessionId>) -> Result<Vec<Problem>, Problem> {
     match try_to_refresh(tree, present) {
-        Ok(problems) => problems,
+        Ok(problems) => Ok(problems),
         Err(StoreError::Keep(KeepError::NoArchive { .. })) => {
             let _ = fs::remove_dir_all(&tree.shelf);
-            Vec::new()
+            Ok(Vec::new())
         }
-        Err(error) => {
-            let reason = format!("is not shown: {error}");
-            vec![(tree.archive.clone(), reason)]
-        }
+        Err(error) => Err(problem(&tree.archive, &error.to_string())),
     }
+}
+
+/// Why something is not shown. The path stands before it already.
+fn problem(path: &Path, error: &str) -> Problem {
+    let reason = match error.strip_prefix(&*path.to_string_lossy()) {
+        Some(rest) => rest.trim_start_matches([':', ' ']).to_owned(),
+        None => format!("is not shown: {error}"),
+    };
+    (path.to_owned(), reason)
 }
 
 fn try_to_refresh(
     tree: &ArchivedTree,
     present: &HashSet<SessionId>,
-) -> Result<Vec<(PathBuf, String)>, StoreError> {
+) -> Result<Vec<Problem>, StoreError> {
     let machine = machine_of(&tree.shelf)?;
     let archive = Archive::open(&tree.archive, machine)?;
     let mut list = ShelfList::read(&tree.shelf);
@@ -132,7 +139,7 @@ fn look_at(
     list: &mut ShelfList,
     keys: &[FileKey],
     present: &HashSet<SessionId>,
-) -> Vec<(PathBuf, String)> {
+) -> Vec<Problem> {
     if keys.len() != list.entries.len() {
         let there: HashSet<&FileKey> = keys.iter().collect();
         list.entries.retain(|key, _| there.contains(key));
@@ -157,7 +164,7 @@ fn look_at(
             Ok(None) => drop(list.entries.remove(&key)),
             Err(error) => {
                 list.entries.remove(&key);
-                problems.push((archive.folder(key), format!("is not shown: {error}")));
+                problems.push(problem(&archive.folder(key), &error.to_string()));
             }
         }
     }
@@ -241,7 +248,7 @@ fn make_folders(root: &Path, path: &Path) -> Result<(), StoreError> {
 }
 
 /// What could not be read of copies that were filled.
-fn problems_of(shelf: &Path, wanted: &BTreeMap<FileKey, Wanted<'_>>) -> Vec<(PathBuf, String)> {
+fn problems_of(shelf: &Path, wanted: &BTreeMap<FileKey, Wanted<'_>>) -> Vec<Problem> {
     let Ok(entries) = fs::read_dir(shelf.join(PROBLEMS)) else { return Vec::new() };
     let mut problems = Vec::new();
     for entry in entries.flatten() {

@@ -86,12 +86,16 @@ impl Home {
         let mut inventory = self.inventory_of(&self.projects(), false);
         if let Some(tree) = &self.archived {
             let present = inventory.sessions.iter().map(|session| session.id).collect();
-            let problems = (tree.refresh)(tree, &present).into_iter();
-            let problems = problems.map(|(path, reason)| Skipped { path, reason });
-            inventory.skipped.extend(problems);
+            let skipped = |(path, reason)| Skipped { path, reason };
             let projects = tree.root().join(PROJECTS);
-            if projects.is_dir() {
-                inventory.add_archived(self.inventory_of(&projects, true), &present);
+            match (tree.refresh)(tree, &present) {
+                Ok(problems) => {
+                    inventory.skipped.extend(problems.into_iter().map(skipped));
+                    if projects.is_dir() {
+                        inventory.add_archived(self.inventory_of(&projects, true), &present);
+                    }
+                }
+                Err(problem) => inventory.skipped.push(skipped(problem)),
             }
         }
         inventory.sessions.par_sort_unstable_by(|a, b| {

@@ -33,9 +33,12 @@ pub(crate) struct ArchivedTree {
     /// The directory of the copies and what is known of them.
     pub(crate) shelf: PathBuf,
     /// Makes the copies of all sessions that the archive has, but for these. Says what it could
-    /// not look at.
-    pub(crate) refresh: fn(&ArchivedTree, &HashSet<SessionId>) -> Vec<(PathBuf, String)>,
+    /// not look at, or why there are no copies.
+    pub(crate) refresh: fn(&ArchivedTree, &HashSet<SessionId>) -> Result<Vec<Problem>, Problem>,
 }
+
+/// What could not be looked at, and why.
+pub(crate) type Problem = (PathBuf, String);
 
 impl ArchivedTree {
     /// The directory with the form of a home.
