@@ -90,6 +90,14 @@ impl Surface {
         {
             remark(&one_line(text));
         }
+        // Whoever waits at a terminal or reads a log of errors sees why nothing happens.
+        if let TurnEvent::Retry { attempt, most, wait, error } = event
+            && !self.is_quiet
+            && matches!(self.format, Format::Text)
+        {
+            let seconds = wait.as_secs_f64();
+            remark(&one_line(&format!("{error}; retry {attempt} of {most} in {seconds:.1} s")));
+        }
         match &self.format {
             Format::Text => {
                 let TurnEvent::Ended(ended) = event else { return Ok(()) };
