@@ -531,3 +531,102 @@ fn random_dialogues_are_never_refused() {
         assert_eq!(problem, Ok(()), "RECTO_FUZZ_SEED={seed} RECTO_FUZZ_ITERATIONS=1");
     }
 }
+
+impl Bench {
+    /// With hooks, as `--settings` gives them.
+    fn with_hooks(&self, hooks: &Value) -> Setup {
+        let flag = json!({"hooks": hooks}).to_string();
+        let home = self.home();
+        let settings = Settings::read(&home, &self.app(), Wanted::default(), Some(&flag)).unwrap();
+        Setup { settings, ..self.setup() }
+    }
+}
+
+fn hook(command: &str) -> Value {
+    json!([{"hooks": [{"type": "command", "command": command}]}])
+}
+
+#[test]
+fn hooks_see_a_turn_and_steer_it() {
+    let bench = Bench::new(&script(&[
+        json!({"nth": 1, "blocks": [call("toolu_a", "Bash", json!({"command": "touch ran"}))]}),
+        json!({"nth": 2, "text": "first end"}),
+        json!({"nth": 3, "text": "second end"}),
+    ]));
+    let once = "test -e stopped || { touch stopped; echo not yet >&2; exit 2; }";
+    let setup = bench.with_hooks(&json!({
+        "SessionStart": hook("echo welcome"),
+        "UserPromptSubmit": hook("grep -q forbidden && { echo no >&2; exit 2; } || true"),
+        "PreToolUse": hook("echo not this one >&2; exit 2"),
+        "Stop": hook(once),
+    }));
+    let ran = bench.run(setup, &["go", "forbidden words"]);
+    let [first, second] = ran.ends()[..] else { panic!("{}", ran.ends().len()) };
+    assert_eq!((&first.end, first.text.as_str()), (&End::Completed, "second end"));
+    assert_eq!(first.denials.len(), 1);
+    assert!(matches!(&second.end, End::PromptBlocked(text) if text.contains("forbidden words")));
+    assert!(!bench.app().join("ran").exists());
+    let sent = bench.messages();
+    assert_eq!(sent.len(), 3);
+    let text = json!(sent[2]).to_string();
+    assert!(text.contains("PreToolUse:Bash hook error") && text.contains("Stop hook feedback"));
+    assert!(json!(sent[0]).to_string().contains("SessionStart:startup hook success: welcome"));
+    assert!(bench.lines().iter().any(|line| line["subtype"] == "stop_hook_summary"));
+    bench.is_sound().unwrap();
+}
+
+#[test]
+fn an_output_of_the_wrong_shape_is_sent_back() {
+    let output = |id: &str, input: Value| json!([call(id, "StructuredOutput", input)]);
+    let bench = Bench::new(&script(&[
+        json!({"nth": 1, "blocks": output("toolu_a", json!({"color": "red"}))}),
+        json!({"nth": 2, "blocks": output("toolu_b", json!({"color": "red", "n": 3}))}),
+    ]));
+    let schema = json!({"type": "object", "required": ["color", "n"]});
+    let schema = recto_agent::turn::OutputSchema::new(schema);
+    let ran = bench.run(Setup { schema, ..bench.setup() }, &["go"]);
+    assert_eq!(ran.ends()[0].structured_output, Some(json!({"color": "red", "n": 3})));
+    assert_eq!(bench.messages().len(), 2);
+    bench.is_sound().unwrap();
+}
+
+#[test]
+fn who_is_asked_decides() {
+    let bench = Bench::new(&script(&[
+        json!({"nth": 1, "blocks": [
+            call("toolu_a", "Write", json!({"file_path": "yes.txt", "content": "x"})),
+            call("toolu_b", "Write", json!({"file_path": "no.txt", "content": "x"})),
+        ]}),
+        json!({"text": "done"}),
+    ]));
+    let (asker, mut questions) = tokio::sync::mpsc::channel(4);
+    let setup = Setup { asker: Some(asker), permissions: CommandLine::default(), ..bench.setup() };
+    let answering = std::thread::spawn(move || {
+        let mut asked = Vec::new();
+        while let Some(question) = questions.blocking_recv() {
+            let path = question.input["file_path"].as_str().unwrap().to_owned();
+            let reply = match path.starts_with("yes") {
+                true => recto_agent::turn::Reply::Allow {
+                    updated_input: None,
+                    updated_permissions: Vec::new(),
+                },
+                false => recto_agent::turn::Reply::Deny {
+                    message: "better not".into(),
+                    interrupt: false,
+                },
+            };
+            asked.push(path);
+            question.answer.send(reply).unwrap();
+            if asked.len() == 2 {
+                break;
+            }
+        }
+        asked
+    });
+    let ran = bench.run(setup, &["go"]);
+    assert_eq!(answering.join().unwrap(), ["yes.txt", "no.txt"]);
+    assert!(bench.app().join("yes.txt").exists() && !bench.app().join("no.txt").exists());
+    assert_eq!(ran.ends()[0].denials.len(), 1);
+    assert!(json!(bench.messages()[1]).to_string().contains("better not"));
+    bench.is_sound().unwrap();
+}

@@ -297,9 +297,14 @@ fn killed_at_any_moment_a_session_goes_on_and_no_tool_runs_twice() {
 #[test]
 fn the_older_log_has_progress_lines_and_goes_on_everywhere() {
     let bench = Bench::new(&[
-        json!({"nth": 1, "blocks": [call("toolu_1", "Bash", json!({"command": "echo tick; sleep 1.5; echo tock"}))]}),
+        json!({"contains": "look around", "text": "the subagent is done"}),
+        json!({"nth": 1, "blocks": [
+            call("toolu_1", "Bash", json!({"command": "echo tick; sleep 1.5; echo tock"})),
+            call("toolu_2", "Agent", json!({"description": "look", "prompt": "look around", "run_in_background": false})),
+        ]}),
         json!({"text": "done"}),
     ]);
+    let hooks = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"true"}]}]}}"#;
     let run = bench.run(&[
         "run",
         "-p",
@@ -309,14 +314,20 @@ fn the_older_log_has_progress_lines_and_goes_on_everywhere() {
         "--log-style",
         "2.1.29",
         "--dangerously-skip-permissions",
+        "--settings",
+        hooks,
     ]);
     assert_eq!(run.stdout, "done\n");
     let text = fs::read_to_string(&bench.logs()[0]).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let progress = lines.iter().find(|line| line["type"] == "progress").unwrap();
-    assert_eq!(progress["data"]["type"], "bash_progress");
+    let progress = lines.iter().find(|line| line["data"]["type"] == "bash_progress").unwrap();
+    assert_eq!(progress["type"], "progress");
     assert_eq!(progress["data"]["fullOutput"], "tick");
     assert!(lines.iter().all(|line| line["type"] != "attachment"));
+    let hook = lines.iter().find(|line| line["data"]["type"] == "hook_progress").unwrap();
+    assert_eq!(hook["data"]["hookName"], "PreToolUse:Bash");
+    assert!(lines.iter().any(|line| line["data"]["type"] == "agent_progress"));
+    assert!(lines.iter().any(|line| line["subtype"] == "turn_duration"));
     let slug = lines.iter().find_map(|line| line["slug"].as_str()).unwrap();
     assert_eq!(slug.split('-').count(), 3);
     for version in ["2.0.50", "2.1.29", "2.1.325"] {

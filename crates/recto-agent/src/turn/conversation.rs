@@ -208,7 +208,7 @@ impl Conversation {
 
     /// Writes what hooks want to have in the log.
     pub(super) fn write_hook_lines(&mut self, lines: &[hook::Line]) -> Written<()> {
-        self.write_hook_progress(lines)?;
+        self.write_noted()?;
         for line in lines {
             let note = line.note.as_deref().map(|note| (note, "system"));
             self.transcript.attachment(&line.attachment, note)?;
@@ -218,7 +218,6 @@ impl Conversation {
 
     /// Takes a result over: into the log, the conversation and the stream.
     pub(super) async fn take_result(&mut self, finished: &Finished) -> Written<()> {
-        self.write_agent_progress()?;
         self.write_hook_lines(&finished.before)?;
         if let Some(copied) = &finished.copied {
             let backup = Json::from(&copied.backup);

@@ -19,6 +19,32 @@ use crate::wire::Json;
 /// How often progress is written.
 pub(super) const PACE: Duration = Duration::from_secs(1);
 
+/// A line of progress that is still to be written.
+#[derive(Debug)]
+pub(super) struct Noted {
+    of: ProgressOf,
+    id: String,
+    parent: String,
+    data: Value,
+}
+
+impl Noted {
+    /// That a hook ran.
+    pub(super) fn hook(label: hook::Label<'_>, ran: &hook::Ran) -> Noted {
+        let of = match label.event {
+            hook::Event::PreToolUse => ProgressOf::Tool,
+            _ => ProgressOf::Hook,
+        };
+        let data = json!({
+            "type": "hook_progress",
+            "hookEvent": label.event.name(),
+            "hookName": label.name(),
+            "command": ran.command,
+        });
+        Noted { of, id: label.id.to_owned(), parent: label.id.to_owned(), data }
+    }
+}
+
 impl Conversation {
     /// Whether progress lines are part of this log.
     pub(super) fn has_progress(&self) -> bool {
@@ -46,18 +72,17 @@ impl Conversation {
             let id = format!("bash-progress-{number}");
             self.write_progress_line(ProgressOf::Tool, &data, &id, &call.id)?;
         }
-        self.write_agent_progress()
+        self.write_noted()
     }
 
-    /// What subagents said since the last time.
-    pub(super) fn write_agent_progress(&mut self) -> Written<()> {
+    /// What subagents said and which hooks ran since the last time.
+    pub(super) fn write_noted(&mut self) -> Written<()> {
         if !self.has_progress() || self.speaker.is_some() {
             return Ok(());
         }
-        let said = std::mem::take(&mut *lock(&self.shared.agent_progress));
-        for (tool_use, data) in said {
-            let id = format!("agent_msg_{}", uuid::Uuid::new_v4().simple());
-            self.write_progress_line(ProgressOf::Tool, &data, &id, &tool_use)?;
+        let all = std::mem::take(&mut *lock(&self.shared.noted));
+        for noted in all {
+            self.write_progress_line(noted.of, &noted.data, &noted.id, &noted.parent)?;
         }
         Ok(())
     }
@@ -73,31 +98,12 @@ impl Conversation {
             "message": {"type": kind, "message": message, "timestamp": format!("{:.3}", jiff::Timestamp::now())},
             "agentId": speaker.agent,
         });
-        lock(&self.shared.agent_progress).push((speaker.tool_use.clone(), data));
-    }
-
-    /// That hooks ran.
-    pub(super) fn write_hook_progress(&mut self, lines: &[hook::Line]) -> Written<()> {
-        if !self.has_progress() {
-            return Ok(());
-        }
-        for line in lines {
-            let hook = &line.attachment;
-            let Some(command) = hook["command"].as_str() else { continue };
-            let data = json!({
-                "type": "hook_progress",
-                "hookEvent": hook["hookEvent"],
-                "hookName": hook["hookName"],
-                "command": command,
-            });
-            let id = hook["toolUseID"].as_str().unwrap_or_default().to_owned();
-            let of = match hook["hookEvent"].as_str() {
-                Some("PreToolUse") => ProgressOf::Tool,
-                _ => ProgressOf::Hook,
-            };
-            self.write_progress_line(of, &data, &id, &id)?;
-        }
-        Ok(())
+        lock(&self.shared.noted).push(Noted {
+            of: ProgressOf::Tool,
+            id: format!("agent_msg_{}", uuid::Uuid::new_v4().simple()),
+            parent: speaker.tool_use.clone(),
+            data,
+        });
     }
 
     fn write_progress_line(

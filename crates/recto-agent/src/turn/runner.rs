@@ -7,6 +7,7 @@ use recto_log::EntryUuid;
 use recto_log::build::MetaLine;
 use recto_log::build::QueueLine;
 use recto_log::build::QueueStep;
+use recto_log::build::SystemLine;
 use recto_log::build::UserContent;
 use recto_store::append::Activity;
 use recto_store::append::Announcement;
@@ -203,7 +204,7 @@ impl Runner {
             Err(error) => End::LogFailed(error.to_string()),
         };
         let is_broken = matches!(end, End::LogFailed(_));
-        let _ = self.conversation.transcript.last_prompt();
+        let _ = self.close_turn();
         self.conversation.shared.control.end();
         self.end_turn(end, origin).await;
         self.is_now(Activity::Idle);
@@ -271,6 +272,18 @@ impl Runner {
             Start::Prompt(Prompt { asks: false, .. }) => Some(End::Completed),
             Start::Prompt(_) | Start::Notice(_) => None,
         })
+    }
+
+    /// The last lines of a turn. Older logs say how long it took.
+    fn close_turn(&mut self) -> Written<()> {
+        let conversation = &mut self.conversation;
+        if conversation.has_progress() {
+            conversation.write_noted()?;
+            let messages = conversation.transcript.lines;
+            let milliseconds = super::sentence::milliseconds(conversation.turn.began.elapsed());
+            conversation.transcript.system(&SystemLine::TurnDuration { milliseconds, messages })?;
+        }
+        conversation.transcript.last_prompt()
     }
 
     pub(super) fn turns_so_far(&self) -> u64 {

@@ -191,7 +191,7 @@ impl Setup {
             control,
             totals: Mutex::new(totals),
             checkpoints,
-            agent_progress: Mutex::default(),
+            noted: Mutex::default(),
             denials: Mutex::default(),
             model: Mutex::new(model.clone()),
             prompt_id: Mutex::default(),

@@ -15,6 +15,7 @@ use super::ask::Asker;
 use super::checkpoint::Checkpoints;
 use super::control::Control;
 use super::event::TurnEvent;
+use super::progress::Noted;
 use super::totals::Totals;
 use super::transcript::LogStyle;
 use crate::api::Client;
@@ -65,8 +66,8 @@ pub(super) struct Shared {
     pub(super) control: Control,
     pub(super) totals: Mutex<Totals>,
     pub(super) checkpoints: Option<Mutex<Checkpoints>>,
-    /// What subagents said, for older logs: the call that started them, and the line.
-    pub(super) agent_progress: Mutex<Vec<(String, Value)>>,
+    /// What subagents said and which hooks ran, for older logs.
+    pub(super) noted: Mutex<Vec<Noted>>,
     /// Calls that were not allowed in this turn.
     pub(super) denials: Mutex<Vec<Value>>,
     pub(super) model: Mutex<String>,
@@ -156,6 +157,9 @@ impl Shared {
         let ran = run_all(&hooks, &input, &surroundings, cancel).await;
         for (ran, name) in ran.iter().zip(&names) {
             self.tell_hook(event, response_line(label, ran, name)).await;
+        }
+        if self.style == LogStyle::V2_1_29 {
+            lock(&self.noted).extend(ran.iter().map(|ran| Noted::hook(label, ran)));
         }
         let answer = Answer::new(label, &ran);
         for line in &answer.stream {

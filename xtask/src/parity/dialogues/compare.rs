@@ -125,8 +125,9 @@ fn compare_output(case: &Case, played: &Played, found: &mut Vec<String>) {
         return;
     };
     let is_kept = |line: &&Value| line["subtype"] != "thinking_tokens";
-    let normal =
-        |lines: &[Value]| -> Vec<Value> { lines.iter().filter(is_kept).map(normal_line).collect() };
+    let normal = |lines: &[Value]| -> Vec<Value> {
+        behind_their_message(lines).iter().filter(is_kept).map(normal_line).collect()
+    };
     let (theirs, ours) = (normal(&theirs), normal(&ours));
     let kinds = |lines: &[Value]| -> Vec<String> { lines.iter().map(kind).collect() };
     if kinds(&theirs) != kinds(&ours) {
@@ -140,8 +141,8 @@ fn compare_output(case: &Case, played: &Played, found: &mut Vec<String>) {
     }
 }
 
-/// Results stand between the blocks of their message or behind them, as it happens: here always
-/// behind.
+/// Results stand between the blocks of their message or behind them, as it happens, and in the
+/// order in which calls end: here always behind, in the order of the calls.
 fn behind_their_message(lines: &[Value]) -> Vec<Value> {
     let id = |line: &Value| line["message"]["id"].as_str().map(str::to_owned);
     let is_result = |line: &Value| line["type"] == "user" && line["tool_use_result"] != Value::Null;
@@ -155,7 +156,7 @@ fn behind_their_message(lines: &[Value]) -> Vec<Value> {
             continue;
         }
         let is_same = goes_on(line);
-        if !is_same {
+        if !is_same && id(line).is_some() {
             ordered.append(&mut held);
         }
         ordered.push(line.clone());
@@ -164,6 +165,12 @@ fn behind_their_message(lines: &[Value]) -> Vec<Value> {
         }
     }
     ordered.append(&mut held);
+    // Calls that run at the same time end in any order.
+    let call =
+        |line: &Value| line["message"]["content"][0]["tool_use_id"].as_str().map(str::to_owned);
+    for group in ordered.chunk_by_mut(|one, other| is_result(one) && is_result(other)) {
+        group.sort_by_key(call);
+    }
     ordered
 }
 
@@ -381,5 +388,19 @@ fn log_kind(line: &Value) -> String {
     match detail {
         Some(detail) => format!("{name}/{detail}"),
         None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_put_behind_the_blocks_of_their_message() {
+        let said = |id: &str| json!({"type": "assistant", "message": {"id": id}});
+        let result = json!({"type": "user", "message": {}, "tool_use_result": {"x": 1}});
+        let lines = [said("a"), result.clone(), said("a"), said("b"), result.clone()];
+        let kinds: Vec<String> = behind_their_message(&lines).iter().map(kind).collect();
+        assert_eq!(kinds, ["assistant", "assistant", "user", "assistant", "user"]);
     }
 }

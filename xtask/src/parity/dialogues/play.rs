@@ -96,11 +96,11 @@ fn scripted(script: &Value, run: &Value) -> Vec<Value> {
     let words = run["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let steps = run["steps"].to_string();
     let prompts = words.map(str::to_owned).chain([steps]);
-    let name = prompts.filter_map(|text| {
+    let mut names = prompts.filter_map(|text| {
         let rest = text.split("LAB:").nth(1)?;
         Some(rest.split(|c: char| !c.is_alphanumeric()).next()?.to_owned())
     });
-    let Some(name) = name.last() else { return Vec::new() };
+    let Some(name) = names.next_back() else { return Vec::new() };
     let turns = script[&name].as_array().cloned().unwrap_or_default();
     turns.iter().zip(1..).map(|(turn, number)| answer(turn, number)).collect()
 }
