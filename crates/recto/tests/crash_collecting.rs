@@ -32,17 +32,17 @@ fn prepare() -> TestHome {
     for (path, word) in
         [(GROWS, "grows"), (REWRITTEN, "old"), (DELETED, "deleted"), (MOVES, "moves")]
     {
-        test.home.write(path, &lines(word, 40));
+        test.home.write(path, lines(word, 40));
     }
     test.home.write(TITLE, r#"{"customTitle":"one"}"#);
     assert_eq!(test.run(&["collect"]).code, 0);
     let mut log = File::options().append(true).open(test.home.path().join(GROWS)).unwrap();
     log.write_all(lines("grown", 40).as_bytes()).unwrap();
-    test.home.write(REWRITTEN, &lines("new", 50));
+    test.home.write(REWRITTEN, lines("new", 50));
     fs::remove_file(test.home.path().join(DELETED)).unwrap();
     fs::create_dir(test.home.path().join("projects/-v")).unwrap();
     fs::rename(test.home.path().join(MOVES), test.home.path().join(MOVED)).unwrap();
-    test.home.write(NEW, &lines("new", 40));
+    test.home.write(NEW, lines("new", 40));
     test.home.write(TITLE, r#"{"customTitle":"two"}"#);
     test
 }

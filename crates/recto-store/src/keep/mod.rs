@@ -54,7 +54,7 @@ mod keep_tests;
 mod model_tests;
 #[cfg(test)]
 mod recorded_tests;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod shelf_tests;
 #[cfg(test)]
 mod trouble_tests;

@@ -1,5 +1,7 @@
 //! Sessions that only the archive has are seen as if the home still had them.
 
+#![cfg(unix)]
+
 use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
@@ -27,13 +29,13 @@ fn collected() -> World {
     let world = World::new();
     let log = line(ID, "main").repeat(3);
     world.home.write(&format!("projects/-w/{ID}.jsonl"), &log);
-    world.home.write(&format!("projects/-w/{ID}/subagents/agent-aa.jsonl"), &line(ID, "agent"));
+    world.home.write(&format!("projects/-w/{ID}/subagents/agent-aa.jsonl"), line(ID, "agent"));
     world
         .home
         .write(&format!("projects/-w/{ID}/subagents/agent-aa.meta.json"), "{\"agentType\":\"x\"}");
     world.home.write(&format!("projects/-w/{ID}/tool-results/t1.txt"), "long");
-    world.home.write("projects/-w/agent-bb.jsonl", &line(ID, "loose"));
-    world.home.write(&format!("projects/-v/{OTHER}.jsonl"), &line(OTHER, "other"));
+    world.home.write("projects/-w/agent-bb.jsonl", line(ID, "loose"));
+    world.home.write(&format!("projects/-v/{OTHER}.jsonl"), line(OTHER, "other"));
     world.home.write(&format!("todos/{ID}-agent-{ID}.json"), "[]");
     world.collect();
     world
@@ -167,7 +169,7 @@ fn damage_is_named_and_the_rest_is_shown() {
     let world = collected();
     let path = format!("projects/-w/{ID}.jsonl");
     let first = world.read(&path);
-    world.home.write(&path, &format!("{}{}", line(ID, "main").repeat(3), line(ID, "more")));
+    world.home.write(&path, format!("{}{}", line(ID, "main").repeat(3), line(ID, "more")));
     world.collect();
     let archive = world.archive();
     let catalog = super::Catalog::read(&archive).unwrap();

@@ -280,11 +280,11 @@ pub(crate) fn collect_beside(home: &Home, data: &DataDirectory) -> Result<(), Co
     Ok(())
 }
 
+/// Is told what was collected, or why nothing was.
+type Told<'a> = dyn FnMut(Result<&CollectReport, String>) -> Result<(), CommandError> + 'a;
+
 /// Collects again and again, and says what was done, or why nothing was.
-fn keep_on(
-    mut watch: KeepWatch,
-    tell: &mut dyn FnMut(Result<&CollectReport, String>) -> Result<(), CommandError>,
-) -> Result<Outcome, CommandError> {
+fn keep_on(mut watch: KeepWatch, tell: &mut Told<'_>) -> Result<Outcome, CommandError> {
     let mut last_error = None;
     loop {
         match watch.step(RETRY) {
