@@ -21,7 +21,7 @@ const ASSISTANT: &str = "message requestId isApiErrorMessage error apiError apiE
     thinkingDisplay apiErrorType failedResponseHadNoToolCall serverClassifierRequest \
     isAbortedMidStream isMeta usage";
 
-const SYSTEM: &str = "subtype content level isMeta logicalParentUuid compactMetadata durationMs \
+const SYSTEM: &str = "subtype content contextUsage level isMeta logicalParentUuid compactMetadata durationMs \
     messageCount pendingBackgroundAgentCount error retryInMs retryAttempt maxRetries source \
     commandRun isDisplayOnly hookCount hookInfos hookErrors preventedContinuation stopReason \
     hasOutput toolUseID hookAdditionalContext cause microcompactMetadata";

@@ -82,6 +82,7 @@ rules! {
     calls_follow_what_is_said_after_them,
     calls_stay_before_thinking_that_follows_them,
     a_call_at_the_endpoint_without_a_result_is_not_sent,
+    a_command_after_its_caveat_is_not_answered,
     a_call_at_the_endpoint_with_a_result_is_sent,
     an_answer_of_calls_at_the_endpoint_says_interrupted,
     a_result_inside_an_answer_is_not_sent,

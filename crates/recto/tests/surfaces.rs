@@ -427,5 +427,5 @@ fn a_title_in_the_log_of_the_next_session_is_the_same_everywhere() {
     assert_eq!(title(&listed), wanted);
     assert_eq!(title(&surfaces.mcp("list_sessions", json!({}))), wanted);
     assert!(surfaces.test.run(&["show", old]).stdout.contains("Look at old logs"));
-    assert!(surfaces.body(&format!("/s/{old}")).contains("Look at old logs"));
+    assert!(surfaces.body(&format!("/session/{old}")).contains("Look at old logs"));
 }

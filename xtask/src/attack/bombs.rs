@@ -36,10 +36,10 @@ struct Bomb {
 
 const BOMBS: &[Bomb] = &[
     Bomb {
-        name: "memory: many short lines, 256 MB or 1,000 bytes a line",
+        name: "memory: many short lines, 256 MB or 200 bytes a line",
         write: short_lines,
         sizes: [300_000, 5_000_000],
-        a_line: 1000,
+        a_line: 200,
         commands: &[
             &["turns", SESSION],
             &["branches", SESSION],
@@ -54,28 +54,32 @@ const BOMBS: &[Bomb] = &[
         ],
     },
     Bomb {
-        name: "memory: many lines below one, 256 MB or 2,500 bytes a line",
+        name: "memory: many lines below one, 256 MB or 256 bytes a line",
         write: children,
         sizes: [200_000, 1_000_000],
-        a_line: 2500,
-        commands: &[
-            &["branches", SESSION],
-            &["check", SESSION],
-            &["repair", SESSION, "--dry-run"],
-            &["request", SESSION],
-        ],
+        a_line: 256,
+        commands: &[&["branches", SESSION], &["check", SESSION], &["request", SESSION]],
     },
     Bomb {
-        name: "memory: lines in a circle, 256 MB or 2,500 bytes a line",
+        name: "memory: lines in a circle, 256 MB or 256 bytes a line",
         write: circle,
         sizes: [200_000, 1_000_000],
-        a_line: 2500,
-        commands: &[
-            &["check", SESSION],
-            &["repair", SESSION, "--dry-run"],
-            &["request", SESSION],
-            &["turns", SESSION],
-        ],
+        a_line: 256,
+        commands: &[&["check", SESSION], &["request", SESSION], &["turns", SESSION]],
+    },
+    Bomb {
+        name: "memory: every line below one is mended, 1,500 bytes a line",
+        write: children,
+        sizes: [200_000, 1_000_000],
+        a_line: 1500,
+        commands: &[&["repair", SESSION, "--dry-run"]],
+    },
+    Bomb {
+        name: "memory: every line of a circle is mended, 1,500 bytes a line",
+        write: circle,
+        sizes: [200_000, 1_000_000],
+        a_line: 1500,
+        commands: &[&["repair", SESSION, "--dry-run"]],
     },
     Bomb {
         name: "memory: one line that is very long, 256 MB",
@@ -97,7 +101,12 @@ const BOMBS: &[Bomb] = &[
         write: long_line,
         sizes: [65_000_000, 65_000_000],
         a_line: 0,
-        commands: &[&["show", SESSION], &["turns", SESSION]],
+        commands: &[
+            &["show", SESSION],
+            &["show", SESSION, "--json"],
+            &["turns", SESSION],
+            &["find", "word"],
+        ],
     },
     Bomb {
         name: "memory: nesting, 256 MB",

@@ -139,7 +139,6 @@ fn play(scenario: &Scenario, version: &str, workspace: &Path) -> anyhow::Result<
     let work = TempDir::with_prefix_in("drift-", workspace)?;
     let home = work.path().join("home");
     fs::create_dir_all(home.join("app"))?;
-    fs::create_dir(work.path().join("root"))?;
     write_config(&home)?;
     let request = json!({
         "work": work.path(), "client": client::installed(version)?, "session": SESSION,

@@ -118,7 +118,6 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
         copy_tree(&what.home.join(name), &copy.join(name))?;
     }
     write_config(&home)?;
-    fs::create_dir(work.path().join("root"))?;
     let log = find_log(&copy, what.session)?;
     let before = fs::read(&log)?;
     let request = json!({
@@ -279,8 +278,11 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
     let resume = json!([["-p", "--resume", text("session"), PROMPT]]);
     let runs = request["runs"].as_array().or(resume.as_array());
     let mut ended = Ended::default();
-    for words in runs.into_iter().flatten() {
-        ended = run_client(&request, words, &api)?;
+    for (number, words) in runs.into_iter().flatten().enumerate() {
+        // Each run has a root of its own: what is mounted stays until the end.
+        let root = Path::new(text("work")).join(format!("root-{number}"));
+        fs::create_dir(&root)?;
+        ended = run_client(&request, &root, words, &api)?;
     }
     let requests: Vec<Value> = api
         .asked()
@@ -303,13 +305,13 @@ struct Ended {
 }
 
 /// Runs the client once, with some words, the last of which is the prompt.
-fn run_client(request: &Value, words: &Value, api: &Mock) -> anyhow::Result<Ended> {
+fn run_client(request: &Value, root: &Path, words: &Value, api: &Mock) -> anyhow::Result<Ended> {
     let text = |name: &str| request[name].as_str().unwrap_or_default();
     let work = Path::new(text("work"));
     let (stdout, stderr) = (work.join("stdout"), work.join("stderr"));
     let mut child = Command::new("sh")
         .args(["-c", SANDBOX, "sandbox"])
-        .args([work.join("root"), work.join("home"), text("client").into()])
+        .args([root.into(), work.join("home"), text("client").into()])
         .args([node_folder(), text("cwd").into()])
         .args(["env", "-i"])
         .args(environment(api.port()))

@@ -195,8 +195,8 @@ pub struct Flags {
     pub has_byte_order_mark: bool,
     /// A string holds a lone surrogate or invalid UTF-8.
     pub is_broken_text: bool,
-    /// It is what a command of the client said, or the caveat before that: the
-    /// newest clients see nothing in it that is to be answered.
+    /// It is what a command of the client said, the caveat before that, or the command itself
+    /// right after the caveat: the newest clients see nothing in it that is to be answered.
     pub asks_nothing: bool,
 }
 

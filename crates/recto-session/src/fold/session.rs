@@ -252,6 +252,13 @@ impl Session {
             _ => UserText::Nothing,
         };
         let is = |name: &str| entry.object().is_true(name);
+        let follows_caveat = match parent {
+            Parent::Node(above) => {
+                let above = self.node(above).flags;
+                above.is_meta && above.asks_nothing
+            }
+            Parent::Root | Parent::Missing(_) => false,
+        };
         let flags = Flags {
             is_sidechain: entry.is_sidechain(),
             is_meta: entry.is_meta(),
@@ -266,7 +273,8 @@ impl Session {
             has_byte_order_mark: entry.bytes().starts_with(b"\xef\xbb\xbf"),
             is_broken_text: !entry.is_utf8() || has_lone_surrogate(entry.bytes()),
             asks_nothing: seen.begins_with("<local-command-stdout>")
-                || (entry.is_meta() && seen.begins_with("<local-command-caveat>")),
+                || (entry.is_meta() && seen.begins_with("<local-command-caveat>"))
+                || (follows_caveat && seen.begins_with("<command-name>")),
         };
         let model = message.and_then(|message| message.model());
         NewNode {

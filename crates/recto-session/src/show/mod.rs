@@ -8,4 +8,5 @@ pub(crate) mod items;
 pub(crate) mod line_diff;
 pub(crate) mod overflow;
 pub(crate) mod spoken;
+pub(crate) mod turn_counter;
 pub(crate) mod turns;

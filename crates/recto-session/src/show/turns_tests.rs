@@ -2,6 +2,7 @@ use recto_log::Lines;
 use recto_log::decode;
 
 use super::*;
+use crate::TurnCounter;
 
 fn session(lines: &[String]) -> Session {
     let log = lines.join("\n");

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use recto_log::EntryUuid;
@@ -19,6 +18,10 @@ use super::Clients;
 use super::Fix;
 use super::Repair;
 use super::RepairOptions;
+use super::state::Now;
+use super::state::Sheet;
+use super::state::State;
+use super::state::put_in_order;
 use super::step::Step;
 use crate::LineSource;
 use crate::NodeId;
@@ -46,12 +49,6 @@ const MOST_WAYS: usize = 4;
 /// A line while the log is repaired, by its place in the list of all sheets.
 pub(super) type SheetId = usize;
 
-/// One line, from the old log or new.
-enum Sheet<'s> {
-    Old { place: usize, changes: &'s [Change] },
-    New { bytes: &'s [u8] },
-}
-
 /// One thing to do.
 #[derive(Debug, Clone)]
 pub(super) enum Edit {
@@ -69,75 +66,6 @@ pub(super) enum Edit {
     Append(Vec<u8>),
     /// Puts lines in this order, at the places that they have.
     Order(Vec<SheetId>),
-}
-
-/// What changes when steps are made. A copy shares what stays, so that a log of any size can
-/// be gone back to.
-#[derive(Clone)]
-struct State {
-    /// How many lines the old log has; their sheets come first.
-    old: usize,
-    /// The changes of lines of the old log.
-    changes: Arc<HashMap<SheetId, Vec<Change>>>,
-    /// The lines that are new.
-    new: Arc<Vec<Vec<u8>>>,
-    /// The sheets, if they are not those of the old log.
-    order: Option<Arc<Vec<u32>>>,
-    aside: Arc<Vec<usize>>,
-}
-
-impl State {
-    fn of(old: usize) -> State {
-        let (changes, new, aside) = (Arc::default(), Arc::default(), Arc::default());
-        State { old, changes, new, order: None, aside }
-    }
-
-    fn get(&self, sheet: SheetId) -> Sheet<'_> {
-        match sheet.checked_sub(self.old).and_then(|at| self.new.get(at)) {
-            Some(bytes) => Sheet::New { bytes },
-            None => {
-                let changes = self.changes.get(&sheet).map_or(&[][..], Vec::as_slice);
-                Sheet::Old { place: sheet, changes }
-            }
-        }
-    }
-
-    /// How many lines the log has by now.
-    fn count(&self) -> usize {
-        self.order.as_ref().map_or(self.old, |order| order.len())
-    }
-
-    /// The sheet at a place.
-    fn at(&self, place: usize) -> SheetId {
-        self.order.as_ref().map_or(place, |order| order[place] as SheetId)
-    }
-
-    fn sheets(&self) -> impl Iterator<Item = SheetId> + '_ {
-        (0..self.count()).map(|place| self.at(place))
-    }
-
-    fn add(&mut self, bytes: Vec<u8>) -> SheetId {
-        Arc::make_mut(&mut self.new).push(bytes);
-        self.old + self.new.len() - 1
-    }
-}
-
-/// The log as it is by now: that of the source, until something is done.
-#[derive(Clone)]
-pub(super) enum Now<'m> {
-    Source(&'m Manuscript),
-    Changed(Arc<Manuscript>),
-}
-
-impl Deref for Now<'_> {
-    type Target = Manuscript;
-
-    fn deref(&self) -> &Manuscript {
-        match self {
-            Now::Source(manuscript) => manuscript,
-            Now::Changed(manuscript) => manuscript,
-        }
-    }
 }
 
 /// When it is asked whether a client brings back less.
@@ -538,18 +466,4 @@ pub(super) fn patched(bytes: &[u8], changes: &[Change]) -> Option<Vec<u8>> {
         change.apply(&mut patch).ok()?;
     }
     Some(patch.finish())
-}
-
-/// Puts some of the sheets in another order, at the places that they have.
-fn put_in_order(state: &mut State, sheets: &[SheetId]) {
-    let short = |sheet: SheetId| u32::try_from(sheet).unwrap_or(u32::MAX);
-    let moved: HashSet<u32> = sheets.iter().copied().map(short).collect();
-    let mut order: Vec<u32> = state.sheets().map(short).collect();
-    let mut next = sheets.iter();
-    for slot in order.iter_mut().filter(|slot| moved.contains(slot)) {
-        if let Some(sheet) = next.next() {
-            *slot = short(*sheet);
-        }
-    }
-    state.order = Some(Arc::new(order));
 }

@@ -19,6 +19,7 @@ mod lines;
 mod links;
 mod messages;
 mod repeated;
+mod state;
 mod step;
 mod tree;
 
