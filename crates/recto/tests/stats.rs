@@ -58,7 +58,7 @@ fn many_sessions_in_numbers() {
                        messages                        from cache
       claude-opus-5-5         8  ████████████████████      98.6 %
 
-    turns (half take 3.0s at most, nine of ten 5.0s)
+    turn duration (median 3.0s, p90 5.0s)
                  turns
       below 10s      3  ████████████████████
 

@@ -86,7 +86,7 @@ fn every_change_is_a_line() {
     let first = stream.next();
     assert_eq!((&first["sequence"], &first["from"]), (&1.into(), &().into()));
     assert_eq!((&first["id"], &first["to"]), (&FIX.into(), &"waiting_for_approval".into()));
-    assert!(first["why"][0].as_str().unwrap().starts_with("Bash was asked for"), "{first}");
+    assert!(first["why"][0].as_str().unwrap().starts_with("Bash was called"), "{first}");
     let fresh = |id: &str, to: &str| (id.to_owned(), format!("nothing -> {to}"));
     for (number, (id, change)) in [(2, fresh(DOCS, "waiting_for_input")), (3, fresh(OLD, "ended"))]
     {
