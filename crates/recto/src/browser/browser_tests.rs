@@ -111,7 +111,7 @@ fn letters_narrow_the_list_and_escape_goes_back_step_by_step() {
     | enter read  tab transcript  ^f search text  ? help  esc all sessions       1/2
     ");
     trial.keys("<back><back><back><back>reads");
-    assert!(trial.shows("no matching titles; Enter searches transcripts"), "{}", trial.screen());
+    assert!(trial.shows("no match; Enter searches all text"), "{}", trial.screen());
     trial.keys("<esc>");
     assert!(trial.shows("type to filter"), "{}", trial.screen());
     assert!(!trial.has_quit);

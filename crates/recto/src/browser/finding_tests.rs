@@ -105,7 +105,7 @@ fn a_slash_begins_a_search_and_is_a_letter_after_another() {
     assert!(trial.shows("› fix/pars") && trial.shows("Repair the parser"), "{}", trial.screen());
     // What no title fits is searched for with one key.
     trial.keys("<c-u>needle");
-    assert!(trial.shows("no matching titles; Enter searches transcripts"), "{}", trial.screen());
+    assert!(trial.shows("no match; Enter searches all text"), "{}", trial.screen());
     trial.keys("<enter>");
     assert!(trial.shows("/ needle") && trial.shows("1 hit"), "{}", trial.screen());
     trial.keys("<esc>");

@@ -175,7 +175,7 @@ impl View<'_> {
             (Mode::Search, SearchState::Whole | SearchState::Cut) => "not found".into(),
             (Mode::Filter, _) if !list.is_whole => "looking…".into(),
             (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
-            (Mode::Filter, _) => "no matching titles; Enter searches transcripts".into(),
+            (Mode::Filter, _) => "no match; Enter searches all text".into(),
         }
     }
 
