@@ -207,10 +207,10 @@ fn interrupted_and_killed_sessions_are_told_apart() {
         ("2.1.29/I7/snapshots/interrupted-tool", soon, StatusKind::WaitingForInput, "interrupted"),
         ("2.1.29/I7/snapshots/interrupted-text", soon, StatusKind::WaitingForInput, "interrupted"),
         // Killed while a command ran, of which 2.1.29 told the progress.
-        ("2.1.29/I7kill/snapshots/killed", soon, StatusKind::Working, "Bash was asked for"),
+        ("2.1.29/I7kill/snapshots/killed", soon, StatusKind::Working, "Bash was called"),
         ("2.1.29/I7kill/snapshots/killed", timer::IDLE, StatusKind::Idle, "nothing was written"),
-        ("2.1.200/I7kill/snapshots/killed", soon, StatusKind::Working, "Bash was asked for"),
-        ("2.0.50/I7kill/snapshots/killed", at_once, StatusKind::Working, "Bash was asked for"),
+        ("2.1.200/I7kill/snapshots/killed", soon, StatusKind::Working, "Bash was called"),
+        ("2.0.50/I7kill/snapshots/killed", at_once, StatusKind::Working, "Bash was called"),
         // Its last turn was one of `claude -p`.
         ("2.1.325/I7/home/.claude/projects/-home-dev-app", soon, StatusKind::Ended, "one prompt"),
     ] {

@@ -144,7 +144,10 @@ fn in_modes_that_do_not_ask_a_call_runs() {
         assert_eq!(kind(tool), StatusKind::WaitingForApproval, "{tool}");
     }
     assert_eq!(kind("Edit"), StatusKind::Working);
-    assert!(told(&lines("Edit"), 60).ends_with("`acceptEdits` it is hardly ever asked about"));
+    assert!(
+        told(&lines("Edit"), 60)
+            .ends_with("it rarely needs approval in permission mode `acceptEdits`")
+    );
     // A question is one in every mode.
     let question = r#"{"questions":[{"question":"Which colour?"}]}"#;
     let lines =

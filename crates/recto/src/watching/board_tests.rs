@@ -97,8 +97,8 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     |
     |
     |────────────────────────────────────────────────────────────────────────────────────────────────────
-    | why      Bash was called 14 s ago and has no result yet; in permission mode `default` it may
-    |          have to be allowed
+    | why      Bash was called 14 s ago and has no result yet; in permission mode `default` it may have
+    |          to be allowed
     | asked    Repair the parser
     | call     Bash make all
     | session  3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 · sonnet-4-5 · fix/parser · 40 tokens out
