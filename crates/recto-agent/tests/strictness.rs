@@ -33,7 +33,7 @@ const BETAS: [&str; 3] = [
 ];
 
 fn judged(body: &Value, purpose: Purpose) -> Option<(u16, &'static str, String)> {
-    let refusal = Judge::default().judge(body.to_string().as_bytes(), &[], purpose).1?;
+    let refusal = Judge.judge(body.to_string().as_bytes(), &[], purpose).1?;
     Some((refusal.status, refusal.kind, refusal.message))
 }
 
@@ -572,7 +572,7 @@ fn no_recorded_request_is_refused() {
     let mut refused = Vec::new();
     for (name, messages) in &requests {
         let body = json!({"model": "m", "max_tokens": 100, "messages": messages}).to_string();
-        let refusal = Judge::default().judge(body.as_bytes(), &betas, Purpose::Answer).1;
+        let refusal = Judge.judge(body.as_bytes(), &betas, Purpose::Answer).1;
         refused.extend(refusal.map(|refusal| format!("{name}: {}", refusal.message)));
     }
     assert!(refused.is_empty(), "{} of {}:\n{}", refused.len(), requests.len(), refused.join("\n"));

@@ -4,7 +4,7 @@ use super::*;
 
 fn refused(messages: Value) -> Option<String> {
     let body = json!({"model": "m", "max_tokens": 10, "messages": messages}).to_string();
-    let judge = Judge::default();
+    let judge = Judge;
     judge.judge(body.as_bytes(), &[], Purpose::Answer).1.map(|refusal| refusal.message)
 }
 
@@ -32,7 +32,7 @@ fn a_paired_conversation_is_accepted() {
 #[test]
 fn half_of_a_surrogate_pair_is_refused_and_still_read() {
     let body = br#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"\\ud83d \ud83d\ude00 \ud83d!"}]}"#;
-    let (value, refusal) = Judge::default().judge(body, &[], Purpose::Answer);
+    let (value, refusal) = Judge.judge(body, &[], Purpose::Answer);
     assert_eq!(value["messages"][0]["content"], "\\ud83d \u{1F600} \u{FFFD}!");
     assert!(refusal.unwrap().message.contains("surrogate"));
 }
@@ -41,6 +41,6 @@ fn half_of_a_surrogate_pair_is_refused_and_still_read() {
 fn too_many_bytes_are_refused() {
     let body = json!({"messages": [{"role": "user", "content": "a".repeat(MOST_BYTES)}]});
     let body = body.to_string();
-    let refusal = Judge::default().judge(body.as_bytes(), &[], Purpose::Answer).1.unwrap();
+    let refusal = Judge.judge(body.as_bytes(), &[], Purpose::Answer).1.unwrap();
     assert_eq!((refusal.status, refusal.kind), (413, "request_too_large"));
 }
