@@ -110,7 +110,7 @@ fn try_to_refresh(
     let mut problems = look_at(&archive, &mut list, &keys, present);
     let wanted = wanted(&tree.root(), &list, present);
     let digest = digest_of(&wanted);
-    if wanted.is_empty() && !tree.shelf.is_dir() {
+    if list.entries.is_empty() && !tree.shelf.is_dir() {
         return Ok(problems);
     }
     let is_new = list.made != Some(digest);

@@ -225,6 +225,15 @@ fn an_archive_that_cannot_be_used_hides_nothing_of_the_home() {
 }
 
 #[test]
+fn what_is_known_of_an_archive_is_kept_though_nothing_was_deleted() {
+    let world = collected();
+    let home = seen(&world);
+    assert_eq!(ids(&home.inventory()).len(), 2);
+    let list = super::shelf_list::ShelfList::read(&home.archived.as_ref().unwrap().shelf);
+    assert!(list.entries.len() >= 6, "{list:?}");
+}
+
+#[test]
 fn a_list_that_is_lost_is_made_again() {
     let world = collected();
     delete(&world);
