@@ -145,7 +145,7 @@ fn play(scenario: &Scenario, version: &str, workspace: &Path) -> anyhow::Result<
         "cwd": USUAL_CWD, "seconds": LIMIT.as_secs(), "environment": [],
         "script": script(scenario, version), "runs": runs(scenario),
     });
-    let seen = in_namespaces(&request)?;
+    let seen = in_namespaces("inside", &request)?;
     let mut found = Found::default();
     let requests = seen["requests"].as_array().map_or(&[][..], Vec::as_slice);
     found.refused =

@@ -10,7 +10,9 @@ use std::fs;
 use std::fs::File;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Child;
 use std::process::Command;
+use std::process::ExitStatus;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -126,7 +128,7 @@ pub(crate) fn resume(what: &Resume<'_>) -> anyhow::Result<Outcome> {
         "environment": what.environment.iter().map(|(name, value)| format!("{name}={value}"))
             .collect::<Vec<_>>(),
     });
-    let seen = in_namespaces(&request)?;
+    let seen = in_namespaces("inside", &request)?;
     let after = fs::read(&log).unwrap_or_default();
     let prefix_kept = after.starts_with(&before);
     let appended = after.get(before.len()..).filter(|_| prefix_kept).unwrap_or_default();
@@ -150,12 +152,12 @@ pub(crate) fn write_config(home: &Path) -> anyhow::Result<()> {
     Ok(fs::write(home.join(".claude.json"), config.to_string())?)
 }
 
-/// Has the second process do what a request says, and gives what it saw.
-pub(crate) fn in_namespaces(request: &Value) -> anyhow::Result<Value> {
+/// Has a second process do a task (`inside` or `step`) as a request says, and gives what it saw.
+pub(crate) fn in_namespaces(task: &str, request: &Value) -> anyhow::Result<Value> {
     let mut child = Command::new("unshare")
         .args(client::namespaces())
         .arg(std::env::current_exe()?)
-        .args(["oracle", "inside", &request.to_string()])
+        .args(["oracle", task, &request.to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -250,24 +252,45 @@ fn says(content: &Value, words: &str) -> bool {
 /// Ends this process when the one that started it is gone. It is the first of its
 /// namespace, so that the system ends the client with it.
 #[expect(clippy::exit, reason = "nothing is left to be cleaned up here")]
-pub(super) fn end_with_parent() {
+fn end_with_parent() {
     thread::spawn(|| {
         std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).ok();
         std::process::exit(1);
     });
 }
 
-/// The second process, which is alone with the client.
-pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
+/// Begins the second process: it ends with the first, and has loopback and another name.
+pub(super) fn settle() -> anyhow::Result<()> {
     end_with_parent();
-    let request: Value = serde_json::from_str(request)?;
-    let text = |name: &str| request[name].as_str().unwrap_or_default();
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).output()?;
     if !up.status.success() {
         bail!("cannot bring loopback up: {}", String::from_utf8_lossy(&up.stderr));
     }
     // The name of this machine is not the client's business.
     Command::new("hostname").arg("devbox").status().ok();
+    Ok(())
+}
+
+/// Waits for the end of a program, and ends it after a time: then there is no status.
+pub(super) fn wait_for(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > end {
+            child.kill()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The second process, which is alone with the client.
+pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
+    settle()?;
+    let request: Value = serde_json::from_str(request)?;
+    let text = |name: &str| request[name].as_str().unwrap_or_default();
     let personality = Personality::Constant(ANSWER.into());
     let script = match text("script") {
         "" => None,
@@ -324,17 +347,7 @@ fn run_client(request: &Value, root: &Path, words: &Value, api: &Mock) -> anyhow
         .stderr(File::create(&stderr)?)
         .spawn()?;
     let limit = request["seconds"].as_u64().map_or(LIMIT, Duration::from_secs);
-    let end = Instant::now() + limit;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break Some(status);
-        }
-        if Instant::now() > end {
-            child.kill()?;
-            break None;
-        }
-        thread::sleep(Duration::from_millis(50));
-    };
+    let status = wait_for(&mut child, limit)?;
     let mut said = String::from_utf8_lossy(&fs::read(stderr)?).trim().to_owned();
     if said.is_empty() && status.is_none_or(|status| !status.success()) {
         // Some versions tell what is wrong in their last event only.

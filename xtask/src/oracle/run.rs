@@ -6,7 +6,6 @@
 //! resumed by the real client, which must send what is predicted. In the rounds, both go on
 //! with one session in turns.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -140,15 +139,7 @@ fn written(
     random: &mut Random,
 ) -> anyhow::Result<Vec<String>> {
     let home = fresh_home(workspace)?;
-    let steps = Cell::new(0);
-    let table = Table {
-        recto,
-        version: &options.version,
-        script: SCRIPT,
-        home: home.path(),
-        workspace,
-        steps: &steps,
-    };
+    let table = Table::new(recto, &options.version, SCRIPT, home.path(), workspace);
     let claude = home.path().join(".claude");
     let session = uuid::Uuid::new_v4().to_string();
     let mut faults = Vec::new();
@@ -213,15 +204,7 @@ fn rounds(
     findings: &mut Findings,
 ) -> anyhow::Result<()> {
     let home = fresh_home(workspace)?;
-    let steps = Cell::new(0);
-    let table = Table {
-        recto,
-        version: &options.version,
-        script: SCRIPT,
-        home: home.path(),
-        workspace,
-        steps: &steps,
-    };
+    let table = Table::new(recto, &options.version, SCRIPT, home.path(), workspace);
     let claude = home.path().join(".claude");
     let session = uuid::Uuid::new_v4().to_string();
     let mut prompts: Vec<String> = Vec::new();

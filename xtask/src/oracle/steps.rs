@@ -11,10 +11,8 @@ use std::process::Command;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
-use std::time::Instant;
 
 use anyhow::Context as _;
-use anyhow::bail;
 use recto_agent::mock::Mock;
 use recto_agent::mock::MockOptions;
 use recto_agent::mock::Personality;
@@ -53,16 +51,16 @@ pub(crate) struct Stop {
 /// Where programs take turns.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<'a> {
-    pub(crate) recto: &'a Path,
+    recto: &'a Path,
     /// The version of the client.
-    pub(crate) version: &'a str,
+    version: &'a str,
     /// What the model says.
-    pub(crate) script: &'a str,
+    script: &'a str,
     /// `/home/dev` of all steps.
-    pub(crate) home: &'a Path,
-    pub(crate) workspace: &'a Path,
-    /// The mocks of two steps make up different ids.
-    pub(crate) steps: &'a Cell<u64>,
+    home: &'a Path,
+    workspace: &'a Path,
+    /// How many steps there were: their mocks make up different ids.
+    steps: Cell<u64>,
 }
 
 /// What came of a step.
@@ -76,7 +74,17 @@ pub(crate) struct Turn {
     pub(crate) refusals: Vec<String>,
 }
 
-impl Table<'_> {
+impl<'a> Table<'a> {
+    pub(crate) fn new(
+        recto: &'a Path,
+        version: &'a str,
+        script: &'a str,
+        home: &'a Path,
+        workspace: &'a Path,
+    ) -> Table<'a> {
+        Table { recto, version, script, home, workspace, steps: Cell::new(0) }
+    }
+
     /// Starts a program and waits for its end.
     pub(crate) fn take(
         &self,
@@ -100,22 +108,7 @@ impl Table<'_> {
                 "after": stop.after.as_millis().min(60_000) as u64, "signal": stop.signal,
             })),
         });
-        let mut child = Command::new("unshare")
-            .args(client::namespaces())
-            .arg(std::env::current_exe()?)
-            .args(["oracle", "step", &request.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("cannot run unshare")?;
-        let lifeline = child.stdin.take();
-        let output = child.wait_with_output()?;
-        drop(lifeline);
-        if !output.status.success() {
-            bail!("{}", String::from_utf8_lossy(&output.stderr));
-        }
-        let seen: Value = serde_json::from_slice(&output.stdout).context("inside a step")?;
+        let seen = resume::in_namespaces("step", &request)?;
         let text = |name: &str| seen[name].as_str().unwrap_or_default().to_owned();
         let list = |name: &str| seen[name].as_array().cloned().unwrap_or_default();
         Ok(Turn {
@@ -134,14 +127,9 @@ impl Table<'_> {
 
 /// The second process of a step.
 pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
-    resume::end_with_parent();
+    resume::settle()?;
     let request: Value = serde_json::from_str(request)?;
     let text = |name: &str| request[name].as_str().unwrap_or_default();
-    let up = Command::new("ip").args(["link", "set", "lo", "up"]).output()?;
-    if !up.status.success() {
-        bail!("cannot bring loopback up: {}", String::from_utf8_lossy(&up.stderr));
-    }
-    Command::new("hostname").arg("devbox").status().ok();
     let script = Script::parse(text("script")).context("the script")?;
     let options = MockOptions {
         personality: Personality::Constant("Done.".into()),
@@ -177,17 +165,7 @@ pub(crate) fn inside(request: &str) -> anyhow::Result<()> {
         // It may have ended before.
         Command::new("kill").args(["-s", signal, &child.id().to_string()]).output()?;
     }
-    let end = Instant::now() + resume::LIMIT;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break Some(status);
-        }
-        if Instant::now() > end {
-            child.kill()?;
-            break None;
-        }
-        thread::sleep(Duration::from_millis(20));
-    };
+    let status = resume::wait_for(&mut child, resume::LIMIT)?;
     let asked = api.asked();
     let refusals = asked.iter().filter_map(|asked| Some(asked.refusal.as_ref()?.message.clone()));
     let refusals: Vec<String> = refusals.collect();
