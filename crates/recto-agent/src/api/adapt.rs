@@ -117,21 +117,7 @@ fn adapt_thinking(
     if !is_foreign && !endpoint.thinking.is_empty() {
         return;
     }
-    let mut is_changed = false;
-    for message in &mut request.messages {
-        if message.role() != Some(Role::Assistant) {
-            continue;
-        }
-        let blocks = message.blocks();
-        let rest: Vec<Block> =
-            blocks.iter().filter(|block| !block.is_thinking()).cloned().collect();
-        if rest.len() < blocks.len() {
-            is_changed = true;
-            *message = message.with_blocks(&rest);
-        }
-    }
-    if is_changed {
-        request.messages.retain(|message| !message.blocks().is_empty());
+    if Message::drop_thinking(&mut request.messages) {
         // Without its start, the turn that runs cannot be one that thinks.
         if request
             .thinking

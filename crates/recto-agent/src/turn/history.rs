@@ -8,7 +8,6 @@
 use recto_log::Role;
 use recto_session::request::messages_of;
 
-use crate::wire::Block;
 use crate::wire::Message;
 
 /// The messages of a conversation.
@@ -67,23 +66,7 @@ impl History {
 
     /// Takes thinking out of what was said before; whether there was any.
     pub(super) fn drop_thinking(&mut self) -> bool {
-        let mut is_changed = false;
-        for message in &mut self.closed {
-            if message.role() != Some(Role::Assistant) {
-                continue;
-            }
-            let blocks = message.blocks();
-            let rest: Vec<Block> =
-                blocks.iter().filter(|block| !block.is_thinking()).cloned().collect();
-            if rest.len() < blocks.len() {
-                is_changed = true;
-                *message = message.with_blocks(&rest);
-            }
-        }
-        self.closed.retain(|message| {
-            message.role() != Some(Role::Assistant) || !message.blocks().is_empty()
-        });
-        is_changed
+        Message::drop_thinking(&mut self.closed)
     }
 }
 

@@ -77,6 +77,30 @@ impl Message {
     pub fn with_blocks(&self, blocks: &[Block]) -> Message {
         Message(self.0.with("content", &array(blocks)))
     }
+
+    /// Takes thinking out of answers, and answers out that consist of nothing else; whether
+    /// there was any.
+    pub fn drop_thinking(messages: &mut Vec<Message>) -> bool {
+        let mut is_changed = false;
+        for message in messages.iter_mut() {
+            if message.role() != Some(Role::Assistant) {
+                continue;
+            }
+            let blocks = message.blocks();
+            let rest: Vec<Block> =
+                blocks.iter().filter(|block| !block.is_thinking()).cloned().collect();
+            if rest.len() < blocks.len() {
+                is_changed = true;
+                *message = message.with_blocks(&rest);
+            }
+        }
+        if is_changed {
+            messages.retain(|message| {
+                message.role() != Some(Role::Assistant) || !message.blocks().is_empty()
+            });
+        }
+        is_changed
+    }
 }
 
 impl From<Json> for Message {

@@ -7,9 +7,7 @@ use clap::Args;
 use recto_agent::api::ApiError;
 use recto_agent::api::ApiEvent;
 use recto_agent::api::Client;
-use recto_agent::api::Credential;
 use recto_agent::api::Endpoint;
-use recto_agent::api::EndpointTable;
 use recto_agent::replay::Compared;
 use recto_agent::replay::compare;
 use recto_agent::replay::question;
@@ -25,7 +23,7 @@ use recto_store::Loaded;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::select::file_path;
+use crate::running;
 use crate::select::target;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
@@ -309,26 +307,9 @@ fn endpoint(
     args: &ReplayArgs,
     url: &str,
 ) -> Result<Endpoint, CommandError> {
-    let credential = match (&environment.api_key, &environment.auth_token) {
-        (Some(key), _) => Credential::api_key(key.reveal())?,
-        (None, Some(token)) => Credential::bearer(token.reveal())?,
-        (None, None) => return Err(ApiError::NoKey.into()),
-    };
-    let mut endpoint = Endpoint::new(url, credential)?;
+    let (mut endpoint, _) = running::endpoint(environment, url, args.ca.as_deref())?;
     // A person waits for the answer.
     endpoint.retries.most = 3;
-    if let Some(path) = environment.endpoints_file().filter(|path| file_path::exists(path)) {
-        let bytes = recto_store::read_small(&path)?;
-        let mut table = EndpointTable::built_in().unwrap_or_default();
-        table.add_first(&String::from_utf8_lossy(&bytes)).map_err(|error| {
-            CommandError::user("bad-endpoints", format!("{}: {error}", path.display()))
-                .with_hint("docs/guides/mock.md lists what an endpoint may contain")
-        })?;
-        endpoint.capabilities = table.of_host(endpoint.host_name());
-    }
-    if let Some(path) = &args.ca {
-        endpoint.certificates = Some(recto_store::read_small(path)?);
-    }
     Ok(endpoint)
 }
 

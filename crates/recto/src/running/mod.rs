@@ -17,6 +17,7 @@ use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::terminal::output::complain;
 
+pub(crate) use endpoint::endpoint;
 use input::Reading;
 pub(crate) use show::COMPATIBLE;
 use show::Surface;
