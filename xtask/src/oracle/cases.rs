@@ -243,9 +243,11 @@ fn edit(
     let said: Value = serde_json::from_str(&stderr).unwrap_or_default();
     match said["kind"].as_str() {
         Some("nothing-to-do") => Ok(Said::NothingToDo),
-        Some("not-repairable" | "no-conversation" | "no-session" | "not-found") => {
-            Ok(Said::CannotBeDone(said["error"].as_str().unwrap_or_default().to_owned()))
-        }
+        // What cannot be done with this session, or would harm it, is refused, as it should be.
+        Some(
+            "not-repairable" | "no-conversation" | "no-session" | "not-found" | "no-turn"
+            | "nothing-left" | "not-current" | "would-lose",
+        ) => Ok(Said::CannotBeDone(said["error"].as_str().unwrap_or_default().to_owned())),
         _ => bail!("recto failed: {stderr}"),
     }
 }
