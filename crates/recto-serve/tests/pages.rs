@@ -91,7 +91,8 @@ fn a_session_is_read_from_its_first_turn_to_its_last() {
     let top = "document.querySelector('#turn-40').getBoundingClientRect().top";
     tab.value("document.querySelector('#turns > a.earlier').scrollIntoView({ block: 'center' })");
     let before = tab.number(top);
-    tab.click("#turns > a.earlier");
+    // At once: what comes into view is loaded without a click, too.
+    tab.value("document.querySelector('#turns > a.earlier').click()");
     tab.wait("document.querySelector('#turn-30')");
     assert!((tab.number(top) - before).abs() < 2.0, "the place is kept");
     assert_quiet(&mut tab, &test);

@@ -172,7 +172,7 @@ fn under_limit(arena: &Arena, words: &[&str], bytes: u64) -> anyhow::Result<Run>
     command.arg(&arena.recto).args(words);
     arena.set_environment(&mut command);
     // Each thread reserves some memory for itself, which says nothing about the log.
-    command.env("MALLOC_ARENA_MAX", "2").env("RAYON_NUM_THREADS", "2");
+    command.env("MALLOC_ARENA_MAX", "1").env("RAYON_NUM_THREADS", "2");
     arena.finish(&mut command).context("cannot run a shell")
 }
 

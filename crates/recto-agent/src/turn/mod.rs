@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The conversation is the log: a block is appended before anything else happens with it, and
-//! what is sent is made of the lines by `recto-session` ([`History`](history)). So whatever
+//! what is sent is made of the lines by `recto-session` (`History`). So whatever
 //! ends the process, another client goes on from the last line.
 
 mod agent;

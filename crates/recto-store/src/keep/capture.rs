@@ -134,6 +134,7 @@ impl Capture<'_> {
             let Some((life, mut cursor)) = self.begin(source, &lives, known.take())? else {
                 let life = LifeId { generation: None, number: 0 };
                 let is_settled = self.torn(source, life, 0, state, &mut captured)?;
+                self.note_move(source)?;
                 return Ok((Remembered { state, is_settled, lines: None }, captured));
             };
             captured.lives += u64::from(cursor.offset() == 0 && lives.ids().next().is_some());
@@ -150,6 +151,24 @@ impl Capture<'_> {
         }
         // It changes faster than it is read. The next look begins with what is kept by now.
         Ok((Remembered { state, is_settled: false, lines: None }, captured))
+    }
+
+    /// Notes where a file without a whole line is now, if it is kept from another place. Its name
+    /// says that it is the same file, whether or not it was seen there before.
+    fn note_move(&self, source: &Source<'_>) -> Result<(), KeepError> {
+        let lives = Lives::of(self.archive.parts(source.key)?);
+        let Some(known) = KeptFile::read(self.archive, source.key, lives)? else { return Ok(()) };
+        if known.path == source.below {
+            return Ok(());
+        }
+        let event = ObjectWriter::new().string("to", source.below);
+        let event = match &known.life {
+            Some(life) => event.id("life", life),
+            None => event,
+        };
+        let lives = Lives::of(self.archive.parts(source.key)?);
+        let time = lives.moment(self.archive, source.key, (self.clock)());
+        self.archive.put_event(source.key, &Part::Moved(milliseconds(time)), &event.finish())
     }
 
     /// Notes where a file is, in which life, and where it ends, if no segment says so: it was

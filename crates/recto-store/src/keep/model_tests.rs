@@ -185,7 +185,7 @@ impl Model {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 64,
+        cases: recto_testkit::fuzz::variable("RECTO_FUZZ_ITERATIONS", 64) as u32,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -153,7 +153,7 @@ pub(crate) struct RunOptions {
     /// Whose way of writing the log is followed: 2.1.325 or 2.1.29
     #[arg(long, value_name = "VERSION", value_parser = ["2.1.325", "2.1.29"], default_value = "2.1.325")]
     pub(crate) log_style: String,
-    /// The endpoint [default: $ANTHROPIC_BASE_URL, else https://api.anthropic.com]
+    /// The endpoint [default: $ANTHROPIC_BASE_URL, else that of Anthropic]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Trust a certificate authority of your own, as PEM

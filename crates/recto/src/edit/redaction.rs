@@ -16,7 +16,7 @@ use crate::terminal::overflow::each_line;
 /// How much counts as a secret: the same options in every command that shares sessions.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct LevelArgs {
-    /// Replace every value under a secret's name, weak passwords too [default]
+    /// Replace every value under a secret's name, weak passwords too (default)
     #[arg(long, conflicts_with = "plain")]
     strict: bool,
     /// Replace only known token formats and random values

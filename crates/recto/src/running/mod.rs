@@ -1,4 +1,4 @@
-//! Running a session: options in, a [`Setup`] for the loop, events out.
+//! Running a session: options in, a `Setup` for the loop, events out.
 
 mod choose;
 mod endpoint;
