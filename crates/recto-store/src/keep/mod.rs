@@ -4,7 +4,7 @@
 //! exactly which range of which life it holds, and it is written once, under a name that must be
 //! free: so writing it twice is harmless, and a collector that is killed anywhere loses nothing
 //! and doubles nothing. The archive is the truth. What the collector remembers
-//! ([`state`]) saves work only, and is found again by listing the archive.
+//! (`state`) saves work only, and is found again by listing the archive.
 //!
 //! Two kinds of files are kept in two ways. Files that grow (logs, the history) are kept as
 //! segments of lines; files that are rewritten whole (titles, to-dos, plans, …) as versions. A
