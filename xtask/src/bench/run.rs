@@ -272,7 +272,7 @@ fn page(measured: &Value, version: &str) -> (String, bool) {
     let _ = writeln!(
         page,
         "`recto run -p` and client {version} in turns on one mock; medians. Start is the time until \
-         the first request arrives, CPU and memory are those of the whole run with its children.\n"
+         the mock has judged the first request, CPU and memory are those of the whole run with its children.\n"
     );
     page += "| what | | recto | client | client / recto |\n|---|---|---:|---:|---:|\n";
     for ((_, label), pair) in TASKS.iter().zip(measured.as_array().into_iter().flatten()) {
