@@ -85,6 +85,7 @@ pub use place::home::make_home;
 pub use place::open::open_file;
 pub use place::open::read_chosen;
 pub use place::open::read_small;
+pub use place::open::without_dots;
 pub use place::platform::give_memory_back;
 pub use place::platform::process_is_alive;
 pub use place::retention::Retention;

@@ -123,7 +123,7 @@ fn damage(random: &mut Random, index: &Path) -> anyhow::Result<String> {
         2 if pages > 1 => {
             let (from, to) = (page(random), page(random));
             bytes.copy_within(from..from + PAGE, to);
-            "a page in the place of another".to_owned()
+            "a page in place of another".to_owned()
         }
         3 => {
             let at = random.below(bytes.len());

@@ -45,7 +45,7 @@ const COMMANDS: &[&[&str]] = &[
 const STRUCTURE: &[u8] =
     b"{}[]\",:\\/0123456789-+.eEtfnu \t\r\n\0\x1f\x7f\x80\xbf\xc3\xe2\xed\xf0\xff";
 
-/// Whole values in the place of others.
+/// Whole values in place of others.
 const WORDS: [&str; 12] = [
     "null",
     "{}",
@@ -87,7 +87,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
     }
 }
 
-/// Recorded logs, with the id of the session in the place of their own.
+/// Recorded logs, with the id of the session in place of their own.
 fn recorded_logs() -> anyhow::Result<Vec<Vec<u8>>> {
     const LARGEST: u64 = 400_000;
     let mut found = Vec::new();
@@ -148,7 +148,7 @@ fn damage_line(random: &mut Random, line: &mut Vec<u8>) {
         2 => drop(line.drain(at..upto)),
         3 => line.insert(at, *random.pick(STRUCTURE)),
         4 => line.truncate(at),
-        // A value in the place of another, so that the line stays JSON.
+        // A value in place of another, so that the line stays JSON.
         _ => {
             let word = random.pick(&WORDS);
             let colon =

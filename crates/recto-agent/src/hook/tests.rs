@@ -16,7 +16,7 @@ fn hooks(value: Value) -> Hooks {
 }
 
 fn place() -> Place {
-    Place::new("/work/app".into(), "/work".into())
+    Place::new("/home/dev/app".into(), "/home/dev".into())
 }
 
 fn run(hooks: &Hooks, event: Event) -> Vec<Ran> {

@@ -202,7 +202,7 @@ impl From<'_> {
             (Some(rest), Some(home)) => home.join(rest),
             _ => folder.join(import),
         };
-        crate::permission::without_dots(&path)
+        recto_store::without_dots(&path)
     }
 }
 

@@ -38,7 +38,6 @@ pub use decision::Reason;
 pub use decision::Verdict;
 pub use mode::Mode;
 pub use place::Place;
-pub(crate) use place::without_dots;
 pub use rule::Behavior;
 pub use rule::Rule;
 pub use rule::split_list;

@@ -1,8 +1,9 @@
 //! Where a session works, and where a path leads.
 
-use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+
+use recto_store::without_dots;
 
 /// The directories that decide what a path means and whether it is inside.
 #[derive(Debug, Clone)]
@@ -88,21 +89,6 @@ impl Place {
 
 fn is_below(real: &Path, folder: &Path) -> bool {
     real.starts_with(folder) || real.starts_with(real_path(folder))
-}
-
-/// Takes `.` and `..` out of a path without asking the disk.
-pub(crate) fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            component => plain.push(component),
-        }
-    }
-    plain
 }
 
 /// Where a path leads when symbolic links are followed, also for a file that does not exist

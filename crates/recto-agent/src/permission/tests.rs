@@ -9,7 +9,7 @@ fn settings(permissions: Value) -> Settings {
 }
 
 fn place() -> Place {
-    Place::new("/work/app".into(), "/work".into())
+    Place::new("/home/dev/app".into(), "/home/dev".into())
 }
 
 fn bash(permissions: &Permissions, command: &str) -> Verdict {
@@ -228,7 +228,7 @@ fn a_rule_that_forbids_looks_through_quotes_paths_and_wrappers() {
             "rm x; <<",
             "cat .env",
             "cat ./.env",
-            "head -1 /work/app/.env",
+            "head -1 /home/dev/app/.env",
             "cat < .env",
             "cp .env x",
             "timeout 5 cat .env",
@@ -282,7 +282,7 @@ fn a_hook_answers_questions_and_not_rules() {
     use crate::hook::Choice;
     let answer =
         |choice| Answer { choice: Some((choice, Some("why".into()))), ..Answer::default() };
-    let input = json!({ "file_path": "/work/app/x", "content": "" });
+    let input = json!({ "file_path": "/home/dev/app/x", "content": "" });
     let decide = |rules: Value, mode, choice| {
         let call = Call { tool: "Write", input: &input };
         permissions(rules, mode).decide_after_hooks(call, &place(), &answer(choice))

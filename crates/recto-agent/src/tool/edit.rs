@@ -87,7 +87,7 @@ fn has_other_form(text: &str) -> bool {
     !text.is_ascii() || unescaped(text) != text
 }
 
-/// The text with characters in the place of `\uXXXX`.
+/// The text with characters in place of `\uXXXX`.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -110,7 +110,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// The text with `\uXXXX` in the place of characters that are not ASCII.
+/// The text with `\uXXXX` in place of characters that are not ASCII.
 fn escaped(text: &str) -> String {
     let mut units = [0; 2];
     let mut spelled = String::with_capacity(text.len());

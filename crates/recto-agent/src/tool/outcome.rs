@@ -151,7 +151,7 @@ impl ToolOutcome {
         self
     }
 
-    /// The same, with a sentence in the place of empty content, which the API rejects.
+    /// The same, with a sentence in place of empty content, which the API rejects.
     #[must_use]
     pub fn never_empty(mut self, tool: &str) -> ToolOutcome {
         let is_empty = match &self.content {

@@ -55,7 +55,7 @@ pub(super) struct Limits {
 #[derive(Debug)]
 pub(super) struct TurnState {
     pub(super) began: Instant,
-    /// Lines in the place of the user since the prompt.
+    /// Lines in place of the user since the prompt.
     pub(super) user_lines: u64,
     pub(super) requests: u64,
     /// The last text of the model.
@@ -304,7 +304,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// A text of the client in the place of the user, which the model answers.
+    /// A text of the client in place of the user, which the model answers.
     pub(super) async fn say_for_user(&mut self, text: &str, refused: Option<&str>) -> Written<()> {
         let is_companion = !text.starts_with("Stop hook feedback");
         let uuid = self.transcript.companion(text, is_companion, refused)?;

@@ -49,7 +49,7 @@ pub enum TurnEvent {
     /// The model said something: one block, or an error of the endpoint in its place. The line
     /// is in the log.
     Said(Box<Said>),
-    /// A result, or a text of the client in the place of the user. The line is in the log.
+    /// A result, or a text of the client in place of the user. The line is in the log.
     User(Box<UserSaid>),
     /// A call was not allowed, and nobody could be asked.
     Denied(Box<DeniedCall>),
@@ -160,7 +160,7 @@ pub struct Failed {
     pub kind: Option<String>,
 }
 
-/// A line in the place of the user.
+/// A line in place of the user.
 #[derive(Debug, Clone)]
 pub struct UserSaid {
     /// The uuid of the line.

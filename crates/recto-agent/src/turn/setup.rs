@@ -99,7 +99,7 @@ pub struct Setup {
     pub keeps_files: bool,
     /// How it was started, as lines of the log say.
     pub entrypoint: String,
-    /// A system prompt in the place of ours.
+    /// Replace recto's system prompt.
     pub system_prompt: Option<String>,
     /// What is added to the system prompt.
     pub append_system_prompt: Option<String>,

@@ -238,7 +238,7 @@ impl Transcript {
         })
     }
 
-    /// Text of the client for the model, in the place of the user.
+    /// Text of the client for the model, in place of the user.
     pub(super) fn companion(
         &mut self,
         text: &str,
@@ -256,7 +256,7 @@ impl Transcript {
         })
     }
 
-    /// That the user interrupted, as blocks in the place of the user.
+    /// That the user interrupted, as blocks in place of the user.
     pub(super) fn interruption(&mut self, blocks: &Value) -> Written<EntryUuid> {
         let json = Json::from(blocks);
         let mut line = UserLine::new(UserContent::Json(json.value()));

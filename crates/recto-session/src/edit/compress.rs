@@ -64,7 +64,7 @@ pub enum OldLines {
     Drop,
 }
 
-/// Puts a summary in the place of older turns.
+/// Puts a summary in place of older turns.
 pub fn compress<'m>(
     manuscript: &'m Manuscript,
     options: &CompressOptions,

@@ -241,7 +241,7 @@ impl Nodes {
         id
     }
 
-    /// Puts a line in the place of one with the same uuid.
+    /// Puts a line in place of one with the same uuid.
     pub(crate) fn replace(&mut self, id: NodeId, new: NewNode) {
         let packed = self.pack(id, new);
         *self.packed_mut(id) = packed;

@@ -98,7 +98,7 @@ impl TodoList {
         }
     }
 
-    /// Puts a new list in the place of what `TodoWrite` wrote before.
+    /// Puts a new list in place of what `TodoWrite` wrote before.
     fn replace(&mut self, new: Vec<Todo>) -> Vec<TodoChange> {
         let (tasks, old): (Vec<Todo>, Vec<Todo>) =
             std::mem::take(&mut self.todos).into_iter().partition(|todo| todo.id.is_some());
@@ -128,7 +128,7 @@ impl TodoList {
         changes
     }
 
-    /// Puts one task on the list, or in the place of the one with its number.
+    /// Puts one task on the list, or in place of the one with its number.
     fn set(&mut self, todo: Todo) -> Vec<TodoChange> {
         let place = todo.id.as_ref().and_then(|id| self.places.get(id).copied());
         let known = place.and_then(|at| self.todos.get_mut(at));

@@ -72,7 +72,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What stands in the place of the secret.
+    /// What stands in place of the secret.
     pub fn placeholder(&self) -> String {
         format!("[REDACTED:{}:{}]", self.rule, self.hash)
     }

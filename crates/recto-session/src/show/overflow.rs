@@ -37,7 +37,7 @@ impl Overflow {
     pub fn remark(&self) -> String {
         match self.is_refused {
             true => format!(
-                "(what is in the place of the file with the whole output was not read: {})",
+                "(what is in place of the file with the whole output was not read: {})",
                 self.name
             ),
             false => format!("(the file with the whole output is gone: {})", self.name),

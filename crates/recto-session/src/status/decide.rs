@@ -364,7 +364,7 @@ impl Question<'_> {
                     decided.because(format!("it rarely needs approval in permission mode `{mode}`"))
                 }
                 Asking::Never(Reason::Headless) => {
-                    decided.because("nobody can be asked: it was started by `claude -p`")
+                    decided.because("it cannot ask: it was started by `claude -p`")
                 }
                 Asking::Always
                 | Asking::Perhaps

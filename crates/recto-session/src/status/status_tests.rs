@@ -337,7 +337,7 @@ fn nobody_is_waited_for_in_a_run_for_one_prompt() {
         for announcement in [&Announcement::Absent, &Announcement::Unknown, &lives] {
             let found = ask(announcement, &lines, 60);
             assert_eq!((found.kind, found.pending.as_ref()), (StatusKind::Working, None));
-            let why = "nobody can be asked: it was started by `claude -p`";
+            let why = "it cannot ask: it was started by `claude -p`";
             assert_eq!(found.why.last().unwrap(), why);
         }
     }

@@ -132,7 +132,7 @@ impl Drop for Announcement {
     }
 }
 
-/// Puts a file in the place of another, in one step: readers see either. It is not
+/// Puts a file in place of another, in one step: readers see either. It is not
 /// synced, because after a crash it must not be believed anyway.
 fn replace(path: &Path, content: &[u8]) -> std::io::Result<(u64, u64)> {
     let new = path.with_extension("json.new");

@@ -116,6 +116,26 @@ impl FileKind {
         }
     }
 
+    /// Whether a file of this kind belongs to a session, in the folder of its project.
+    pub(crate) fn is_of_session(self) -> bool {
+        match self {
+            FileKind::MainLog
+            | FileKind::AgentLog
+            | FileKind::AgentMeta
+            | FileKind::ToolResult
+            | FileKind::SessionTitle => true,
+            FileKind::SessionsIndex
+            | FileKind::StatsCache
+            | FileKind::Memory
+            | FileKind::History
+            | FileKind::Todo
+            | FileKind::Task
+            | FileKind::Plan
+            | FileKind::FileHistory
+            | FileKind::Announcement => false,
+        }
+    }
+
     /// The kind with a name.
     pub fn of_name(name: &str) -> Option<FileKind> {
         FileKind::ALL.into_iter().find(|kind| kind.name() == name)

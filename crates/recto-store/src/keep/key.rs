@@ -48,26 +48,12 @@ impl FileKey {
 /// What makes a file the same file wherever it is: files of a session by the session, because
 /// its project can change; all others by their path.
 fn identity(kind: FileKind, below: &str) -> String {
-    let in_session = match kind {
-        FileKind::MainLog
-        | FileKind::AgentLog
-        | FileKind::AgentMeta
-        | FileKind::ToolResult
-        | FileKind::SessionTitle => below.strip_prefix("projects/").and_then(|rest| {
-            let (_, in_project) = rest.split_once('/')?;
-            // Logs of subagents beside the main log have short names that two projects can share.
-            (!in_project.starts_with("agent-")).then_some(in_project)
-        }),
-        FileKind::SessionsIndex
-        | FileKind::StatsCache
-        | FileKind::Memory
-        | FileKind::History
-        | FileKind::Todo
-        | FileKind::Task
-        | FileKind::Plan
-        | FileKind::FileHistory
-        | FileKind::Announcement => None,
-    };
+    let in_session = below.strip_prefix("projects/").filter(|_| kind.is_of_session());
+    let in_session = in_session.and_then(|rest| {
+        let (_, in_project) = rest.split_once('/')?;
+        // Logs of subagents beside the main log have short names that two projects can share.
+        (!in_project.starts_with("agent-")).then_some(in_project)
+    });
     match in_session {
         Some(in_project) => format!("session/{in_project}"),
         None => format!("path/{below}"),

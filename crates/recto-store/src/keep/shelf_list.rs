@@ -65,22 +65,7 @@ impl Entry {
 
     pub(super) fn of(kept: &KeptFile) -> Entry {
         let kind = kept.kind;
-        let is_read = match kind {
-            FileKind::MainLog
-            | FileKind::AgentLog
-            | FileKind::AgentMeta
-            | FileKind::ToolResult
-            | FileKind::SessionTitle => is_plain(&kept.path),
-            FileKind::SessionsIndex
-            | FileKind::StatsCache
-            | FileKind::Memory
-            | FileKind::History
-            | FileKind::Todo
-            | FileKind::Task
-            | FileKind::Plan
-            | FileKind::FileHistory
-            | FileKind::Announcement => false,
-        };
+        let is_read = kind.is_of_session() && is_plain(&kept.path);
         let is_its_own = FileKind::of(Path::new(&kept.path)) == Some(kind);
         Entry {
             path: kept.path.clone(),

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -84,6 +85,21 @@ pub(crate) fn follow(link: &Path) -> Result<PathBuf, StoreError> {
         true => Ok(real),
         false => Err(PlaceError::LeadsOut { path: link.to_owned() }.into()),
     }
+}
+
+/// Takes `.` and `..` out of a path by its text alone, without asking the disk.
+pub fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// Reads a whole file that is small by nature.

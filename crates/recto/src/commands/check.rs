@@ -45,7 +45,7 @@ const KEPT: usize = 1000;
 /// It is also what a resume would lose, because a link is broken, and what the
 /// API would refuse. Notes are lines that are odd but whole. Nothing is changed.
 ///
-/// How much a resume brings back is said for every generation of clients (with
+/// Reports how much a resume brings back for every generation of clients (with
 /// --all for clients like 2.0.50, 2.1.29 and the latest), in percent of the
 /// messages that are not left out on purpose: what a compaction replaced and
 /// branches left by a rewind are not missed. It also says how many messages of

@@ -1,4 +1,4 @@
-//! `recto compress`: a summary in the place of older turns.
+//! `recto compress`: a summary in place of older turns.
 
 use std::io;
 use std::io::Read;

@@ -127,7 +127,7 @@ fn write_resume(
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let Some(session) = hit.session else {
-        let message = "nobody knows which session the subagent belongs to";
+        let message = "the subagent's session is unknown";
         return Err(CommandError::user("no-session", message));
     };
     let directory = hit.cwd.as_deref().map(Path::new);

@@ -41,7 +41,7 @@ use crate::terminal::text::safe;
 /// Older logs have no hashes: their answers are counted, and nothing is compared.
 ///
 /// With --endpoint, the request of one turn is sent to another model or endpoint, and
-/// both answers are shown. Tools are not offered: nobody would run them. The key comes
+/// both answers are shown. The request offers no tools, because none would run. The key comes
 /// from ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token.
 ///
 /// Exit code 1 means that a request differs.

@@ -16,8 +16,8 @@ use crate::terminal::output::Output;
 /// the other wrote. Options, output and exit codes are those of `claude -p`.
 ///
 /// The key is in ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, the endpoint in
-/// ANTHROPIC_BASE_URL. Nobody can be asked with -p: what is not allowed is refused, and the
-/// model is told so.
+/// ANTHROPIC_BASE_URL. With -p recto cannot ask you: it refuses what no rule allows, and the
+/// model sees why.
 ///
 /// Exit code 1 means that the last turn failed.
 ///
@@ -111,7 +111,7 @@ pub(crate) struct RunOptions {
     /// The shape of the output, as a JSON schema
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,
-    /// A system prompt in the place of ours
+    /// Replace recto's system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) system_prompt: Option<String>,
     /// The same from a file

@@ -5,6 +5,7 @@ use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
+use recto_store::without_dots;
 use recto_view::WantedFile;
 
 use crate::environment::Environment;
@@ -79,21 +80,6 @@ pub(crate) fn directory_or_name(environment: &Environment, path: &Path) -> Strin
     let base = environment.working_directory.as_deref().unwrap_or(Path::new("/"));
     let path = without_links(path).unwrap_or_else(|| without_dots(&base.join(path)));
     path.to_string_lossy().into_owned()
-}
-
-/// The path without `.` and `..`, by its text alone.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

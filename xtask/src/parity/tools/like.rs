@@ -24,7 +24,7 @@ impl Bindings {
         self.values.insert(name.to_owned(), value.to_owned());
     }
 
-    /// A recorded text with values in the place of placeholders that are known.
+    /// A recorded text with values in place of placeholders that are known.
     pub(super) fn filled(&self, text: &str) -> String {
         let mut filled = text.to_owned();
         for (name, value) in &self.values {

@@ -165,7 +165,7 @@ fn attribute(inside: &str, name: &str) -> Option<String> {
     Some(unescaped(value))
 }
 
-/// The text with characters in the place of their names.
+/// The text with characters in place of their names.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

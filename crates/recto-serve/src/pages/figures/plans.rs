@@ -51,7 +51,7 @@ pub(crate) async fn plans(
         return Ok(page("Plans", Nav::Plans, &list(&plans, &titles, number, zone)));
     };
     let found = plans.iter().find(|plan| key(plan) == wanted);
-    let found = found.ok_or_else(|| Failure::not_found("there is no such plan any more"))?;
+    let found = found.ok_or_else(|| Failure::not_found("the plan no longer exists"))?;
     Ok(page(&title(found), Nav::Plans, &reader(found, &titles, zone)))
 }
 

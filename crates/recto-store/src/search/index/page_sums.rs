@@ -78,7 +78,7 @@ fn sum(page: &[u8], offset: i64) -> [u8; SUM] {
     let hash = blake3::hash(&page[..PAGE - SUM]);
     let mut sum = [0; SUM];
     sum.copy_from_slice(&hash.as_bytes()[..SUM]);
-    // A whole page in the place of another one has the sum of another place.
+    // A whole page in place of another one has the sum of another place.
     let place = offset.cast_unsigned().wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (u64::from_le_bytes(sum) ^ place).to_le_bytes()
 }
@@ -124,7 +124,7 @@ unsafe extern "C" fn open_file(
     }
 }
 
-/// The system's methods with ours in the place of three.
+/// The system's methods with ours in place of three.
 fn table_for(system: &'static ffi::sqlite3_io_methods) -> &'static Table {
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = tables.iter().find(|known| ptr::eq(known.system, system)) {
