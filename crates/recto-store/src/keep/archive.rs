@@ -10,8 +10,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fs_err as fs;
@@ -28,6 +26,7 @@ use crate::keep::segment::header_of;
 use crate::place::folder::Folder;
 use crate::place::locking::lock_file;
 use crate::place::platform;
+use crate::place::unfinished::Unfinished;
 
 /// What says that a directory is an archive, and of which version.
 const MARK: &str = "recto-archive";
@@ -40,7 +39,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 pub struct Archive {
     root: PathBuf,
     machine: MachineId,
-    temporaries: AtomicU64,
     /// Directories with names that are not durable yet.
     unsynced: Mutex<BTreeSet<PathBuf>>,
 }
@@ -78,9 +76,9 @@ impl Archive {
             if error.kind() != io::ErrorKind::NotFound {
                 return Err(error);
             }
-            let new = root.join(format!("{MARK}.{}", std::process::id()));
-            fs::write(&new, format!("{VERSION}\n"))?;
-            fs::rename(&new, &mark)?;
+            let new = Unfinished::new(root, &format!("{MARK}."));
+            fs::write(new.path(), format!("{VERSION}\n"))?;
+            fs::rename(new.path(), &mark)?;
             platform::sync_directory(root)?;
         }
         Ok(())
@@ -110,7 +108,7 @@ impl Archive {
             Err(error) => return Err(KeepError::of(&root)(error)),
         }
         let unsynced = Mutex::default();
-        Ok(Archive { root, machine, temporaries: AtomicU64::new(0), unsynced })
+        Ok(Archive { root, machine, unsynced })
     }
 
     /// Where it is.
@@ -182,11 +180,10 @@ impl Archive {
 
     /// Begins a segment.
     pub(super) fn begin(&self, header: SegmentHeader) -> Result<NewSegment, KeepError> {
-        let number = self.temporaries.fetch_add(1, Ordering::Relaxed);
-        let folder = self.root.join("tmp");
-        let path = folder.join(format!("{}-{number}", std::process::id()));
-        let file = platform::create_private_file(&path).map_err(KeepError::of(&path))?;
-        Ok(NewSegment { temporary: Temporary(path), writer: SegmentWriter::new(file, header) })
+        let temporary = Unfinished::new(&self.root.join("tmp"), "");
+        let file = platform::create_private_file(temporary.path());
+        let file = file.map_err(KeepError::of(temporary.path()))?;
+        Ok(NewSegment { temporary, writer: SegmentWriter::new(file, header) })
     }
 
     /// Writes down that something happened to a file.
@@ -196,13 +193,11 @@ impl Archive {
         part: &Part,
         json: &[u8],
     ) -> Result<(), KeepError> {
-        let number = self.temporaries.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.root.join("tmp").join(format!("{}-{number}", std::process::id()));
-        let failed = KeepError::of(&temporary);
-        let mut out = platform::create_private_file(&temporary).map_err(&failed)?;
-        let temporary = Temporary(temporary.clone());
+        let temporary = Unfinished::new(&self.root.join("tmp"), "");
+        let failed = KeepError::of(temporary.path());
+        let mut out = platform::create_private_file(temporary.path()).map_err(&failed)?;
         io::Write::write_all(&mut out, json).and_then(|()| out.sync_data()).map_err(&failed)?;
-        match self.publish(&temporary.0, &self.path_of(file, part)) {
+        match self.publish(temporary.path(), &self.path_of(file, part)) {
             // The same moment says the same.
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -257,23 +252,13 @@ impl Archive {
 
 /// A segment that is being written. Dropped, it leaves nothing behind.
 pub(super) struct NewSegment {
-    temporary: Temporary,
+    temporary: Unfinished,
     writer: SegmentWriter,
-}
-
-/// A file that goes when it is not needed.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // It has been renamed, or the next collector removes it.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 impl NewSegment {
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), KeepError> {
-        self.writer.write(bytes).map_err(KeepError::of(&self.temporary.0))
+        self.writer.write(bytes).map_err(KeepError::of(self.temporary.path()))
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -299,12 +284,12 @@ impl NewSegment {
         is_known: impl FnOnce(&SegmentHeader) -> bool,
     ) -> Result<(Put, SegmentHeader), KeepError> {
         let NewSegment { temporary, writer } = self;
-        let header = writer.finish().map_err(KeepError::of(&temporary.0))?;
+        let header = writer.finish().map_err(KeepError::of(temporary.path()))?;
         if is_known(&header) {
             return Ok((Put::Same, header));
         }
         let path = archive.path_of(file, &name(&header));
-        match archive.publish(&temporary.0, &path) {
+        match archive.publish(temporary.path(), &path) {
             Ok(()) => Ok((Put::New, header)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let there = header_of(&path)?;

@@ -6,8 +6,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::SystemTime;
 
@@ -28,6 +26,7 @@ use crate::keep::shelf_list::Entry;
 use crate::place::archived_copy;
 use crate::place::error::PlaceError;
 use crate::place::platform;
+use crate::place::unfinished::Unfinished;
 
 /// How many bytes copies hold together, as far as that is in our hands: the last one stays.
 const MOST_BYTES: u64 = 1024 * 1024 * 1024;
@@ -45,8 +44,8 @@ pub(super) fn fill(path: &Path) -> Result<File, StoreError> {
     let key = FileKey::of(kind.ok_or_else(only_archived)?, &below);
     let kept = KeptFile::read(&archive, key, Lives::of(archive.parts(key)?))?;
     let kept = kept.ok_or_else(only_archived)?;
-    let unfinished = Unfinished::new(&shelf);
-    let mut file = platform::create_private_file(&unfinished.0)?;
+    let unfinished = Unfinished::new(&shelf.join(UNFINISHED), "");
+    let mut file = platform::create_private_file(unfinished.path())?;
     let missing = kept.copy_into(&archive, &mut file)?;
     let bytes = file.metadata()?.len();
     let notes = shelf.join(PROBLEMS).join(key.to_string());
@@ -59,11 +58,11 @@ pub(super) fn fill(path: &Path) -> Result<File, StoreError> {
             fs::write(&notes, lines.collect::<String>())?;
         }
     }
-    let content = platform::open_without_waiting(&unfinished.0)?;
+    let content = platform::open_without_waiting(unfinished.path())?;
     finish(&file, Entry::of(&kept).stamp(), archived_copy::FILLED)?;
     // A session that is in the home again has no copy.
     if fs::symlink_metadata(path).is_ok() {
-        fs::rename(&unfinished.0, path)?;
+        fs::rename(unfinished.path(), path)?;
         note_held(&shelf, path, bytes);
     }
     Ok(content)
@@ -86,11 +85,11 @@ pub(super) fn make_empty(
     bytes: u64,
     stamp: i64,
 ) -> Result<(), StoreError> {
-    let unfinished = Unfinished::new(shelf);
-    let file = platform::create_private_file(&unfinished.0)?;
+    let unfinished = Unfinished::new(&shelf.join(UNFINISHED), "");
+    let file = platform::create_private_file(unfinished.path())?;
     file.set_len(bytes)?;
     finish(&file, stamp, archived_copy::EMPTY)?;
-    fs::rename(&unfinished.0, path)?;
+    fs::rename(unfinished.path(), path)?;
     Ok(())
 }
 
@@ -105,23 +104,6 @@ pub(super) fn modified_of(metadata: &Metadata) -> i64 {
     let modified = metadata.modified().ok();
     let since = modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default()
-}
-
-/// A file that has no name of its own yet, and goes unless it gets one.
-struct Unfinished(PathBuf);
-
-impl Unfinished {
-    fn new(shelf: &Path) -> Unfinished {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Unfinished(shelf.join(UNFINISHED).join(format!("{}-{number}", std::process::id())))
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 /// Counts what copies hold, and empties the oldest ones when it is too much. Who reads one goes

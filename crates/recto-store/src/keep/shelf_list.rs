@@ -22,6 +22,7 @@ use crate::keep::life::Lives;
 use crate::keep::restore::is_plain;
 use crate::keep::segment::milliseconds;
 use crate::log::file_state::FileState;
+use crate::place::unfinished::Unfinished;
 
 /// The name of the file.
 const NAME: &str = "list.jsonl";
@@ -149,9 +150,9 @@ impl ShelfList {
             bytes.extend(entry.to_json(*key));
             bytes.push(b'\n');
         }
-        let new = shelf.join(format!("{NAME}.{}", std::process::id()));
-        fs::write(&new, bytes)?;
-        fs::rename(&new, shelf.join(NAME))
+        let new = Unfinished::new(shelf, &format!("{NAME}."));
+        fs::write(new.path(), bytes)?;
+        fs::rename(new.path(), shelf.join(NAME))
     }
 }
 

@@ -6,9 +6,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fs_err as fs;
 use rusqlite::Connection;
+use rusqlite::ErrorCode;
 use rusqlite::OptionalExtension as _;
 use rusqlite::params;
 
@@ -19,9 +21,13 @@ use crate::keep::KeepError;
 use crate::keep::capture::Remembered;
 use crate::keep::key::FileKey;
 use crate::log::file_state::Stamp;
+use crate::place::locking::lock_file;
 
 /// The version of the tables.
 const VERSION: i64 = 1;
+
+/// How long to wait for another process that opens the file.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// When the whole home was looked at last.
 const COLLECTED: &str = "collected";
@@ -52,10 +58,18 @@ pub(super) struct NewRow<'a> {
 }
 
 impl State {
-    /// Opens the file, or makes it. What cannot be used is replaced by an empty one.
+    /// Opens the file, or makes it. What cannot be used is replaced by an empty one. One process
+    /// at a time does so: another could drop the tables that this one has just made.
     pub(super) fn open(path: &Path, target: String) -> Result<State, KeepError> {
+        let lock = path.with_extension("lock");
+        let held = lock_file(&lock, LONGEST_WAIT).map_err(KeepError::of(&lock))?;
+        let _held = held.ok_or_else(|| KeepError::Busy { path: path.to_owned() })?;
         let connection = match connect(path) {
             Ok(connection) => connection,
+            // It is sound; somebody writes into it for longer than one can wait.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                return Err(failed(path, &error));
+            }
             Err(_) => {
                 for ending in ["", "-wal", "-shm"] {
                     let mut name = path.as_os_str().to_owned();
@@ -194,7 +208,7 @@ fn write_row(
 
 fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let connection = Connection::open(path)?;
-    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.busy_timeout(Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;

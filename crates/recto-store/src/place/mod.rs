@@ -17,4 +17,5 @@ pub(crate) mod secret_name;
 pub(crate) mod serving;
 pub(crate) mod settings;
 pub(crate) mod space;
+pub(crate) mod unfinished;
 pub(crate) mod writers;
