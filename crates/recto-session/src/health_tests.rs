@@ -1,5 +1,6 @@
 use super::*;
 use crate::fold::session::tests::session;
+use crate::request::reach;
 
 /// A log of prompts and answers; each line is `uuid parent`, answers begin with `a`.
 fn log(lines: &[&str]) -> Session {

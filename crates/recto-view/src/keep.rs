@@ -185,7 +185,9 @@ pub struct PruneRow {
     pub merged: u64,
     /// Segments that they became.
     pub merged_into: u64,
-    /// Bytes that merging saved.
+    /// Segments that were compressed harder.
+    pub tightened: u64,
+    /// Bytes that merging and compressing saved.
     pub saved: u64,
     /// Whether anything was changed.
     pub done: bool,
@@ -196,6 +198,7 @@ impl PruneRow {
     pub fn add_merge(&mut self, report: &MergeReport) {
         self.merged = report.merged;
         self.merged_into = report.into;
+        self.tightened = report.tightened;
         self.saved = report.before.saturating_sub(report.after);
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Figures: the first capture of a generated home against `zstd` at the same level, a look at
 //! 10,000 files in which nothing changed, the size of the archive before and after merging, a
-//! restore, how soon `--watch` has a line and what it costs while nothing is written, and agentsview. `--kills N` writes to twenty logs the way clients do (several lines at once, torn ends,
-//! truncation, rewriting, moving, deleting and creating again) while `recto collect` is killed N
-//! times at random moments, and then compares every file with what comes back.
+//! restore, how soon `--watch` has a line and what it costs while nothing is written, and
+//! agentsview. `--kills N` writes to twenty logs the way clients do (several lines at once, torn
+//! ends, truncation, rewriting, moving, deleting and creating again) while `recto collect` is
+//! killed N times at random moments, and then compares every file with what comes back.
 
 mod kills;
 
@@ -71,7 +72,8 @@ fn parse(words: &[String]) -> anyhow::Result<Words> {
 pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let words = parse(words)?;
     let program = match &words.program {
-        Some(program) => program.clone(),
+        // It is started in other directories.
+        Some(program) => fs::canonicalize(program)?,
         None => {
             heading("build");
             cargo_task(&["build", "--release", "--package", "recto"])?;
@@ -130,8 +132,11 @@ fn figures(program: &Path, homes: &Homes, megabytes: u64) -> anyhow::Result<Stri
     let mut text = format!(
         "# Archiving\n\n`cargo xtask bench collect --mb {megabytes} --write`. CPU seconds of user \
          and system, all threads.\n\n\
-         | home | plain MB | collect s | zstd -6 s | ratio | peak MB | archive | zstd -6 | merged | \
-         zstd -9 | restore s |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+         Sizes are shares of the plain bytes of the logs; `rest` is what else is archived: file \
+         histories, outputs, titles.\n\n\
+         | home | plain MB | collect s | zstd -6 s | ratio | peak MB | archive | zstd -6 | rest | \
+         merge s | peak MB | merged | zstd -9 | restore s |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for (name, home) in [("old clients", &homes.old), ("new client", &homes.new)] {
         let scratch = TempDir::new()?;
@@ -139,17 +144,18 @@ fn figures(program: &Path, homes: &Homes, megabytes: u64) -> anyhow::Result<Stri
         let share = |bytes: u64| format!("{:.4}", bytes as f64 / plain as f64);
         let collect = measured(recto(program, home, scratch.path()).arg("collect"))?;
         let archive = scratch.path().join("data/archive/raw");
-        let stored = size_of(&archive);
+        let stored = size_of_logs(&archive);
+        let all = size_of(&archive);
         let (six, size_of_six) = compressed(home, 6)?;
         let (_, size_of_nine) = compressed(home, 9)?;
-        measured(recto(program, home, scratch.path()).args(["collect", "prune"]))?;
-        let merged = size_of(&archive);
+        let merging = measured(recto(program, home, scratch.path()).args(["collect", "prune"]))?;
+        let merged = size_of_logs(&archive);
         let back = scratch.path().join("back");
         let mut restore = recto(program, home, scratch.path());
         let restore = measured(restore.args(["restore", "--all", "--to"]).arg(&back))?;
         writeln!(
             text,
-            "| {name} | {} | {:.2} | {:.2} | {:.2} | {} | {} | {} | {} | {} | {:.2} |",
+            "| {name} | {} | {:.2} | {:.2} | {:.2} | {} | {} | {} | {} | {:.2} | {} | {} | {} | {:.2} |",
             plain / 1_000_000,
             collect.cpu,
             six.cpu,
@@ -157,6 +163,9 @@ fn figures(program: &Path, homes: &Homes, megabytes: u64) -> anyhow::Result<Stri
             collect.peak / 1_000_000,
             share(stored),
             share(size_of_six),
+            share(all - stored),
+            merging.cpu,
+            merging.peak / 1_000_000,
             share(merged),
             share(size_of_nine),
             restore.wall,
@@ -362,13 +371,25 @@ fn compressed(home: &Path, level: u32) -> anyhow::Result<(Taken, u64)> {
 }
 
 fn size_of(folder: &Path) -> u64 {
+    size_of_files(folder, "")
+}
+
+/// What the segments of logs take.
+fn size_of_logs(archive: &Path) -> u64 {
+    size_of_files(archive, ".jsonl.zst")
+}
+
+fn size_of_files(folder: &Path, ending: &str) -> u64 {
     let mut bytes = 0;
     let mut waiting = vec![folder.to_owned()];
     while let Some(directory) = waiting.pop() {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             match entry.metadata() {
                 Ok(metadata) if metadata.is_dir() => waiting.push(entry.path()),
-                Ok(metadata) => bytes += metadata.len(),
+                Ok(metadata) if entry.file_name().to_string_lossy().ends_with(ending) => {
+                    bytes += metadata.len();
+                }
+                Ok(_) => {}
                 Err(_) => {}
             }
         }

@@ -337,6 +337,12 @@ impl Nodes {
         LineUuid::Bits(packed.uuid)
     }
 
+    /// What kind of line one is.
+    #[inline]
+    pub(crate) fn kind(&self, id: NodeId) -> Kind {
+        self.rows[id.index() / ROW].lines[id.index() % ROW].kind
+    }
+
     /// A line.
     #[inline]
     pub(crate) fn get(&self, id: NodeId) -> Node<'_> {

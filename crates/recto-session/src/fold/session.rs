@@ -359,6 +359,11 @@ impl Session {
         self.nodes.get(id)
     }
 
+    /// What kind of line one is, without the rest of it.
+    pub(crate) fn kind(&self, id: NodeId) -> Kind {
+        self.nodes.kind(id)
+    }
+
     /// The line with a uuid.
     pub fn find(&self, uuid: &EntryUuid) -> Option<NodeId> {
         self.nodes.find(uuid)

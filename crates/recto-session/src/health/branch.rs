@@ -4,10 +4,8 @@ use super::BranchReach;
 use super::counts;
 use super::fate::can_begin;
 use crate::NodeId;
-use crate::Session;
-use crate::request::Generation;
-use crate::request::chain_now;
-use crate::request::history_to;
+use crate::request::chain_in;
+use crate::request::history_in;
 use crate::request::view::Above;
 use crate::request::view::View;
 use crate::show::branches::first_branches;
@@ -17,18 +15,16 @@ const MOST: usize = 100;
 
 /// The ways that a session went, in the order of their last lines; none if it is one way
 /// that is whole.
-pub(super) fn reaches(session: &Session) -> Vec<BranchReach> {
-    let latest = Generation::latest();
-    let view = View::new(session, latest);
-    let (leaf, current) = chain_now(session);
+pub(super) fn reaches(view: &View<'_>) -> Vec<BranchReach> {
+    let session = view.session;
+    let (leaf, current) = chain_in(view);
     let mut is_current = vec![false; session.node_count()];
     current.iter().chain(&leaf).for_each(|id| is_current[id.index()] = true);
     let reach_of = |tip: NodeId| {
-        let parts = history_to(session, tip, latest);
+        let parts = history_in(view, tip);
         let chain = parts.last().map_or(&[][..], Vec::as_slice);
         let sent = chain.iter().filter(|id| counts(session.node(**id))).count() as u64;
-        let broken =
-            parts.first().and_then(|part| part.first()).and_then(|top| broken(&view, *top));
+        let broken = parts.first().and_then(|part| part.first()).and_then(|top| broken(view, *top));
         BranchReach {
             line: session.node(tip).line,
             is_current: is_current[tip.index()],

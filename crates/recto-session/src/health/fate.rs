@@ -5,7 +5,6 @@ use recto_log::Kind;
 use crate::NameId;
 use crate::Node;
 use crate::NodeId;
-use crate::Session;
 use crate::fold::hash::IdSet;
 use crate::request::DropReason;
 use crate::request::Outcome;
@@ -86,29 +85,28 @@ impl Fates {
 }
 
 /// The fate of every line of the chain.
-pub(super) fn fates(session: &Session, reach: &Reach) -> Fates {
-    let view = View::new(session, reach.generation);
-    let mut fates = direct(&view, reach);
+pub(super) fn fates(view: &View<'_>, reach: &Reach) -> Fates {
+    let mut fates = direct(view, reach);
     if reach.outcome != Outcome::Resumed {
         return fates;
     }
-    let tops = tops(&view, &fates);
-    let family = Family::new(&view, reach);
-    let end = reach.chain.first().map(|top| End::of(&view, *top));
-    for id in session.ids().filter(|id| tops.has(*id)) {
+    let tops = tops(view, &fates);
+    let family = Family::new(view, reach);
+    let end = reach.chain.first().map(|top| End::of(view, *top));
+    for id in view.session.ids().filter(|id| tops.has(*id)) {
         if fates.known(id).is_some() {
             continue;
         }
         let fate = match tops.get(id) {
-            _ if family.has(&view, id) => Fate::Parallel,
+            _ if family.has(view, id) => Fate::Parallel,
             Top::Chain => Fate::Branch,
             Top::Orphan(at) => match end {
                 // The log begins in the middle of what was compacted.
-                Some(End::Boundary(top)) if is_before(&view, id, top) => Fate::Compacted,
+                Some(End::Boundary(top)) if is_before(view, id, top) => Fate::Compacted,
                 Some(End::Boundary(_) | End::Beginning | End::Break(_)) | None => Fate::Lost { at },
             },
             Top::Cycle(at) => Fate::Lost { at },
-            Top::Root(root) => other_tree(&view, root, id, end),
+            Top::Root(root) => other_tree(view, root, id, end),
         };
         fates.set(id, fate);
     }

@@ -20,8 +20,10 @@ use crate::Parent;
 use crate::Session;
 use crate::request::Generation;
 use crate::request::Outcome;
+use crate::request::Place;
 use crate::request::Reach;
-use crate::request::reach;
+use crate::request::reach_in;
+use crate::request::view::View;
 use crate::turns;
 use fate::Fate;
 use fate::Fates;
@@ -196,8 +198,9 @@ pub fn health(
     // that are as old as the log.
     let latest = Generation::latest();
     let writer = session.writer();
-    let reach_latest = reach(session, latest);
-    let fates_latest = fate::fates(session, &reach_latest);
+    let view_latest = View::new(session, latest);
+    let reach_latest = reach_in(&view_latest, Place::Own);
+    let fates_latest = fate::fates(&view_latest, &reach_latest);
     let summary_latest = summarize(session, &reach_latest, &fates_latest);
     let is_missing = |node: Node<'_>| matches!(node.parent, Parent::Missing(_));
     let has_gap = session.nodes().any(is_missing);
@@ -210,8 +213,9 @@ pub fn health(
         if *generation == latest {
             continue;
         }
-        let reach = reach(session, *generation);
-        let fates = fate::fates(session, &reach);
+        let view = View::new(session, *generation);
+        let reach = reach_in(&view, Place::Own);
+        let fates = fate::fates(&view, &reach);
         let summary = summarize(session, &reach, &fates);
         reaches.push(summary);
         if tells(generation) && summary.lost.lines > 0 {
@@ -249,7 +253,7 @@ pub fn health(
         && summary_latest.branches.lines == 0
         && summary_latest.other_beginnings.lines == 0;
     if !is_one_way {
-        health.branches = branch::reaches(session);
+        health.branches = branch::reaches(&view_latest);
     }
     let mut list = problems::List::default();
     let seen = problems::Seen { reach: &reach_latest, fates: &fates_latest, older: &older };
@@ -294,7 +298,7 @@ fn lost_turns(session: &Session, fates: &Fates) -> Vec<LostTurn> {
 
 /// What clients of one generation would bring back.
 pub(crate) fn reach_summary(session: &Session, reach: &Reach) -> ReachSummary {
-    summarize(session, reach, &fate::fates(session, reach))
+    summarize(session, reach, &fate::fates(&View::new(session, reach.generation), reach))
 }
 
 fn summarize(session: &Session, reach: &Reach, fates: &Fates) -> ReachSummary {

@@ -334,15 +334,20 @@ pub fn reach(session: &Session, generation: Generation) -> Reach {
 
 /// What a client would send of a session whose log is in some place.
 pub fn reach_at(session: &Session, generation: Generation, place: Place) -> Reach {
+    reach_in(&View::new(session, generation), place)
+}
+
+/// The same for who asks for more of what the client has before it.
+pub(crate) fn reach_in(view: &View<'_>, place: Place) -> Reach {
     let mut reach = Reach {
-        generation,
+        generation: view.generation,
         outcome: Outcome::Resumed,
         leaf: None,
         chain: Vec::new(),
         sent: Vec::new(),
-        dropped: outside_chain(session),
+        dropped: outside_chain(view.session),
     };
-    if let Err(outcome) = resume(session, place, &mut reach) {
+    if let Err(outcome) = resume(view, place, &mut reach) {
         reach.outcome = outcome;
     }
     reach.dropped.sort_unstable_by_key(|dropped| (dropped.line, dropped.reason));
@@ -352,14 +357,18 @@ pub fn reach_at(session: &Session, generation: Generation, place: Place) -> Reac
 /// All lines that led to a line, the oldest first, in parts that hang together:
 /// a compaction begins a new part.
 pub fn history_to(session: &Session, leaf: NodeId, generation: Generation) -> Vec<Vec<NodeId>> {
-    let view = View::new(session, generation);
-    let mut is_inside = vec![false; session.node_count()];
+    history_in(&View::new(session, generation), leaf)
+}
+
+/// The same for who asks for several lines.
+pub(crate) fn history_in(view: &View<'_>, leaf: NodeId) -> Vec<Vec<NodeId>> {
+    let mut is_inside = vec![false; view.session.node_count()];
     let mut parts: Vec<Vec<NodeId>> = Vec::new();
     let mut at = Some(leaf);
     while let Some(end) = at {
         // A cycle stops the walk of newer clients; of older ones nothing is known.
-        let Ok(chain) = walk(&view, end) else { break };
-        let mut chain = recover_siblings(&view, chain);
+        let Ok(chain) = walk(view, end) else { break };
+        let mut chain = recover_siblings(view, chain);
         chain.retain(|id| !std::mem::replace(&mut is_inside[id.index()], true));
         at = chain.first().and_then(|top| view.above_in_meaning(*top));
         at = at.filter(|next| !is_inside[next.index()]);
@@ -400,15 +409,19 @@ pub(crate) fn leaf_now(session: &Session, generation: Generation) -> Option<Node
 /// The leaf and the chain of [`reach`] for the newest clients, without parallel calls and
 /// without what is sent: a page that follows a session asks for it after every line.
 pub(crate) fn chain_now(session: &Session) -> (Option<NodeId>, Vec<NodeId>) {
-    let leaf = leaf_now(session, Generation::latest());
-    let view = View::new(session, Generation::latest());
-    let chain = leaf.and_then(|leaf| chain_to(&view, leaf).ok());
+    chain_in(&View::new(session, Generation::latest()))
+}
+
+/// The same for clients of any generation.
+pub(crate) fn chain_in(view: &View<'_>) -> (Option<NodeId>, Vec<NodeId>) {
+    let leaf = choose_leaf(view);
+    let chain = leaf.and_then(|leaf| chain_to(view, leaf).ok());
     (leaf, chain.unwrap_or_default())
 }
 
-fn resume(session: &Session, place: Place, reach: &mut Reach) -> Result<(), Outcome> {
+fn resume(view: &View<'_>, place: Place, reach: &mut Reach) -> Result<(), Outcome> {
     let refused = |why| Outcome::Refused { why };
-    let generation = reach.generation;
+    let generation = view.generation;
     match place {
         Place::NotNamedByUuid => return Err(refused(Refusal::NotNamedByUuid)),
         Place::OtherProject if generation < Generation::V2_1_300 => {
@@ -416,19 +429,18 @@ fn resume(session: &Session, place: Place, reach: &mut Reach) -> Result<(), Outc
         }
         Place::OtherProject | Place::Own => {}
     }
-    if let (Generation::V2_1_200, Some(line)) = (generation, session.first_null_line) {
+    if let (Generation::V2_1_200, Some(line)) = (generation, view.session.first_null_line) {
         return Err(refused(Refusal::NullLine { line }));
     }
-    let view = View::new(session, generation);
-    let leaf = choose_leaf(&view).ok_or(refused(Refusal::NoConversation))?;
+    let leaf = choose_leaf(view).ok_or(refused(Refusal::NoConversation))?;
     reach.leaf = Some(leaf);
     let dropped = &mut reach.dropped;
-    let chain = recover_siblings(&view, chain_to(&view, leaf)?);
-    let kept = cut_at_boundary(&view, &chain);
-    note_left_out(&view, &chain, &kept, dropped);
-    let mut sent = lines::pass(&view, &kept, dropped);
-    lines::repair_end(&view, leaf, &mut sent);
-    lines::drop_api_errors(&view, &mut sent, dropped);
+    let chain = recover_siblings(view, chain_to(view, leaf)?);
+    let kept = cut_at_boundary(view, &chain);
+    note_left_out(view, &chain, &kept, dropped);
+    let mut sent = lines::pass(view, &kept, dropped);
+    lines::repair_end(view, leaf, &mut sent);
+    lines::drop_api_errors(view, &mut sent, dropped);
     reach.chain = chain;
     reach.sent = sent;
     Ok(())

@@ -22,10 +22,11 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
     if view.generation < Generation::V2_1_100 {
         return chain;
     }
-    let family = Family::new(view, &chain);
-    if family.messages.is_empty() {
+    let messages = messages_of(view, &chain);
+    if messages.is_empty() {
         return chain;
     }
+    let family = view.family();
     let count = view.session.node_count();
     let mut place = vec![OUTSIDE; count];
     for (at, id) in (0u32..).zip(&chain) {
@@ -39,11 +40,12 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
     // below the message; older ones put calls last, and results that were not in the
     // chain before those that were.
     let gathers = view.generation == Generation::V2_1_300;
-    for message in &family.messages {
+    for message in &messages {
+        let lines = family.lines_of(message.name);
         let mut added = Vec::new();
         let mut results = Vec::new();
         let mut next = None;
-        for &call in message.lines.iter().rev() {
+        for &call in lines.iter().rev() {
             let at = place[call.index()];
             match next {
                 _ if at != OUTSIDE => next = Some(at),
@@ -56,10 +58,10 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
             is_inside[call.index()] = true;
         }
         added.reverse();
-        for &call in &message.lines {
+        for &call in lines {
             results.extend_from_slice(family.results_of(call));
         }
-        let is_whole = message.lines.iter().chain(&results).all(|id| place[id.index()] != OUTSIDE);
+        let is_whole = lines.iter().chain(&results).all(|id| place[id.index()] != OUTSIDE);
         if is_whole {
             continue;
         }
@@ -108,41 +110,48 @@ fn has_call(view: &View<'_>, id: NodeId) -> bool {
 struct Message {
     /// The place of its last line in the chain.
     last: u32,
-    /// All its lines, in the chain or not.
-    lines: Vec<NodeId>,
+    name: NameId,
 }
 
-struct Family {
-    messages: Vec<Message>,
+fn messages_of(view: &View<'_>, chain: &[NodeId]) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    let mut by_name: IdMap<NameId, usize> = IdMap::default();
+    for (last, id) in (0u32..).zip(chain) {
+        if view.session.kind(*id) != Kind::Assistant {
+            continue;
+        }
+        let Some(name) = view.node(*id).message else { continue };
+        match by_name.get(&name) {
+            Some(known) => messages[*known].last = last,
+            None => {
+                by_name.insert(name, messages.len());
+                messages.push(Message { last, name });
+            }
+        }
+    }
+    messages
+}
+
+/// Which lines belong together, wherever they hang.
+pub(super) struct Family {
+    /// The lines of each message.
+    lines: IdMap<NameId, Vec<NodeId>>,
     /// Lines with results, by the line that they follow.
     results: IdMap<NodeId, Vec<NodeId>>,
 }
 
 impl Family {
-    fn new(view: &View<'_>, chain: &[NodeId]) -> Family {
-        let mut messages: Vec<Message> = Vec::new();
-        let mut by_name: IdMap<NameId, usize> = IdMap::default();
-        for (last, id) in (0u32..).zip(chain) {
-            let node = view.node(*id);
-            let (Kind::Assistant, Some(name)) = (node.kind, node.message) else { continue };
-            match by_name.get(&name) {
-                Some(known) => messages[*known].last = last,
-                None => {
-                    by_name.insert(name, messages.len());
-                    messages.push(Message { last, lines: Vec::new() });
-                }
-            }
-        }
+    pub(super) fn new(view: &View<'_>) -> Family {
+        let mut lines: IdMap<NameId, Vec<NodeId>> = IdMap::default();
         let mut results: IdMap<NodeId, Vec<NodeId>> = IdMap::default();
         for id in view.ids() {
-            let node = view.node(id);
-            match node.kind {
+            match view.session.kind(id) {
                 Kind::Assistant => {
-                    if let Some(known) = node.message.and_then(|name| by_name.get(&name)) {
-                        messages[*known].lines.push(id);
+                    if let Some(name) = view.node(id).message {
+                        lines.entry(name).or_default().push(id);
                     }
                 }
-                Kind::User if node.has_result() => {
+                Kind::User if view.node(id).has_result() => {
                     if let Above::Line(parent) = view.above(id) {
                         results.entry(parent).or_default().push(id);
                     }
@@ -150,13 +159,14 @@ impl Family {
                 _ => {}
             }
         }
-        for message in &mut messages {
-            message.lines.sort_by_key(|id| order(view, *id));
-        }
-        for lines in results.values_mut() {
+        for lines in lines.values_mut().chain(results.values_mut()) {
             lines.sort_by_key(|id| order(view, *id));
         }
-        Family { messages, results }
+        Family { lines, results }
+    }
+
+    fn lines_of(&self, message: NameId) -> &[NodeId] {
+        self.lines.get(&message).map_or(&[], |lines| lines)
     }
 
     fn results_of(&self, call: NodeId) -> &[NodeId] {

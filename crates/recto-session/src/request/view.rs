@@ -1,10 +1,13 @@
 //! The lines that a client of a generation has before it.
 
+use std::cell::OnceCell;
+
 use jiff::Timestamp;
 use recto_log::EntryUuid;
 use recto_log::Kind;
 
 use super::Generation;
+use super::siblings::Family;
 use crate::Node;
 use crate::NodeId;
 use crate::Parent;
@@ -31,6 +34,8 @@ pub(crate) struct View<'s> {
     is_there: Vec<bool>,
     /// What is above each line.
     above: AllAbove,
+    /// Which lines belong together, once somebody asks.
+    family: OnceCell<Family>,
 }
 
 /// What is above each line, in four bytes each.
@@ -85,7 +90,12 @@ impl<'s> View<'s> {
         let reads = |node: Node<'_>| reads(session, generation, node) && keep(node);
         let is_there: Vec<bool> = session.nodes().map(reads).collect();
         let above = above_all(session, generation, &is_there);
-        View { session, generation, is_there, above }
+        View { session, generation, is_there, above, family: OnceCell::new() }
+    }
+
+    /// Which lines belong together.
+    pub(super) fn family(&self) -> &Family {
+        self.family.get_or_init(|| Family::new(self))
     }
 
     /// Whether the client has the line.
@@ -148,14 +158,13 @@ impl<'s> View<'s> {
 
     /// Whether a system line is where a compaction happened.
     pub(crate) fn is_boundary(&self, id: NodeId) -> bool {
-        let node = self.node(id);
-        node.kind == Kind::System
-            && node.subtype.is_some_and(|name| self.session.name(name) == "compact_boundary")
+        let is_named = |name| self.session.name(name) == "compact_boundary";
+        self.session.kind(id) == Kind::System && self.node(id).subtype.is_some_and(is_named)
     }
 
     /// Whether the client looks through a line: what is below it follows what it follows.
     pub(crate) fn looks_through(&self, id: NodeId) -> bool {
-        looks_through(self.generation, self.node(id))
+        looks_through(self.generation, self.session.kind(id))
     }
 
     /// Whether a line that should say something does not: it has no message, or, to the
@@ -217,7 +226,7 @@ fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> Al
         above.0.push(AllAbove::place(match node.parent {
             Parent::Root => Above::Nothing,
             Parent::Node(parent) if is_there[parent.index()] => Above::Line(parent),
-            Parent::Node(parent) if looks_through(generation, session.node(parent)) => {
+            Parent::Node(parent) if looks_through(generation, session.kind(parent)) => {
                 Above::Line(parent)
             }
             Parent::Node(_) | Parent::Missing(_) => Above::Missing,
@@ -231,15 +240,15 @@ fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> Al
     above
 }
 
-fn looks_through(generation: Generation, node: Node<'_>) -> bool {
-    generation >= Generation::V2_1_100 && node.kind == Kind::Progress
+fn looks_through(generation: Generation, kind: Kind) -> bool {
+    generation >= Generation::V2_1_100 && kind == Kind::Progress
 }
 
 /// Puts what is above a row of progress lines above the line below them, and above
 /// each of them, so that no row is passed twice. A ring of progress ends nowhere.
 fn pass_progress(session: &Session, generation: Generation, above: &mut AllAbove, id: NodeId) {
     let is_progress = |above| match above {
-        Above::Line(next) => looks_through(generation, session.node(next)),
+        Above::Line(next) => looks_through(generation, session.kind(next)),
         Above::Nothing | Above::Missing => false,
     };
     if !is_progress(above.get(id)) {
@@ -248,7 +257,7 @@ fn pass_progress(session: &Session, generation: Generation, above: &mut AllAbove
     let mut row = vec![id];
     let end = loop {
         match above.get(row[row.len() - 1]) {
-            Above::Line(next) if looks_through(generation, session.node(next)) => {
+            Above::Line(next) if looks_through(generation, session.kind(next)) => {
                 if row.len() > above.0.len() {
                     break Above::Missing;
                 }

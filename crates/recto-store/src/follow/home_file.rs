@@ -12,6 +12,7 @@ use crate::Home;
 use crate::Skipped;
 use crate::log::file_state::FileState;
 use crate::log::log_file::LogName;
+use crate::place::home::below;
 use crate::place::secret_name::can_be_secret;
 use crate::read::live::is_pid_file;
 
@@ -208,7 +209,7 @@ impl Home {
         let mut waiting = vec![self.root().to_owned()];
         while let Some(directory) = waiting.pop() {
             for entry in self.list(&directory, &mut skipped) {
-                let Ok(below) = entry.path.strip_prefix(self.root()) else { continue };
+                let Some(below) = below(self.root(), &entry.path) else { continue };
                 if entry.is_directory {
                     if is_wanted_directory(below, kinds) {
                         waiting.push(entry.path);
@@ -226,7 +227,7 @@ impl Home {
                 }
             }
         }
-        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         (files, skipped)
     }
 }
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn every_kind_is_found_and_no_secret_is() {
         let (home, mut files) = home_of_all_kinds();
-        files.sort_by_key(|(_, file)| PathBuf::from(file));
+        files.sort_by(|(_, one), (_, other)| one.cmp(other));
         assert_eq!(found(&home, &FileKind::ALL), files);
         for kind in FileKind::ALL {
             let of_kind: Vec<_> = files.iter().filter(|file| file.0 == kind).cloned().collect();

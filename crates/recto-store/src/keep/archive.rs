@@ -4,6 +4,7 @@
 //! must be free. Nothing is ever changed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -207,8 +208,22 @@ impl Archive {
 
     /// Gives a durable file its name, which must be free.
     fn publish(&self, temporary: &Path, path: &Path) -> io::Result<()> {
+        self.rename(temporary, path, Folder::rename_new)
+    }
+
+    /// Gives a durable file the name of another one.
+    fn replace(&self, temporary: &Path, path: &Path) -> io::Result<()> {
+        self.rename(temporary, path, Folder::rename_over)
+    }
+
+    fn rename(
+        &self,
+        temporary: &Path,
+        path: &Path,
+        rename: fn(&Folder, &OsStr, &Folder, &OsStr) -> io::Result<()>,
+    ) -> io::Result<()> {
         let parts = |path: &'_ Path| {
-            let name = path.file_name().map(std::ffi::OsStr::to_owned);
+            let name = path.file_name().map(OsStr::to_owned);
             path.parent().map(Path::to_owned).zip(name)
         };
         let (Some((folder, name)), Some((goal, new_name))) = (parts(temporary), parts(path)) else {
@@ -216,7 +231,7 @@ impl Archive {
         };
         self.make_folders(&goal)?;
         let folder = Folder::beneath(&self.root, &folder)?;
-        folder.rename_new(&name, &Folder::beneath(&self.root, &goal)?, &new_name)
+        rename(&folder, &name, &Folder::beneath(&self.root, &goal)?, &new_name)
     }
 
     fn make_folders(&self, folder: &Path) -> io::Result<()> {
@@ -263,6 +278,21 @@ impl NewSegment {
 
     pub(super) fn len(&self) -> u64 {
         self.writer.len()
+    }
+
+    /// Ends it and puts it in the place of a segment that holds the same bytes. Whether it is
+    /// there: a segment with other bytes, or of the same size, stays.
+    pub(super) fn put_over(self, archive: &Archive, path: &Path) -> Result<bool, KeepError> {
+        let NewSegment { temporary, writer } = self;
+        let failed = KeepError::of(temporary.path());
+        let header = writer.finish().map_err(&failed)?;
+        let size = |path: &Path| fs::metadata(path).map(|one| one.len());
+        let is_smaller = size(temporary.path()).map_err(&failed)? < size(path).map_err(&failed)?;
+        if !is_smaller || header_of(path)?.sha256 != header.sha256 {
+            return Ok(false);
+        }
+        archive.replace(temporary.path(), path).map_err(KeepError::of(path))?;
+        Ok(true)
     }
 
     /// Ends it and puts it into the archive, under the name that fits what was written.

@@ -24,6 +24,7 @@ use crate::keep::key::LifeId;
 use crate::keep::key::Part;
 use crate::keep::key::Range64;
 use crate::keep::life::Lives;
+use crate::keep::segment::LEVEL;
 use crate::keep::segment::SegmentHeader;
 use crate::keep::segment::header_of;
 use crate::keep::segment::milliseconds;
@@ -368,6 +369,7 @@ fn header(source: &Source<'_>, start: u64, state: FileState) -> SegmentHeader {
         modified: state.modified(),
         captured: source.moment,
         policy: "raw".to_owned(),
+        level: LEVEL,
         marks: Vec::new(),
     }
 }

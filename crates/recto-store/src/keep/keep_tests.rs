@@ -418,7 +418,7 @@ fn merged_segments_hold_the_same_bytes() {
         world.collect();
     }
     let before = segments(&world.root()).len();
-    let report = merge(&world.archive()).unwrap();
+    let report = merge(&world.archive(), &|_, _| {}).unwrap();
     assert_eq!((before, report.merged, report.into), (20, 20, 1));
     assert!(report.after < report.before);
     assert_eq!(segments(&world.root()).len(), 1);
@@ -429,6 +429,22 @@ fn merged_segments_hold_the_same_bytes() {
     assert_eq!(world.collect().captured.bytes, 5);
     assert_eq!(world.kept(&log(), None).unwrap(), text.as_bytes());
     assert!(world.verify().is_sound());
+}
+
+#[test]
+fn a_segment_that_came_in_a_hurry_is_compressed_harder_once() {
+    let world = World::new();
+    let text: String =
+        (0..4000).map(|n| line(&(n * n).to_string(), "2026-01-01T00:00:00Z")).collect();
+    world.home.write(&log(), &text);
+    world.collect();
+    let report = merge(&world.archive(), &|_, _| {}).unwrap();
+    assert_eq!((report.merged, report.tightened), (0, 1));
+    assert!(report.after < report.before);
+    assert_eq!(world.kept(&log(), None).unwrap(), text.as_bytes());
+    assert!(world.verify().is_sound());
+    assert_eq!(merge(&world.archive(), &|_, _| {}).unwrap(), MergeReport::default());
+    assert_eq!(world.collect().captured, Captured::default());
 }
 
 #[test]

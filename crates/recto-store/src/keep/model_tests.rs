@@ -146,7 +146,7 @@ impl Model {
                 self.world.put_state_back(saved);
             }
             Action::Merge => {
-                merge(&self.world.archive()).unwrap();
+                merge(&self.world.archive(), &|_, _| {}).unwrap();
             }
         }
     }

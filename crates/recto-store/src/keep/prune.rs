@@ -1,12 +1,19 @@
 //! Dropping what is no longer wanted, and merging small segments.
 
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
 use fs_err as fs;
 use jiff::Timestamp;
+use rayon::prelude::*;
 
 use crate::Home;
 use crate::StoreError;
 use crate::keep::KeepError;
 use crate::keep::archive::Archive;
+use crate::keep::archive::NewSegment;
 use crate::keep::archive::Put;
 use crate::keep::catalog::Catalog;
 use crate::keep::catalog::KeptFile;
@@ -17,6 +24,7 @@ use crate::keep::key::Range64;
 use crate::keep::life::Lives;
 use crate::keep::segment::SegmentHeader;
 use crate::keep::segment::SegmentReader;
+use crate::keep::segment::TIGHT_LEVEL;
 use crate::keep::segment::header_of;
 use crate::keep::segment::milliseconds;
 
@@ -50,10 +58,24 @@ pub struct MergeReport {
     pub merged: u64,
     /// Segments that they became.
     pub into: u64,
-    /// Bytes on the disk before, of what was merged.
+    /// Segments that were compressed harder.
+    pub tightened: u64,
+    /// Bytes on the disk before, of what was merged or compressed harder.
     pub before: u64,
     /// Bytes on the disk after.
     pub after: u64,
+}
+
+impl MergeReport {
+    fn and(self, other: MergeReport) -> MergeReport {
+        MergeReport {
+            merged: self.merged + other.merged,
+            into: self.into + other.into,
+            tightened: self.tightened + other.tightened,
+            before: self.before + other.before,
+            after: self.after + other.after,
+        }
+    }
 }
 
 impl<'a> PruneReport<'a> {
@@ -107,21 +129,31 @@ impl<'a> PruneReport<'a> {
 
 /// How many bytes a file takes in the archive.
 fn stored(archive: &Archive, key: FileKey) -> Result<u64, KeepError> {
-    let size = |part: &Part| fs::metadata(archive.path_of(key, part)).map_or(0, |one| one.len());
-    Ok(archive.parts(key)?.iter().map(size).sum())
+    Ok(archive.parts(key)?.iter().map(|part| size(&archive.path_of(key, part))).sum())
 }
 
-/// Makes larger segments of small ones. The small ones go when the large one is durable.
-pub fn merge(archive: &Archive) -> Result<MergeReport, StoreError> {
+/// Makes larger segments of small ones, and compresses harder what came in a hurry. The small ones
+/// go when the large one is durable. `progress` is told how many files of how many are done.
+pub fn merge(
+    archive: &Archive,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<MergeReport, StoreError> {
     let _lock = archive.lock()?;
-    let mut report = MergeReport::default();
-    for key in archive.files()? {
-        let lives = Lives::of(archive.parts(key)?);
+    let files = archive.files()?;
+    let done = AtomicU64::new(0);
+    let of_file = |key: &FileKey| {
+        let mut report = MergeReport::default();
+        let lives = Lives::of(archive.parts(*key)?);
         for life in lives.ids() {
-            merge_life(archive, key, life, &lives, &mut report)?;
+            merge_life(archive, *key, life, &lives, &mut report)?;
         }
-    }
-    Ok(report)
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, files.len() as u64);
+        Ok(report)
+    };
+    let reports: Vec<MergeReport> =
+        files.par_iter().with_max_len(1).map(of_file).collect::<Result<_, StoreError>>()?;
+    archive.sync()?;
+    Ok(reports.into_iter().fold(MergeReport::default(), MergeReport::and))
 }
 
 fn merge_life(
@@ -144,10 +176,67 @@ fn merge_life(
         group.push(range);
     }
     groups.push(group);
-    for group in groups.into_iter().filter(|group| group.len() > 1) {
-        merge_group(archive, key, life, &group, report)?;
+    for group in groups {
+        match &group[..] {
+            [] => {}
+            [range] => tighten(archive, key, &Part::Lines { life, range: *range }, report)?,
+            _ => merge_group(archive, key, life, &group, report)?,
+        }
     }
     Ok(())
+}
+
+/// Compresses a segment harder, unless it is.
+fn tighten(
+    archive: &Archive,
+    key: FileKey,
+    part: &Part,
+    report: &mut MergeReport,
+) -> Result<(), StoreError> {
+    let path = archive.path_of(key, part);
+    let header = match header_of(&path) {
+        Ok(header) if header.level < TIGHT_LEVEL => header,
+        // What is damaged stays as it is, for whoever can still mend it.
+        Ok(_) | Err(KeepError::Damaged { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let before = size(&path);
+    let new = SegmentHeader { end: header.start, level: TIGHT_LEVEL, ..header };
+    let Some(new) = copied(archive, new, std::slice::from_ref(&path))? else { return Ok(()) };
+    if new.put_over(archive, &path)? {
+        report.tightened += 1;
+        report.before += before;
+        report.after += size(&path);
+    }
+    Ok(())
+}
+
+/// A new segment with the bytes of others; none if one of them is damaged.
+fn copied(
+    archive: &Archive,
+    header: SegmentHeader,
+    paths: &[PathBuf],
+) -> Result<Option<NewSegment>, StoreError> {
+    let mut new = archive.begin(header)?;
+    for path in paths {
+        let mut failed = None;
+        let read = SegmentReader::open(path)?.read_all(path, |piece| {
+            new.write(piece).map_err(|error| {
+                failed = Some(error);
+                std::io::ErrorKind::Other.into()
+            })
+        });
+        match (failed, read) {
+            (Some(error), _) => return Err(error.into()),
+            (None, Err(KeepError::Damaged { .. })) => return Ok(None),
+            (None, read) => drop(read?),
+        }
+    }
+    Ok(Some(new))
+}
+
+fn size(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |one| one.len())
 }
 
 fn merge_group(
@@ -170,32 +259,16 @@ fn merge_group(
         last = Some(header);
     }
     let (Some(first), Some(last)) = (group.first(), last) else { return Ok(()) };
-    let header = SegmentHeader { start: first.start, end: first.start, marks, ..last };
-    let mut merged = archive.begin(header)?;
-    for path in &paths {
-        let mut failed = None;
-        let read = SegmentReader::open(path)?.read_all(path, |piece| {
-            if let Err(error) = merged.write(piece) {
-                failed = Some(error);
-                return Err(std::io::ErrorKind::Other.into());
-            }
-            Ok(())
-        });
-        match (failed, read) {
-            (Some(error), _) => return Err(error.into()),
-            // What is damaged stays as it is, for whoever can still mend it.
-            (None, Err(KeepError::Damaged { .. })) => return Ok(()),
-            (None, read) => drop(read?),
-        }
-    }
+    let header =
+        SegmentHeader { start: first.start, end: first.start, marks, level: TIGHT_LEVEL, ..last };
+    let Some(merged) = copied(archive, header, &paths)? else { return Ok(()) };
     let name = |header: &SegmentHeader| part(&Range64 { start: header.start, end: header.end });
     let (put, header) = merged.put(archive, key, name)?;
     if put == Put::Other {
         return Ok(());
     }
     archive.sync()?;
-    let size = |path: &std::path::PathBuf| fs::metadata(path).map_or(0, |one| one.len());
-    report.before += paths.iter().map(size).sum::<u64>();
+    report.before += paths.iter().map(|path| size(path)).sum::<u64>();
     let whole = Range64 { start: header.start, end: header.end };
     report.after += size(&archive.path_of(key, &part(&whole)));
     report.merged += group.len() as u64;

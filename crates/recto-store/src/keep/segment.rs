@@ -39,8 +39,10 @@ const MAGIC: [u8; 4] = [0x52, 0x2a, 0x4d, 0x18];
 const VERSION: u8 = 1;
 /// The longest header that is read.
 const LONGEST_HEADER: u32 = 1024 * 1024;
-/// How hard the bytes are compressed.
-pub(super) const LEVEL: i32 = 6;
+/// How hard the bytes are compressed as they come.
+pub(super) const LEVEL: u8 = 6;
+/// How hard they are compressed when nobody waits for it.
+pub(super) const TIGHT_LEVEL: u8 = 12;
 /// How far back repetitions are looked for in large segments: 8 MiB. Logs repeat their own
 /// results, and every decompressor accepts this window by default.
 const WINDOW_LOG: u32 = 23;
@@ -66,6 +68,8 @@ pub struct SegmentHeader {
     pub captured: Timestamp,
     /// What was done with the bytes on their way: `raw`, nothing.
     pub policy: String,
+    /// How hard the bytes are compressed.
+    pub level: u8,
     /// Of a merged segment: up to where the file was captured at which time, in milliseconds.
     pub marks: Vec<(u64, u64)>,
 }
@@ -81,6 +85,10 @@ impl SegmentHeader {
             .number("modified", milliseconds(self.modified))
             .number("captured", milliseconds(self.captured))
             .string("policy", &self.policy);
+        let object = match self.level {
+            LEVEL => object,
+            level => object.number("level", u64::from(level)),
+        };
         if self.marks.is_empty() {
             return object.finish();
         }
@@ -109,6 +117,7 @@ impl SegmentHeader {
             modified: time("modified")?,
             captured: time("captured")?,
             policy: header.str("policy")?.into_owned(),
+            level: number("level").and_then(|level| level.try_into().ok()).unwrap_or(LEVEL),
             marks,
         };
         (header.start <= header.end).then_some(header)
@@ -165,7 +174,7 @@ impl SegmentWriter {
             let waiting = std::mem::take(waiting);
             let mut file = file.try_clone()?;
             file.write_all(&self.placeholder())?;
-            let mut encoder = encoder(file)?;
+            let mut encoder = encoder(file, self.header.level)?;
             encoder.write_all(&waiting)?;
             self.file = Output::Streaming(encoder);
             return Ok(());
@@ -186,10 +195,11 @@ impl SegmentWriter {
         self.header.sha256 = self.hash.finalize().into();
         let mut json = self.header.to_json();
         json.resize(self.header_bytes, b' ');
+        let level = i32::from(self.header.level);
         let mut file = match self.file {
             Output::Waiting(mut file, waiting) => {
                 file.write_all(&frame(&json))?;
-                file.write_all(&zstd::bulk::compress(&waiting, LEVEL)?)?;
+                file.write_all(&zstd::bulk::compress(&waiting, level)?)?;
                 file
             }
             Output::Streaming(encoder) => {
@@ -205,8 +215,8 @@ impl SegmentWriter {
     }
 }
 
-fn encoder(file: File) -> io::Result<zstd::stream::write::Encoder<'static, File>> {
-    let mut encoder = zstd::stream::write::Encoder::new(file, LEVEL)?;
+fn encoder(file: File, level: u8) -> io::Result<zstd::stream::write::Encoder<'static, File>> {
+    let mut encoder = zstd::stream::write::Encoder::new(file, i32::from(level))?;
     encoder.set_parameter(CParameter::WindowLog(WINDOW_LOG))?;
     encoder.set_parameter(CParameter::EnableLongDistanceMatching(true))?;
     Ok(encoder)
@@ -306,6 +316,7 @@ mod tests {
             modified: Timestamp::from_millisecond(1_794_788_487_090).unwrap(),
             captured: Timestamp::from_millisecond(1_794_788_487_999).unwrap(),
             policy: "raw".to_owned(),
+            level: TIGHT_LEVEL,
             marks: vec![(10, 1_794_788_487_000)],
         }
     }

@@ -15,9 +15,9 @@ use crate::keep::CollectReport;
 use crate::keep::Collector;
 
 /// The whole home is looked at this often, for what the system did not tell.
-const LOOK: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_secs(120);
 /// Or less often, so that looking takes no more than one part in so many of the time.
-const SHARE: u32 = 400;
+const SHARE: u32 = 1000;
 /// What is written in so short a time goes into one segment.
 const GATHER: Duration = Duration::from_millis(500);
 

@@ -102,10 +102,10 @@ impl Folder {
     }
 
     /// Gives a file a name; what had it before loses it.
-    pub(crate) fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(crate) fn rename_over(&self, from: &OsStr, goal: &Folder, to: &OsStr) -> io::Result<()> {
         step("rename");
-        directory_calls::rename_at(self.at(from), self.at(to))
-            .map_err(|error| self.named(to, error))
+        directory_calls::rename_at(self.at(from), goal.at(to))
+            .map_err(|error| goal.named(to, error))
     }
 
     /// Gives a file a second name.

@@ -1,5 +1,6 @@
 //! The home: the directory that holds everything of the client's.
 
+use std::path::MAIN_SEPARATOR;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -193,14 +194,38 @@ impl Home {
 
     /// The path below the home, where it is inside.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
-        let inside = path.strip_prefix(&self.real_root).or_else(|_| path.strip_prefix(&self.root));
+        let inside = below(&self.real_root, path).or_else(|| below(&self.root, path));
         inside.unwrap_or(path)
+    }
+}
+
+/// The path below a directory. Texts are compared first: a home has thousands of files, and
+/// comparing the parts of their paths takes longer than asking the system for them.
+pub(crate) fn below<'a>(directory: &Path, path: &'a Path) -> Option<&'a Path> {
+    let (Some(above), Some(text)) = (directory.to_str(), path.to_str()) else {
+        return path.strip_prefix(directory).ok();
+    };
+    let rest = text.strip_prefix(above).and_then(|rest| rest.strip_prefix(MAIN_SEPARATOR));
+    match rest.filter(|rest| !rest.starts_with(MAIN_SEPARATOR)) {
+        Some(rest) => Some(Path::new(rest)),
+        None => path.strip_prefix(directory).ok(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_below_what_its_parts_say() {
+        for directory in ["/h", "/h/", "/h/./c", "/", "h"] {
+            for path in ["/h", "/h/", "/h/a", "/h//a", "/hh/a", "/h/c/a", "h/a", "/", "h"] {
+                let (directory, path) = (Path::new(directory), Path::new(path));
+                let expected = path.strip_prefix(directory).ok();
+                assert_eq!(below(directory, path), expected, "{directory:?} {path:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_first_place_that_is_named_counts() {

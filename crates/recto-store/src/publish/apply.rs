@@ -206,7 +206,7 @@ pub(crate) fn swap(folder: &Folder, name: &OsStr, temporary: &OsStr) -> Result<(
     // The old file gets a second name first, so that it does not go with its first.
     let second = second_name(temporary);
     folder.link(name, &second)?;
-    folder.rename_over(temporary, name)?;
+    folder.rename_over(temporary, folder, name)?;
     Ok(folder.rename_new(&second, folder, temporary)?)
 }
 

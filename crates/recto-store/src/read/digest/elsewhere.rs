@@ -14,6 +14,7 @@ use std::sync::PoisonError;
 use std::time::SystemTime;
 
 use fs_err as fs;
+use memchr::memmem;
 use recto_log::Generation;
 use recto_log::Kind;
 use recto_log::Lines;
@@ -27,11 +28,14 @@ use super::FileKind;
 use super::TAIL;
 use super::TitleSource;
 use super::shortened;
+use crate::place::open::open_known;
 use crate::place::open::open_sized;
 use crate::place::platform::read_fully;
 
 /// How much of the top of each log is looked at: titles come before all else.
 const TOP: usize = 16 * 1024;
+/// A line with a title says within so many bytes that it is one.
+const BEGINNING: usize = 128;
 /// So many logs of a folder are looked at.
 const MOST_LOGS: usize = 10_000;
 /// So many titles of a folder are kept, and of so many folders.
@@ -111,13 +115,22 @@ fn read_titles(folder: &Path) -> Titles {
     let mut titles = Titles::new();
     let Ok(entries) = fs::read_dir(folder) else { return titles };
     let names = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_log = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
+    // The log of a subagent has no title for another one.
+    let is_log = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.ends_with(".jsonl") && !name.starts_with("agent-"))
+    };
     let mut logs: Vec<PathBuf> = names.filter(is_log).take(MOST_LOGS).collect();
     // Of two titles for one line, that of the later name counts, whatever the order of files.
     logs.sort();
     let mut top = vec![0; TOP];
     for log in logs {
-        let Ok((file, _)) = open_sized(&log) else { continue };
+        let Ok(file) = open_known(&log) else { continue };
+        // Most logs begin with something else, and need not be read further.
+        let Ok(begun) = read_fully(&file, &mut top[..BEGINNING], 0) else { continue };
+        if memmem::find(&top[..begun], b"summary").is_none() {
+            continue;
+        }
         let Ok(read) = read_fully(&file, &mut top, 0) else { continue };
         for line in Lines::new(&top[..read]) {
             let (entry, _) = decode(line);
