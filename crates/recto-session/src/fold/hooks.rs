@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use memchr::memmem;
 use recto_log::Block;
 use recto_log::Entry;
 use recto_log::Kind;
@@ -117,6 +118,8 @@ impl<'a> HookLine<'a> {
     /// What the model is told: `PreToolUse:Bash hook error: […]: why`, or
     /// `Stop hook feedback:` and why.
     fn of_user(entry: &Entry<'a>) -> Option<HookLine<'a>> {
+        // Looking for the word is many times faster than reading the blocks once more.
+        memmem::find(entry.bytes(), b" hook ")?;
         let content = entry.message()?.content();
         let blocked = |teller, name: &str, occasion, why: &str| HookLine {
             teller,
