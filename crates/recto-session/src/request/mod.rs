@@ -48,6 +48,7 @@ pub use reach::history_to;
 pub(crate) use reach::leaf_now;
 pub use reach::reach;
 pub use reach::reach_at;
+pub use reach::reach_from;
 pub(crate) use reach::reach_in;
 pub use reach::read_by;
 pub(crate) use reach::way_to;
