@@ -98,7 +98,7 @@ fn subagents_below_subagents_come_to_an_end() {
 fn a_subagent_is_told_of_tasks_that_it_left_in_the_background() {
     let wait = json!({"type": "tool_use", "name": "Bash", "input": {"command": "sleep 0.05"}});
     let bench = Bench::new(&script(&[
-        json!({"last": "go", "blocks": [agent("toolu_a", "outer work", false)]}),
+        json!({"contains": "begin here", "blocks": [agent("toolu_a", "outer work", false)]}),
         json!({"contains": "inner work", "text": "inner report"}),
         json!({"contains": "task-notification", "text": "outer report"}),
         json!({"contains": "outer work", "blocks": [agent("toolu_b", "inner work", true)]}),
@@ -107,7 +107,7 @@ fn a_subagent_is_told_of_tasks_that_it_left_in_the_background() {
     ]));
     // This model reads what it is told in messages of the user.
     let setup = Setup { model: Some("claude-haiku-4-5".into()), ..bench.setup() };
-    let ran = bench.run(setup, &["go"]);
+    let ran = bench.run(setup, &["begin here"]);
     assert_eq!(ran.ends()[0].text, "all done");
     assert_eq!(system(&ran, "task_started")[0]["spawn_depth"], 2);
     assert_eq!(system(&ran, "task_notification")[0]["status"], "completed");
