@@ -33,6 +33,7 @@ pub(crate) const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     pub(crate) mock: Mock,
+    client: Client,
 }
 
 /// What came of a run.
@@ -58,7 +59,9 @@ impl Bench {
         fs::create_dir_all(folder.path().join("home/.claude")).unwrap();
         fs::create_dir_all(folder.path().join("app")).unwrap();
         fs::write(folder.path().join("app/a.txt"), "alpha\nbeta\n").unwrap();
-        Bench { folder, mock: Mock::start(options).unwrap() }
+        let mock = Mock::start(options).unwrap();
+        let client = Client::new(endpoint_of(&mock.base_url())).unwrap();
+        Bench { folder, mock, client }
     }
 
     pub(crate) fn app(&self) -> PathBuf {
@@ -84,7 +87,7 @@ impl Bench {
             project: self.app(),
             temporary: root.join("temporary"),
             shell: "/bin/bash".into(),
-            client: Client::new(endpoint_of(&self.mock.base_url())).unwrap(),
+            client: self.client.clone(),
             settings,
             wanted: Wanted::default(),
             managed_instructions: root.join("none"),

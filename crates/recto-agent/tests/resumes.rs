@@ -50,28 +50,35 @@ fn a_broken_log_goes_on_with_what_a_repair_brings_back_and_keeps_its_lines() {
         json!({"text": "gone on"}),
     ]));
     bench.run(bench.setup(), &["first prompt", "second prompt"]);
+    // Two answers have one uuid, so clients see the later one alone; and a line is torn.
     let text = fs::read_to_string(bench.log()).unwrap();
-    let mut lines: Vec<&str> =
-        text.lines().filter(|line| !has_text(line, "first answer")).collect();
-    assert_eq!(lines.len() + 1, text.lines().count());
-    lines.push(r#"{"type":"user","uuid":"#);
-    let broken = format!("{}\n", lines.join("\n"));
+    let uuid_of = |words: &str| {
+        let line = text.lines().find(|line| has_text(line, words)).unwrap();
+        let line: Value = serde_json::from_str(line).unwrap();
+        line["uuid"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (uuid_of("first answer"), uuid_of("second answer"));
+    let twice = |line: &str| match has_text(line, "first answer") {
+        true => line.replace(&first, &second),
+        false => line.to_owned(),
+    };
+    let lines: Vec<String> = text.lines().map(twice).collect();
+    let broken = format!("{}\n{{\"type\":\"user\",\"uuid\":\n", lines.join("\n"));
     bench.write_log(broken.as_bytes());
 
     let ran = bench.run(bench.resumed(), &["third prompt"]);
     let [words] = told(&ran)[..] else { panic!("{:?}", told(&ran)) };
     assert!(words.starts_with("put right for this run: "), "{words}");
-    assert!(words.contains("1 missing-parent") && words.contains("1 damaged-line"), "{words}");
+    assert!(words.contains("1 repeated-uuid") && words.contains("1 damaged-line"), "{words}");
     let sent = bench.last();
-    for word in ["first prompt", "second prompt", "second answer", "third prompt"] {
+    for word in ["first prompt", "first answer", "second prompt", "second answer", "third prompt"] {
         assert!(sent.contains(word), "{word}: {sent}");
     }
     assert!(fs::read_to_string(bench.log()).unwrap().starts_with(&broken));
 
-    // It goes on from there, and is whole again for whoever repairs it.
     bench.run(bench.resumed(), &["fourth prompt"]);
     let sent = bench.last();
-    assert!(sent.contains("first prompt") && sent.contains("third prompt"), "{sent}");
+    assert!(sent.contains("first answer") && sent.contains("third prompt"), "{sent}");
     bench.is_sound().unwrap();
 }
 
@@ -249,4 +256,19 @@ fn tools_of_older_clients_are_answered_where_a_session_knows_them() {
     new.run(new.setup(), &["first prompt"]);
     let unknown: Vec<bool> = answers(&new).iter().map(|(_, is_unknown)| *is_unknown).collect();
     assert_eq!(unknown, [true, true, true, false, true, false]);
+}
+
+#[test]
+fn a_log_that_lost_its_first_prompt_goes_on() {
+    let bench = Bench::new(&script(&[json!({"text": "answered"})]));
+    bench.run(bench.setup(), &["first prompt"]);
+    let text = fs::read_to_string(bench.log()).unwrap();
+    let is_kept = |line: &&str| line.contains(r#""type":"assistant""#);
+    let rest: String = text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+    bench.write_log(rest.as_bytes());
+    bench.run(bench.resumed(), &["second prompt"]);
+    let sent = bench.last();
+    assert!(sent.contains("The beginning of this conversation is lost"), "{sent}");
+    assert!(sent.contains("answered") && sent.contains("second prompt"), "{sent}");
+    bench.is_sound().unwrap();
 }

@@ -33,14 +33,12 @@ fn what_is_wrong_with_a_log_is_put_right_for_the_run_and_told_in_one_line() {
     let bench = two_turns();
     let log = bench.logs().pop().unwrap();
     let text = fs::read_to_string(&log).unwrap();
-    let is_kept =
-        |line: &&str| !(line.contains(r#""type":"assistant""#) && line.contains("first answer"));
-    let broken: String = text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+    let broken = format!("{text}{{\"type\":\"user\",\"uuid\":\n");
     fs::write(&log, &broken).unwrap();
     let run = bench.run(&["resume", ID, "-p", "third prompt"]);
     assert_eq!((run.stdout.as_str(), run.code), ("gone on\n", 0));
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-    assert!(run.stderr.contains("put right for this run: 1 missing-parent"), "{}", run.stderr);
+    assert!(run.stderr.contains("put right for this run: 1 damaged-line"), "{}", run.stderr);
     assert!(sent(&bench).contains("first prompt") && sent(&bench).contains("second prompt"));
     assert!(fs::read_to_string(&log).unwrap().starts_with(&broken));
     let stream = bench.run(&[

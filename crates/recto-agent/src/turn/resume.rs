@@ -8,6 +8,7 @@ use std::path::Path;
 
 use recto_log::EntryUuid;
 use recto_log::Kind;
+use recto_log::Role;
 use recto_session::BlockFact;
 use recto_session::LineSource;
 use recto_session::NodeId;
@@ -144,6 +145,10 @@ impl Resumed {
             self.told.push(format!("left out thinking that another model signed: {foreign} lines"));
         }
         self.messages = plain(Message::all_of(request.messages).unwrap_or_default());
+        // Endpoints want to hear the user first.
+        if self.messages.first().is_some_and(|first| first.role() != Some(Role::User)) {
+            self.messages.insert(0, Message::user([Block::text(LOST_BEGINNING)]));
+        }
         Ok(())
     }
 
@@ -226,6 +231,9 @@ impl Resumed {
     }
 }
 
+/// What stands for prompts that a log has lost.
+const LOST_BEGINNING: &str = "[The beginning of this conversation is lost.]";
+
 /// Results up to this many bytes are not worth a note.
 const SMALL_RESULT: usize = 400;
 
@@ -245,14 +253,20 @@ fn size(message: &Message) -> u64 {
 }
 
 fn is_prompt(message: &Message) -> bool {
-    message.role() == Some(recto_log::Role::User)
+    message.role() == Some(Role::User)
         && !message.blocks().iter().any(|block| block.kind() == "tool_result")
 }
 
-/// Whether a client that resumes loses nothing.
+/// Whether a client that resumes loses nothing. Where it might, a repair looks closer.
 fn is_whole(session: &Session, reach: &Reach) -> bool {
-    reach.outcome == Outcome::Resumed
-        && session.damaged.is_empty()
+    let is_missing = |node: recto_session::Node<'_>| matches!(node.parent, Parent::Missing(_));
+    let are_lines_whole = session.damaged.is_empty()
+        && session.repeated.is_empty()
+        && session.without_uuid.is_empty()
+        && session.first_null_line.is_none();
+    are_lines_whole
+        && reach.outcome == Outcome::Resumed
+        && !session.nodes().any(is_missing)
         && reach_summary(session, reach).is_whole()
 }
 

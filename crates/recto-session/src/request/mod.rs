@@ -26,6 +26,7 @@ mod recorded;
 mod render;
 mod running;
 mod siblings;
+mod thin_list;
 pub(crate) mod told;
 mod verify;
 pub(crate) mod view;

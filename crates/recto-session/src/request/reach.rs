@@ -1,7 +1,6 @@
 //! What of a session a client would send, as places in the log.
 
 use std::fmt;
-use std::ops::Deref;
 
 use recto_log::Entry;
 use recto_log::Kind;
@@ -12,6 +11,7 @@ use super::compaction::cut_at_boundary;
 use super::leaf::choose_leaf;
 use super::lines;
 use super::siblings::recover_siblings;
+use super::thin_list::ThinList;
 use super::view::View;
 use super::walk::mark_history;
 use super::walk::walk;
@@ -105,37 +105,6 @@ pub enum Place {
     OtherProject,
     /// Under a name that is no uuid.
     NotNamedByUuid,
-}
-
-/// A list that is mostly empty, in eight bytes.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ThinList<T>(Option<Box<Box<[T]>>>);
-
-impl<T> Default for ThinList<T> {
-    fn default() -> ThinList<T> {
-        ThinList(None)
-    }
-}
-
-impl<T> Deref for ThinList<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        self.0.as_ref().map_or(&[], |list| list)
-    }
-}
-
-impl<T> FromIterator<T> for ThinList<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> ThinList<T> {
-        let list: Box<[T]> = items.into_iter().collect();
-        ThinList((!list.is_empty()).then(|| Box::new(list)))
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for ThinList<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
 }
 
 /// One part of a request.
@@ -348,10 +317,7 @@ pub fn reach_from(session: &Session, generation: Generation, leaf: NodeId) -> Re
     reach_with(&view, |reach| resume(&view, leaf, reach))
 }
 
-fn reach_with(
-    view: &View<'_>,
-    resume: impl FnOnce(&mut Reach) -> Result<(), Outcome>,
-) -> Reach {
+fn reach_with(view: &View<'_>, resume: impl FnOnce(&mut Reach) -> Result<(), Outcome>) -> Reach {
     let mut reach = Reach {
         generation: view.generation,
         outcome: Outcome::Resumed,
