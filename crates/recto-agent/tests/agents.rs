@@ -193,6 +193,28 @@ fn hooks_change_calls_and_results_and_see_subagents() {
 }
 
 #[test]
+fn long_context_of_a_hook_is_a_file_and_its_beginning() {
+    let bench = Bench::new(&script(&[
+        json!({"nth": 1, "blocks": [call("toolu_a", "Bash", json!({"command": "true"}))]}),
+        json!({"text": "done"}),
+    ]));
+    let command = r#"printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"begin %s end"}}' $(head -c 20000 /dev/zero | tr '\0' x)"#;
+    bench.run(bench.with_hooks(&json!({"PreToolUse": hook(command)})), &["go"]);
+    let folder = bench.log().with_extension("").join("tool-results");
+    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let name = file.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("hook-toolu_a-PreToolUse-"), "{name}");
+    assert!(name.ends_with("-1-additionalContext.txt"), "{name}");
+    let kept = fs::read_to_string(file).unwrap();
+    assert!(kept.starts_with("begin xxx") && kept.ends_with("xxx end"));
+    let sent = json!(bench.messages()[1]).to_string();
+    assert!(sent.contains(&format!("Full output saved to: {}", file.display())), "{sent}");
+    assert!(sent.contains("begin xxx") && sent.len() < 10_000, "{}", sent.len());
+    bench.is_sound().unwrap();
+}
+
+#[test]
 fn hooks_answer_questions_and_end_turns() {
     let write =
         |id: &str, name: &str| call(id, "Write", json!({"file_path": name, "content": "x"}));

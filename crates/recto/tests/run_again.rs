@@ -63,7 +63,7 @@ fn a_session_is_made_to_fit_and_goes_on_from_an_earlier_message() {
     let bench = two_turns();
     let log = bench.logs().pop().unwrap();
     let run = bench.run(&["resume", ID, "-p", "third prompt", "--fit", "1500"]);
-    assert!(run.stderr.contains("1 results are notes"), "{}", run.stderr);
+    assert!(run.stderr.contains("results turned into notes: 1,"), "{}", run.stderr);
     assert!(sent(&bench).contains("first prompt") && !sent(&bench).contains("aaaa"));
     let text = fs::read_to_string(&log).unwrap();
     assert!(text.contains("aaaa"));

@@ -191,7 +191,7 @@ impl Resumed {
         }
         self.messages.drain(..first);
         self.told.push(format!(
-            "about {before} tokens became {total}: {noted} results are notes, the first {first} messages are left out; the log keeps them"
+            "about {before} tokens became {total}: results turned into notes: {noted}, first messages left out: {first}; the log keeps all"
         ));
         true
     }
