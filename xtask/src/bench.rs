@@ -17,7 +17,8 @@
 //! compares what recto counts with what was generated. `cargo xtask bench serve` measures
 //! the server: see `serve`. `cargo xtask bench collect` measures archiving: see `collect`.
 //! `cargo xtask bench endpoint` measures the client of the Messages
-//! API and its mock: see `endpoint`. `cargo xtask bench run` measures `recto run`: see `run`. `cargo xtask bench compare OLD NEW` compares two programs,
+//! API and its mock: see `endpoint`. `cargo xtask bench run` measures `recto run`: see `run`, and
+//! `cargo xtask bench interrupt` how soon it ends: see `interrupt`. `cargo xtask bench compare OLD NEW` compares two programs,
 //! and `cargo xtask bench lines` counts lines of source.
 //!
 //! The homes are kept in `target/bench` and used again. No measured command
@@ -28,6 +29,7 @@ mod collect;
 mod compare;
 mod endpoint;
 mod homes;
+mod interrupt;
 mod lines;
 mod measure;
 mod million;
@@ -115,6 +117,9 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     {
         bare_reader::run(Path::new(home))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if words.first().is_some_and(|word| word == "interrupt") {
+        return interrupt::run(&words[1..]);
     }
     if words.first().is_some_and(|word| word == "endpoint") {
         return endpoint::run(&words[1..]);

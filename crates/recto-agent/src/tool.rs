@@ -72,6 +72,7 @@ pub use outcome::Denial;
 pub use outcome::Note;
 pub use outcome::ToolCall;
 pub use outcome::ToolOutcome;
+pub(crate) use overflow::keep_beside;
 pub use schedule::Job;
 pub use schedule::run_all;
 pub use session::IsHidden;
@@ -189,6 +190,12 @@ impl Tool {
             "KillShell" => Some(Tool::TaskStop),
             _ => Tool::ALL.into_iter().find(|tool| tool.name() == name),
         }
+    }
+
+    /// Whether somebody must be there to answer.
+    #[must_use]
+    pub fn asks(self) -> bool {
+        matches!(self, Tool::AskUserQuestion | Tool::EnterPlanMode | Tool::ExitPlanMode)
     }
 
     /// Whether today's models are not offered it.

@@ -2,9 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod agents;
+mod bench;
 mod caching;
+mod dialogues;
 mod faults;
+#[cfg(unix)]
+mod interrupts;
 mod recorded;
+mod resumes;
 mod roads;
 mod sdks;
 mod settings;

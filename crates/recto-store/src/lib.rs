@@ -35,6 +35,7 @@ mod sums;
 pub use edit::copy::Prefer;
 pub use edit::copy::Uuids;
 pub use edit::error::EditError;
+pub use edit::mended::Mended;
 pub use edit::opened_log::OpenedLog;
 pub use edit::relocation::MovedFile;
 pub use edit::relocation::MovedSession;

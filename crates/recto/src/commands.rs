@@ -43,6 +43,7 @@ pub(crate) mod rename;
 pub(crate) mod repair;
 pub(crate) mod repair_all;
 pub(crate) mod replay;
+pub(crate) mod replay_tools;
 pub(crate) mod request;
 pub(crate) mod restore;
 pub(crate) mod resume;

@@ -190,6 +190,53 @@ fn another_endpoint_is_asked_the_same_question() {
 }
 
 #[test]
+fn calls_of_a_session_are_made_again_where_rules_allow_it() {
+    let test = TestHome::empty();
+    let work = test.work.path();
+    std::fs::write(work.join("a.txt"), "alpha\n").unwrap();
+    std::fs::write(work.join("b.txt"), "changed\n").unwrap();
+    let read = |name: &str| json!({"file_path": work.join(name)}).to_string();
+    let session = SessionBuilder::new(FIX, Client::V2_1_325)
+        .prompt("Look")
+        .tool("Read", &read("a.txt"), "1\talpha\n2\t")
+        .tool("Read", &read("b.txt"), "1\tbravo\n2\t")
+        .failed_tool("Read", &read("gone.txt"), "File does not exist.")
+        .answer("Seen.")
+        .prompt("Now do it")
+        .tool("Bash", r#"{"command":"touch made; echo done"}"#, "done")
+        .tool("Agent", r#"{"description":"d","prompt":"p"}"#, "A report.")
+        .answer("Done.");
+    test.home.add(&session, hours_ago(1));
+    let replay = |words: &[&str]| {
+        let words = [&["replay", FIX, "--tools"], words].concat();
+        test.finish(test.command(&words).env("PATH", "/usr/bin:/bin"))
+    };
+    assert_snapshot!(replay(&["stub", "--at", "1"]).shown(), @r"
+    turn 1  Read  recorded  1 alpha 2
+    turn 1  Read  recorded  1 bravo 2
+    turn 1  Read  recorded  File does not exist.
+    3 calls
+    --- exit 0
+    ");
+    let run = replay(&["diff"]);
+    assert_eq!(run.code, 1, "{}", run.shown());
+    assert!(run.stdout.contains("turn 1  Read   same\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("line 1: 1 bravo became 1 changed"), "{}", run.stdout);
+    assert!(run.stdout.contains("turn 2  Bash   refused"), "{}", run.stdout);
+    assert!(run.stdout.contains("turn 2  Agent  skipped"), "{}", run.stdout);
+    assert!(run.stderr.contains("add --allowedTools RULE"), "{}", run.stderr);
+    assert!(!work.join("made").exists());
+    let allowed = replay(&["run", "--at", "2", "--allowedTools", "Bash", "--json"]);
+    let row = &allowed.json()[0];
+    assert_eq!((&row["calls"], &row["same"], &row["skipped"]), (&json!(2), &json!(1), &json!(1)));
+    assert_eq!(
+        (&row["rows"][0]["state"], &row["rows"][0]["now"]),
+        (&json!("same"), &json!("done"))
+    );
+    assert!(work.join("made").exists());
+}
+
+#[test]
 fn what_cannot_be_done_is_said_with_a_hint() {
     let test = TestHome::empty();
     let script = test.home.write("bad.toml", "[[rule]]\ntext = \"a\"\n\n[[rule]]\ntxet = 1\n");

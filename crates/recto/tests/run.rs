@@ -5,7 +5,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
-use std::time::Duration;
 
 use recto_agent::mock::Mock;
 use recto_agent::mock::MockOptions;
@@ -17,38 +16,38 @@ use crate::support::Run;
 use crate::support::TestHome;
 use crate::support::repository;
 
-const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+pub(crate) const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
 
-struct Bench {
-    test: TestHome,
-    mock: Mock,
+pub(crate) struct Bench {
+    pub(crate) test: TestHome,
+    pub(crate) mock: Mock,
 }
 
 impl Bench {
-    fn new(rules: &[Value]) -> Bench {
+    pub(crate) fn new(rules: &[Value]) -> Bench {
         let script: String = rules.iter().map(|rule| format!("{rule}\n")).collect();
         let script = Script::parse(&script).unwrap();
         let options = MockOptions { script: Some(script), keep: 10_000, ..MockOptions::default() };
         Bench { test: TestHome::empty(), mock: Mock::start(options).unwrap() }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.test.command(arguments);
         self.set_endpoint(&mut command);
         command
     }
 
-    fn set_endpoint(&self, command: &mut Command) {
+    pub(crate) fn set_endpoint(&self, command: &mut Command) {
         command.env("ANTHROPIC_BASE_URL", self.mock.base_url());
         command.env("ANTHROPIC_API_KEY", "sk-ant-secret-of-the-test");
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.test.finish(&mut self.command(arguments))
     }
 
-    fn logs(&self) -> Vec<PathBuf> {
+    pub(crate) fn logs(&self) -> Vec<PathBuf> {
         let projects = fs::read_dir(self.test.home.path().join("projects"));
         let folders = projects.into_iter().flatten().map(|entry| entry.unwrap().path());
         let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
@@ -56,13 +55,13 @@ impl Bench {
         paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
     }
 
-    fn refusals(&self) -> Vec<String> {
+    pub(crate) fn refusals(&self) -> Vec<String> {
         let asked = self.mock.asked();
         asked.into_iter().filter_map(|asked| asked.refusal).map(|refusal| refusal.message).collect()
     }
 }
 
-fn call(id: &str, name: &str, input: Value) -> Value {
+pub(crate) fn call(id: &str, name: &str, input: Value) -> Value {
     json!({"type": "tool_use", "id": id, "name": name, "input": input})
 }
 
@@ -244,54 +243,6 @@ fn sessions_of_every_client_go_on_and_no_request_is_refused() {
     let is_known =
         |text: &String| text.contains("no conversation") || text.contains("No conversation");
     assert!(refused.iter().all(is_known), "{refused:#?}");
-}
-
-#[cfg(unix)]
-#[test]
-fn killed_at_any_moment_a_session_goes_on_and_no_tool_runs_twice() {
-    let kills: u64 =
-        std::env::var("RECTO_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
-    for number in 0..kills {
-        let note = |id: u64| {
-            call(
-                &format!("toolu_{id}"),
-                "Bash",
-                json!({"command": format!("echo {id} >> ran.txt")}),
-            )
-        };
-        let bench = Bench::new(&[
-            json!({"nth": 1, "event_delay_ms": 3, "blocks": [{"type": "text", "text": "first"}, note(1), note(2)]}),
-            json!({"nth": 2, "event_delay_ms": 3, "blocks": [note(3), {"type": "text", "text": "and"}, note(4)]}),
-            json!({"text": "done"}),
-        ]);
-        let mut command = bench.command(&[
-            "run",
-            "-p",
-            "go",
-            "--session-id",
-            ID,
-            "--dangerously-skip-permissions",
-        ]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Spread over the life of such a run.
-        std::thread::sleep(Duration::from_millis(20 + (number * 37) % 330));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let ran = fs::read_to_string(bench.test.work.path().join("ran.txt")).unwrap_or_default();
-        let Some(log) = bench.logs().pop() else { continue };
-        let bytes = fs::read(&log).unwrap();
-        assert!(bytes.is_empty() || bytes.ends_with(b"\n"), "a torn line");
-        let has_prompt = String::from_utf8_lossy(&bytes).contains("\"type\":\"user\"");
-        let again = bench.run(&["run", "-p", "on", "--resume", ID, "--disallowedTools", "Bash"]);
-        assert_eq!(again.code == 0, has_prompt, "{}", again.stderr);
-        assert_eq!(bench.refusals(), [""; 0]);
-        let after = fs::read_to_string(bench.test.work.path().join("ran.txt")).unwrap_or_default();
-        // What the shell had begun may have ended since; nothing new runs.
-        assert!(after.starts_with(&ran), "{ran:?} {after:?}");
-        let mut lines: Vec<&str> = after.lines().collect();
-        lines.dedup();
-        assert_eq!(lines.len(), after.lines().count(), "{after:?}");
-    }
 }
 
 #[test]

@@ -18,6 +18,7 @@
 //! | `small_print` | what was typed in errors, modes of files, one log of many that is unreadable |
 //! | `never_opened`, `secrets_left` | keys and credentials are not opened; redacted secrets are gone |
 //! | `browse`, `watch` | the browser and the board on a real terminal: start, end, resume, hostile text |
+//! | `run`, `run_again`, `run_ends` | sessions of our own: as scripts start them, resumed, interrupted and killed |
 //! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
@@ -74,6 +75,9 @@ mod reference;
 mod request;
 mod resuming;
 mod run;
+mod run_again;
+#[cfg(unix)]
+mod run_ends;
 mod scratch;
 mod sdk;
 mod secrets_left;

@@ -122,7 +122,7 @@ pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn release() -> anyhow::Result<PathBuf> {
+pub(super) fn release() -> anyhow::Result<PathBuf> {
     let mut build = Command::new(cargo());
     build.args(["build", "--release", "--package", "recto"]).current_dir(root());
     if !build.status().context("cannot run cargo")?.success() {

@@ -12,7 +12,7 @@
 //! - the sentence of a call that a hook forbids, and the notes for the model, as far as the row
 //!   has them in what was sent.
 //!
-//! Normalised: durations, ids, and the schema that the client prints after an answer that is not
+//! Normalised: durations, ids, names of files with long context, and the schema that the client prints after an answer that is not
 //! valid. Lines that the loop writes itself (prompts, results, titles) are its part.
 
 use std::path::Path;
@@ -30,6 +30,7 @@ use recto_agent::hook::Subject;
 use recto_agent::hook::Surroundings;
 use recto_agent::hook::compaction_refusal;
 use recto_agent::hook::compaction_report;
+use recto_agent::hook::keep_long_contexts;
 use recto_agent::hook::response_line;
 use recto_agent::hook::run_all;
 use recto_agent::hook::session_end_failures;
@@ -104,9 +105,10 @@ async fn judge_row(row: &Value, home: &Path) -> anyhow::Result<Vec<String>> {
         at += matching.len();
         compare_input(stdin, &mut how);
         let surroundings = surroundings(home)?;
-        let ran = run_all(&matching, stdin, &surroundings, &Default::default()).await;
+        let mut ran = run_all(&matching, stdin, &surroundings, &Default::default()).await;
         let id = stdin["tool_use_id"].as_str().unwrap_or("<id>");
         let label = Label { event, subject: subject.name, id };
+        keep_contexts(label, &mut ran, &sent, home);
         let answer = Answer::new(label, &ran);
         for text in told(&answer, label, &ran) {
             let quoted = serde_json::to_string(&text)?;
@@ -120,6 +122,19 @@ async fn judge_row(row: &Value, home: &Path) -> anyhow::Result<Vec<String>> {
     compare_stream(row, stream, &mut how);
     compare_lines(row, lines, &mut how);
     Ok(how)
+}
+
+/// Puts long context into files, and names them as the recorded client did.
+fn keep_contexts(label: Label<'_>, ran: &mut [Ran], sent: &str, home: &Path) {
+    const RECORDED: &str = "/home/dev/.claude/projects/-home-dev-app/<session>/tool-results";
+    let name = sent.split_once(&format!("{RECORDED}/hook-{}-{}-", label.id, label.event.name()));
+    let run = name.and_then(|(_, rest)| rest.split('-').next()).unwrap_or_default();
+    let folder = home.join("tool-results");
+    keep_long_contexts(label, ran, &folder, run);
+    let folder = folder.display().to_string();
+    for context in ran.iter_mut().filter_map(|ran| ran.effect.output.context.as_mut()) {
+        *context = context.replace(&folder, RECORDED);
+    }
 }
 
 fn settings(row: &Value) -> Settings {
@@ -311,8 +326,6 @@ fn told(answer: &Answer, label: Label<'_>, ran: &[Ran]) -> Vec<String> {
         Event::SessionEnd => texts.extend(session_end_failures(ran)),
         _ => {}
     }
-    // Long context is kept in a file, which is the loop's part.
-    texts.retain(|text| text.len() < 10_000);
     texts
 }
 

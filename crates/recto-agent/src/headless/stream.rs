@@ -136,8 +136,13 @@ impl StreamLines {
                 "error": crate::turn::error_name(error),
             }))],
             TurnEvent::Ended(ended) => vec![result_line(ended, &self.session)],
-            TurnEvent::Told(_)
-            | TurnEvent::Said(_)
+            TurnEvent::Told(text) => vec![self.signed(json!({
+                "type": "system",
+                "subtype": "informational",
+                "content": text,
+                "level": "notice",
+            }))],
+            TurnEvent::Said(_)
             | TurnEvent::Hook(_)
             | TurnEvent::Requesting
             | TurnEvent::Stream { .. }

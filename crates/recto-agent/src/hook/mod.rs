@@ -9,6 +9,7 @@
 
 mod answer;
 mod config;
+mod context;
 mod effect;
 mod event;
 mod input;
@@ -25,6 +26,7 @@ pub use answer::Ran;
 pub use config::HookCommand;
 pub use config::Hooks;
 pub use config::Subject;
+pub use context::keep_long_contexts;
 pub use effect::Exit;
 pub use effect::HookEffect;
 pub use effect::Outcome;

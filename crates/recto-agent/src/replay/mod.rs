@@ -1,9 +1,10 @@
 //! Recorded sessions as answers, and as tests.
 //!
-//! Owns: which recorded answer a request gets, and where a request differs from the recorded
-//! one. Does not own: how a log becomes requests and answers; see
+//! Owns: which recorded answer a request gets, where a request differs from the recorded
+//! one, and what recorded calls give today. Does not own: how a log becomes requests and answers; see
 //! [`recto_session::request::recording`].
 
+mod calls;
 mod check;
 mod difference;
 mod question;
@@ -18,6 +19,11 @@ use recto_session::request::message_hash;
 use serde_json::Value;
 use serde_json::json;
 
+pub use calls::CallResult;
+pub use calls::Made;
+pub use calls::RecordedCall;
+pub use calls::Workshop;
+pub use calls::recorded_calls;
 pub use check::Compared;
 pub use check::MissingMessage;
 pub use check::compare;

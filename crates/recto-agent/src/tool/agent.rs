@@ -179,12 +179,11 @@ async fn is_in_git(session: &Session) -> bool {
 }
 
 async fn foreground(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
-    let asked = request.clone();
-    let ask = |answer| HostRequest::RunAgent { request: Box::new(asked), answer };
-    let report = tokio::select! {
-        report = call.session.host.ask(ask) => report,
-        () = call.cancel.cancelled() => None,
-    };
+    let asked = Box::new(request.clone());
+    let cancel = call.cancel.clone();
+    let ask = |answer| HostRequest::RunAgent { request: asked, cancel, answer };
+    // Cancelled, it still says when its processes are gone.
+    let report = call.session.host.ask(ask).await.filter(|_| !call.cancel.is_cancelled());
     if !matches!(report, Some(AgentReport::Done(_))) {
         let link = call.session.places.tasks().join(format!("{}.output", request.id));
         std::fs::remove_file(link).ok();
@@ -203,9 +202,10 @@ async fn foreground(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
 async fn background(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
     let session = call.session;
     let output = session.places.tasks().join(format!("{}.output", request.id));
-    session.background.add_agent(&request.id, call.id, &request.description, output.clone());
-    let asked = request.clone();
-    let ask = |answer| HostRequest::StartAgent { request: Box::new(asked), answer };
+    let (cancel, running) =
+        session.background.add_agent(&request.id, call.id, &request.description, output.clone());
+    let asked = Box::new(request.clone());
+    let ask = |answer| HostRequest::StartAgent { request: asked, cancel, running, answer };
     let model = match session.host.ask(ask).await {
         Some(Ok(model)) => model,
         Some(Err(why)) => return ToolOutcome::failed(why),

@@ -13,10 +13,17 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::sync::DropGuard;
+
 use super::process::Running;
 
 /// A task that was moved to the background by its timeout has so long.
 const LONGEST_OVERTIME: Duration = Duration::from_secs(600);
+
+/// How long a subagent that was stopped has to end what it started.
+const LAST_MOMENT: Duration = Duration::from_millis(900);
 
 /// What a task is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +66,14 @@ pub(super) struct Task {
     /// The exit code of a command that ended by itself.
     pub(super) code: Option<i32>,
     running: Option<Running>,
+    agent: Option<AgentEnd>,
+}
+
+/// How a subagent is ended, and how it says that it has.
+#[derive(Debug, Clone)]
+struct AgentEnd {
+    cancel: CancellationToken,
+    is_gone: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -104,6 +119,7 @@ impl Background {
             status: Status::Running,
             code: None,
             running: Some(running.clone()),
+            agent: None,
         };
         self.tasks().known.insert(id.clone(), task);
         let background = self.clone();
@@ -145,8 +161,18 @@ impl Background {
         self.changed.notify_one();
     }
 
-    /// Takes a subagent on that the loop runs.
-    pub(super) fn add_agent(&self, id: &str, tool_use: &str, description: &str, output: PathBuf) {
+    /// Takes a subagent on that the loop runs: it is cancelled by the token, and holds the
+    /// guard as long as anything of it runs.
+    pub(super) fn add_agent(
+        &self,
+        id: &str,
+        tool_use: &str,
+        description: &str,
+        output: PathBuf,
+    ) -> (CancellationToken, DropGuard) {
+        let agent =
+            AgentEnd { cancel: CancellationToken::new(), is_gone: CancellationToken::new() };
+        let handles = (agent.cancel.clone(), agent.is_gone.clone().drop_guard());
         let task = Task {
             id: id.to_owned(),
             tool_use: tool_use.to_owned(),
@@ -156,8 +182,10 @@ impl Background {
             status: Status::Running,
             code: None,
             running: None,
+            agent: Some(agent),
         };
         self.tasks().known.insert(id.to_owned(), task);
+        handles
     }
 
     /// The end of a subagent, with what it reported as further elements of the notice.
@@ -193,6 +221,10 @@ impl Background {
             append(&task.output, "\n[killed]\n");
             std::fs::remove_file(task.output.with_extension("cwd")).ok();
         }
+        if let Some(agent) = &task.agent {
+            agent.cancel.cancel();
+            tokio::time::timeout(LAST_MOMENT, agent.is_gone.cancelled()).await.ok();
+        }
         self.changed.notify_one();
     }
 
@@ -200,9 +232,12 @@ impl Background {
         let is_running = |task: &&Task| task.status == Status::Running;
         let ids: Vec<String> =
             self.tasks().known.values().filter(is_running).map(|task| task.id.clone()).collect();
+        let mut stopping = JoinSet::new();
         for id in ids {
-            self.stop(&id).await;
+            let background = self.clone();
+            stopping.spawn(async move { background.stop(&id).await });
         }
+        while stopping.join_next().await.is_some() {}
     }
 
     /// Whether a task runs, or has ended without the model knowing.

@@ -7,6 +7,8 @@
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tokio_util::sync::DropGuard;
 
 use super::agent::AgentReport;
 use super::agent::AgentRequest;
@@ -25,6 +27,8 @@ pub enum HostRequest {
     RunAgent {
         /// What it shall do.
         request: Box<AgentRequest>,
+        /// Ends it early. It reports when nothing of it runs any more.
+        cancel: CancellationToken,
         /// Its report.
         answer: oneshot::Sender<AgentReport>,
     },
@@ -32,6 +36,10 @@ pub enum HostRequest {
     StartAgent {
         /// What it shall do.
         request: Box<AgentRequest>,
+        /// Ends it early.
+        cancel: CancellationToken,
+        /// Dropped when nothing of it runs any more.
+        running: DropGuard,
         /// The model that it runs on, or why it does not run.
         answer: oneshot::Sender<Result<String, String>>,
     },

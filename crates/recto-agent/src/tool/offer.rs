@@ -92,12 +92,11 @@ impl Offer {
     /// What a session without anybody to ask has.
     #[must_use]
     pub fn headless() -> Offer {
-        let asks = [Tool::AskUserQuestion, Tool::EnterPlanMode, Tool::ExitPlanMode];
         let absent = [Tool::Glob, Tool::Grep, Tool::TodoWrite];
-        let is_there =
-            |tool: &Tool| !tool.is_older() && !asks.contains(tool) && !absent.contains(tool);
+        let is_there = |tool: &Tool| !tool.is_older() && !tool.asks() && !absent.contains(tool);
         let tools = Tool::ALL.into_iter().filter(is_there).collect();
-        let disabled = asks.iter().chain([&Tool::TodoWrite]).map(|tool| tool.name().to_owned());
+        let is_off = |tool: &Tool| tool.asks() || *tool == Tool::TodoWrite;
+        let disabled = Tool::ALL.into_iter().filter(is_off).map(|tool| tool.name().to_owned());
         Offer { tools, disabled: disabled.collect(), ..Offer::default() }
     }
 
@@ -105,9 +104,7 @@ impl Offer {
     #[must_use]
     pub fn attended() -> Offer {
         let mut offer = Offer::headless();
-        for tool in [Tool::AskUserQuestion, Tool::EnterPlanMode, Tool::ExitPlanMode] {
-            offer.add(tool);
-        }
+        Tool::ALL.into_iter().filter(|tool| tool.asks()).for_each(|tool| offer.add(tool));
         offer
     }
 

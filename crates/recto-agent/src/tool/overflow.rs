@@ -36,6 +36,14 @@ pub(super) fn keep_text(session: &Session, text: &str, name: &str) -> io::Result
     Ok(to)
 }
 
+/// Keeps a text in a folder, and gives what stands for it.
+pub(crate) fn keep_beside(text: &str, folder: &Path, name: &str) -> io::Result<String> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join(name);
+    fs::write(&path, text)?;
+    Ok(preview(text, text.len() as u64, &path))
+}
+
 /// What stands for an output that was kept.
 pub(super) fn preview(text: &str, size: u64, kept: &Path) -> String {
     let units: Vec<u16> = text.encode_utf16().take(PREVIEW).collect();

@@ -264,12 +264,6 @@ impl Session {
         self.background.is_busy()
     }
 
-    /// Whether a background task is known: it was started, and nobody stopped it.
-    #[must_use]
-    pub fn has_task(&self, id: &str) -> bool {
-        self.background.task(id).is_some()
-    }
-
     /// Waits until a background task ends.
     pub async fn task_ended(&self) {
         self.background.changed().await;

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use recto_log::build::Envelope;
 use recto_store::append::LogWriter;
@@ -11,6 +10,7 @@ use recto_store::append::SyncPolicy;
 use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use tokio_util::sync::DropGuard;
 
 use super::conversation::Conversation;
 use super::event::End;
@@ -34,16 +34,28 @@ use crate::tool::AgentType;
 use crate::tool::Host;
 use crate::tool::Ids;
 use crate::tool::Offer;
+use crate::tool::Tool;
 use crate::wire::Block;
 
 /// A subagent that runs.
 type Running = Pin<Box<dyn Future<Output = AgentReport> + Send>>;
 
-/// Runs a subagent to its end.
+/// So many subagents may stand below each other; the last one starts none.
+const MOST_DEPTH: u32 = 5;
+
+/// How a subagent runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AgentStart {
+    pub(super) is_background: bool,
+    /// 1 for a subagent of the session itself.
+    pub(super) depth: u32,
+}
+
+/// Runs a subagent to its end. Cancelled, it ends soon, and nothing that it started is left.
 pub(super) fn run(
     shared: Arc<Shared>,
     request: AgentRequest,
-    is_background: bool,
+    how: AgentStart,
     cancel: CancellationToken,
 ) -> Running {
     Box::pin(async move {
@@ -52,21 +64,26 @@ pub(super) fn run(
             return AgentReport::Refused(format!("Agent type '{}' not found.", request.kind));
         };
         let (host, requests) = Host::channel();
-        let offer = offer_of(&shared.offer, &kind);
+        let offer = offer_of(&shared.offer, &kind, how.depth);
         let mut session = tool::Session::new(shared.places.clone(), offer, host, Ids::default());
         session.environment.clone_from(&shared.environment);
         let tools = Arc::new(session);
-        let serving = tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), requests));
-        let report = converse(&shared, &tools, &request, &kind, is_background, &cancel).await;
+        let serving = host::serve(Arc::clone(&shared), Arc::clone(&tools), how.depth, requests);
+        let serving = tokio::spawn(serving);
+        let report = converse(&shared, &tools, &request, &kind, how, &cancel).await;
         tools.close().await;
         serving.abort();
         report
     })
 }
 
-fn offer_of(all: &Offer, kind: &AgentType) -> Offer {
+fn offer_of(all: &Offer, kind: &AgentType, depth: u32) -> Offer {
     let mut offer = all.clone();
-    offer.disable("Agent");
+    // Only the session itself speaks to its user.
+    offer.tools.retain(|tool| !tool.asks());
+    if depth >= MOST_DEPTH {
+        offer.disable(Tool::Agent.name());
+    }
     if let Some(names) = &kind.tools {
         offer.tools.retain(|tool| names.iter().any(|name| name == tool.name()));
         offer.mcp.retain(|tool| names.contains(&tool.name()));
@@ -79,13 +96,13 @@ async fn converse(
     tools: &Arc<tool::Session>,
     request: &AgentRequest,
     kind: &AgentType,
-    is_background: bool,
+    how: AgentStart,
     cancel: &CancellationToken,
 ) -> AgentReport {
     let model = request.model.as_deref().map_or_else(|| shared.model(), prompt::model_named);
     let path = shared.places.agent_log(&request.id);
     let meta = path.with_extension("meta.json");
-    write_meta(shared, &meta, request, kind, &model, is_background, false);
+    write_meta(shared, &meta, request, kind, &model, how, false);
     let mut envelope = Envelope::new(recto_log::Generation::latest());
     envelope.session = shared.places.session.parse().ok();
     envelope.agent = request.id.parse().ok();
@@ -110,7 +127,7 @@ async fn converse(
         agent: request.id.clone(),
         kind: kind.name.clone(),
         description: request.description.clone(),
-        is_background,
+        is_background: how.is_background,
     });
     let branch = conversation.branch();
     let cwd = tools.cwd().display().to_string();
@@ -119,7 +136,7 @@ async fn converse(
         return AgentReport::Refused(error.to_string());
     }
     let end = conversation.work(cancel).await;
-    write_meta(shared, &meta, request, kind, &model, is_background, true);
+    write_meta(shared, &meta, request, kind, &model, how, true);
     let turn = &conversation.turn;
     match end {
         End::ApiError(text, _) | End::PromptTooLong(text, _) => AgentReport::ApiError(text),
@@ -170,7 +187,7 @@ fn write_meta(
     request: &AgentRequest,
     kind: &AgentType,
     model: &str,
-    is_background: bool,
+    how: AgentStart,
     is_finished: bool,
 ) {
     if !shared.keeps_log {
@@ -181,8 +198,8 @@ fn write_meta(
         "isBuiltIn": kind.prompt.is_none(),
         "description": request.description,
         "toolUseId": request.tool_use,
-        "spawnDepth": 1,
-        "requestShape": if is_background { "background" } else { "foreground" },
+        "spawnDepth": how.depth,
+        "requestShape": if how.is_background { "background" } else { "foreground" },
         "resolvedModel": model,
     });
     if is_finished {
@@ -200,6 +217,8 @@ pub(super) async fn start_in_background(
     shared: Arc<Shared>,
     tools: Arc<tool::Session>,
     request: AgentRequest,
+    depth: u32,
+    (cancel, running): (CancellationToken, DropGuard),
 ) {
     let run = format!("{:018x}", uuid::Uuid::new_v4().as_u128() >> 56);
     let task = json!({
@@ -225,27 +244,18 @@ pub(super) async fn start_in_background(
         "description": request.description,
         "subagent_type": request.kind,
         "is_backgrounded": true,
-        "spawn_depth": 1,
+        "spawn_depth": depth,
         "task_type": "local_agent",
         "prompt": request.prompt,
     });
     events.send(system("task_started", started)).await;
     tokio::spawn(async move {
-        let cancel = CancellationToken::new();
         let id = request.id.clone();
         let tool_use = request.tool_use.clone();
-        let running = self::run(Arc::clone(&shared), request, true, cancel.clone());
-        let stopped = async {
-            // Whoever stops a task forgets it.
-            while tools.has_task(&id) {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        let report = tokio::select! {
-            report = running => Some(report),
-            () = stopped => None,
-        };
-        cancel.cancel();
+        let start = AgentStart { is_background: true, depth };
+        let report = self::run(Arc::clone(&shared), request, start, cancel.clone()).await;
+        drop(running);
+        let report = Some(report).filter(|_| !cancel.is_cancelled());
         let (status, summary) = match &report {
             Some(AgentReport::Done(done)) => ("completed", done.text.clone()),
             Some(AgentReport::Silent) => ("failed", String::new()),

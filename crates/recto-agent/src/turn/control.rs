@@ -42,6 +42,7 @@ struct Queue {
     prompts: VecDeque<Prompt>,
     turn: Option<CancellationToken>,
     is_closed: bool,
+    is_stopped: bool,
 }
 
 /// The handle of a running session. Clones are the same handle.
@@ -57,7 +58,7 @@ impl Control {
     /// the next turn.
     pub fn prompt(&self, prompt: Prompt) {
         self.queue().prompts.push_back(prompt);
-        self.0.changed.notify_waiters();
+        self.0.changed.notify_one();
     }
 
     /// Stops the turn that runs; whether one did.
@@ -74,13 +75,31 @@ impl Control {
     /// Says that no more prompts come: the session ends when it is done.
     pub fn close(&self) {
         self.queue().is_closed = true;
-        self.0.changed.notify_waiters();
+        self.0.changed.notify_one();
+    }
+
+    /// Ends the session now: the turn that runs is cut short, prompts that wait are forgotten,
+    /// and what runs in the background is ended.
+    pub fn stop(&self) {
+        let mut queue = self.queue();
+        queue.prompts.clear();
+        queue.is_closed = true;
+        queue.is_stopped = true;
+        if let Some(turn) = &queue.turn {
+            turn.cancel();
+        }
+        drop(queue);
+        self.0.changed.notify_one();
     }
 
     /// A turn begins.
     pub(super) fn begin(&self) -> CancellationToken {
         let token = CancellationToken::new();
-        self.queue().turn = Some(token.clone());
+        let mut queue = self.queue();
+        if queue.is_stopped {
+            token.cancel();
+        }
+        queue.turn = Some(token.clone());
         token
     }
 
@@ -106,7 +125,11 @@ impl Control {
         self.queue().is_closed
     }
 
-    /// Waits until something changes.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.queue().is_stopped
+    }
+
+    /// Waits until something changes. A change that nobody waited for is remembered.
     pub(super) async fn changed(&self) {
         self.0.changed.notified().await;
     }

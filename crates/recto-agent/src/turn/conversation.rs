@@ -102,6 +102,8 @@ pub(super) struct Conversation {
     pub(super) schema: Option<Arc<OutputSchema>>,
     pub(super) limits: Limits,
     pub(super) turn: TurnState,
+    /// Calls that were put off, with their lines.
+    pub(super) deferred: Vec<(ToolCall, EntryUuid)>,
 }
 
 pub(super) type Written<T> = Result<T, AppendError>;
@@ -125,6 +127,7 @@ impl Conversation {
             schema: None,
             limits: Limits::default(),
             turn: TurnState::new(),
+            deferred: Vec::new(),
         }
     }
 
@@ -328,6 +331,15 @@ impl Conversation {
             let mut outcome = ToolOutcome::denied(sentence::REJECTED, Denial::User);
             outcome.structured = Value::String(sentence::REJECTED_LOG.to_owned());
             self.write_result(call, line, &outcome, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Answers calls that were put off: whoever goes on has decided otherwise.
+    pub(super) async fn give_up_deferred(&mut self) -> Written<()> {
+        for (call, line) in std::mem::take(&mut self.deferred) {
+            let outcome = ToolOutcome::failed(sentence::CALL_LOST);
+            self.write_result(&call, &line, &outcome, None).await?;
         }
         Ok(())
     }

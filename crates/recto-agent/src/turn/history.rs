@@ -8,6 +8,7 @@
 use recto_log::Role;
 use recto_session::request::messages_of;
 
+use crate::wire::Block;
 use crate::wire::Message;
 
 /// The messages of a conversation.
@@ -54,7 +55,8 @@ impl History {
 
     fn open_messages(&self) -> Vec<Message> {
         // The lines are our own, and so is the array that is made of them.
-        Message::all_of(messages_of(&self.open, &self.model)).unwrap_or_default()
+        let messages = Message::all_of(messages_of(&self.open, &self.model)).unwrap_or_default();
+        messages.into_iter().filter_map(sendable).collect()
     }
 
     /// All messages.
@@ -84,5 +86,32 @@ pub(super) fn plain(messages: Vec<Message>) -> Vec<Message> {
                 .iter()
                 .all(|block| block.view().text().is_none_or(|text| text.is_empty()))
     };
-    without.filter(|message| !is_empty(message)).collect()
+    without.filter(|message| !is_empty(message)).filter_map(sendable).collect()
+}
+
+/// A message without thinking that endpoints refuse: such without a signature, and such at the
+/// end of an answer, as one has that was cut off. None if nothing else was in it.
+fn sendable(message: Message) -> Option<Message> {
+    if message.role() != Some(Role::Assistant) {
+        return Some(message);
+    }
+    let before = message.blocks();
+    let mut blocks: Vec<Block> = before.iter().filter(|block| is_signed(block)).cloned().collect();
+    while blocks.last().is_some_and(Block::is_thinking) {
+        blocks.pop();
+    }
+    match blocks.len() {
+        0 if !before.is_empty() => None,
+        count if count == before.len() => Some(message),
+        _ => Some(message.with_blocks(&blocks)),
+    }
+}
+
+fn is_signed(block: &Block) -> bool {
+    let proof = match block.kind().as_ref() {
+        "thinking" => "signature",
+        "redacted_thinking" => "data",
+        _ => return true,
+    };
+    block.json().str(proof).is_some_and(|proof| !proof.is_empty())
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::agent;
+use super::agent::AgentStart;
 use super::shared::Shared;
 use super::shared::lock;
 use crate::tool;
@@ -22,40 +22,42 @@ const SMALL_MODEL: &str = "claude-haiku-5-5";
 /// What an answer about a page, or a search, may take.
 const SMALL_ANSWER: u64 = 4096;
 
-/// Answers requests until nobody can ask any more.
+/// Answers requests until nobody can ask any more. `depth` is how many subagents stand above
+/// whoever asks.
 pub(super) async fn serve(
     shared: Arc<Shared>,
     tools: Arc<tool::Session>,
+    depth: u32,
     mut requests: mpsc::UnboundedReceiver<HostRequest>,
 ) {
     while let Some(request) = requests.recv().await {
         let (shared, tools) = (Arc::clone(&shared), Arc::clone(&tools));
-        tokio::spawn(answer(shared, tools, request));
+        tokio::spawn(answer(shared, tools, depth, request));
     }
 }
 
-async fn answer(shared: Arc<Shared>, tools: Arc<tool::Session>, request: HostRequest) {
+async fn answer(shared: Arc<Shared>, tools: Arc<tool::Session>, depth: u32, request: HostRequest) {
     match request {
         HostRequest::CountTokens { text, answer } => {
             let _ = answer.send(count(&shared, &text).await);
         }
-        HostRequest::RunAgent { request, mut answer } => {
-            let cancel = CancellationToken::new();
-            let running = agent::run(shared, *request, false, cancel.clone());
+        HostRequest::RunAgent { request, cancel, mut answer } => {
+            let start = AgentStart { is_background: false, depth: depth + 1 };
+            let mut running = agent::run(shared, *request, start, cancel.clone());
             let report = tokio::select! {
-                report = running => report,
-                // Nobody waits any more: the call was cancelled.
+                report = &mut running => report,
+                // Nobody waits any more. What it started must end all the same.
                 () = answer.closed() => {
                     cancel.cancel();
-                    return;
+                    running.await
                 }
             };
             let _ = answer.send(report);
         }
-        HostRequest::StartAgent { request, answer } => {
+        HostRequest::StartAgent { request, cancel, running, answer } => {
             let model =
                 request.model.as_deref().map_or_else(|| shared.model(), super::prompt::model_named);
-            agent::start_in_background(shared, tools, *request).await;
+            agent::start_in_background(shared, tools, *request, depth + 1, (cancel, running)).await;
             let _ = answer.send(Ok(model));
         }
         HostRequest::CallMcp { server, answer, .. } => {

@@ -1,5 +1,6 @@
 //! A conversation that goes on: what was said, and where the next line hangs.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::io::Seek as _;
 use std::io::SeekFrom;
@@ -7,25 +8,34 @@ use std::path::Path;
 
 use recto_log::EntryUuid;
 use recto_log::Kind;
+use recto_log::Role;
 use recto_session::BlockFact;
 use recto_session::LineSource;
 use recto_session::NodeId;
+use recto_session::Parent;
 use recto_session::Session;
+use recto_session::health::estimated_tokens;
+use recto_session::health::reach_summary;
 use recto_session::request::Addition;
+use recto_session::request::DropReason;
+use recto_session::request::Dropped;
 use recto_session::request::Generation;
 use recto_session::request::Outcome;
+use recto_session::request::Reach;
 use recto_session::request::RequestOptions;
 use recto_session::request::Sent;
-use recto_session::request::history_to;
-use recto_session::request::messages_of;
 use recto_session::request::reach;
+use recto_session::request::reach_from;
 use recto_session::request::request;
 use recto_store::Loaded;
+use recto_store::Mended;
 use recto_store::StoreError;
 
 use super::history::plain;
 use super::totals::ModelTotals;
 use super::totals::money;
+use crate::wire::Block;
+use crate::wire::Json;
 use crate::wire::Message;
 
 /// Why a session does not go on.
@@ -57,14 +67,17 @@ pub struct Resumed {
     pub model: Option<String>,
     /// The title.
     pub title: Option<String>,
-    /// What was put right, in words.
+    /// What was put right or left out, in words.
     pub told: Vec<String>,
+    /// The tools that were called.
+    pub(super) tools: BTreeSet<String>,
     /// What the session cost so far, by model.
     pub(super) spent: Vec<(String, ModelTotals)>,
 }
 
 impl Resumed {
     /// Reads a log. `model` is the one that will be asked; `at` is the last message to keep.
+    /// What is wrong with the log is put right here, and told; the file stays as it is.
     pub fn read(
         path: &Path,
         model: Option<&str>,
@@ -77,31 +90,70 @@ impl Resumed {
             lines: session.nodes().len() as u64,
             model: last_model(session),
             title: session.meta.custom_title.clone(),
+            tools: tools(session),
             spent: spent(path),
             ..Resumed::default()
         };
-        match at {
-            Some(uuid) => resumed.read_to(&loaded, uuid, model)?,
-            None => resumed.read_all(&loaded, model)?,
+        let reach = match at {
+            Some(uuid) => {
+                let none = || ResumeError::NoMessage(uuid.to_owned());
+                let leaf = session.find(&EntryUuid::new(uuid)).ok_or_else(none)?;
+                reach_from(session, Generation::latest(), leaf)
+            }
+            None => reach(session, Generation::latest()),
+        };
+        if reach.outcome == Outcome::Resumed {
+            resumed.note_open(session, &reach);
+        }
+        resumed.leaf = reach.leaf.map(|leaf| session.node(leaf).uuid());
+        let mended = match at.is_some() || is_whole(session, &reach) {
+            true => None,
+            false => Mended::read(path)?,
+        };
+        match &mended {
+            Some(mended) => {
+                resumed.take(&mended.session, &mended.reach, mended, model)?;
+                resumed.leaf = known_leaf(mended, session).or(resumed.leaf);
+                resumed.told.push(mended_words(mended, path));
+            }
+            None => resumed.take(session, &reach, &loaded, model)?,
         }
         Ok(resumed)
     }
 
-    fn read_all(&mut self, loaded: &Loaded, model: Option<&str>) -> Result<(), ResumeError> {
-        let session = &loaded.session;
-        let reach = reach(session, Generation::latest());
+    /// The messages of what is sent.
+    fn take(
+        &mut self,
+        session: &Session,
+        reach: &Reach,
+        log: &dyn LineSource,
+        model: Option<&str>,
+    ) -> Result<(), ResumeError> {
         if let Outcome::Refused { .. } | Outcome::Hangs { .. } = reach.outcome {
             return Err(ResumeError::Refused(reach.outcome.why().unwrap_or_default()));
         }
         let options =
             RequestOptions { model: model.map(str::to_owned), ..RequestOptions::default() };
-        let request = request(session, &reach, loaded, &options);
+        let request = request(session, reach, log, &options);
         let lost = request.unreadable.len();
         if lost > 0 {
-            self.told.push(format!("{lost} lines of the log could not be read"));
+            self.told.push(format!("lines of the log that could not be read: {lost}"));
+        }
+        let is_foreign = |dropped: &&Dropped| dropped.reason == DropReason::ForeignThinking;
+        let foreign = request.dropped.iter().filter(is_foreign).count();
+        if foreign > 0 {
+            self.told.push(format!("left out thinking that another model signed: {foreign} lines"));
         }
         self.messages = plain(Message::all_of(request.messages).unwrap_or_default());
-        self.leaf = request.leaf.map(|leaf| session.node(leaf).uuid());
+        // Endpoints want to hear the user first.
+        if self.messages.first().is_some_and(|first| first.role() != Some(Role::User)) {
+            self.messages.insert(0, Message::user([Block::text(LOST_BEGINNING)]));
+        }
+        Ok(())
+    }
+
+    /// What a client that was cut off left open.
+    fn note_open(&mut self, session: &Session, reach: &Reach) {
         for sent in &reach.sent {
             match sent {
                 Sent::Added(Addition::Interrupted { calls }) => {
@@ -117,37 +169,18 @@ impl Resumed {
                 Sent::Added(Addition::Continue) | Sent::Line(_) => {}
             }
         }
-        Ok(())
     }
 
-    /// Up to a message, which need not be the last of its branch.
-    fn read_to(
-        &mut self,
-        loaded: &Loaded,
-        uuid: &str,
-        model: Option<&str>,
-    ) -> Result<(), ResumeError> {
-        let session = &loaded.session;
-        let none = || ResumeError::NoMessage(uuid.to_owned());
-        let leaf = session.find(&EntryUuid::new(uuid)).ok_or_else(none)?;
-        let parts = history_to(session, leaf, Generation::latest());
-        let mut lines = Vec::new();
-        for line in parts.last().into_iter().flatten() {
-            let bytes = loaded.line(session.node(*line).span());
-            lines.extend_from_slice(&bytes.map_err(StoreError::from)?);
-            lines.push(b'\n');
-        }
-        let model = model.map(str::to_owned).or_else(|| self.model.clone()).unwrap_or_default();
-        let messages = messages_of(&lines, &model);
-        self.messages = plain(Message::all_of(messages).unwrap_or_default());
-        self.leaf = Some(session.node(leaf).uuid());
-        Ok(())
-    }
-
-    /// Leaves out the oldest turns until about so many tokens are left; whether any went.
+    /// Makes the conversation smaller until it has about so many tokens; whether it was too
+    /// large. Results become notes first, the old and large ones before others; then the oldest
+    /// turns go. What was said last stays. The log keeps everything.
     pub fn fit(&mut self, tokens: u64) -> bool {
-        let size = |message: &Message| message.json().bytes().len() as u64 / 4;
-        let mut total: u64 = self.messages.iter().map(size).sum();
+        let before: u64 = self.messages.iter().map(size).sum();
+        if before <= tokens {
+            return false;
+        }
+        let last = (0..self.messages.len()).rev().find(|at| is_prompt(&self.messages[*at]));
+        let (mut total, noted) = self.note_results(before, tokens, last.unwrap_or_default());
         let mut first = 0;
         while total > tokens {
             // A turn begins with a prompt of the user.
@@ -156,18 +189,125 @@ impl Resumed {
             total -= self.messages[first..next].iter().map(size).sum::<u64>();
             first = next;
         }
-        if first == 0 {
-            return false;
-        }
         self.messages.drain(..first);
-        self.told.push(format!("left out the first {first} messages to fit {tokens} tokens"));
+        self.told.push(format!(
+            "about {before} tokens became {total}: results turned into notes: {noted}, first messages left out: {first}; the log keeps all"
+        ));
         true
+    }
+
+    /// Turns results before a message into notes, as far as needed; the size by then, and how
+    /// many.
+    fn note_results(&mut self, mut total: u64, tokens: u64, last: usize) -> (u64, u64) {
+        let worth = |at: &usize| size(&self.messages[*at]) * (last - at) as u64;
+        let has_result = |at: &usize| !is_prompt(&self.messages[*at]);
+        let mut places: Vec<usize> = (0..last).filter(has_result).collect();
+        places.sort_by_cached_key(|at| std::cmp::Reverse(worth(at)));
+        let mut noted = 0;
+        for at in places {
+            if total <= tokens {
+                break;
+            }
+            let before = size(&self.messages[at]);
+            let mut is_changed = false;
+            let blocks = self.messages[at].blocks();
+            let blocks: Vec<Block> = blocks
+                .into_iter()
+                .map(|block| match note(&block) {
+                    Some(note) => {
+                        is_changed = true;
+                        noted += 1;
+                        note
+                    }
+                    None => block,
+                })
+                .collect();
+            if is_changed {
+                self.messages[at] = self.messages[at].with_blocks(&blocks);
+                total -= before.saturating_sub(size(&self.messages[at]));
+            }
+        }
+        (total, noted)
     }
 }
 
+/// What stands for prompts that a log has lost.
+const LOST_BEGINNING: &str = "[The beginning of this conversation is lost.]";
+
+/// Results up to this many bytes are not worth a note.
+const SMALL_RESULT: usize = 400;
+
+/// A note in place of a large result.
+fn note(block: &Block) -> Option<Block> {
+    let content = block.json().get("content")?;
+    if block.kind() != "tool_result" || content.bytes().len() <= SMALL_RESULT {
+        return None;
+    }
+    let note = format!("[A result of {} bytes was left out to save room.]", content.bytes().len());
+    Some(block.json().with("content", Json::string(&note).bytes()).into())
+}
+
+/// About how many tokens a message has.
+fn size(message: &Message) -> u64 {
+    estimated_tokens(message.json().bytes().len() as u64)
+}
+
 fn is_prompt(message: &Message) -> bool {
-    message.role() == Some(recto_log::Role::User)
+    message.role() == Some(Role::User)
         && !message.blocks().iter().any(|block| block.kind() == "tool_result")
+}
+
+/// Whether a client that resumes loses nothing. Where it might, a repair looks closer.
+fn is_whole(session: &Session, reach: &Reach) -> bool {
+    let is_missing = |node: recto_session::Node<'_>| matches!(node.parent, Parent::Missing(_));
+    let are_lines_whole = session.damaged.is_empty()
+        && session.repeated.is_empty()
+        && session.without_uuid.is_empty()
+        && session.first_null_line.is_none();
+    are_lines_whole
+        && reach.outcome == Outcome::Resumed
+        && !session.nodes().any(is_missing)
+        && reach_summary(session, reach).is_whole()
+}
+
+/// Where the next line hangs: on the last line of the mended log that is in the file.
+fn known_leaf(mended: &Mended, file: &Session) -> Option<EntryUuid> {
+    let mut at = mended.reach.leaf;
+    // A repair leaves no circles, but nothing here relies on it.
+    for _ in 0..mended.session.node_count() {
+        let node = mended.session.node(at?);
+        if file.find(&node.uuid()).is_some() {
+            return Some(node.uuid());
+        }
+        at = match node.parent {
+            Parent::Node(above) => Some(above),
+            Parent::Root | Parent::Missing(_) => None,
+        };
+    }
+    None
+}
+
+/// What was put right, in one line.
+fn mended_words(mended: &Mended, path: &Path) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for fix in &mended.fixes {
+        match counts.iter_mut().find(|(name, _)| *name == fix.fix.name()) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((fix.fix.name(), 1)),
+        }
+    }
+    let fixes: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    let session = path.file_stem().unwrap_or_default().to_string_lossy();
+    format!(
+        "put right for this run: {}; `recto repair {session} --in-place` mends the log itself",
+        fixes.join(", ")
+    )
+}
+
+/// The tools that were called, by the names of their time.
+fn tools(session: &Session) -> BTreeSet<String> {
+    let names = session.facts().calls.iter().filter_map(|call| call.name);
+    names.map(|name| session.name(name).to_owned()).collect()
 }
 
 fn has_call(session: &Session, line: NodeId, id: &str) -> bool {

@@ -140,7 +140,7 @@ impl Runner {
         let shared = std::sync::Arc::clone(&self.conversation.shared);
         let tools = std::sync::Arc::clone(&self.conversation.tools);
         let mut is_broken = false;
-        while !is_broken {
+        while !is_broken && !shared.control.is_stopped() {
             if let Some(prompt) = shared.control.take() {
                 is_broken = self.turn(Start::Prompt(prompt)).await;
                 continue;
@@ -242,6 +242,7 @@ impl Runner {
             self.write_repairs()?;
             self.session_start_hooks(cancel).await?;
         }
+        self.conversation.give_up_deferred().await?;
         if let Some(end) = self.prompt_hooks(&text, cancel).await? {
             self.tell_began().await;
             return Ok(Some(end));

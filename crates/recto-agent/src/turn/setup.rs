@@ -157,7 +157,7 @@ impl Setup {
             temporary: self.temporary.clone(),
             shell: self.shell.clone(),
         };
-        let resumed = self.resumed.take().unwrap_or_default();
+        let mut resumed = self.resumed.take().unwrap_or_default();
         let model = self
             .model
             .clone()
@@ -167,7 +167,7 @@ impl Setup {
         let model = model_named(&model);
         let place = self.place(&places);
         let permissions = Permissions::new(&self.settings, &self.permissions);
-        let offer = self.offer(&permissions, &model);
+        let offer = self.offer(&permissions, &model, &resumed);
         let mut totals = Totals::with_prices(self.prices.take());
         totals.models.clone_from(&resumed.spent);
         let checkpoints = (self.keeps_files && self.keeps_log).then(|| {
@@ -211,8 +211,8 @@ impl Setup {
         session.environment = environment;
         session.add_directories(self.directories.iter().cloned());
         let tools = Arc::new(session);
-        tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), requests));
-        let transcript = self.transcript(&log, &model, &resumed);
+        tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), 0, requests));
+        let transcript = self.transcript(&log, &model, &mut resumed);
         let mut conversation = Conversation::new(shared, tools, transcript, self.system(&model));
         conversation.schema = self.schema.take().map(Arc::new);
         conversation.limits = Limits { max_turns: self.max_turns, budget: self.budget };
@@ -232,12 +232,17 @@ impl Setup {
     }
 
     /// The tools of the session.
-    fn offer(&self, permissions: &Permissions, model: &str) -> Offer {
+    fn offer(&self, permissions: &Permissions, model: &str, resumed: &Resumed) -> Offer {
         let mut offer = if self.is_attended { Offer::attended() } else { Offer::headless() };
         if recto_session::request::has_system_turns(model) {
             for tool in [Tool::TaskCreate, Tool::TaskGet, Tool::TaskList, Tool::TaskUpdate] {
                 offer.disable(tool.name());
             }
+        }
+        // A session goes on with the tools that it knows, unless the user chose others.
+        if self.tools.is_none() {
+            let known = resumed.tools.iter().filter_map(|name| Tool::named(name));
+            known.filter(|tool| !tool.asks()).for_each(|tool| offer.add(tool));
         }
         let claude = [self.home.root().to_owned(), self.project.join(".claude")];
         let wanted = [self.wanted.user, self.wanted.project];
@@ -287,7 +292,7 @@ impl Setup {
         if text.trim().is_empty() { Vec::new() } else { vec![Block::text(&text)] }
     }
 
-    fn transcript(&self, log: &std::path::Path, model: &str, resumed: &Resumed) -> Transcript {
+    fn transcript(&self, log: &std::path::Path, model: &str, resumed: &mut Resumed) -> Transcript {
         let mut envelope = Envelope::new(recto_log::Generation::latest());
         envelope.session = Some(self.session);
         envelope.user_type = Some("external".to_owned());
@@ -301,8 +306,10 @@ impl Setup {
         let mut history = History::new(model, resumed.messages.clone());
         let capabilities = &self.client.endpoint().capabilities;
         // Signatures of one endpoint mean nothing to another.
-        if !matches!(capabilities.name.as_str(), "anthropic" | "loopback" | "any") {
-            history.drop_thinking();
+        let checks = matches!(capabilities.name.as_str(), "anthropic" | "loopback" | "any");
+        if !checks && history.drop_thinking() {
+            let words = "left out thinking: this endpoint cannot check who signed it";
+            resumed.told.push(words.to_owned());
         }
         let mut transcript = Transcript::new(envelope, writer, history, self.style);
         transcript.go_on_from(resumed.leaf.clone(), resumed.turns, resumed.lines);

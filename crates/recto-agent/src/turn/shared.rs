@@ -28,6 +28,7 @@ use crate::hook::Label;
 use crate::hook::Ran;
 use crate::hook::Subject;
 use crate::hook::Surroundings;
+use crate::hook::keep_long_contexts;
 use crate::hook::response_line;
 use crate::hook::run_all;
 use crate::hook::started_line;
@@ -154,13 +155,16 @@ impl Shared {
         environment.extend(self.environment.clone());
         let surroundings = Surroundings { cwd: PathBuf::from(&scene.cwd), environment };
         let input = facts.to_json(&common);
-        let ran = run_all(&hooks, &input, &surroundings, cancel).await;
+        let mut ran = run_all(&hooks, &input, &surroundings, cancel).await;
         for (ran, name) in ran.iter().zip(&names) {
             self.tell_hook(event, response_line(label, ran, name)).await;
         }
         if self.style == LogStyle::V2_1_29 {
             lock(&self.noted).extend(ran.iter().map(|ran| Noted::hook(label, ran)));
         }
+        let run = uuid::Uuid::new_v4().simple().to_string();
+        let run = run.get(..8).unwrap_or_default();
+        keep_long_contexts(label, &mut ran, &self.places.results(), run);
         let answer = Answer::new(label, &ran);
         for line in &answer.stream {
             self.events.send(TurnEvent::System(line.clone())).await;

@@ -143,6 +143,7 @@ impl Conversation {
     ) -> Written<()> {
         if finished.is_deferred {
             step.deferred = Some(finished.call.clone());
+            self.deferred.push((finished.call.clone(), finished.line.clone()));
             self.write_hook_lines(&finished.before)?;
             return Ok(());
         }
@@ -401,6 +402,7 @@ impl Conversation {
             StepEnd::InterruptedTools
         };
         self.reject(&open).await?;
+        self.deferred.clear();
         let text = match end {
             StepEnd::InterruptedText => sentence::INTERRUPTED,
             _ => sentence::INTERRUPTED_TOOLS,

@@ -297,7 +297,7 @@ fn lost_turns(session: &Session, fates: &Fates) -> Vec<LostTurn> {
 }
 
 /// What clients of one generation would bring back.
-pub(crate) fn reach_summary(session: &Session, reach: &Reach) -> ReachSummary {
+pub fn reach_summary(session: &Session, reach: &Reach) -> ReachSummary {
     summarize(session, reach, &fate::fates(&View::new(session, reach.generation), reach))
 }
 

@@ -9,7 +9,7 @@ use super::reach::DropReason;
 use super::reach::Dropped;
 use super::reach::Sent;
 use super::reach::SentLine;
-use super::reach::ThinList;
+use super::thin_list::ThinList;
 use super::view::View;
 use crate::BlockFact;
 use crate::NameId;

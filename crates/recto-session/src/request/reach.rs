@@ -1,7 +1,6 @@
 //! What of a session a client would send, as places in the log.
 
 use std::fmt;
-use std::ops::Deref;
 
 use recto_log::Entry;
 use recto_log::Kind;
@@ -12,6 +11,7 @@ use super::compaction::cut_at_boundary;
 use super::leaf::choose_leaf;
 use super::lines;
 use super::siblings::recover_siblings;
+use super::thin_list::ThinList;
 use super::view::View;
 use super::walk::mark_history;
 use super::walk::walk;
@@ -105,37 +105,6 @@ pub enum Place {
     OtherProject,
     /// Under a name that is no uuid.
     NotNamedByUuid,
-}
-
-/// A list that is mostly empty, in eight bytes.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ThinList<T>(Option<Box<Box<[T]>>>);
-
-impl<T> Default for ThinList<T> {
-    fn default() -> ThinList<T> {
-        ThinList(None)
-    }
-}
-
-impl<T> Deref for ThinList<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        self.0.as_ref().map_or(&[], |list| list)
-    }
-}
-
-impl<T> FromIterator<T> for ThinList<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> ThinList<T> {
-        let list: Box<[T]> = items.into_iter().collect();
-        ThinList((!list.is_empty()).then(|| Box::new(list)))
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for ThinList<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
 }
 
 /// One part of a request.
@@ -339,6 +308,16 @@ pub fn reach_at(session: &Session, generation: Generation, place: Place) -> Reac
 
 /// The same for who asks for more of what the client has before it.
 pub(crate) fn reach_in(view: &View<'_>, place: Place) -> Reach {
+    reach_with(view, |reach| resume(view, find_leaf(view, place)?, reach))
+}
+
+/// What a client would send that goes on from a line, whatever came after it.
+pub fn reach_from(session: &Session, generation: Generation, leaf: NodeId) -> Reach {
+    let view = View::new(session, generation);
+    reach_with(&view, |reach| resume(&view, leaf, reach))
+}
+
+fn reach_with(view: &View<'_>, resume: impl FnOnce(&mut Reach) -> Result<(), Outcome>) -> Reach {
     let mut reach = Reach {
         generation: view.generation,
         outcome: Outcome::Resumed,
@@ -347,7 +326,7 @@ pub(crate) fn reach_in(view: &View<'_>, place: Place) -> Reach {
         sent: Vec::new(),
         dropped: outside_chain(view.session),
     };
-    if let Err(outcome) = resume(view, place, &mut reach) {
+    if let Err(outcome) = resume(&mut reach) {
         reach.outcome = outcome;
     }
     reach.dropped.sort_unstable_by_key(|dropped| (dropped.line, dropped.reason));
@@ -419,7 +398,8 @@ pub(crate) fn chain_in(view: &View<'_>) -> (Option<NodeId>, Vec<NodeId>) {
     (leaf, chain.unwrap_or_default())
 }
 
-fn resume(view: &View<'_>, place: Place, reach: &mut Reach) -> Result<(), Outcome> {
+/// The line that a client goes on from, if it takes the log at all.
+fn find_leaf(view: &View<'_>, place: Place) -> Result<NodeId, Outcome> {
     let refused = |why| Outcome::Refused { why };
     let generation = view.generation;
     match place {
@@ -432,7 +412,10 @@ fn resume(view: &View<'_>, place: Place, reach: &mut Reach) -> Result<(), Outcom
     if let (Generation::V2_1_200, Some(line)) = (generation, view.session.first_null_line) {
         return Err(refused(Refusal::NullLine { line }));
     }
-    let leaf = choose_leaf(view).ok_or(refused(Refusal::NoConversation))?;
+    choose_leaf(view).ok_or(refused(Refusal::NoConversation))
+}
+
+fn resume(view: &View<'_>, leaf: NodeId, reach: &mut Reach) -> Result<(), Outcome> {
     reach.leaf = Some(leaf);
     let dropped = &mut reach.dropped;
     let chain = recover_siblings(view, chain_to(view, leaf)?);

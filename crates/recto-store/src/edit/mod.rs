@@ -5,6 +5,7 @@ pub(crate) mod copy;
 pub(crate) mod draft_text;
 pub(crate) mod error;
 pub(crate) mod joining;
+pub(crate) mod mended;
 pub(crate) mod opened_log;
 pub(crate) mod permit;
 pub(crate) mod relocation;

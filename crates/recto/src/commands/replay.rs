@@ -20,6 +20,8 @@ use recto_session::turns;
 use recto_store::Home;
 use recto_store::Loaded;
 
+use crate::commands::replay_tools;
+use crate::commands::replay_tools::Tools;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -44,11 +46,17 @@ use crate::terminal::text::safe;
 /// both answers are shown. The request offers no tools, because none would run. The key comes
 /// from ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token.
 ///
-/// Exit code 1 means that a request differs.
+/// With --tools, the tool calls of the log are made again in the working directory: run
+/// makes them, diff compares what they give with what they gave, stub makes none and shows
+/// the recorded results. Rules of your settings decide which calls are made; those that
+/// would be asked about are not.
+///
+/// Exit code 1 means that a request or, with --tools diff, a result differs.
 ///
 /// Examples:
 ///   recto replay latest
 ///   recto replay 3f2a1b4c --at 3 --json
+///   recto replay latest --tools diff --allowedTools 'Bash(cargo test:*)'
 ///   recto replay latest --at 2 --endpoint http://127.0.0.1:7780 --model claude-opus-5-5
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -59,6 +67,12 @@ pub(crate) struct ReplayArgs {
     /// Only this turn, by its number in `recto turns`
     #[arg(long, value_name = "TURN")]
     at: Option<u32>,
+    /// Make the tool calls again
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "endpoint")]
+    tools: Option<Tools>,
+    /// Calls that may be made, such as 'Bash(git log:*)' Edit
+    #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULE", num_args = 1.., requires = "tools")]
+    allowed_tools: Vec<String>,
     /// Ask this endpoint the same question
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
@@ -92,6 +106,13 @@ pub(crate) fn cmd_replay(
         let last = turns.last().map_or(0, |turn| turn.number);
         return Err(CommandError::user("not-found", message)
             .with_hint(format!("turns are 1 to {last}; `recto turns` lists them")));
+    }
+    if let Some(tools) = args.tools {
+        let wanted = |line: u64| {
+            Some(turn_of(&turns, line)).filter(|turn| args.at.is_none_or(|at| at == *turn))
+        };
+        let what = (tools, args.allowed_tools.as_slice());
+        return replay_tools::run(home, environment, output, &loaded, what, &wanted);
     }
     let recording = recording(&loaded.session, &loaded);
     match &args.endpoint {

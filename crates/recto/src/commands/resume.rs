@@ -13,9 +13,10 @@ use crate::terminal::output::Output;
 /// Go on with a session of any client
 ///
 /// The same as `recto run --resume SESSION`. Every session that recto can read goes on, on
-/// any endpoint: open calls are answered first, thinking that the endpoint did not sign is
-/// left out, and --fit leaves out the oldest turns. A session that runs in another client
-/// is refused; --fork-session goes on in a copy.
+/// any endpoint: a broken log is put right for the run, open calls are answered first,
+/// thinking that the endpoint cannot check is left out, and --fit makes notes of old results
+/// and leaves out the oldest turns. What was done is told; lines of the log do not change. A
+/// session that runs in another client is refused; --fork-session goes on in a copy.
 ///
 /// Examples:
 ///   recto resume latest -p 'Go on'

@@ -141,7 +141,7 @@ pub(crate) struct RunOptions {
     /// Go on from an earlier message, by its uuid
     #[arg(long, value_name = "UUID", requires = "resume")]
     pub(crate) resume_session_at: Option<String>,
-    /// Leave out the oldest turns until the rest fits
+    /// Make notes of old results and leave out the oldest turns until the rest fits
     #[arg(long, value_name = "TOKENS")]
     pub(crate) fit: Option<u64>,
     /// The id of the new session

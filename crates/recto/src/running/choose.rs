@@ -31,6 +31,7 @@ pub(super) fn choose(
     home: &Home,
     environment: &Environment,
     options: &RunOptions,
+    model: Option<&str>,
 ) -> Result<Chosen, Refused> {
     let named = match &options.session_id {
         Some(text) => Some(text.parse::<SessionId>().map_err(|_| {
@@ -53,7 +54,7 @@ pub(super) fn choose(
         is_free(home, environment, session)?;
         return Ok(Chosen { session, log: None, resumed: None, copied: Vec::new() });
     };
-    let model = options.model.as_deref().map(recto_agent::turn::model_named);
+    let model = model.map(recto_agent::turn::model_named);
     let at = options.resume_session_at.as_deref();
     let mut resumed = Resumed::read(&source.path, model.as_deref(), at)
         .map_err(|error| Refused::Session(error.to_string()))?;

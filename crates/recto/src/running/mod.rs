@@ -133,18 +133,13 @@ async fn steer(
                 {
                     // Nobody reads any more.
                     broken = Some(error);
-                    control.interrupt();
-                    control.close();
+                    control.stop();
                 }
             }
             signal = signals.next() => match signal {
-                input::Signal::Interrupt => {
-                    control.interrupt();
-                    control.close();
-                }
+                input::Signal::Interrupt => control.stop(),
                 input::Signal::End => {
-                    control.interrupt();
-                    control.close();
+                    control.stop();
                     let _ = tokio::time::timeout(input::LAST_MOMENT, &mut running).await;
                     while let Ok(event) = events.try_recv() {
                         let _ = surface.show(&event, output);

@@ -53,7 +53,9 @@ pub(super) fn prepare(
         let text = format!("{}: {}; it sets nothing", problem.path.display(), problem.message);
         crate::terminal::output::remark(&crate::terminal::text::one_line(&text));
     }
-    let chosen = choose(home, environment, options)?;
+    let model = options.model.clone().or_else(|| environment.run.model.clone());
+    let asked = model.clone().or_else(|| settings.model().map(str::to_owned));
+    let chosen = choose(home, environment, options, asked.as_deref())?;
     let url = options.base_url.clone().or_else(|| environment.run.base_url.clone());
     let url = url.unwrap_or_else(|| endpoint::USUAL.to_owned());
     let (mut endpoint, key_source) = endpoint::endpoint(environment, &url, options.ca.as_deref())?;
@@ -85,7 +87,7 @@ pub(super) fn prepare(
         },
         directories: options.add_dir.iter().map(|path| project.join(path)).collect(),
         tools: tools(options),
-        model: options.model.clone().or_else(|| environment.run.model.clone()),
+        model,
         fallback_model: options.fallback_model.clone(),
         session,
         log: chosen.log,

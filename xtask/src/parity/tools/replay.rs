@@ -183,13 +183,13 @@ async fn answer(
             HostRequest::CountTokens { text, answer } => {
                 answer.send(Some(model::tokens(&text))).ok();
             }
-            HostRequest::RunAgent { request, answer } => {
+            HostRequest::RunAgent { request, answer, .. } => {
                 let session = Arc::clone(&session);
                 tokio::spawn(async move {
                     answer.send(model::run(&request, &session).await).ok();
                 });
             }
-            HostRequest::StartAgent { request, answer } => {
+            HostRequest::StartAgent { request, answer, .. } => {
                 answer.send(Ok(model::model_of(&request))).ok();
                 let session = Arc::clone(&session);
                 tokio::spawn(async move {
