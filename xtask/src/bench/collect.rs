@@ -84,6 +84,9 @@ pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         heading("kills");
         let tally = kill(&program, kills)?;
         say(&tally.to_string());
+        if words.write {
+            note_kills(&tally.to_string())?;
+        }
         return Ok(if tally.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let folder = target().join("bench");
@@ -94,9 +97,24 @@ pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let text = figures(&program, &homes, words.megabytes)?;
     say(&text);
     if words.write {
-        fs::write(root().join("bench/COLLECT.md"), text)?;
+        let kills = fs::read_to_string(root().join(FILE)).unwrap_or_default();
+        let kills = kills.find(KILLS).map_or("", |at| &kills[at..]);
+        fs::write(root().join(FILE), format!("{text}{kills}"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the figures are written to.
+const FILE: &str = "bench/COLLECT.md";
+/// What comes last in it.
+const KILLS: &str = "\n## Killed collectors";
+
+fn note_kills(tally: &str) -> anyhow::Result<()> {
+    let text = fs::read_to_string(root().join(FILE))?;
+    let before = text.find(KILLS).map_or(&text[..], |at| &text[..at]);
+    let told = format!("\n\n`cargo xtask bench collect --kills N --write`: {tally}.\n");
+    fs::write(root().join(FILE), format!("{before}{KILLS}{told}"))?;
+    Ok(())
 }
 
 /// What a command took.
@@ -351,7 +369,7 @@ fn others(homes: &Homes) -> anyhow::Result<String> {
         "\n`sync` keeps rows: a deleted session is read, not resumed. `archive capture` copies the \
          files as they are into a new directory each time; a deleted session is resumed after its \
          files were copied back by hand. What `recto restore` brings back, the real client resumes: \
-         see [ORACLE.md](ORACLE.md).\n",
+         see [ORACLE-OUTSIDE.md](ORACLE-OUTSIDE.md).\n",
     );
     Ok(text)
 }
