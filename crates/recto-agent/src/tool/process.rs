@@ -20,7 +20,7 @@ use tokio::sync::watch;
 const MARKER: &str = "RECTO_COMMAND";
 
 /// How long processes have between being asked to end and being ended.
-const GRACE: Duration = Duration::from_millis(150);
+const GRACE: Duration = Duration::from_millis(90);
 
 /// What is run.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Running {
         if tokio::time::timeout(GRACE, self.all_gone(&found)).await.is_err() {
             // What was started meanwhile is found by this second look.
             self.signal(Ask::Now);
-            tokio::time::timeout(GRACE * 4, self.ended()).await.ok();
+            tokio::time::timeout(GRACE * 6, self.ended()).await.ok();
         }
     }
 
