@@ -1,6 +1,7 @@
 //! Every environment variable that recto reads, in one place.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -14,6 +15,9 @@ use recto_store::Home;
 use recto_store::StoreError;
 use recto_view::Library;
 use recto_view::LibraryOptions;
+
+/// So many bytes take a second or two to read, on an ordinary machine.
+const SEARCH_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A text that is never shown.
 #[derive(Clone)]
@@ -134,6 +138,11 @@ pub(crate) struct Environment {
     pub(crate) endpoints: Option<PathBuf>,
     /// What it says about a session of our own.
     pub(crate) run: RunEnvironment,
+    /// `RECTO_SEARCH_BYTES`: so much of what is not in the index is read before `recto search`
+    /// answers from the newest logs.
+    pub(crate) search_bytes: u64,
+    /// `RECTO_COLUMNS`: lay out output for a terminal of this width, also in a pipe.
+    pub(crate) columns: Option<usize>,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
     pub(crate) no_color: bool,
     /// `TERM=dumb`: no colour and no pager.
@@ -171,6 +180,10 @@ impl Environment {
             auth_token: text("ANTHROPIC_AUTH_TOKEN").map(Secret),
             endpoints: path("RECTO_ENDPOINTS"),
             run: RunEnvironment::from_process(),
+            search_bytes: text("RECTO_SEARCH_BYTES")
+                .and_then(|bytes| bytes.parse().ok())
+                .unwrap_or(SEARCH_BYTES),
+            columns: text("RECTO_COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
@@ -184,6 +197,14 @@ impl Environment {
         let user = self.user_home.as_ref().map(|home| home.join(".config"));
         let settings = self.config_home.clone().or(user);
         self.endpoints.clone().or_else(|| Some(settings?.join("recto/endpoints.toml")))
+    }
+
+    /// Whether JSON was asked for, where the command line could not be read.
+    pub(crate) fn wants_json() -> bool {
+        let is_json = |word: OsString| {
+            word.to_str().is_some_and(|word| word == "--json" || word.starts_with("--json="))
+        };
+        env::args_os().skip(1).take_while(|word| word != "--").any(is_json)
     }
 
     /// Where this program is.

@@ -64,6 +64,8 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             CommandError::User { kind: "not-found" | "no-sessions", .. } => 1,
+            // A turn or line that does not exist, whichever command looks for it.
+            CommandError::Store(error) if matches!(error.kind(), "no-turn" | "no-line") => 1,
             _ => 2,
         }
     }

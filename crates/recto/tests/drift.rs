@@ -26,10 +26,10 @@ fn what_is_not_known_is_named_without_its_content() {
     recto 0.1.0, 17 lines
     client versions: 2.0.50 (4), 2.1.29 (3), 2.1.325 (2), 3.0.0 (5)
 
-    type     hologram            3.0.0  1
-    subtype  attachment/perfume  3.0.0  1
-    subtype  system/nap          3.0.0  1
-    block    assistant/dream     3.0.0  1
+    type	hologram	3.0.0	1
+    subtype	attachment/perfume	3.0.0	1
+    subtype	system/nap	3.0.0	1
+    block	assistant/dream	3.0.0	1
     --- exit 1
     ");
     assert_snapshot!(test.run(&["drift", "3f2a", "--json"]).shown(), @r#"

@@ -77,7 +77,7 @@ pub(crate) async fn home(
             form.home-search role="search" aria-label="Search all sessions" action="/search" {
                 label.unseen for="home-search" { "Search all sessions" }
                 input #home-search .field type="search" name="q" autocomplete="off" spellcheck="false"
-                    placeholder="Search everything that was said, run and changed";
+                    placeholder="Search prompts, answers, commands and changes";
                 button.button.primary { "Search" }
             }
             (live_panel(&live, now, &zone))

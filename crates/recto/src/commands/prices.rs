@@ -105,7 +105,7 @@ pub(crate) fn cmd_prices(
         }
     }
     for cells in lines.layout(output.width) {
-        output.line(cells.join("  ").trim_end())?;
+        output.line(cells.join(output.gap()).trim_end())?;
     }
     output.line("")?;
     for source in &table.sources {

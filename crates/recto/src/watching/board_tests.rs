@@ -135,6 +135,20 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
 }
 
 #[test]
+fn sessions_that_have_just_ended_are_hidden_and_counted() {
+    let mut board = board((80, 10));
+    board.handle(Input::Found(Vec::new()));
+    assert!(screen(&board).contains("no session is running, and none was active"));
+    let home = home();
+    let mut sessions = found(&home, at(0));
+    sessions.retain(|one| one.status.kind == StatusKind::Ended);
+    board.handle(Input::Found(sessions));
+    let shown = screen(&board);
+    let told = "no session is running; 1 session ended within the last hour (press a to show)";
+    assert!(shown.contains(told), "{shown}");
+}
+
+#[test]
 fn the_choice_stays_with_its_session() {
     let home = home();
     let mut board = board((60, 20));

@@ -16,6 +16,7 @@ use crate::terminal::text::count;
 use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::padded;
+use crate::terminal::text::plural;
 use crate::terminal::text::short_model;
 use crate::terminal::text::wrap;
 use crate::terminal::theme::Theme;
@@ -87,8 +88,8 @@ impl View<'_> {
         let shown = self.board.shown();
         if shown.is_empty() && area.height > 1 {
             let text = match self.board.has_looked {
-                true => "no session runs, and none was written within the last hour",
-                false => "looking…",
+                true => self.nothing_shown(),
+                false => "looking…".to_owned(),
             };
             let line = Rect { y: area.y + 1, height: 1, ..inset(area) };
             self.theme.put(buffer, line, &[span(text, Look::Faint)]);
@@ -104,6 +105,17 @@ impl View<'_> {
             if at == selected {
                 buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
             }
+        }
+    }
+
+    /// Why no session is listed. Sessions that have just ended are hidden, not absent.
+    fn nothing_shown(&self) -> String {
+        match self.board.count(StatusKind::Ended) {
+            0 => "no session is running, and none was active within the last hour".to_owned(),
+            ended => format!(
+                "no session is running; {} ended within the last hour (press a to show)",
+                plural(ended as u64, "session")
+            ),
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) struct World {
 /// A search for all that fits, whatever log it is in.
 pub(super) fn all_of(query: &Query) -> Request<'_> {
     let (sorting, limit) = (Sorting::Newest, 0);
-    Request { query, sorting, limit, since: None, until: None, keep: &|_| true }
+    Request { query, sorting, limit, since: None, until: None, keep: &|_| true, most_read: None }
 }
 
 impl World {
