@@ -22,6 +22,7 @@ use crate::commands::clone::CloneArgs;
 use crate::commands::collect::CollectArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::compress::CompressArgs;
+use crate::commands::config::ConfigArgs;
 use crate::commands::context::ContextArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
@@ -183,6 +184,7 @@ pub(crate) enum Command {
     Index(IndexArgs),
     Prices(PricesArgs),
     Scratch(ScratchArgs),
+    Config(ConfigArgs),
     Shim(ShimArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

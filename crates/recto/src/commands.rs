@@ -12,6 +12,7 @@ pub(crate) mod collect_prune;
 pub(crate) mod collect_service;
 pub(crate) mod completions;
 pub(crate) mod compress;
+pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod context_view;
 pub(crate) mod costs;
@@ -77,6 +78,7 @@ pub(crate) mod watch;
 
 use crate::cli::Cli;
 use crate::cli::Command;
+use crate::config::Setting;
 use crate::edit::nothing::tell_nothing;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -89,6 +91,7 @@ use crate::terminal::output::Output;
 pub(crate) fn run(
     cli: &Cli,
     environment: &Environment,
+    settings: &[Setting],
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
     // Opened by those that need it: `recto prices` works where there is no home.
@@ -177,6 +180,7 @@ pub(crate) fn run(
         Some(Command::Mcp(args)) => mcp::cmd_mcp(&home()?, environment, args),
         Some(Command::Serve(args)) => serve::cmd_serve(&home()?, environment, output, args),
         Some(Command::Context(args)) => context::cmd_context(&home()?, environment, output, args),
+        Some(Command::Config(_)) => config::cmd_config(environment, settings, output),
         Some(Command::Licenses(_)) => licenses::cmd_licenses(output),
         Some(Command::Help(args)) => help::cmd_help(args, output),
         Some(Command::Demo) => demo::cmd_demo(environment, output),

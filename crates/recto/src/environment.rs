@@ -16,9 +16,6 @@ use recto_store::StoreError;
 use recto_view::Library;
 use recto_view::LibraryOptions;
 
-/// So many bytes take a second or two to read, on an ordinary machine.
-const SEARCH_BYTES: u64 = 256 * 1024 * 1024;
-
 /// A text that is never shown.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
@@ -140,7 +137,7 @@ pub(crate) struct Environment {
     pub(crate) run: RunEnvironment,
     /// `RECTO_SEARCH_BYTES`: so much of what is not in the index is read before `recto search`
     /// answers from the newest logs.
-    pub(crate) search_bytes: u64,
+    pub(crate) search_bytes: Option<u64>,
     /// `RECTO_COLUMNS`: lay out output for a terminal of this width, also in a pipe.
     pub(crate) columns: Option<usize>,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
@@ -180,9 +177,7 @@ impl Environment {
             auth_token: text("ANTHROPIC_AUTH_TOKEN").map(Secret),
             endpoints: path("RECTO_ENDPOINTS"),
             run: RunEnvironment::from_process(),
-            search_bytes: text("RECTO_SEARCH_BYTES")
-                .and_then(|bytes| bytes.parse().ok())
-                .unwrap_or(SEARCH_BYTES),
+            search_bytes: text("RECTO_SEARCH_BYTES").and_then(|bytes| bytes.parse().ok()),
             columns: text("RECTO_COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
@@ -194,9 +189,13 @@ impl Environment {
 
     /// The file that says what endpoints accept; it need not exist.
     pub(crate) fn endpoints_file(&self) -> Option<PathBuf> {
+        self.endpoints.clone().or_else(|| self.settings_file("endpoints.toml"))
+    }
+
+    /// A file of recto's settings; it need not exist.
+    pub(crate) fn settings_file(&self, name: &str) -> Option<PathBuf> {
         let user = self.user_home.as_ref().map(|home| home.join(".config"));
-        let settings = self.config_home.clone().or(user);
-        self.endpoints.clone().or_else(|| Some(settings?.join("recto/endpoints.toml")))
+        Some(self.config_home.clone().or(user)?.join("recto").join(name))
     }
 
     /// Whether JSON was asked for, where the command line could not be read.

@@ -69,17 +69,17 @@ fn an_unknown_session_gets_the_nearest_ones() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["show", "3f2c"]).shown(), @"
     --- stderr
-    error: no session matches `3f2c`
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: no session matches `3f2c`; did you mean:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: `recto ls` lists the sessions
     --- exit 1
     ");
     assert_snapshot!(test.run(&["show", "pasrer"]).shown(), @"
     --- stderr
-    error: no session matches `pasrer`
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: no session matches `pasrer`; did you mean:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: `recto ls` lists the sessions
     --- exit 1
     ");
@@ -113,23 +113,23 @@ fn an_unclear_session_gets_its_candidates() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["show", "3f2"]).shown(), @"
     --- stderr
-    error: `3f2` matches more than one session
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: `3f2` matches more than one session:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: type more of the id
     --- exit 2
     ");
     assert_snapshot!(test.run(&["drift", "parser"]).shown(), @"
     --- stderr
-    error: `parser` matches more than one session
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: `parser` matches more than one session:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: type more of the id
     --- exit 2
     ");
     assert_snapshot!(test.run(&["show", "parser", "--json"]).shown(), @r#"
     --- stderr
-    {"error":"`parser` matches more than one session","kind":"ambiguous","hints":["3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  Repair the parser","3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  Parser docs","type more of the id"]}
+    {"error":"`parser` matches more than one session:","kind":"ambiguous","hints":["3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  Repair the parser","3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  Parser docs","type more of the id"]}
     --- exit 2
     "#);
 }
@@ -373,7 +373,7 @@ fn what_may_not_be_read_is_told() {
     --- exit 1
     ");
     assert_snapshot!(run(&["drift"]).shown(), @"
-    recto 0.1.0, 8 lines
+    recto 0.2.0, 8 lines
     client versions: 2.0.50 (4), 2.1.325 (2)
     Nothing unknown.
     --- stderr

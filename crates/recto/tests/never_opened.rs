@@ -195,6 +195,7 @@ fn every_command_is_in_the_list() {
         "completions",
         "man",
         "licenses",
+        "config",
         "help",
     ];
     for name in crate::reference::commands(&test) {

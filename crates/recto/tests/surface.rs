@@ -346,3 +346,40 @@ fn a_first_search_answers_from_the_newest_logs_and_says_so() {
     }
     panic!("the index was never built: {}", test.run(&["index"]).shown());
 }
+
+#[test]
+fn a_config_file_is_weaker_than_variables_and_options() {
+    let test = TestHome::with_sessions();
+    let folder = test.user.path().join(".config/recto");
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |text: &str| std::fs::write(folder.join("config.toml"), text).unwrap();
+    write("client = \"claude-beta\"\nhome = \"~/elsewhere\"\n");
+    let printed = test.run(&["resume", DOCS, "--print"]).stdout;
+    assert!(printed.ends_with(&format!("claude-beta --resume {DOCS}\n")), "{printed}");
+    let mut command = test.command(&["resume", DOCS, "--print"]);
+    let printed = test.finish(command.env("RECTO_CLIENT", "other")).stdout;
+    assert!(printed.ends_with(&format!("other --resume {DOCS}\n")), "{printed}");
+    let rows = test.run(&["config", "--json"]).json();
+    let origin =
+        |name: &str| rows.iter().find(|row| row["name"] == name).unwrap()["origin"].clone();
+    assert_eq!(
+        ["home", "client", "pager"].map(origin),
+        ["CLAUDE_CONFIG_DIR", "config.toml", "default"]
+    );
+    // The home of the file counts where no variable names one.
+    let mut command = test.command(&["ls"]);
+    let run = test.finish(command.env_remove("CLAUDE_CONFIG_DIR"));
+    assert!(run.stderr.contains("elsewhere"), "{}", run.shown());
+    for (text, told) in [
+        ("clinet = \"x\"", "did you mean `client`?"),
+        ("color = \"red\"", "use auto, always or never"),
+        ("home = \"relative\"", "write an absolute path"),
+        ("= 1", "the file is TOML"),
+    ] {
+        write(text);
+        let mut command = test.command(&["ls"]);
+        let run = test.finish(command.env_remove("CLAUDE_CONFIG_DIR"));
+        assert_eq!(run.code, 2, "{text}: {}", run.shown());
+        assert!(run.stderr.contains(told), "{text}: {}", run.stderr);
+    }
+}

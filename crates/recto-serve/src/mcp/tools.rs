@@ -79,7 +79,7 @@ impl ToolName {
                  tokens by model, compactions, lines by kind, clients that wrote it."
             }
             ToolName::Plans => {
-                "Plans that were made in plan mode, newest first, with whether the user agreed."
+                "Plans that were made in plan mode, newest first, with whether the user approved."
             }
         }
     }

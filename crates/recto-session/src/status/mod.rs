@@ -82,7 +82,19 @@ impl StatusKind {
         StatusKind::Unknown,
     ];
 
-    /// The name, for people and machines.
+    /// The word for people, the same on every surface.
+    pub fn label(self) -> &'static str {
+        match self {
+            StatusKind::WaitingForApproval => "needs approval",
+            StatusKind::WaitingForInput => "needs input",
+            StatusKind::Working => "working",
+            StatusKind::Idle => "idle",
+            StatusKind::Ended => "ended",
+            StatusKind::Unknown => "unknown",
+        }
+    }
+
+    /// The name, for machines.
     pub fn name(self) -> &'static str {
         match self {
             StatusKind::WaitingForApproval => "waiting_for_approval",

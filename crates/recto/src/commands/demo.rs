@@ -86,7 +86,7 @@ fn run(
     let result = output.without_pager(|output| match &cli.command {
         // On a terminal, it would open the browser.
         None => overview::cmd_overview(&Home::open(home)?, environment, output),
-        Some(_) => commands::run(&cli, environment, output),
+        Some(_) => commands::run(&cli, environment, &[], output),
     });
     output.json = was_json;
     result.map(drop)

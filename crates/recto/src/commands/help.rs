@@ -56,6 +56,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "index",
             "prices",
             "scratch",
+            "config",
             "shim",
             "completions",
             "man",
@@ -129,9 +130,10 @@ pub(crate) fn grouped(command: Command) -> Command {
         }
         text += &format!("{}\n", line.trim_end());
     }
+    let options = heading(&command, "Options");
     let hint = "`recto help COMMAND` explains a command, `recto help --all` lists them all.";
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}\n{hint}\n\n{{options}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}\n{hint}\n\n{options}{{options}}"
     ))
 }
 

@@ -45,8 +45,8 @@ pub(crate) struct PlansArgs {
 fn answer(plan: &PlanRow) -> &'static str {
     match (&plan.place.name, plan.agreed) {
         (None, _) => "file",
-        (_, Some(true)) => "agreed",
-        (_, Some(false)) => "refused",
+        (_, Some(true)) => "approved",
+        (_, Some(false)) => "rejected",
         (_, None) => "open",
     }
 }

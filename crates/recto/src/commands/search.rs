@@ -22,6 +22,9 @@ use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
 
+/// So many bytes take a second or two to read, on an ordinary machine.
+const SEARCH_BYTES: u64 = 256 * 1024 * 1024;
+
 /// Search all sessions
 ///
 /// Every word must appear in the same message: a prompt, an answer, thinking, the input or
@@ -80,7 +83,8 @@ pub(crate) fn cmd_search(
     let sorting = if args.rank { Sorting::Rank } else { Sorting::Newest };
     let limit = args.hits.limit(output);
     let search = read_search(&text, &args.hits.filter, environment, sorting, limit)?;
-    let search = Search { most_read: Some(environment.search_bytes), ..search };
+    let search =
+        Search { most_read: Some(environment.search_bytes.unwrap_or(SEARCH_BYTES)), ..search };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
     target::tell_skipped(&inventory, output);

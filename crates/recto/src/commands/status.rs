@@ -171,6 +171,8 @@ impl Waiting<'_> {
         // The exit code 1 is that of the timeout.
         let id = find(self.home, self.environment, session).map_err(|error| {
             let known = CommandError::user("no-session", error.to_string());
+            let candidates = error.candidates().iter().cloned();
+            let known = candidates.fold(known, CommandError::with_candidate);
             error.hints().into_iter().fold(known, CommandError::with_hint)
         })?;
         let begin = Instant::now();
@@ -193,7 +195,7 @@ impl Waiting<'_> {
             let left = self.timeout.map(|timeout| timeout.saturating_sub(begin.elapsed()));
             if left.is_some_and(|left| left.is_zero()) {
                 let last = last.as_ref().map_or(StatusKind::Unknown, |one| one.status.kind);
-                let last = status_view::label(last);
+                let last = last.label();
                 output.remark(&format!("timed out; the session's status is `{last}`"));
                 return Ok(Outcome::Found);
             }
@@ -221,8 +223,7 @@ impl Waiting<'_> {
             return Ok(Some(Outcome::Done));
         }
         if has(StatusKind::Ended) {
-            let wanted: Vec<&str> =
-                self.wanted.iter().map(|kind| status_view::label(*kind)).collect();
+            let wanted: Vec<&str> = self.wanted.iter().map(|kind| kind.label()).collect();
             let wanted = wanted.join(" or ");
             output.remark(&format!("session ended before reaching `{wanted}`"));
             return Ok(Some(Outcome::Found));
@@ -257,7 +258,7 @@ fn write(
         };
         table.row([
             format!("{mark}{}", shown.id),
-            status_view::label(one.status.kind).into(),
+            one.status.kind.label().into(),
             shown.age,
             shown.title,
             shown.project,

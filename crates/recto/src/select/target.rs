@@ -125,7 +125,7 @@ fn find_named(home: &Home, inventory: &Inventory, text: &str) -> Result<LogFile,
             Ok(LogFile::alone(path, None))
         }
         Choice::Ambiguous(several) => {
-            let message = format!("`{}` matches more than one session", fit(text, 60));
+            let message = format!("`{}` matches more than one session:", fit(text, 60));
             let error = CommandError::user("ambiguous", message);
             Err(with_candidates(error, &several).with_hint("type more of the id"))
         }
@@ -135,8 +135,11 @@ fn find_named(home: &Home, inventory: &Inventory, text: &str) -> Result<LogFile,
             } else {
                 format!("no session matches `{}`", fit(text, 60))
             };
-            let error = CommandError::user("not-found", message);
-            let error = if nearest.is_empty() { error } else { with_candidates(error, &nearest) };
+            let message = match nearest.is_empty() {
+                true => message,
+                false => format!("{message}; did you mean:"),
+            };
+            let error = with_candidates(CommandError::user("not-found", message), &nearest);
             Err(error.with_hint("`recto ls` lists the sessions"))
         }
     }
@@ -201,7 +204,7 @@ fn with_candidates(
 ) -> CommandError {
     for (id, title) in candidates {
         let title = title.as_deref().map_or(String::new(), |title| format!("  {}", fit(title, 60)));
-        error = error.with_hint(format!("{id}{title}"));
+        error = error.with_candidate(format!("{id}{title}"));
     }
     error
 }

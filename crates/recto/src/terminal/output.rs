@@ -359,7 +359,7 @@ impl Output {
         let mut err = io::stderr().lock();
         if self.json {
             let mut hints = ArrayWriter::new();
-            for hint in error.hints() {
+            for hint in error.candidates().iter().cloned().chain(error.hints()) {
                 hints = hints.string(&hint);
             }
             let object = ObjectWriter::new()
@@ -378,6 +378,9 @@ impl Output {
             }
         };
         let _ = writeln!(err, "{} {}", label(Look::Bad, "error:"), one_line(&error.to_string()));
+        for candidate in error.candidates() {
+            let _ = writeln!(err, "  {}", one_line(candidate));
+        }
         for hint in error.hints() {
             let _ = writeln!(err, "{} {}", label(Look::Good, "hint:"), one_line(&hint));
         }

@@ -67,12 +67,10 @@ impl View<'_> {
         let waiting = self.board.count(StatusKind::WaitingForApproval)
             + self.board.count(StatusKind::WaitingForInput);
         let working = self.board.count(StatusKind::Working);
-        let need = if waiting == 1 { "needs" } else { "need" };
-        let work = if working == 1 { "works" } else { "work" };
         let look = if waiting > 0 { Look::Warning } else { Look::Faint };
         let right = [
-            span(format!("{waiting} {need} you"), look),
-            span(format!("  {working} {work}"), Look::Good),
+            span(format!("{waiting} waiting"), look),
+            span(format!(" · {working} working"), Look::Good),
         ];
         let start = self.theme.put_right(buffer, area, &right);
         let left = Rect { width: start.saturating_sub(area.x + 1), ..area };
@@ -141,7 +139,7 @@ impl View<'_> {
         let title_text = if shown.title.is_empty() { shown.id } else { shown.title };
         let mut spans = vec![
             span(mark, if one.is_live() { Look::Good } else { Look::Faint }),
-            span(padded(status_view::label(kind), STATUS), status_view::look(kind)),
+            span(padded(kind.label(), STATUS), status_view::look(kind)),
             span(format!("{:>AGE$}  ", fit(&shown.age, AGE)), Look::Faint),
             span(padded(&title_text, title), Look::Plain),
         ];
@@ -232,7 +230,7 @@ impl View<'_> {
             .collect();
         let start = self.theme.put_right(buffer, area, &[span(hidden.join(", "), Look::Faint)]);
         let area = Rect { width: start.saturating_sub(area.x), ..area };
-        let keys = [("↑↓", "choose"), ("a", ended), ("q", "leave")];
+        let keys = [("↑↓", "choose"), ("a", ended), ("q", "quit")];
         let mut spans = Vec::new();
         for (key, does) in keys {
             spans.push(span(key, Look::Strong));

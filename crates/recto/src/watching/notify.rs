@@ -22,7 +22,6 @@ use super::webhook::Webhook;
 use crate::error::CommandError;
 use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
-use crate::watching::status_view;
 
 /// How many events may wait for somebody who is slow.
 const MOST_WAITING: usize = 64;
@@ -104,7 +103,7 @@ impl Message {
             ("RECTO_EVENT_PROJECT", project.clone()),
             ("RECTO_EVENT_WHY", why.clone()),
         ];
-        let heading = format!("{}: {title}", status_view::label(event.to()));
+        let heading = format!("{}: {title}", event.to().label());
         let body = format!("{project}\n{why}");
         Message { variables, heading, body, json: json!(event.row()).to_string().into_bytes() }
     }

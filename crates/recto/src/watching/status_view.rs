@@ -22,22 +22,10 @@ pub(crate) fn look(kind: StatusKind) -> Look {
     }
 }
 
-/// A status for people.
-pub(crate) fn label(kind: StatusKind) -> &'static str {
-    match kind {
-        StatusKind::WaitingForApproval => "needs approval",
-        StatusKind::WaitingForInput => "needs input",
-        StatusKind::Working => "working",
-        StatusKind::Idle => "idle",
-        StatusKind::Ended => "ended",
-        StatusKind::Unknown => "unknown",
-    }
-}
-
 /// Names of statuses with commas between them.
 pub(crate) fn read_statuses(option: &str, text: &str) -> Result<Vec<StatusKind>, CommandError> {
     let one = |name: &str| {
-        let label = |kind: &StatusKind| label(*kind) == name.trim();
+        let label = |kind: &StatusKind| kind.label() == name.trim();
         let known = StatusKind::from_name(name.trim());
         known.or_else(|| StatusKind::ALL.into_iter().find(label)).ok_or_else(|| {
             let names: Vec<&str> = StatusKind::ALL.iter().map(|kind| kind.name()).collect();

@@ -235,7 +235,7 @@ fn help(is_open: bool) -> Markup {
                     }
                 }
             }
-            p.panel-foot { "Case and accents do not count. Of long results the first 64 KB are found. " code { "recto search" } " takes the same." }
+            p.panel-foot { "Ignores case and accents. Of long results, searches the first 64 KB. " code { "recto search" } " accepts the same queries." }
         }
     }
 }

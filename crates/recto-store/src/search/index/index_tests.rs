@@ -292,6 +292,7 @@ fn times_and_limits_choose_the_newest() {
             limit,
             since: time(since),
             until: time(until),
+            most_read: None,
             keep: &|facts| facts.project == "-w",
         };
         let answer = world.home.find(&world.home.inventory(), &world.cache, &request, &|_, _| {
