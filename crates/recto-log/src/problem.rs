@@ -98,17 +98,17 @@ impl ProblemKind {
     /// What it means, in words.
     pub fn about(self) -> &'static str {
         match self {
-            ProblemKind::NotJson => "the line is no JSON: a write was torn or two were mixed",
+            ProblemKind::NotJson => "the line is not JSON: a write was torn or two were mixed",
             ProblemKind::GluedLine => {
                 "two objects on one line: clients since 2.1.200 read the first, older ones none"
             }
             ProblemKind::TornLine => "the last line is not finished",
             ProblemKind::NotObject => {
-                "the line is JSON but no object: clients 2.1.29 and 2.1.200 stumble over it"
+                "the line is JSON but not an object: clients 2.1.29 and 2.1.200 stumble over it"
             }
-            ProblemKind::NulBytes => "the line holds NUL bytes, as a crash leaves them",
+            ProblemKind::NulBytes => "the line contains NUL bytes, as a crash leaves them",
             ProblemKind::LineTooLong => "the line is too long to be held, and was not read",
-            ProblemKind::InvalidUtf8 => "a string holds bytes that are no UTF-8",
+            ProblemKind::InvalidUtf8 => "a string contains bytes that are not UTF-8",
             ProblemKind::NoType => "the object has no type",
             ProblemKind::DuplicateKey => "a key occurs twice; the last one counts",
             ProblemKind::ByteOrderMark => "the line begins with a byte order mark",

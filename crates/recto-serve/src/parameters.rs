@@ -61,7 +61,7 @@ impl Parameters {
     /// Ends reading: there must be nothing left.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let Some(name) = self.0.keys().next() else { return Ok(()) };
-        let message = format!("`{}` is no parameter of this address", shown(name));
+        let message = format!("`{}` is not a parameter of this address", shown(name));
         Err(Failure::bad_request("bad-parameter", message)
             .with_hint("/api/openapi.json names those that are"))
     }

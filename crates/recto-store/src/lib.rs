@@ -1,4 +1,4 @@
-//! Where Claude Code keeps its files, and how recto finds and reads them.
+//! Where Claude Code keeps its files, and how recto searchs and reads them.
 //!
 //! Every rule about a path is in this crate and nowhere else: which directory
 //! is the home, what a file's name says, which files belong to a session, and
@@ -119,6 +119,7 @@ pub use read::load::Refresh;
 pub use read::log_statistics::statistics_of;
 pub use read::select::Choice;
 pub use read::select::Selector;
+pub use read::select::distance;
 pub use read::status::RECENT;
 pub use read::status::SessionStatus;
 pub use read::status::StatusScope;

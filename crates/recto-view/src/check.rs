@@ -281,7 +281,7 @@ pub fn reach_summary(health: &Health) -> String {
         .map(|(lines, what)| format!("{} {what}", with_marks(*lines)))
         .collect();
     if !left_out.is_empty() {
-        text += &format!("; left out on purpose: {}", left_out.join(", "));
+        text += &format!("; skipped on purpose: {}", left_out.join(", "));
     }
     text
 }

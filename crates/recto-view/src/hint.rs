@@ -17,10 +17,10 @@ pub fn hint(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Place(error) => hint_of_place(error),
         StoreError::Index(error) => Some(match error {
-            IndexError::Damaged { .. } => "`recto index rebuild` makes it anew",
+            IndexError::Damaged { .. } => "run `recto index rebuild`",
             IndexError::Locked { .. } => "wait until the other process is done",
             IndexError::Refused { .. } => {
-                "make room and the cache directory writable, or set RECTO_CACHE_DIR to another one"
+                "free disk space and make the cache directory writable, or set RECTO_CACHE_DIR to another one"
             }
         }),
         StoreError::Publish(error) => hint_of_publishing(error),
@@ -66,7 +66,7 @@ fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
             "use --home DIR or CLAUDE_CONFIG_DIR to say where it is; `recto demo` shows a sample",
         ),
         PlaceError::HomeIsNoDirectory { .. } => {
-            Some("--home takes the directory that holds `projects/`")
+            Some("name the directory that contains `projects/`")
         }
         PlaceError::HomeUnknown => Some("set HOME, or use --home DIR"),
         PlaceError::HomeInTest => Some("set CLAUDE_CONFIG_DIR to a directory of the test's own"),
@@ -103,7 +103,7 @@ fn hint_of_publishing(error: &PublishError) -> Option<&'static str> {
         | PublishError::NothingToUndo
         | PublishError::NothingToRedo => Some("`recto log` lists the operations"),
         PublishError::OtherHome { .. } => Some("use --home to name it"),
-        PublishError::BadRecord { .. } => Some("move it away to go on without it"),
+        PublishError::BadRecord { .. } => Some("move it away to continue without it"),
         PublishError::Interrupted { .. } => {
             Some("the next command that changes something tries again")
         }
@@ -118,21 +118,21 @@ fn hint_of_publishing(error: &PublishError) -> Option<&'static str> {
 fn hint_of_edit(error: &EditError) -> Option<&'static str> {
     match error {
         EditError::Plan(PlanError::SourceChanged { .. }) => {
-            Some("wait until the client is done with the session, and try again")
+            Some("wait until Claude Code is done with the session, and try again")
         }
-        EditError::WouldLose { .. } => {
-            Some("`recto check` says what is wrong with the session, `recto repair` mends it")
-        }
+        EditError::WouldLose { .. } => Some(
+            "run `recto check` to see what is wrong with the session, `recto repair` to repair it",
+        ),
         EditError::Archived { .. } => Some("`recto restore SESSION` brings it back"),
         EditError::BadSettings { .. } => Some("correct the file; nothing was changed"),
         EditError::PartsDiffer { .. } => Some("--prefer says whose files to take"),
-        EditError::Live { .. } => Some("end the client first"),
+        EditError::Live { .. } => Some("close the session in Claude Code first"),
         EditError::Elsewhere { .. } => {
             Some("end that client; if it is long gone, remove its file from `sessions` in the home")
         }
-        EditError::UnreadableClient { .. } => {
-            Some("try again; if that does not help and the process is no client, remove the file")
-        }
+        EditError::UnreadableClient { .. } => Some(
+            "try again; if that does not help and the process is not a client, remove the file",
+        ),
         EditError::Recent { .. } => Some("wait some seconds and try again"),
         EditError::Plan(_) | EditError::BadTitle | EditError::TitleNotReadBack => None,
     }

@@ -43,6 +43,10 @@ pub struct OperationRow {
     pub source: Option<String>,
     /// The session that it made or changed.
     pub result: Option<String>,
+    /// The sessions whose files it changed.
+    pub sessions: Vec<String>,
+    /// The title of the session when it was done.
+    pub title: Option<String>,
     /// `done` or `undone`.
     pub status: &'static str,
     /// Whether it was interrupted.
@@ -98,6 +102,8 @@ impl From<&Operation> for OperationRow {
             home: operation.home.to_string_lossy().into_owned(),
             source: operation.source.map(|id| id.to_string()),
             result: operation.result.map(|id| id.to_string()),
+            sessions: operation.sessions().iter().map(ToString::to_string).collect(),
+            title: operation.title.clone(),
             status: operation.status.name(),
             unfinished: operation.is_unfinished(),
             changes: operation.changes.iter().map(ChangeRow::from).collect(),

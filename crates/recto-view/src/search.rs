@@ -170,6 +170,9 @@ pub struct Search {
     pub sorting: Sorting,
     /// How many hits are wanted; 0 for all.
     pub limit: usize,
+    /// How many bytes that are not in the index are read before an answer is given; none
+    /// builds the index first.
+    pub most_read: Option<u64>,
 }
 
 impl Search {
@@ -189,6 +192,7 @@ impl Search {
             since,
             until,
             keep: &|facts| self.filter.fits(facts),
+            most_read: self.most_read,
         };
         home.find(inventory, cache, &request, tell)
     }
@@ -250,7 +254,7 @@ impl Library {
         )?;
         let sorting = if wanted.by_rank { Sorting::Rank } else { Sorting::Newest };
         let limit = wanted.from.saturating_add(wanted.limit);
-        let search = Search { query, filter, sorting, limit };
+        let search = Search { query, filter, sorting, limit, most_read: None };
         // A search must not miss what was written a moment ago.
         let inventory = self.home().inventory();
         // An index that is half built stays so; the next search goes on with it.

@@ -135,7 +135,7 @@ impl StatusRow {
             live: one.is_live(),
             pid: one.announced.as_ref().map(|announced| announced.pid),
             profile: Profile {
-                title: status.title.clone(),
+                title: status.title.clone().or_else(|| one.first_prompt.clone()),
                 goal: one.first_prompt.as_deref().map(goal),
                 last_output: status.last_output.clone(),
                 project: path.and_then(|path| last_part(path.parent()?)),

@@ -134,7 +134,7 @@ impl Client {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("{name} ended with {status}")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(format!("there is no program {name}; RECTO_CLIENT names another"))
+                Err(format!("cannot find {name}; set RECTO_CLIENT to name another program"))
             }
             Err(error) => Err(format!("{name} could not be started: {error}")),
         }

@@ -2,11 +2,15 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+use clap::FromArgMatches;
 use clap::Parser;
 use clap::Subcommand;
 use clap::error::ContextKind;
 use clap::error::ContextValue;
 use clap::error::ErrorKind;
+use recto_log::json::ArrayWriter;
+use recto_log::json::ObjectWriter;
 
 use crate::commands::agents::AgentsArgs;
 use crate::commands::anonymize::AnonymizeArgs;
@@ -18,16 +22,19 @@ use crate::commands::clone::CloneArgs;
 use crate::commands::collect::CollectArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::compress::CompressArgs;
+use crate::commands::config::ConfigArgs;
 use crate::commands::context::ContextArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
-use crate::commands::find::FindArgs;
 use crate::commands::fork::ForkArgs;
 use crate::commands::grep::GrepArgs;
+use crate::commands::help;
+use crate::commands::help::HelpArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
 use crate::commands::index::IndexArgs;
+use crate::commands::licenses::LicensesArgs;
 use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
 use crate::commands::man::ManArgs;
@@ -49,6 +56,7 @@ use crate::commands::resume::ResumeArgs;
 use crate::commands::rm::RmArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::scratch::ScratchArgs;
+use crate::commands::search::SearchArgs;
 use crate::commands::serve::ServeArgs;
 use crate::commands::shim::ShimArgs;
 use crate::commands::show::ShowArgs;
@@ -64,20 +72,35 @@ use crate::commands::undo::UndoArgs;
 use crate::commands::unpack::UnpackArgs;
 use crate::commands::usage::UsageArgs;
 use crate::commands::watch::WatchArgs;
+use crate::environment::Environment;
 use crate::global::Global;
+use crate::terminal::text::json_for_terminal;
 use crate::terminal::text::safe;
 
-/// Find, read, check and edit the sessions of Claude Code.
+/// The version, with what else a bug report should name.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("RECTO_COMMIT"),
+    ", ",
+    env!("RECTO_TARGET"),
+    ", prices of ",
+    env!("RECTO_PRICE_DATE"),
+    ")"
+);
+
+/// Search, read, watch, repair and edit your Claude Code sessions
 ///
 /// Without a command, recto opens a browser on a terminal: sessions, transcripts,
 /// search. Elsewhere it prints an overview of the home: how many sessions there
-/// are, which ones run now, and the newest ones.
+/// are, which ones are running, and the newest ones.
 ///
-/// A SESSION is an id, the beginning of an id, a title or a part of one, the
-/// path of a log, `agent-ID` for a subagent, `latest`, `current` (named by
-/// SESSION_CONTEXT), or `-` to read it from standard input.
+/// A SESSION is an id, the beginning of an id, a title or part of one, the path of a
+/// log, `agent-ID` for a subagent, `latest`, `current` (named by SESSION_CONTEXT), or
+/// `-` to read it from standard input. Commands that change or delete accept an id, its
+/// first characters, or a whole title, and no part of a title.
 #[derive(Debug, Parser)]
-#[command(name = "recto", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "recto", version = VERSION, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -85,73 +108,97 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
+/// The commands, in the groups of `commands::help`. Names that people type are aliases.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Browse(BrowseArgs),
+    #[command(aliases = ["list", "sessions"])]
     Ls(LsArgs),
+    #[command(aliases = ["cat", "view"])]
     Show(ShowArgs),
-    Find(FindArgs),
+    #[command(alias = "find")]
+    Search(SearchArgs),
+    #[command(hide = true)]
     Grep(GrepArgs),
-    Stats(StatsArgs),
-    Context(ContextArgs),
-    Usage(UsageArgs),
-    Prices(PricesArgs),
-    Turns(TurnsArgs),
-    Branches(BranchesArgs),
-    Tools(ToolsArgs),
-    Agents(AgentsArgs),
-    Files(FilesArgs),
-    Blame(BlameArgs),
-    Plans(PlansArgs),
-    Todos(TodosArgs),
-    History(HistoryArgs),
-    Export(ExportArgs),
-    Serve(ServeArgs),
-    Status(StatusArgs),
-    Watch(WatchArgs),
-    Mcp(McpArgs),
-    Statusline(StatuslineArgs),
-    Scratch(ScratchArgs),
-    Request(RequestArgs),
-    Replay(ReplayArgs),
-    Mock(MockArgs),
-    Run(Box<RunArgs>),
+    #[command(alias = "continue")]
     Resume(Box<ResumeArgs>),
-    Shim(ShimArgs),
-    Rename(RenameArgs),
-    Rm(RmArgs),
-    Undo(UndoArgs),
-    Redo(RedoArgs),
-    Log(LogArgs),
-    Clone(CloneArgs),
+    Run(Box<RunArgs>),
+    #[command(alias = "ps")]
+    Status(StatusArgs),
+    #[command(alias = "top")]
+    Watch(WatchArgs),
+    #[command(alias = "cost")]
+    Usage(UsageArgs),
+    Export(ExportArgs),
+    #[command(alias = "web")]
+    Serve(ServeArgs),
+    #[command(aliases = ["tui", "ui"])]
+    Browse(BrowseArgs),
+    Stats(StatsArgs),
+    Turns(TurnsArgs),
+    Tools(ToolsArgs),
+    Files(FilesArgs),
+    Agents(AgentsArgs),
+    Plans(PlansArgs),
+    #[command(alias = "tasks")]
+    Todos(TodosArgs),
+    Branches(BranchesArgs),
+    Context(ContextArgs),
+    #[command(alias = "prompts")]
+    History(HistoryArgs),
+    Blame(BlameArgs),
     Fork(ForkArgs),
+    #[command(aliases = ["cp", "copy"])]
+    Clone(CloneArgs),
     Trim(TrimArgs),
     Strip(StripArgs),
+    #[command(alias = "compact")]
     Compress(CompressArgs),
-    Repair(RepairArgs),
     Redact(RedactArgs),
     Anonymize(AnonymizeArgs),
     Merge(MergeArgs),
+    Rename(RenameArgs),
+    #[command(aliases = ["remove", "delete"])]
+    Rm(RmArgs),
+    #[command(alias = "mv")]
     Move(MoveArgs),
-    Pack(PackArgs),
-    Unpack(UnpackArgs),
+    Undo(UndoArgs),
+    Redo(RedoArgs),
+    Log(LogArgs),
+    #[command(alias = "doctor")]
+    Check(CheckArgs),
+    #[command(alias = "fix")]
+    Repair(RepairArgs),
+    #[command(alias = "du")]
+    Home(HomeArgs),
+    Drift(DriftArgs),
+    #[command(aliases = ["archive", "backup"])]
     Collect(CollectArgs),
     Restore(RestoreArgs),
-    Home(HomeArgs),
+    Pack(PackArgs),
+    Unpack(UnpackArgs),
+    Mcp(McpArgs),
+    Mock(MockArgs),
+    Replay(ReplayArgs),
+    Request(RequestArgs),
+    Statusline(StatuslineArgs),
     Index(IndexArgs),
-    Drift(DriftArgs),
-    Check(CheckArgs),
-    /// Show what recto does, on a sample home that comes with it
+    Prices(PricesArgs),
+    Scratch(ScratchArgs),
+    Config(ConfigArgs),
+    Shim(ShimArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+    Licenses(LicensesArgs),
+    Help(HelpArgs),
+    /// Try recto on sample data
     ///
-    /// Nothing of yours is read or written: the sample is put into a temporary
-    /// directory and removed again.
+    /// Nothing of yours is read or written: recto puts the sample into a temporary
+    /// directory and removes it again.
     ///
     /// Example:
     ///   recto demo
     #[command(verbatim_doc_comment)]
     Demo,
-    Completions(CompletionsArgs),
-    Man(ManArgs),
 }
 
 /// The command line of the client, where this program has its name.
@@ -173,7 +220,10 @@ struct ClientCli {
 /// What was typed to this program, or how it ends at once.
 pub(crate) fn parse(is_client: bool) -> Result<Cli, ExitCode> {
     if !is_client {
-        return Cli::try_parse().map_err(|error| fail(with_tips(error)));
+        let parsed = help::grouped(Cli::command())
+            .try_get_matches()
+            .and_then(|matches| Cli::from_arg_matches(&matches));
+        return parsed.map_err(|error| fail(with_tips(error)));
     }
     let typed = ClientCli::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp => fail(error),
@@ -189,14 +239,14 @@ pub(crate) fn parse(is_client: bool) -> Result<Cli, ExitCode> {
     Ok(Cli { global: Global::default(), command: Some(Command::Run(Box::new(typed.run))) })
 }
 
-/// Adds a tip for what people type most often without quotes: `find error -warning`.
+/// Adds a tip for what people type most often without quotes: `search error -warning`.
 pub(crate) fn with_tips(mut error: clap::Error) -> clap::Error {
-    let is_find = matches!(
+    let is_search = matches!(
         error.get(ContextKind::Usage),
-        Some(ContextValue::StyledStr(usage)) if usage.to_string().contains("recto find ")
+        Some(ContextValue::StyledStr(usage)) if usage.to_string().contains("recto search ")
     );
-    if is_find && error.kind() == ErrorKind::UnknownArgument {
-        let tip = "put the query in quotes: recto find 'error -warning'";
+    if is_search && error.kind() == ErrorKind::UnknownArgument {
+        let tip = "put the query in quotes: recto search 'error -warning'";
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
@@ -206,11 +256,37 @@ pub(crate) fn with_tips(mut error: clap::Error) -> clap::Error {
 /// shell completed: nothing in it acts on the terminal.
 pub(crate) fn fail(error: clap::Error) -> ExitCode {
     let message = error.render().to_string();
+    let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if !is_help && Environment::wants_json() {
+        crate::terminal::output::complain(&usage_error(&message));
+        return ExitCode::from(code);
+    }
     let shown = safe(&message);
     if shown == message {
         error.exit();
     }
     // Colours are part of the message, and could not be told from those that were typed.
     crate::terminal::output::complain(&shown);
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    ExitCode::from(code)
+}
+
+/// The message of the library as JSON, in the form of all errors: its first paragraph is what
+/// is wrong, its tips are what to do.
+fn usage_error(message: &str) -> String {
+    let mut parts = message.trim().split("\n\n");
+    let what = parts.next().unwrap_or_default();
+    let what = what.strip_prefix("error: ").unwrap_or(what);
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut hints = ArrayWriter::new();
+    for part in parts {
+        let part = part.trim();
+        let hint = part.strip_prefix("tip: ").unwrap_or(part);
+        hints = hints.string(&hint.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    let object = ObjectWriter::new()
+        .string("error", &what)
+        .string("kind", "usage")
+        .json("hints", &hints.finish());
+    json_for_terminal(&object.finish()) + "\n"
 }

@@ -12,20 +12,23 @@ pub(crate) mod collect_prune;
 pub(crate) mod collect_service;
 pub(crate) mod completions;
 pub(crate) mod compress;
+pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod context_view;
+pub(crate) mod costs;
 pub(crate) mod demo;
 pub(crate) mod drift;
 pub(crate) mod export;
 pub(crate) mod file_uses;
 pub(crate) mod files;
-pub(crate) mod find;
 pub(crate) mod fork;
 pub(crate) mod grep;
+pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod hit_args;
 pub(crate) mod home;
 pub(crate) mod index;
+pub(crate) mod licenses;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
@@ -50,6 +53,7 @@ pub(crate) mod resume;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod scratch;
+pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod shim;
 pub(crate) mod show;
@@ -74,6 +78,7 @@ pub(crate) mod watch;
 
 use crate::cli::Cli;
 use crate::cli::Command;
+use crate::config::Setting;
 use crate::edit::nothing::tell_nothing;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -86,6 +91,7 @@ use crate::terminal::output::Output;
 pub(crate) fn run(
     cli: &Cli,
     environment: &Environment,
+    settings: &[Setting],
     output: &mut Output,
 ) -> Result<Outcome, CommandError> {
     // Opened by those that need it: `recto prices` works where there is no home.
@@ -98,7 +104,7 @@ pub(crate) fn run(
         Some(Command::Browse(args)) => browse::cmd_browse(&home()?, environment, output, args),
         Some(Command::Ls(args)) => ls::cmd_ls(&home()?, environment, output, args),
         Some(Command::Show(args)) => show::cmd_show(&home()?, environment, output, args),
-        Some(Command::Find(args)) => find::cmd_find(&home()?, environment, output, args),
+        Some(Command::Search(args)) => search::cmd_search(&home()?, environment, output, args),
         Some(Command::Grep(args)) => grep::cmd_grep(&home()?, environment, output, args),
         Some(Command::Index(args)) => index::cmd_index(&home()?, environment, output, args),
         Some(Command::Home(args)) => home::cmd_home(&home()?, environment, output, args),
@@ -174,6 +180,9 @@ pub(crate) fn run(
         Some(Command::Mcp(args)) => mcp::cmd_mcp(&home()?, environment, args),
         Some(Command::Serve(args)) => serve::cmd_serve(&home()?, environment, output, args),
         Some(Command::Context(args)) => context::cmd_context(&home()?, environment, output, args),
+        Some(Command::Config(_)) => config::cmd_config(environment, settings, output),
+        Some(Command::Licenses(_)) => licenses::cmd_licenses(output),
+        Some(Command::Help(args)) => help::cmd_help(args, output),
         Some(Command::Demo) => demo::cmd_demo(environment, output),
         Some(Command::Completions(args)) => completions::cmd_completions(args, output),
         Some(Command::Man(args)) => man::cmd_man(args, output),

@@ -1,6 +1,7 @@
 //! Every environment variable that recto reads, in one place.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -134,6 +135,11 @@ pub(crate) struct Environment {
     pub(crate) endpoints: Option<PathBuf>,
     /// What it says about a session of our own.
     pub(crate) run: RunEnvironment,
+    /// `RECTO_SEARCH_BYTES`: so much of what is not in the index is read before `recto search`
+    /// answers from the newest logs.
+    pub(crate) search_bytes: Option<u64>,
+    /// `RECTO_COLUMNS`: lay out output for a terminal of this width, also in a pipe.
+    pub(crate) columns: Option<usize>,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
     pub(crate) no_color: bool,
     /// `TERM=dumb`: no colour and no pager.
@@ -171,6 +177,8 @@ impl Environment {
             auth_token: text("ANTHROPIC_AUTH_TOKEN").map(Secret),
             endpoints: path("RECTO_ENDPOINTS"),
             run: RunEnvironment::from_process(),
+            search_bytes: text("RECTO_SEARCH_BYTES").and_then(|bytes| bytes.parse().ok()),
+            columns: text("RECTO_COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
@@ -181,9 +189,21 @@ impl Environment {
 
     /// The file that says what endpoints accept; it need not exist.
     pub(crate) fn endpoints_file(&self) -> Option<PathBuf> {
+        self.endpoints.clone().or_else(|| self.settings_file("endpoints.toml"))
+    }
+
+    /// A file of recto's settings; it need not exist.
+    pub(crate) fn settings_file(&self, name: &str) -> Option<PathBuf> {
         let user = self.user_home.as_ref().map(|home| home.join(".config"));
-        let settings = self.config_home.clone().or(user);
-        self.endpoints.clone().or_else(|| Some(settings?.join("recto/endpoints.toml")))
+        Some(self.config_home.clone().or(user)?.join("recto").join(name))
+    }
+
+    /// Whether JSON was asked for, where the command line could not be read.
+    pub(crate) fn wants_json() -> bool {
+        let is_json = |word: OsString| {
+            word.to_str().is_some_and(|word| word == "--json" || word.starts_with("--json="))
+        };
+        env::args_os().skip(1).take_while(|word| word != "--").any(is_json)
     }
 
     /// Where this program is.

@@ -21,7 +21,13 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 pub(crate) enum CommandError {
     /// The user asked for something that is not there.
-    User { kind: &'static str, message: String, hints: Vec<String> },
+    User {
+        kind: &'static str,
+        message: String,
+        /// What may have been meant.
+        candidates: Vec<String>,
+        hints: Vec<String>,
+    },
     /// A file could not be read.
     Store(StoreError),
     /// Writing the output failed.
@@ -32,7 +38,12 @@ pub(crate) enum CommandError {
 
 impl CommandError {
     pub(crate) fn user(kind: &'static str, message: impl Into<String>) -> CommandError {
-        CommandError::User { kind, message: message.into(), hints: Vec::new() }
+        CommandError::User {
+            kind,
+            message: message.into(),
+            candidates: Vec::new(),
+            hints: Vec::new(),
+        }
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> CommandError {
@@ -40,6 +51,21 @@ impl CommandError {
             hints.push(hint.into());
         }
         self
+    }
+
+    pub(crate) fn with_candidate(mut self, candidate: impl Into<String>) -> CommandError {
+        if let CommandError::User { candidates, .. } = &mut self {
+            candidates.push(candidate.into());
+        }
+        self
+    }
+
+    /// What may have been meant.
+    pub(crate) fn candidates(&self) -> &[String] {
+        match self {
+            CommandError::User { candidates, .. } => candidates,
+            CommandError::Store(_) | CommandError::Io(_) | CommandError::BrokenPipe => &[],
+        }
     }
 
     /// A stable name, for machines.
@@ -64,6 +90,8 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             CommandError::User { kind: "not-found" | "no-sessions", .. } => 1,
+            // A turn or line that does not exist, whichever command looks for it.
+            CommandError::Store(error) if matches!(error.kind(), "no-turn" | "no-line") => 1,
             _ => 2,
         }
     }

@@ -9,15 +9,28 @@ use clap::ValueEnum;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The client's home [default: $CLAUDE_CONFIG_DIR, else ~/.claude]
+    /// Claude Code's home directory [default: $CLAUDE_CONFIG_DIR, else ~/.claude]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
-    /// Leave out sessions that are only in the archive of `recto collect`
+    /// Hide sessions that are only in the archive of `recto collect`
     #[arg(long, global = true)]
     pub(crate) no_archive: bool,
-    /// Write JSON (a line per item where there are many)
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    /// Write JSON, one line per item; with `--json=id,title` only these fields
+    #[arg(
+        long,
+        global = true,
+        value_name = "FIELDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    pub(crate) json: Option<String>,
+    /// Write each item as text, such as '{id} {title}'; `--json` shows the fields
+    #[arg(long, global = true, value_name = "TEMPLATE")]
+    pub(crate) format: Option<String>,
+    /// Print no notes
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,

@@ -6,6 +6,7 @@
 mod browser;
 mod cli;
 mod commands;
+mod config;
 mod edit;
 mod environment;
 mod error;
@@ -25,13 +26,15 @@ use crate::error::Outcome;
 use crate::terminal::output::Output;
 
 fn main() -> ExitCode {
-    let environment = Environment::from_process();
-    let cli = match cli::parse(environment.run.is_client) {
+    let mut environment = Environment::from_process();
+    let mut cli = match cli::parse(environment.run.is_client) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
+    let settings = config::apply(&mut cli.global, &mut environment);
     let mut output = Output::new(&cli.global, &environment);
-    let result = commands::run(&cli, &environment, &mut output).and_then(|outcome| {
+    let result = settings.and_then(|settings| {
+        let outcome = commands::run(&cli, &environment, &settings, &mut output)?;
         output.finish()?;
         Ok(outcome)
     });

@@ -121,8 +121,8 @@ impl Watching<'_> {
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    return Err(CommandError::user("internal", "nobody looks any more")
-                        .with_hint("this is a bug of recto; the logs are not touched"));
+                    return Err(CommandError::user("internal", "the watcher has stopped")
+                        .with_hint("this is a bug in recto; the logs are unchanged"));
                 }
             }
             for failure in telling.tell(self.environment.now()) {
@@ -193,7 +193,7 @@ impl Running {
             }
             if let Some(panic) = screen::worker_panic() {
                 return Err(CommandError::user("internal", panic)
-                    .with_hint("this is a bug of recto; the logs are not touched"));
+                    .with_hint("this is a bug in recto; the logs are unchanged"));
             }
             let now = environment.now();
             while let Ok(sight) = self.news.try_recv() {

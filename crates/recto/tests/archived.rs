@@ -26,8 +26,8 @@ fn answers(surfaces: &mut Surfaces) -> Vec<(String, Value)> {
         &["files", FIX],
         &["plans", FIX],
         &["todos", FIX],
-        &["find", "parser"],
-        &["find", "callers"],
+        &["search", "parser"],
+        &["search", "callers"],
         &["grep", "callers"],
         &["usage", "--by", "session"],
         &["usage", "--by", "day"],
@@ -128,8 +128,8 @@ fn the_archive_can_be_left_out() {
     assert!(all.contains(&FIX.to_owned()) && !home.contains(&FIX.to_owned()));
     assert_eq!(test.run(&["show", FIX, "--no-archive"]).code, 1);
     let found = |arguments: &[&str]| test.run(arguments).json().len();
-    let find = ["find", "callers", "--json"];
-    let without = ["find", "callers", "--json", "--no-archive"];
+    let find = ["search", "callers", "--json"];
+    let without = ["search", "callers", "--json", "--no-archive"];
     // Asking without the archive takes nothing from the index of who asks with it.
     for _ in 0..2 {
         assert_eq!((found(&find), found(&without)), (2, 0));

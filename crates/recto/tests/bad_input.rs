@@ -31,7 +31,7 @@ fn a_home_that_is_missing_or_a_file_is_told() {
     assert_snapshot!(test.run(&["ls", "--home", file.to_str().unwrap()]).shown(), @"
     --- stderr
     error: [claude]/file is not a directory
-    hint: --home takes the directory that holds `projects/`
+    hint: name the directory that contains `projects/`
     --- exit 2
     ");
     assert_snapshot!(test.run(&["ls", "--json", "--home", missing.to_str().unwrap()]).shown(), @r#"
@@ -69,17 +69,17 @@ fn an_unknown_session_gets_the_nearest_ones() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["show", "3f2c"]).shown(), @"
     --- stderr
-    error: no session matches `3f2c`
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: no session matches `3f2c`; did you mean:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: `recto ls` lists the sessions
     --- exit 1
     ");
     assert_snapshot!(test.run(&["show", "pasrer"]).shown(), @"
     --- stderr
-    error: no session matches `pasrer`
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: no session matches `pasrer`; did you mean:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: `recto ls` lists the sessions
     --- exit 1
     ");
@@ -113,23 +113,23 @@ fn an_unclear_session_gets_its_candidates() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["show", "3f2"]).shown(), @"
     --- stderr
-    error: `3f2` matches more than one session
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: `3f2` matches more than one session:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: type more of the id
     --- exit 2
     ");
     assert_snapshot!(test.run(&["drift", "parser"]).shown(), @"
     --- stderr
-    error: `parser` matches more than one session
-    hint: 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
-    hint: 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
+    error: `parser` matches more than one session:
+      3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 Repair the parser
+      3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 Parser docs
     hint: type more of the id
     --- exit 2
     ");
     assert_snapshot!(test.run(&["show", "parser", "--json"]).shown(), @r#"
     --- stderr
-    {"error":"`parser` matches more than one session","kind":"ambiguous","hints":["3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  Repair the parser","3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  Parser docs","type more of the id"]}
+    {"error":"`parser` matches more than one session:","kind":"ambiguous","hints":["3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  Repair the parser","3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  Parser docs","type more of the id"]}
     --- exit 2
     "#);
 }
@@ -167,7 +167,7 @@ fn selectors_that_name_nothing_are_told() {
     let secret = test.home.write("projects/-home-dev-app/.credentials.json", "secret");
     assert_snapshot!(test.run(&["show", secret.to_str().unwrap()]).shown(), @"
     --- stderr
-    error: [claude]/projects/-home-dev-app/.credentials.json can hold a secret and is never opened
+    error: [claude]/projects/-home-dev-app/.credentials.json can contain a secret and is never opened
     --- exit 2
     ");
 }
@@ -178,7 +178,7 @@ fn what_was_typed_wrong_is_told() {
     assert_snapshot!(test.run(&["ls", "--since", "7 parsecs"]).shown(), @"
     --- stderr
     error: invalid value `7 parsecs` for --since
-    hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
+    hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (3mo, 7d, 12h, 30m)
     --- exit 2
     ");
     assert_snapshot!(test.run(&["show", "3f2a", "--turn", "99"]).shown(), @"
@@ -222,12 +222,12 @@ fn a_binary_file_is_damage_and_not_the_end() {
     let log = SessionBuilder::new(GIANT, Client::V2_1_325).raw(bytes);
     test.home.add(&log, hours_ago(1));
     assert_snapshot!(test.run(&["ls", "--all"]).shown(), @"
-    aaaaaaaa  1h  100 kB  (stub)  ?
+    aaaaaaaa	1h	100 kB	(stub)	?
     --- exit 0
     ");
     assert_snapshot!(test.run(&["check", "--all"]).shown(), @"
-                                                   damaged  2.0.50  2.1.29  latest
-    aaaaaaaa-0000-4000-8000-000000000001  392 of 392 lines                          1 torn-line, 391 nul-bytes
+    	damaged	2.0.50	2.1.29	latest
+    aaaaaaaa-0000-4000-8000-000000000001	392 of 392 lines				1 torn-line, 391 nul-bytes
     392 lines in 1 log: 392 damaged
     --- exit 1
     ");
@@ -347,13 +347,13 @@ fn what_may_not_be_read_is_told() {
     let project = test.home.path().join("projects/-home-dev-docs");
     set(&log, 0o000);
     set(&project, 0o000);
-    assert_snapshot!(run(&["ls"]).shown(), @r#"
-    3f2a1b4c  2h  9.5 kB  (unreadable)                ?
-    c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app  sonnet-4-5
+    assert_snapshot!(run(&["ls"]).shown(), @"
+    3f2a1b4c	2h	9.5 kB	(unreadable)	?
+    c81d4e2e	3w	1.2 kB	What does this project do?	/home/dev/app		sonnet-4-5
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0
-    "#);
+    ");
     assert_snapshot!(run(&["show", "3f2a"]).shown(), @"
     --- stderr
     error: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
@@ -365,15 +365,15 @@ fn what_may_not_be_read_is_told() {
     --- exit 1
     "#);
     assert_snapshot!(run(&["check", "--all"]).shown(), @"
-                                               damaged  2.0.50  2.1.29  latest
-    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  0 of 0 lines                          [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
+    	damaged	2.0.50	2.1.29	latest
+    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718	0 of 0 lines				[claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     8 lines in 5 logs: 0 damaged, 1 log could not be read
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 1
     ");
     assert_snapshot!(run(&["drift"]).shown(), @"
-    recto 0.1.0, 8 lines
+    recto 0.2.0, 8 lines
     client versions: 2.0.50 (4), 2.1.325 (2)
     Nothing unknown.
     --- stderr
@@ -381,12 +381,12 @@ fn what_may_not_be_read_is_told() {
     skipped: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
     --- exit 0
     ");
-    assert_snapshot!(run(&[]).shown(), @r#"
+    assert_snapshot!(run(&[]).shown(), @"
     [claude]  3 session logs in 2 projects, 11 kB
 
     Newest
-    3f2a1b4c  2h  9.5 kB  (unreadable)                ?
-    c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app  sonnet-4-5
+    3f2a1b4c	2h	9.5 kB	(unreadable)	?
+    c81d4e2e	3w	1.2 kB	What does this project do?	/home/dev/app		sonnet-4-5
 
       recto show 3f2a1b4c         read a session
       recto ls                    all sessions; --since 7d, --project NAME
@@ -395,7 +395,7 @@ fn what_may_not_be_read_is_told() {
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0
-    "#);
+    ");
     set(&project, 0o755);
 }
 
@@ -423,23 +423,23 @@ fn an_export_replaces_nothing_unless_told_to() {
     let test = TestHome::with_sessions();
     let out = test.work.path().join("session.md");
     let out = out.to_str().unwrap();
-    assert_snapshot!(test.run(&["export", "3f2b", "--out", out]).shown(), @"
+    assert_snapshot!(test.run(&["export", "3f2b", "--output", out]).shown(), @"
     --- stderr
     wrote [work]/session.md: 281 B from a log of 1.1 kB (25 %)
     --- exit 0
     ");
     fs::write(out, "mine").unwrap();
-    assert_snapshot!(test.run(&["export", "3f2b", "--out", out]).shown(), @"
+    assert_snapshot!(test.run(&["export", "3f2b", "--output", out]).shown(), @"
     --- stderr
     error: [work]/session.md exists
     hint: --force replaces it
     --- exit 2
     ");
     assert_eq!(fs::read_to_string(out).unwrap(), "mine");
-    assert_eq!(test.run(&["export", "3f2b", "--out", out, "--force"]).code, 0);
+    assert_eq!(test.run(&["export", "3f2b", "--output", out, "--force"]).code, 0);
     assert!(fs::read_to_string(out).unwrap().contains("Written."));
     let folder = test.work.path().to_str().unwrap();
-    assert_snapshot!(test.run(&["export", "3f2b", "--out", folder]).shown(), @"
+    assert_snapshot!(test.run(&["export", "3f2b", "--output", folder]).shown(), @"
     --- stderr
     error: [work] is a directory
     hint: name a file, or use --all

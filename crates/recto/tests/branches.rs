@@ -36,8 +36,8 @@ fn rewound() -> TestHome {
 fn branches_are_listed_with_who_goes_on_from_them() {
     let test = rewound();
     assert_snapshot!(test.run(&["branches"]).shown(), @"
-    2026-11-16 08:03:00  1 turn  1 message                          Now rewrite it  from turn 1: Repair the parser
-    2026-11-16 08:05:00  1 turn  1 message  2.0.50, 2.1.29, latest  Now test it     from turn 1: Repair the parser
+    2026-11-16 08:03:00	1 turn	1 message		Now rewrite it	from turn 1: Repair the parser
+    2026-11-16 08:05:00	1 turn	1 message	2.0.50, 2.1.29, latest	Now test it	from turn 1: Repair the parser
     --- exit 0
     ");
     assert_snapshot!(test.run(&["branches", "--json"]).shown(), @r#"
@@ -51,9 +51,9 @@ fn branches_are_listed_with_who_goes_on_from_them() {
 fn turns_of_other_branches_are_marked() {
     let test = rewound();
     assert_snapshot!(test.run(&["turns"]).shown(), @"
-    1  2026-11-16 08:00:00  1m 00s  0 out  Repair the parser
-    2  2026-11-16 08:02:00  1m 00s  0 out  [other branch] Now rewrite it
-    3  2026-11-16 08:04:00  1m 00s  0 out  Now test it
+    1	2026-11-16 08:00:00	1m 00s		0 out	Repair the parser
+    2	2026-11-16 08:02:00	1m 00s		0 out	[other branch] Now rewrite it
+    3	2026-11-16 08:04:00	1m 00s		0 out	Now test it
     --- exit 0
     ");
     let turns = test.run(&["turns", "--json"]).json();

@@ -76,7 +76,7 @@ fn export(texts: &[String]) -> (TestHome, PathBuf) {
     test.home.add(&log, hours_ago(1));
     let page = test.home.path().join("page.html");
     let out = page.to_string_lossy().into_owned();
-    let run = test.run(&["export", "bbbb", "--to", "html", "--out", &out]);
+    let run = test.run(&["export", "bbbb", "--to", "html", "--output", &out]);
     assert_eq!(run.code, 0, "{}", run.shown());
     (test, page)
 }

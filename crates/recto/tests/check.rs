@@ -39,11 +39,11 @@ fn damage_is_told_by_line_and_byte() {
     let test = damaged();
     assert_snapshot!(test.run(&["check", "3f2a"]).shown(), @r#"
     [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl
-      line 3, byte 523: not-json: the line is no JSON: a write was torn or two were mixed (expected ':' at byte 21)
-      line 4, byte 545: not-object: the line is JSON but no object: clients 2.1.29 and 2.1.200 stumble over it
-      line 5, byte 551: nul-bytes: the line holds NUL bytes, as a crash leaves them (expected '{' at byte 0)
-      line 6, byte 556: not-object: the line is JSON but no object: clients 2.1.29 and 2.1.200 stumble over it
-      line 10, byte 692: invalid-utf8: a string holds bytes that are no UTF-8 (at byte 23)
+      line 3, byte 523: not-json: the line is not JSON: a write was torn or two were mixed (expected ':' at byte 21)
+      line 4, byte 545: not-object: the line is JSON but not an object: clients 2.1.29 and 2.1.200 stumble over it
+      line 5, byte 551: nul-bytes: the line contains NUL bytes, as a crash leaves them (expected '{' at byte 0)
+      line 6, byte 556: not-object: the line is JSON but not an object: clients 2.1.29 and 2.1.200 stumble over it
+      line 10, byte 692: invalid-utf8: a string contains bytes that are not UTF-8 (at byte 23)
       line 11, byte 719: no-message: a line of the conversation has no message
       line 15, byte 1,646: torn-line: the last line is not finished (expected '"' at byte 25)
       line 11: no-parent: a resume would lose 1 message from line 11 on: an answer that follows nothing
@@ -52,7 +52,7 @@ fn damage_is_told_by_line_and_byte() {
       lost by turn: 1 of turn 1 (line 2)
       branches: line 11 sends 1, broken at line 11, line 12 sends 2, the current one
     [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl
-      line 2, byte 344: not-json: the line is no JSON: a write was torn or two were mixed (expected '{' at byte 0)
+      line 2, byte 344: not-json: the line is not JSON: a write was torn or two were mixed (expected '{' at byte 0)
     17 lines in 2 logs: 8 damaged, 1 session with problems (1 message lost on resume), 3 notes
     --- exit 1
     "#);
@@ -63,14 +63,14 @@ fn notes_are_shown_when_asked_for() {
     let test = damaged();
     assert_snapshot!(test.run(&["check", "3f2a", "--notes"]).shown(), @r#"
     [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl
-      line 3, byte 523: not-json: the line is no JSON: a write was torn or two were mixed (expected ':' at byte 21)
-      line 4, byte 545: not-object: the line is JSON but no object: clients 2.1.29 and 2.1.200 stumble over it
-      line 5, byte 551: nul-bytes: the line holds NUL bytes, as a crash leaves them (expected '{' at byte 0)
-      line 6, byte 556: not-object: the line is JSON but no object: clients 2.1.29 and 2.1.200 stumble over it
+      line 3, byte 523: not-json: the line is not JSON: a write was torn or two were mixed (expected ':' at byte 21)
+      line 4, byte 545: not-object: the line is JSON but not an object: clients 2.1.29 and 2.1.200 stumble over it
+      line 5, byte 551: nul-bytes: the line contains NUL bytes, as a crash leaves them (expected '{' at byte 0)
+      line 6, byte 556: not-object: the line is JSON but not an object: clients 2.1.29 and 2.1.200 stumble over it
       line 7, byte 563: unknown-type: recto does not know this type of line (hologram)
       line 8, byte 646: duplicate-key: a key occurs twice; the last one counts (mode)
       line 9, byte 684: no-type: the object has no type
-      line 10, byte 692: invalid-utf8: a string holds bytes that are no UTF-8 (at byte 23)
+      line 10, byte 692: invalid-utf8: a string contains bytes that are not UTF-8 (at byte 23)
       line 11, byte 719: no-message: a line of the conversation has no message
       line 15, byte 1,646: torn-line: the last line is not finished (expected '"' at byte 25)
       line 11: no-parent: a resume would lose 1 message from line 11 on: an answer that follows nothing
@@ -79,7 +79,7 @@ fn notes_are_shown_when_asked_for() {
       lost by turn: 1 of turn 1 (line 2)
       branches: line 11 sends 1, broken at line 11, line 12 sends 2, the current one
     [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/subagents/agent-a1b2c3d4e5f60718.jsonl
-      line 2, byte 344: not-json: the line is no JSON: a write was torn or two were mixed (expected '{' at byte 0)
+      line 2, byte 344: not-json: the line is not JSON: a write was torn or two were mixed (expected '{' at byte 0)
     17 lines in 2 logs: 8 damaged, 1 session with problems (1 message lost on resume), 3 notes
     --- exit 1
     "#);
@@ -89,9 +89,9 @@ fn notes_are_shown_when_asked_for() {
 fn all_logs_are_summed_up() {
     let test = damaged();
     assert_snapshot!(test.run(&["check", "--all"]).shown(), @"
-                                                damaged  2.0.50  2.1.29  latest
-    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  7 of 15 lines  66.6 %  66.6 %  66.6 %  1 not-json, 1 torn-line, 2 not-object, 1 nul-bytes, 1 invalid-utf8, 1 no-message, 1 no-content, 1 no-parent
-    agent-a1b2c3d4e5f60718                 1 of 2 lines                          1 not-json
+    	damaged	2.0.50	2.1.29	latest
+    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718	7 of 15 lines	66.6 %	66.6 %	66.6 %	1 not-json, 1 torn-line, 2 not-object, 1 nul-bytes, 1 invalid-utf8, 1 no-message, 1 no-content, 1 no-parent
+    agent-a1b2c3d4e5f60718	1 of 2 lines				1 not-json
     26 lines in 6 logs: 8 damaged, 1 session with problems (1 message lost on resume), 3 notes
     --- exit 1
     ");

@@ -202,11 +202,11 @@ fn a_restored_session_that_would_be_deleted_again_is_told() {
     test.run(&["undo"]);
     test.home.write("settings.json", "{\"cleanupPeriodDays\": 20}");
     let restored = test.run(&["restore", OLD]);
-    let told = "the client deletes 1 session again at its next start, after 20 days; \
+    let told = "Claude Code deletes 1 session again at its next start, after 20 days; \
                 `recto home --keep 365` prevents that";
     assert!(restored.stderr.contains(told), "{}", restored.shown());
     let kept = test.run(&["home", "--keep", "365"]);
-    assert!(kept.stdout.starts_with("the client keeps logs for 365 days"), "{}", kept.shown());
+    assert!(kept.stdout.starts_with("Claude Code keeps logs for 365 days"), "{}", kept.shown());
     let settings = fs::read_to_string(test.home.path().join("settings.json")).unwrap();
     assert_eq!(settings, "{\"cleanupPeriodDays\": 365}");
     assert_eq!(test.run(&["undo"]).code, 0);

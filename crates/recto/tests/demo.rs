@@ -23,14 +23,14 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
             }
         })
         .collect();
-    assert_snapshot!(shown.concat(), @r#"
+    assert_snapshot!(shown.concat(), @r"
     $ recto  # an overview of the home; on a terminal, a browser
     [sample]  3 session logs in 2 projects, 22 kB
 
     Newest
-    5c1e8a70   2h   15 kB  Fix tide table across clock changes           /home/dev/tide         fix/dst  opus-5-5
-    b7d94e12  19h  2.8 kB  README section about station files            /home/dev/tide         main     sonnet-4-5
-    0e63f9ab   3w  3.8 kB  Why does the map take eight seconds to load?  /home/dev/harbour-map  main     sonnet-4-5
+    5c1e8a70	2h	15 kB	Fix tide table across clock changes	/home/dev/tide	fix/dst	opus-5-5
+    b7d94e12	19h	2.8 kB	README section about station files	/home/dev/tide	main	sonnet-4-5
+    0e63f9ab	3w	3.8 kB	Why does the map take eight seconds to load?	/home/dev/harbour-map	main	sonnet-4-5
 
       recto show 5c1e8a70         read a session
       recto ls                    all sessions; --since 7d, --project NAME
@@ -38,9 +38,9 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
       recto check --all           look for damage
 
     $ recto ls  # all sessions, whatever client wrote them
-    5c1e8a70   2h   15 kB  Fix tide table across clock changes           /home/dev/tide         fix/dst  opus-5-5
-    b7d94e12  19h  2.8 kB  README section about station files            /home/dev/tide         main     sonnet-4-5
-    0e63f9ab   3w  3.8 kB  Why does the map take eight seconds to load?  /home/dev/harbour-map  main     sonnet-4-5
+    5c1e8a70	2h	15 kB	Fix tide table across clock changes	/home/dev/tide	fix/dst	opus-5-5
+    b7d94e12	19h	2.8 kB	README section about station files	/home/dev/tide	main	sonnet-4-5
+    0e63f9ab	3w	3.8 kB	Why does the map take eight seconds to load?	/home/dev/harbour-map	main	sonnet-4-5
 
     $ recto show 5c1e8a70  # one session as a conversation
     Fix tide table across clock changes
@@ -89,12 +89,12 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
 
       Done: the table converts with the station's time zone, `test_march` expects 03:12, and `test_october` covers the change back. All 12 tests pass.
 
-    $ recto home  # what the client will delete, and the setting to change
+    $ recto home  # upcoming deletions, and the setting to change
     [sample]  22 kB
 
       projects  22 kB  3 files  session logs, subagents, long results
 
-    The client deletes logs not modified in 30 days (the client's default).
+    Claude Code deletes logs not modified in 30 days (the default).
     1 session will be deleted within 7 days:
       0e63f9ab  in 4d  3.8 kB  not archived  Why does the map take eight seconds to load?
     To archive them, run `recto collect`.
@@ -106,5 +106,5 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
       recto check --all     look for damage in all logs
       recto --help          everything else
     --- exit 0
-    "#);
+    ");
 }

@@ -72,6 +72,8 @@ impl Sample {
         assert_eq!(words.first().map(String::as_str), Some("recto"), "{line}");
         let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
         let mut command = self.test.command(&arguments);
+        // People read the documents, and see what they would see on a terminal.
+        command.env("RECTO_COLUMNS", "100");
         command.env("HOME", self.test.home.path());
         command.env("CLAUDE_CONFIG_DIR", self.test.home.path().join(".claude"));
         let output = command.output().unwrap();

@@ -23,13 +23,13 @@ fn what_is_not_known_is_named_without_its_content() {
     let run = test.run(&["drift"]);
     assert!(!run.stdout.contains("secret"), "{}", run.stdout);
     assert_snapshot!(run.shown(), @"
-    recto 0.1.0, 17 lines
+    recto 0.2.0, 17 lines
     client versions: 2.0.50 (4), 2.1.29 (3), 2.1.325 (2), 3.0.0 (5)
 
-    type     hologram            3.0.0  1
-    subtype  attachment/perfume  3.0.0  1
-    subtype  system/nap          3.0.0  1
-    block    assistant/dream     3.0.0  1
+    type	hologram	3.0.0	1
+    subtype	attachment/perfume	3.0.0	1
+    subtype	system/nap	3.0.0	1
+    block	assistant/dream	3.0.0	1
     --- exit 1
     ");
     assert_snapshot!(test.run(&["drift", "3f2a", "--json"]).shown(), @r#"
@@ -49,7 +49,7 @@ fn recorded_logs_of_all_versions_are_known() {
         test.home.copy(&recorded, hours_ago(5));
     }
     assert_snapshot!(test.run(&["drift"]).shown(), @"
-    recto 0.1.0, 379 lines
+    recto 0.2.0, 379 lines
     client versions: 2.0.36 (6), 2.0.50 (27), 2.1.200 (60), 2.1.29 (82), 2.1.325 (186)
     Nothing unknown.
     --- exit 0

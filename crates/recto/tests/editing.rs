@@ -36,7 +36,7 @@ fn a_session_is_renamed_as_the_client_does_it_and_back() {
     let before = tree(&test);
     let path = log(&test, FIX);
     assert_snapshot!(test.run(&["rename", "3f2a", "Mend \"it\" ✓"]).shown(), @r#"
-    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 has `Mend "it" ✓` now (operation 1)
+    renamed 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 to `Mend "it" ✓` (operation 1)
     --- exit 0
     "#);
     let lines = format!(
@@ -103,7 +103,7 @@ fn a_session_in_use_is_refused() {
     assert_snapshot!(test.run(&["rename", FIX, "New"]).shown().replace(&pid, "[pid]"), @"
     --- stderr
     error: session 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718 is open in a client (process [pid])
-    hint: end the client first
+    hint: close the session in Claude Code first
     --- exit 2
     ");
     assert_eq!(test.run(&["rm", FIX, "--yes"]).code, 2);
@@ -148,7 +148,7 @@ fn a_session_goes_with_all_that_belongs_to_it_and_comes_back() {
     assert_eq!(run.code, 2);
     assert_snapshot!(run.stderr, @"
     error: cannot ask for confirmation: standard input is not a terminal
-    hint: use --yes to go on without a question, or --dry-run to see what would be done
+    hint: use --yes to skip the question, or --dry-run to see what would be done
     ");
     assert_eq!(tree(&test), before);
     assert_snapshot!(test.run(&["rm", "3f2a", DOCS, "3f2a", "--yes"]).shown(), @"
@@ -200,8 +200,8 @@ fn operations_are_listed_and_forgotten() {
     assert_eq!(test.run(&["rm", "3f2b", "--yes"]).code, 0);
     assert_eq!(test.run(&["undo", "1"]).code, 0);
     assert_snapshot!(test.run(&["log"]).shown(), @"
-    2  2026-11-16 12:00:00  done    1 file  rm 3f2b
-    1  2026-11-16 12:00:00  undone  1 file  rename 3f2a One
+    2	2026-11-16 12:00:00	done	3f2b77aa	Parser docs	rm 3f2b
+    1	2026-11-16 12:00:00	undone	3f2a1b4c	One	rename 3f2a One
     --- exit 0
     ");
     assert_eq!(test.run(&["log", "--json", "-n", "1"]).json().len(), 1);
@@ -285,7 +285,7 @@ fn an_interrupted_operation_is_told_when_it_is_put_right() {
 fn what_is_no_session_and_what_is_no_title_are_refused() {
     let test = TestHome::with_sessions();
     let run = test.run(&["rename", "agent-a1b2c3d4e5f60718", "New"]);
-    assert_eq!(run.stderr, "error: `agent-a1b2c3d4e5f60718` is no session of the home\n");
+    assert_eq!(run.stderr, "error: `agent-a1b2c3d4e5f60718` is not a session of this home\n");
     let run = test.run(&["rename", FIX, "two\nlines"]);
     assert_eq!(run.stderr, "error: a title is one line of text, of at most 400 bytes\n");
     assert_eq!(test.run(&["rename", "zzzzzz", "New"]).code, 1);

@@ -108,6 +108,7 @@ fn nothing_happens_without_a_result() {
     assert_eq!(told["result"], Value::Null);
     assert_eq!(told["op"], Value::Null);
     for (arguments, kind) in [
+        (["compress", FIX, "--before", "99"], "no-turn"),
         (["fork", FIX, "--at", "99"], "no-turn"),
         (["fork", FIX, "--at", "nowhere"], "no-line"),
         (["clone", FIX, "--to", "/no/such/directory"], "not-found"),
@@ -188,8 +189,8 @@ fn a_damaged_session_is_mended_and_a_whole_one_is_left_alone() {
     let new = told["result"]["id"].as_str().unwrap();
     assert_eq!(edited(&test, &["repair", new, "--json"])["fixes"], serde_json::json!([]));
     let run = test.run(&["repair", "--all"]);
-    assert_eq!(run.code, 1, "something can be mended: {}", run.shown());
-    assert!(run.stdout.contains("100.0 %  1 fix"), "{}", run.stdout);
+    assert_eq!(run.code, 1, "something can be repaired: {}", run.shown());
+    assert!(run.stdout.contains("100.0 %\t1 fix"), "{}", run.stdout);
     assert_eq!(test.run(&["repair", "--all", "--in-place"]).code, 0);
     assert_eq!(test.run(&["repair", "--all"]).code, 0);
 }
@@ -201,7 +202,6 @@ fn conditions_that_are_not_understood_are_told() {
         (&["trim", FIX][..], "nothing-asked"),
         (&["trim", FIX, "--tool-results", "newer-than", "3"], "bad-condition"),
         (&["strip", FIX], "nothing-asked"),
-        (&["compress", FIX, "--before", "99"], "no-turn"),
         (&["redact", FIX, "--pattern", "x=("], "bad-pattern"),
     ] {
         let run = test.run(&[arguments, &["--json"]].concat());
@@ -262,7 +262,7 @@ fn secrets_go_from_the_log_and_from_what_belongs_to_it() {
 fn a_log_without_content_is_sent_in_the_same_shape() {
     let test = recorded("2.1.325/S2");
     let out = test.home.path().join("report.jsonl");
-    let words = ["anonymize", "latest", "--out", out.to_str().unwrap()];
+    let words = ["anonymize", "latest", "--output", out.to_str().unwrap()];
     assert_eq!(test.run(&words).code, 0);
     let text = fs::read_to_string(&out).unwrap();
     assert!(!text.contains("LAB:") && !text.contains("/home/dev"), "{}", &text[..200]);

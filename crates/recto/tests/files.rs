@@ -47,9 +47,9 @@ fn with_uses() -> TestHome {
 fn a_path_lists_the_turns_that_used_the_file() {
     let test = with_uses();
     assert_snapshot!(test.run(&["files", "/home/dev/app/src/main.rs"]).shown(), @"
-    2026-11-16 09:00:02  agent-a1b2c3d4  turn 1  read         /home/dev/app/src/main.rs  Look at the program.
-    2026-11-16 08:00:09  3f2a1b4c        turn 2  edited   +1  /home/dev/app/src/main.rs  Make it run.
-    2026-11-16 08:00:03  3f2a1b4c        turn 1  created  +2  /home/dev/app/src/main.rs  Start a program.
+    2026-11-16 09:00:02	agent-a1b2c3d4	turn 1	read			/home/dev/app/src/main.rs	Look at the program.
+    2026-11-16 08:00:09	3f2a1b4c	turn 2	edited	+1		/home/dev/app/src/main.rs	Make it run.
+    2026-11-16 08:00:03	3f2a1b4c	turn 1	created	+2		/home/dev/app/src/main.rs	Start a program.
     --- exit 0
     ");
     assert_snapshot!(test.run(&["files", "src/main.rs", "--changed", "--json"]).shown(), @r#"
@@ -58,7 +58,7 @@ fn a_path_lists_the_turns_that_used_the_file() {
     --- exit 0
     "#);
     assert_snapshot!(test.run(&["files", "docs/src/main.rs"]).shown(), @"
-    2026-11-15 10:00:02  3f2b77aa  turn 1  read  /home/dev/docs/src/main.rs  Read the example
+    2026-11-15 10:00:02	3f2b77aa	turn 1	read			/home/dev/docs/src/main.rs	Read the example
     --- exit 0
     ");
     assert_snapshot!(test.run(&["files", "./src/main.rs"]).shown(), @"
@@ -72,7 +72,7 @@ fn a_path_lists_the_turns_that_used_the_file() {
 fn a_session_lists_its_files() {
     let test = with_uses();
     assert_snapshot!(test.run(&["files", "3f2a"]).shown(), @"
-    created  +3  /home/dev/app/src/main.rs  turn 1, 2
+    created	+3		/home/dev/app/src/main.rs	turn 1, 2
     --- exit 0
     ");
     let path = test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"));

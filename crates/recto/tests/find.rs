@@ -1,4 +1,4 @@
-//! `recto find` and `recto index`.
+//! `recto search` and `recto index`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::support::TestHome;
 #[test]
 fn hits_are_grouped_by_session_with_the_newest_first() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["find", "parser"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "parser"]).shown(), @"
     Repair the parser
     3f2a1b4c · /home/dev/app · fix/parser
     1  title  2026-11-16 08:00:19 · turn 4
@@ -36,7 +36,7 @@ fn hits_are_grouped_by_session_with_the_newest_first() {
        Write the parser docs
     --- exit 0
     ");
-    assert_snapshot!(test.run(&["find", "tool:Bash", "role:result", "--context", "1"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "tool:Bash", "role:result", "--context", "1"]).shown(), @"
     Repair the parser
     3f2a1b4c · /home/dev/app · fix/parser
     1  Bash result  2026-11-16 08:00:05 · turn 1
@@ -44,14 +44,14 @@ fn hits_are_grouped_by_session_with_the_newest_first() {
        line 2
     --- exit 0
     ");
-    assert_snapshot!(test.run(&["find", "callers -two", "-n", "1"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "callers -two", "-n", "1"]).shown(), @"
     Repair the parser
     3f2a1b4c · /home/dev/app · fix/parser
     1  user  2026-11-16 08:00:00 · turn 1 · agent-a1b2c3d4e5f60718
        Find all callers of parse().
     --- exit 0
     ");
-    assert_snapshot!(test.run(&["find", "parser", "--rank", "-n", "1", "--json"]).shown(), @r#"
+    assert_snapshot!(test.run(&["search", "parser", "--rank", "-n", "1", "--json"]).shown(), @r#"
     {"session":"3f2b77aa-51c7-4d02-b8f4-93ad17c2e680","agent":null,"path":"[claude]/projects/-home-dev-docs/3f2b77aa-51c7-4d02-b8f4-93ad17c2e680.jsonl","line":3,"offset":1000,"uuid":null,"role":"title","tool":null,"error":false,"turn":1,"timestamp":"2026-11-16T08:00:01.000Z","overflow":null,"snippet":"Parser docs"}
     --- stderr
     1 of 5 hits in 2 logs; --limit 0 shows all
@@ -62,7 +62,7 @@ fn hits_are_grouped_by_session_with_the_newest_first() {
 #[test]
 fn a_hit_is_opened_and_resumed_by_its_number() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["find", "role:user", "repair", "--open", "1"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "role:user", "repair", "--open", "1"]).shown(), @"
 
     You  1  2026-11-16 08:00:01
       The parser fails on empty lines.
@@ -88,14 +88,14 @@ fn a_hit_is_opened_and_resumed_by_its_number() {
       Repaired: empty lines are skipped now.
     --- exit 0
     ");
-    assert_snapshot!(test.run(&["find", "role:user", "repair", "--resume", "1"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "role:user", "repair", "--resume", "1"]).shown(), @"
     cd /home/dev/app && claude --resume 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718
     --- exit 0
     ");
     // The session of a subagent is the one to go on with.
-    let run = test.run(&["find", "callers", "--resume", "1"]);
+    let run = test.run(&["search", "callers", "--resume", "1"]);
     assert!(run.stdout.contains(FIX), "{}", run.shown());
-    assert_snapshot!(test.run(&["find", "repair", "--open", "9"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "repair", "--open", "9"]).shown(), @"
     --- stderr
     error: there is no hit 9
     hint: there are 2 hits
@@ -107,7 +107,7 @@ fn a_hit_is_opened_and_resumed_by_its_number() {
 fn filters_and_fields_choose_among_the_sessions() {
     let test = TestHome::with_sessions();
     let count = |arguments: &[&str]| {
-        let run = test.run(&[&["find", "--json", "--limit", "0"], arguments].concat());
+        let run = test.run(&[&["search", "--json", "--limit", "0"], arguments].concat());
         assert_eq!(run.stderr, "");
         run.json().len()
     };
@@ -123,27 +123,27 @@ fn filters_and_fields_choose_among_the_sessions() {
     assert_eq!(count(&["file:gone.rs"]), 2);
     assert_eq!(count(&["parser", "before:2020-01-01"]), 0);
     assert_eq!(count(&["parser", "after:2020-01-01"]), all);
-    assert_eq!(test.run(&["find", "parser", "before:2020-01-01"]).code, 1);
+    assert_eq!(test.run(&["search", "parser", "before:2020-01-01"]).code, 1);
 }
 
 #[test]
 fn what_cannot_be_read_is_told_with_a_hint() {
     let test = TestHome::with_sessions();
-    assert_snapshot!(test.run(&["find", "\"open"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "\"open"]).shown(), @"
     --- stderr
     error: a quote is not closed
     hint: add the closing quote, or leave the opening one out
     --- exit 2
     ");
-    assert_snapshot!(test.run(&["find", "a", "after:soon"]).shown(), @"
+    assert_snapshot!(test.run(&["search", "a", "after:soon"]).shown(), @"
     --- stderr
     error: invalid value `soon` for after:
-    hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)
+    hint: use a date (2026-11-16), a time (2026-11-16T09:30), or a span (3mo, 7d, 12h, 30m)
     --- exit 2
     ");
-    let unquoted = test.run(&["find", "error", "-warning"]);
+    let unquoted = test.run(&["search", "error", "-warning"]);
     assert_eq!(unquoted.code, 2);
-    assert!(unquoted.shown().contains("put the query in quotes: recto find 'error -warning'"));
+    assert!(unquoted.shown().contains("put the query in quotes: recto search 'error -warning'"));
 }
 
 #[test]
@@ -160,16 +160,16 @@ fn the_index_tells_how_far_it_is() {
         words.collect::<Vec<_>>().join(" ")
     };
     assert_snapshot!(shown(&["index"]), @"
-    no index yet; the first `recto find` makes ~/.cache/recto/index-….sqlite
+    no index yet; the first `recto search` makes ~/.cache/recto/index-….sqlite
     --- exit 0
     ");
     assert_snapshot!(shown(&["index", "verify"]), @"
     --- stderr
     error: there is no index yet
-    hint: `recto find` makes one
+    hint: `recto search` makes one
     --- exit 1
     ");
-    assert_eq!(test.run(&["find", "parser"]).code, 0);
+    assert_eq!(test.run(&["search", "parser"]).code, 0);
     let status = test.run(&["index", "--json"]).json();
     assert_eq!((&status[0]["stale"], &status[0]["logs"]), (&0.into(), &7.into()));
     fs::remove_file(test.home.path().join(format!("projects/-home-dev-app/{FIX}.jsonl"))).unwrap();
@@ -190,7 +190,7 @@ fn the_index_tells_how_far_it_is() {
 #[test]
 fn a_test_that_names_no_cache_directory_is_refused() {
     let test = TestHome::with_sessions();
-    let mut command = test.command(&["find", "parser"]);
+    let mut command = test.command(&["search", "parser"]);
     assert_snapshot!(test.finish(command.env_remove("XDG_CACHE_HOME")).shown(), @"
     --- stderr
     error: a test asked for the cache directory without naming one
@@ -218,9 +218,9 @@ fn an_index_that_may_not_be_written_is_read_or_passed_by() {
     fs::write(&log, format!("{before}{line}\n")).unwrap();
     set_mode(&log, 0o644);
     // What is in the index, and what is only in the log.
-    let found = test.run_as_nobody(&["find", "callers"]);
+    let found = test.run_as_nobody(&["search", "callers"]);
     assert!(found.stdout.contains("Find all callers of parse()."), "{}", found.shown());
-    let found = test.run_as_nobody(&["find", "zebrafish"]);
+    let found = test.run_as_nobody(&["search", "zebrafish"]);
     assert!(found.stdout.contains("zebrafish"), "{}", found.shown());
     assert_eq!(found.stderr.lines().count(), 1, "{}", found.shown());
     assert!(found.stderr.contains("the logs are read instead"), "{}", found.shown());
@@ -229,7 +229,7 @@ fn an_index_that_may_not_be_written_is_read_or_passed_by() {
     set_mode(&cache, 0o755);
     files().for_each(|file| fs::remove_file(file).unwrap());
     set_mode(&cache, 0o555);
-    let found = test.run_as_nobody(&["find", "zebrafish"]);
+    let found = test.run_as_nobody(&["search", "zebrafish"]);
     assert!(found.stdout.contains("zebrafish"), "{}", found.shown());
     assert_eq!(found.stderr.lines().count(), 1, "{}", found.shown());
     set_mode(&cache, 0o755);
@@ -239,19 +239,19 @@ fn an_index_that_may_not_be_written_is_read_or_passed_by() {
 #[test]
 fn a_damaged_index_is_told_in_one_line_and_there_is_an_answer() {
     let test = TestHome::with_sessions();
-    let before = test.run(&["find", "parser", "--json"]);
+    let before = test.run(&["search", "parser", "--json"]);
     let cache = test.user.path().join(".cache/recto");
     for entry in fs::read_dir(&cache).unwrap() {
         fs::write(entry.unwrap().path(), "x".repeat(5000)).unwrap();
     }
-    let run = test.run(&["find", "parser", "--json"]);
+    let run = test.run(&["search", "parser", "--json"]);
     assert_eq!(run.stdout, before.stdout);
     assert_snapshot!(run.stderr, @"note: the index cannot be used: its write-ahead log is damaged; it is rebuilt");
-    assert_eq!(test.run(&["find", "parser", "--json"]).shown(), before.shown());
+    assert_eq!(test.run(&["search", "parser", "--json"]).shown(), before.shown());
     // A file where the folder should be.
     fs::remove_dir_all(&cache).unwrap();
     fs::write(&cache, "").unwrap();
-    let run = test.run(&["find", "parser", "--json"]);
+    let run = test.run(&["search", "parser", "--json"]);
     assert_eq!(run.stdout, before.stdout);
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
 }
@@ -270,7 +270,7 @@ fn compare_needles(home: &Path, truth: &Truth, test: &TestHome) {
     for needle in &truth.needles {
         let query = format!("\"{}\"", needle.text.replace('"', " "));
         let arguments =
-            ["--home", home.to_str().unwrap(), "find", &query, "--limit", "0", "--json"];
+            ["--home", home.to_str().unwrap(), "search", &query, "--limit", "0", "--json"];
         let run = test.finish(&mut test.command(&arguments));
         assert_eq!(run.stderr, "", "{}", needle.name);
         let lines = run.json();
@@ -297,7 +297,7 @@ fn compare_needles(home: &Path, truth: &Truth, test: &TestHome) {
 fn a_build_may_be_killed_at_any_time() {
     let (folder, truth, test) = generated(8);
     let home = folder.path().join(".claude");
-    let arguments = ["--home", home.to_str().unwrap(), "find", "stegosaurus", "--json"];
+    let arguments = ["--home", home.to_str().unwrap(), "search", "stegosaurus", "--json"];
     let mut killed = 0;
     for milliseconds in [5, 20, 40, 60, 90, 120, 160, 200, 250, 300, 400, 500] {
         let mut command = test.command(&arguments);
@@ -322,7 +322,7 @@ fn two_searches_at_once_are_both_right() {
     let home = folder.path().join(".claude");
     let needle = truth.needles.iter().find(|needle| needle.name == "common").unwrap();
     let arguments =
-        ["--home", home.to_str().unwrap(), "find", &needle.text, "--limit", "0", "--json"];
+        ["--home", home.to_str().unwrap(), "search", &needle.text, "--limit", "0", "--json"];
     let children: Vec<_> = (0..3)
         .map(|_| {
             let mut command = test.command(&arguments);

@@ -18,8 +18,12 @@ fn matches_are_shown_as_hits_of_sessions() {
     2 of 5 hits in 3 logs; --limit 0 shows all
     --- exit 0
     ");
-    assert_snapshot!(test.run(&["grep", "no such text"]).shown(), @"--- exit 1");
-    let by_words = test.run(&["find", "parser", "--json"]);
+    assert_snapshot!(test.run(&["grep", "no such text"]).shown(), @"
+    --- stderr
+    nothing found
+    --- exit 1
+    ");
+    let by_words = test.run(&["search", "parser", "--json"]);
     assert_eq!(test.run(&["grep", "-i", "PARSER", "--json"]).shown(), by_words.shown());
 }
 
@@ -32,15 +36,15 @@ fn words_find_and_expressions_match_in_the_same_texts() {
         let place = |hit: &serde_json::Value| format!("{}:{}", hit["path"], hit["line"]);
         run.json().iter().map(place).collect::<Vec<_>>()
     };
-    let by_words = places(&["find", "parser"]);
+    let by_words = places(&["search", "parser"]);
     assert!(by_words.len() >= 4);
     assert_eq!(places(&["grep", "-i", "parser"]), by_words);
-    let by_user = places(&["find", "parser role:user"]);
+    let by_user = places(&["search", "parser role:user"]);
     assert!(by_user.len() < by_words.len());
     assert_eq!(places(&["grep", "-i", "parser", "--where", "role:user"]), by_user);
     assert_eq!(
         places(&["grep", "-i", "parser", "--where", "-project:docs role:user"]),
-        places(&["find", "parser -project:docs role:user"])
+        places(&["search", "parser -project:docs role:user"])
     );
     assert_eq!(places(&["grep", "-i", "parser", "--until", "2020-01-01"]), [""; 0]);
     // Of a project alone, or of what must not be there.
@@ -54,17 +58,17 @@ fn what_cannot_be_read_is_told_with_a_hint() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["grep", "a("]).shown(), @"
     --- stderr
-    error: the pattern cannot be read: unclosed group
-    hint: -F looks for it as a plain text
+    error: invalid regular expression: unclosed group
+    hint: use -F to look for exactly this text
     --- exit 2
     ");
     assert_snapshot!(test.run(&["grep", ""]).shown(), @"
     --- stderr
     error: the pattern is empty
-    hint: recto show SESSION shows all of a session
+    hint: `recto show SESSION` shows a whole session
     --- exit 2
     ");
-    let query = test.run(&["find", "\"open"]);
+    let query = test.run(&["search", "\"open"]);
     assert_eq!(test.run(&["grep", "a", "--where", "\"open"]).shown(), query.shown());
     assert_eq!(test.run(&["grep", "-F", "a("]).code, 1);
 }

@@ -14,7 +14,7 @@ fn the_home_says_what_the_client_will_delete() {
       projects       14 kB  7 files  session logs, subagents, long results
       history.jsonl    3 B   1 file  prompts that were typed
 
-    The client deletes logs not modified in 30 days (the client's default).
+    Claude Code deletes logs not modified in 30 days (the default).
     1 session will be deleted within 7 days:
       c81d4e2e  in 3d  1.2 kB  not archived  What does this project do?
     To archive them, run `recto collect`.
@@ -66,7 +66,7 @@ fn nothing_is_due_with_a_long_period() {
       projects       14 kB  7 files  session logs, subagents, long results
       settings.json   25 B   1 file  settings of the user
 
-    The client deletes logs not modified in 365 days (user settings, [claude]/settings.json).
+    Claude Code deletes logs not modified in 365 days (user settings, [claude]/settings.json).
     No session is due within 30 days.
     --- exit 0
     ");

@@ -322,7 +322,7 @@ fn subagents_files_and_what_was_typed_are_harmless() {
     // A file at the top of the home, a link out of it, a status, and a selector.
     test.home.announce(&session, "w-status\\u001b]0;x\\u0007\\u009b2J\\u202e");
     check(&test, &["ls", "--live", "--json"], &["w-status"]);
-    check(&test, &["ls", "--live"], &["● live"]);
+    check(&test, &["ls", "--live"], &["● running"]);
     for (number, text) in texts.iter().enumerate() {
         let name: String = format!("w-file{number}{text}").replace(['/', '\0'], "-");
         let name: String = name.chars().take(60).collect();
@@ -331,7 +331,7 @@ fn subagents_files_and_what_was_typed_are_harmless() {
     }
     check(&test, &["home"], &["w-file0", "w-file500"]);
     check(&test, &["home", "--json"], &["w-file0", "w-file500"]);
-    check(&test, &["ls"], &["● live"]);
+    check(&test, &["ls"], &["● running"]);
     for text in texts.iter().step_by(10).map(|text| text.replace('\0', "")) {
         let path = format!("./{text}.jsonl");
         for arguments in [["show", &text], ["check", &path], ["show", "--json"], ["man", &text]] {
@@ -403,12 +403,12 @@ fn commands_about_one_session_are_harmless() {
         (&["stats", "latest"][..], &["w-prompt", "w-answer"][..]),
         (&["stats", "--limit", "9999"], &["w-tool", "w-file"]),
         (
-            &["find", "w", "--limit", "0"],
+            &["search", "w", "--limit", "0"],
             // The word before is marked by a colour.
             &["-prompt", "-thinking", "w-tool", "-input", "-result", "-hook", "-typed"],
         ),
-        (&["find", "w", "--limit", "999", "--context", "1"], &["-answer", "-file"]),
-        (&["find", "w", "role:user", "--open", "1"], &["w-"]),
+        (&["search", "w", "--limit", "999", "--context", "1"], &["-answer", "-file"]),
+        (&["search", "w", "role:user", "--open", "1"], &["w-"]),
         (&["grep", "w-[a-z]+", "--limit", "0"], &["w-tool", "w-answer", "w-summary"]),
         (&["grep", "w-[a-z]+", "--limit", "0", "--context", "1"], &["w-answer", "w-file"]),
         (&["context", "latest", "--turn", "1"], &["w-tool"]),

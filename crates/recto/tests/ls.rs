@@ -20,9 +20,9 @@ fn ids(test: &TestHome, arguments: &[&str]) -> Vec<String> {
 fn sessions_are_listed_newest_first() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["ls"]).shown(), @"
-    3f2a1b4c  2h  9.5 kB  Repair the parser           /home/dev/app   fix/parser  opus-5-5
-    3f2b77aa  1d  1.1 kB  Parser docs                 /home/dev/docs  main        sonnet-4-5
-    c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app               sonnet-4-5
+    3f2a1b4c	2h	9.5 kB	Repair the parser	/home/dev/app	fix/parser	opus-5-5
+    3f2b77aa	1d	1.1 kB	Parser docs	/home/dev/docs	main	sonnet-4-5
+    c81d4e2e	3w	1.2 kB	What does this project do?	/home/dev/app		sonnet-4-5
     --- exit 0
     ");
 }
@@ -31,13 +31,13 @@ fn sessions_are_listed_newest_first() {
 fn subagents_and_files_without_a_conversation_are_listed_when_asked_for() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["ls", "--all", "--agents"]).shown(), @"
-    dddddddd                1h    72 B  (stub)                        ?
-    eeeeeeee                1h     0 B  (empty)                       ?
-    3f2a1b4c                2h  9.5 kB  Repair the parser             /home/dev/app   fix/parser  opus-5-5
-    agent-a1b2c3d4e5f60718  3h  1.1 kB  Find all callers of parse().  /home/dev/app   main        opus-5-5
-    3f2b77aa                1d  1.1 kB  Parser docs                   /home/dev/docs  main        sonnet-4-5
-    c81d4e2e                3w  1.2 kB  What does this project do?    /home/dev/app               sonnet-4-5
-    agent-1f2e3d4c          3w  1.0 kB  (warmup)                      /home/dev/app   main        sonnet-4-5
+    dddddddd	1h	72 B	(stub)	?
+    eeeeeeee	1h	0 B	(empty)	?
+    3f2a1b4c	2h	9.5 kB	Repair the parser	/home/dev/app	fix/parser	opus-5-5
+    agent-a1b2c3d4e5f60718	3h	1.1 kB	Find all callers of parse().	/home/dev/app	main	opus-5-5
+    3f2b77aa	1d	1.1 kB	Parser docs	/home/dev/docs	main	sonnet-4-5
+    c81d4e2e	3w	1.2 kB	What does this project do?	/home/dev/app		sonnet-4-5
+    agent-1f2e3d4c	3w	1.0 kB	(warmup)	/home/dev/app	main	sonnet-4-5
     --- exit 0
     ");
 }
@@ -56,7 +56,7 @@ fn live_sessions_are_marked_and_can_be_listed_alone() {
     let test = TestHome::with_sessions();
     let file = test.home.announce(DOCS, "busy");
     assert_snapshot!(test.run(&["ls", "--live"]).shown(), @"
-    3f2b77aa  1d  1.1 kB  Parser docs  /home/dev/docs  main  sonnet-4-5  ● busy
+    3f2b77aa	1d	1.1 kB	Parser docs	/home/dev/docs	main	sonnet-4-5	● working
     --- exit 0
     ");
     assert_eq!(ids(&test, &["--live"]), [DOCS]);

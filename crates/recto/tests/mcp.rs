@@ -314,7 +314,7 @@ fn a_large_session_is_read_in_parts_and_nothing_is_left_out() {
         let text = talk.text("read_session", arguments);
         all.push_str(&text);
         parts += 1;
-        let Some((_, next)) = text.rsplit_once("go on with read_session ") else { break };
+        let Some((_, next)) = text.rsplit_once("continue with read_session ") else { break };
         arguments = serde_json::from_str(next.trim_end().trim_end_matches(']')).unwrap();
     }
     assert!(parts > 5, "{parts}");

@@ -87,7 +87,7 @@ fn a_line_below_the_cap_is_shown_without_being_held_many_times() {
     }
     // Every word of the line is a place of this one, and only some are marked.
     for word in ["word", "end"] {
-        let run = assert_within(&test, floor, &["find", word]);
+        let run = assert_within(&test, floor, &["search", word]);
         assert_eq!(run.code, 0, "{word}");
     }
 }

@@ -122,7 +122,7 @@ fn worktrees_go_to_projects_of_their_own_and_memory_moves_too() {
     insta::assert_snapshot!(test.run(&arguments).shown(), @"
     3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  /w/app -> /else/app.2
     3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  /w/app/.worktrees/x -> /else/app.2/.worktrees/x
-    moved 2 sessions (6 files) (operation 1; `recto undo` takes it back)
+    moved 2 sessions (6 files) (operation 1; `recto undo` undoes it)
     --- exit 0
     ");
     let paths: Vec<String> = tree(&test.home.path().join("projects"))

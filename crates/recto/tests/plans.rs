@@ -55,14 +55,14 @@ fn with_plans() -> TestHome {
 fn plans_of_all_sessions_are_listed_newest_first() {
     let test = with_plans();
     assert_snapshot!(test.run(&["plans"]).shown(), @"
-    2026-11-16 08:00:06  3f2a1b4c        turn 2  agreed   Repair one function  calm-river.md
-    2026-11-16 08:00:02  3f2a1b4c        turn 1  refused  Rewrite all
-    2026-11-16 07:00:01  agent-a1b2c3d4  turn 1  open     Write tests
-    2026-11-15 10:00:01  3f2b77aa        turn 1  agreed   Write a guide        warm-stone.md
+    2026-11-16 08:00:06	3f2a1b4c	turn 2	approved	Repair one function	calm-river.md
+    2026-11-16 08:00:02	3f2a1b4c	turn 1	rejected	Rewrite all
+    2026-11-16 07:00:01	agent-a1b2c3d4	turn 1	open	Write tests
+    2026-11-15 10:00:01	3f2b77aa	turn 1	approved	Write a guide	warm-stone.md
     --- exit 0
     ");
     assert_snapshot!(test.run(&["plans", "3f2b"]).shown(), @"
-    2026-11-15 10:00:01  3f2b77aa  turn 1  agreed  Write a guide  warm-stone.md
+    2026-11-15 10:00:01	3f2b77aa	turn 1	approved	Write a guide	warm-stone.md
     --- exit 0
     ");
     test.home.write("plans/lost-leaf.md", "# Nobody's plan\n");

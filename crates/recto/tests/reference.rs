@@ -9,10 +9,7 @@ use crate::support::repository;
 
 /// The commands, as the help lists them.
 pub(crate) fn commands(test: &TestHome) -> Vec<String> {
-    let help = test.run(&["--help"]).stdout;
-    let listed = help.split_once("\nCommands:\n").expect("a list of commands").1;
-    let listed = listed.split_once("\n\n").expect("an end of the list").0;
-    // The descriptions are indented further than the names.
+    let listed = test.run(&["help", "--all"]).stdout;
     let names = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     names.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
 }

@@ -33,7 +33,7 @@ fn a_request_is_outlined() {
     added: an error result for 3 calls that were cut off
     added: the answer "No response requested."
     not sent: 3 lines
-      3 for the client, not for the model: 11, 14, 26
+      3 for Claude Code, not for the model: 11, 14, 26
     verified 10 of 10 sent messages
     --- exit 0
     "#);
@@ -68,7 +68,7 @@ fn what_is_not_resumed_says_why() {
     assert_eq!(test.run(&["request", &cycle]).code, 0);
     assert_snapshot!(test.run(&["request", &cycle, "--as", "new"]).shown(), @"
     --- stderr
-    error: `new` is no version of a client
+    error: invalid client version `new`
     hint: versions look like 2.0.50 or 2.1.325; `latest` is the newest known
     --- exit 2
     ");

@@ -13,10 +13,11 @@ fn a_home_that_is_named_is_named_to_the_client_too() {
     fs::rename(test.home.path().join("projects"), home.join("projects")).unwrap();
     // The path is absolute, because the command goes somewhere else first.
     let named = "CLAUDE_CONFIG_DIR='[work]/my home' claude --resume";
-    let find = ["--home", "my home", "find", "role:user", "repair", "--resume", "1"];
+    let find = ["--home", "my home", "search", "role:user", "repair", "--resume", "1"];
     assert_eq!(test.run(&find).stdout, format!("cd /home/dev/app && {named} {FIX}\n"));
     let run = test.run(&["--home", "my home", "clone", FIX]);
-    assert!(run.stdout.contains(&format!("resume it with: {named} ")), "{}", run.shown());
+    let told = format!("resume it with: cd /home/dev/app && {named} ");
+    assert!(run.stdout.contains(&told), "{}", run.shown());
 }
 
 #[test]
@@ -25,6 +26,10 @@ fn the_home_that_the_client_uses_anyway_is_not_named() {
     let path = test.home.path().to_str().unwrap();
     for before in [&[][..], &["--home", path]] {
         let run = test.run(&[before, &["clone", FIX]].concat());
-        assert!(run.stdout.contains("resume it with: claude --resume "), "{}", run.shown());
+        assert!(
+            run.stdout.contains("resume it with: cd /home/dev/app && claude --resume "),
+            "{}",
+            run.shown()
+        );
     }
 }

@@ -9,6 +9,7 @@
 //! | `archived` | sessions that only the archive has are the same on every surface |
 //! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `mock`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
 //! | `sharing` | what is given away has no secrets, and edits that find nothing to do say so |
+//! | `surface` | words in any order, errors that say what to do, one exit code for one thing |
 //! | `surfaces` | the terminal, the API, pages and MCP give the same answers |
 //! | `mcp` | what agents are told over the Model Context Protocol |
 //! | `sdk` | the public Agent SDK lists the same sessions |
@@ -23,6 +24,9 @@
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
 //! | `documents` | what the documents show is what the program prints; their links lead somewhere |
+//! | `words` | help, messages and documents use the words that people use |
+//! | `layout` | every listing at 80, 100 and 200 columns |
+//! | `licences` | `THIRD-PARTY.md` names what the program contains |
 //! | `import_cycles` | how large the import cycles of a crate may be |
 //! | `structure` | crates, file sizes and documents are as the rules say |
 //!
@@ -57,6 +61,8 @@ mod grep;
 mod home;
 mod hostile;
 mod import_cycles;
+mod layout;
+mod licences;
 mod ls;
 mod mcp;
 #[cfg(target_os = "linux")]
@@ -93,6 +99,7 @@ mod status;
 mod statusline;
 mod structure;
 mod support;
+mod surface;
 mod surfaces;
 #[cfg(unix)]
 mod terminal;
@@ -102,6 +109,7 @@ mod usage;
 mod watch;
 #[cfg(unix)]
 mod wide;
+mod words;
 
 /// A file that is not listed above would be left out without a word.
 #[test]

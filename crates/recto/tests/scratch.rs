@@ -70,7 +70,7 @@ fn no_folder_is_made_for_what_is_no_session() {
     ");
     assert_snapshot!(test.run(&["scratch", "agent-a1b2c3d4e5f60718"]).shown(), @"
     --- stderr
-    error: `agent-a1b2c3d4e5f60718` is no session of the home
+    error: `agent-a1b2c3d4e5f60718` is not a session of this home
     --- exit 2
     ");
     assert_snapshot!(test.run(&["scratch", "../../x"]).shown(), @"

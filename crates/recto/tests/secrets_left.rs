@@ -58,7 +58,7 @@ fn is_in(path: &Path, found: &[PathBuf]) -> bool {
 #[test]
 fn the_index_forgets_what_was_redacted_and_the_rest_is_named() {
     let test = test_home();
-    assert_eq!(test.run(&["find", SECRET]).code, 0);
+    assert_eq!(test.run(&["search", SECRET]).code, 0);
     let cache = test.user.path().join(".cache");
     assert!(is_in(&cache, &with_secret(&test)), "the index has the word");
     let run = test.run(&["redact", FIX, "--pattern", PATTERN, "--in-place"]);
@@ -71,16 +71,16 @@ fn the_index_forgets_what_was_redacted_and_the_rest_is_named() {
         assert!(run.stderr.contains(place), "{}", run.shown());
     }
     // It can be searched, and undone.
-    assert_eq!(test.run(&["find", SECRET]).code, 1);
+    assert_eq!(test.run(&["search", SECRET]).code, 1);
     assert_eq!(test.run(&["undo"]).code, 0);
-    assert_eq!(test.run(&["find", SECRET]).code, 0);
+    assert_eq!(test.run(&["search", SECRET]).code, 0);
 }
 
 #[test]
 fn no_index_has_what_was_redacted_and_the_archive_is_named() {
     let test = test_home();
     test.run(&["collect"]);
-    for arguments in [&["find", SECRET] as &[&str], &["find", SECRET, "--no-archive"]] {
+    for arguments in [&["search", SECRET] as &[&str], &["search", SECRET, "--no-archive"]] {
         assert_eq!(test.run(arguments).code, 0);
     }
     let run = test.run(&["redact", FIX, "--pattern", PATTERN, "--in-place"]);

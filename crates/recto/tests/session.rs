@@ -58,6 +58,7 @@ fn a_session_in_numbers() {
     tools          3 calls, 1 failed
     files          1 changed (+2 -1), 0 only read
     tokens         claude-opus-5-5: 5 messages, 40 in, 200 out, 45,000 cached, 600 written to cache
+    cost           $0.02
     subagents      1
     lines          user 5, assistant 5, queue-operation 2, last-prompt 2, mode 2, custom-title 1
     blocks         tool_use 3, tool_result 3, text 2
@@ -68,7 +69,7 @@ fn a_session_in_numbers() {
     --- exit 0
     ");
     assert_snapshot!(test.run(&["stats", "latest", "--json"]).shown(), @r#"
-    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","title":"Parser","goal":"Repair the parser","last_output":"`empty_line`.","project":"-home-dev-app","project_name":"app","cwd":"/home/dev/app","branch":"main","model":"claude-opus-5-5","version":"2.1.325","subagent":false,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:13.000Z","working_ms":8000,"lines":17,"damaged_lines":0,"turns":2,"prompts":2,"messages":5,"tool_calls":3,"failed_tool_calls":1,"open_tool_calls":0,"files_changed":1,"files_read":0,"lines_added":2,"lines_removed":1,"compactions":0,"agents":1,"interrupts":0,"api_errors":0,"pending":null,"tokens":{"input":40,"output":200,"cache_creation":600,"cache_creation_5m":0,"cache_creation_1h":0,"cache_read":45000},"models":[{"model":"claude-opus-5-5","messages":5,"input_tokens":40,"output_tokens":200,"cache_creation_input_tokens":600,"cache_read_input_tokens":45000,"cache_creation_5m_tokens":0,"cache_creation_1h_tokens":0,"cache_hit_percent":98.6}],"entries":[{"kind":"user","lines":5},{"kind":"assistant","lines":5},{"kind":"queue-operation","lines":2},{"kind":"last-prompt","lines":2},{"kind":"mode","lines":2},{"kind":"custom-title","lines":1}],"queue_lines":2,"snapshot_lines":0,"versions":[{"version":"2.1.325","lines":10}],"stop_reasons":[{"reason":"tool_use","lines":3},{"reason":"end_turn","lines":2}],"blocks":[{"kind":"tool_use","blocks":3},{"kind":"tool_result","blocks":3},{"kind":"text","blocks":2}],"first_prompts":["Repair the parser","Which one?"]}
+    {"id":"3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718","title":"Parser","goal":"Repair the parser","last_output":"`empty_line`.","project":"-home-dev-app","project_name":"app","cwd":"/home/dev/app","branch":"main","model":"claude-opus-5-5","version":"2.1.325","subagent":false,"started":"2026-11-16T08:00:00.000Z","ended":"2026-11-16T08:00:13.000Z","working_ms":8000,"lines":17,"damaged_lines":0,"turns":2,"prompts":2,"messages":5,"tool_calls":3,"failed_tool_calls":1,"open_tool_calls":0,"files_changed":1,"files_read":0,"lines_added":2,"lines_removed":1,"compactions":0,"agents":1,"interrupts":0,"api_errors":0,"pending":null,"tokens":{"input":40,"output":200,"cache_creation":600,"cache_creation_5m":0,"cache_creation_1h":0,"cache_read":45000},"models":[{"model":"claude-opus-5-5","messages":5,"input_tokens":40,"output_tokens":200,"cache_creation_input_tokens":600,"cache_read_input_tokens":45000,"cache_creation_5m_tokens":0,"cache_creation_1h_tokens":0,"cache_hit_percent":98.6}],"entries":[{"kind":"user","lines":5},{"kind":"assistant","lines":5},{"kind":"queue-operation","lines":2},{"kind":"last-prompt","lines":2},{"kind":"mode","lines":2},{"kind":"custom-title","lines":1}],"queue_lines":2,"snapshot_lines":0,"versions":[{"version":"2.1.325","lines":10}],"stop_reasons":[{"reason":"tool_use","lines":3},{"reason":"end_turn","lines":2}],"blocks":[{"kind":"tool_use","blocks":3},{"kind":"tool_result","blocks":3},{"kind":"text","blocks":2}],"first_prompts":["Repair the parser","Which one?"],"cost_usd":0.022624}
     --- exit 0
     "#);
 }
@@ -77,8 +78,8 @@ fn a_session_in_numbers() {
 fn turns_are_listed() {
     let test = working();
     assert_snapshot!(test.run(&["turns"]).shown(), @"
-    1  2026-11-16 08:00:01  7.0s  3 calls (1 failed)  160 out  Repair the parser
-    2  2026-11-16 08:00:12  1.0s                       40 out  Which one?
+    1	2026-11-16 08:00:01	7.0s	3 calls (1 failed)	160 out	Repair the parser
+    2	2026-11-16 08:00:12	1.0s		40 out	Which one?
     --- exit 0
     ");
     assert_snapshot!(test.run(&["turns", "--json"]).shown(), @r#"
@@ -106,15 +107,15 @@ fn turns_are_listed() {
 fn tool_calls_are_listed_and_added_up() {
     let test = working();
     assert_snapshot!(test.run(&["tools"]).shown(), @"
-    1  Agent  1.0s  ok      Find callers
-    1  Edit   1.0s  ok      /home/dev/app/src/parse.rs
-    1  Bash   1.0s  failed  cargo test
+    1	Agent	1.0s	ok	Find callers
+    1	Edit	1.0s	ok	/home/dev/app/src/parse.rs
+    1	Bash	1.0s	failed	cargo test
     --- exit 0
     ");
     assert_snapshot!(test.run(&["tools", "--by", "name"]).shown(), @"
-    Agent  1  1.0s
-    Bash   1  1.0s  1 failed
-    Edit   1  1.0s
+    Agent	1	1.0s
+    Bash	1	1.0s	1 failed
+    Edit	1	1.0s
     --- exit 0
     ");
     assert_snapshot!(test.run(&["tools", "--failed", "--json"]).shown(), @r#"
@@ -129,7 +130,7 @@ fn tool_calls_are_listed_and_added_up() {
 fn files_are_listed_with_their_changes() {
     let test = working();
     assert_snapshot!(test.run(&["files"]).shown(), @"
-    changed  +2  -1  /home/dev/app/src/parse.rs  turn 1
+    changed	+2	-1	/home/dev/app/src/parse.rs	turn 1
     --- exit 0
     ");
     assert_snapshot!(test.run(&["files", "--changed", "--json"]).shown(), @r#"
@@ -142,7 +143,7 @@ fn files_are_listed_with_their_changes() {
 fn subagents_are_listed_and_inspected() {
     let test = working();
     assert_snapshot!(test.run(&["agents"]).shown(), @"
-    a1b2c3d4e5f60718  1 call  80 out  3.0s  Find all callers of parse().
+    a1b2c3d4e5f60718		1 call	80 out	3.0s	Find all callers of parse().
     --- exit 0
     ");
     assert_snapshot!(test.run(&["agents", "latest", "a1b2"]).shown(), @r"
@@ -169,9 +170,9 @@ fn subagents_are_listed_and_inspected() {
 fn prompts_of_all_projects_are_listed() {
     let test = working();
     assert_snapshot!(test.run(&["history"]).shown(), @"
-    2026-11-16 08:00:12  3f2a1b4c  /home/dev/app  Which one?
-    2026-11-16 08:00:00  3f2a1b4c  /home/dev/app  Repair the parser
-    2026-11-16 03:33:20            /home/dev/app  /model
+    2026-11-16 08:00:12	3f2a1b4c	/home/dev/app	Which one?
+    2026-11-16 08:00:00	3f2a1b4c	/home/dev/app	Repair the parser
+    2026-11-16 03:33:20		/home/dev/app	/model
     --- exit 0
     ");
     assert_snapshot!(test.run(&["history", "--text", "PARSER", "--json"]).shown(), @r#"
@@ -317,7 +318,7 @@ fn secrets_are_in_no_exported_document() {
     }
     let out = test.work.path().join("all");
     let out = out.to_str().unwrap();
-    assert_eq!(test.run(&["export", "--all", "--redact", "--out", out]).code, 0);
+    assert_eq!(test.run(&["export", "--all", "--redact", "--output", out]).code, 0);
     for file in std::fs::read_dir(out).unwrap() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         assert!(!text.contains(&secret), "{text}");

@@ -26,7 +26,7 @@ fn what_was_typed_does_nothing_to_the_terminal_when_it_is_wrong() {
         assert_no_control(&run.stderr, "stderr");
     }
     let option = format!("--{evil}");
-    let run = test.run(&["find", &option]);
+    let run = test.run(&["search", &option]);
     assert_no_control(&run.stderr, "stderr");
     assert!(run.stderr.contains("\u{fffd}2J\u{fffd}\u{fffd}"), "{}", run.shown());
 }
@@ -37,7 +37,7 @@ fn exported_files_and_their_index_are_for_the_user_alone_and_follow_no_link() {
     let out = test.work.path().join("out");
     let elsewhere = test.work.path().join("elsewhere.md");
     fs::create_dir(&out).unwrap();
-    let words = ["export", "--all", "--to", "md", "--out", out.to_str().unwrap()];
+    let words = ["export", "--all", "--to", "md", "--output", out.to_str().unwrap()];
     let run = test.run(&words);
     assert_eq!(run.code, 0, "{}", run.shown());
     let mut index = None;
@@ -73,7 +73,7 @@ fn one_log_that_cannot_be_read_does_not_stop_the_others() {
     fs::create_dir(format!("{work}/out")).unwrap();
     set_mode(format!("{work}/out").as_ref(), 0o777);
     let out = format!("{work}/out");
-    let exported = run(&["export", "--all", "--out", &out]);
+    let exported = run(&["export", "--all", "--output", &out]);
     assert_eq!(exported.code, 1, "{}", exported.shown());
     assert!(exported.stderr.contains("skipped: "), "{}", exported.shown());
     assert!(exported.stderr.contains("wrote 2 sessions"), "{}", exported.shown());

@@ -56,10 +56,10 @@ pub(crate) fn busy_home() -> TestHome {
 #[test]
 fn each_session_has_a_status_and_a_reason() {
     let test = busy_home();
-    assert_snapshot!(test.run(&["status"]).shown(), @r"
-      3f2a1b4c  needs approval      11s  Parser          /home/dev/app   Bash was called 14 s ago and has no result yet; in permission mode `default` it may have to be allowed
-      3f2b77aa  needs input         50s  Write the docs  /home/dev/docs  a text was written 60 s ago and nothing followed
-      c81d4e2e  ended           50m 00s  Is it done?     /home/dev/app   process 4000000000 exited without cleaning up; the turn ended 66 min ago
+    assert_snapshot!(test.run(&["status"]).shown(), @"
+    3f2a1b4c	needs approval	11s	Parser	/home/dev/app	Bash was called 14 s ago and has no result yet; in permission mode `default` it may have to be allowed
+    3f2b77aa	needs input	50s	Write the docs	/home/dev/docs	a text was written 60 s ago and nothing followed
+    c81d4e2e	ended	50m 00s	Is it done?	/home/dev/app	process 4000000000 exited without cleaning up; the turn ended 66 min ago
     --- exit 0
     ");
     let found = &test.run(&["status", "parser", "--json"]).json()[0];
@@ -104,15 +104,15 @@ fn who_waits_is_told_by_the_exit_code() {
     let test = busy_home();
     let run = test.run(&["status", "--wait", "parser", "working,waiting_for_approval"]);
     assert_eq!((run.code, run.stdout.lines().count()), (0, 1), "{}", run.shown());
-    assert_snapshot!(test.run(&["status", "--wait", "parser", "ended", "--timeout", "0s"]).shown(), @r"
+    assert_snapshot!(test.run(&["status", "--wait", "parser", "ended", "--timeout", "0s"]).shown(), @"
     --- stderr
-    the time is over; the session is waiting_for_approval
+    timed out; the session's status is `needs approval`
     --- exit 1
     ");
-    assert_snapshot!(test.run(&["status", "--wait", "parser", "busy"]).shown(), @r"
+    assert_snapshot!(test.run(&["status", "--wait", "parser", "busy"]).shown(), @"
     --- stderr
-    error: --wait: there is no status `busy`
-    hint: the statuses are waiting_for_approval, waiting_for_input, working, idle, ended, unknown
+    error: invalid status `busy` for --wait
+    hint: use one of waiting_for_approval, waiting_for_input, working, idle, ended, unknown
     --- exit 2
     ");
     assert_eq!(test.run(&["status", "--wait", "nobody", "ended", "--timeout", "1s"]).code, 2);
@@ -135,9 +135,9 @@ fn who_waits_sees_a_change() {
 #[test]
 fn who_waits_for_an_ended_session_is_told_so() {
     let test = busy_home();
-    assert_snapshot!(test.run(&["status", "--wait", OLD, "waiting_for_input"]).shown(), @r"
+    assert_snapshot!(test.run(&["status", "--wait", OLD, "waiting_for_input"]).shown(), @"
     --- stderr
-    the session has ended, and that is not what was waited for
+    session ended before reaching `needs input`
     --- exit 1
     ");
     assert_eq!(test.run(&["status", "--wait", OLD, "idle,ended"]).code, 0);
@@ -175,7 +175,7 @@ fn a_client_without_a_log_is_found_by_the_id_that_is_listed() {
     let test = TestHome::empty();
     test.home.announce(FIX, "idle");
     let listed = test.run(&["status"]).stdout;
-    let short = listed.split_whitespace().nth(1).unwrap();
+    let short = listed.split_whitespace().next().unwrap();
     assert_eq!(short.len(), 8, "{listed}");
     assert_eq!(test.run(&["status", short, "--json"]).json()[0]["id"], FIX);
     assert_eq!(test.run(&["status", "3f3"]).code, 1);
@@ -186,7 +186,7 @@ fn nothing_to_tell_is_the_exit_code_1() {
     let test = TestHome::empty();
     assert_snapshot!(test.run(&["status"]).shown(), @r"
     --- stderr
-    no session runs, and none was written within the last hour
+    no session is running, and none was active within the last hour
     --- exit 1
     ");
     assert_eq!(test.run(&["status", "--json"]).shown(), "--- exit 1\n");

@@ -329,7 +329,7 @@ fn the_home_is_the_same_everywhere() {
 #[test]
 fn grep_and_find_give_the_same_rows() {
     let surfaces = Surfaces::new();
-    let mut found = surfaces.command(&["find", "callers"]);
+    let mut found = surfaces.command(&["search", "callers"]);
     let mut matched = surfaces.command(&["grep", "callers"]);
     for rows in [&mut found, &mut matched] {
         rows.sort_by_key(|row| (row["path"].to_string(), row["line"].as_u64()));
@@ -347,7 +347,7 @@ fn operations_are_the_same_everywhere() {
 #[test]
 fn hits_are_the_same_everywhere() {
     let mut surfaces = Surfaces::new();
-    let told = surfaces.command(&["find", "parser"]);
+    let told = surfaces.command(&["search", "parser"]);
     assert!(told.len() >= 3, "{told:?}");
     let answer = surfaces.api("search?q=parser");
     assert_agree("hits", &told, answer["hits"].as_array().unwrap(), 12);

@@ -64,9 +64,9 @@ fn a_listing_is_as_wide_as_the_terminal() {
     let shown = on_terminal(&test, &["ls"], &[]);
     assert!(shown.contains("\u{1b}[1m3f2a1b4c\u{1b}[0m"), "{shown:?}");
     assert_snapshot!(plain(&shown), @"
-    3f2a1b4c  2h  9.5 kB  Repair the parser   /home/dev/app   fix/parser  opus-5-5
-    3f2b77aa  1d  1.1 kB  Parser docs         /home/dev/docs  main        sonnet-4-5
-    c81d4e2e  3w  1.2 kB  What does this pr…  /home/dev/app               sonnet-4-5
+    3f2a1b4c  2h  9.5 kB  Repair the parser           /home/dev/app   fix/parser
+    3f2b77aa  1d  1.1 kB  Parser docs                 /home/dev/docs  main
+    c81d4e2e  3w  1.2 kB  What does this project do?  /home/dev/app
     ");
     for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
         let without = on_terminal(&test, &["ls"], &[variable]);

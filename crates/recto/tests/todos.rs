@@ -48,8 +48,8 @@ fn with_todos() -> TestHome {
 fn the_list_is_shown_as_it_was_at_the_end() {
     let test = with_todos();
     assert_snapshot!(test.run(&["todos"]).shown(), @"
-    completed  Find the bug
-    pending    Test it ␛[2Jwell
+    completed	Find the bug
+    pending	Test it ␛[2Jwell
     --- exit 0
     ");
     assert_snapshot!(test.run(&["todos", "3f2b", "--json"]).shown(), @r#"
@@ -62,16 +62,16 @@ fn the_list_is_shown_as_it_was_at_the_end() {
 fn each_change_is_shown_with_its_turn() {
     let test = with_todos();
     assert_snapshot!(test.run(&["todos", "--history"]).shown(), @"
-    2026-11-16 08:00:02  turn 1  in progress  Find the bug
-    2026-11-16 08:00:02  turn 1  pending      Test
-    2026-11-16 08:00:07  turn 2  completed    Find the bug
-    2026-11-16 08:00:07  turn 2  pending      Test it ␛[2Jwell
-    2026-11-16 08:00:07  turn 2  removed      Test
+    2026-11-16 08:00:02	turn 1	in progress	Find the bug
+    2026-11-16 08:00:02	turn 1	pending	Test
+    2026-11-16 08:00:07	turn 2	completed	Find the bug
+    2026-11-16 08:00:07	turn 2	pending	Test it ␛[2Jwell
+    2026-11-16 08:00:07	turn 2	removed	Test
     --- exit 0
     ");
     assert_snapshot!(test.run(&["todos", "3f2b", "--history"]).shown(), @"
-    2026-11-15 10:00:03  turn 1  pending      #1 Write a guide
-    2026-11-15 10:00:05  turn 1  in progress  #1 Write a guide
+    2026-11-15 10:00:03	turn 1	pending	#1 Write a guide
+    2026-11-15 10:00:05	turn 1	in progress	#1 Write a guide
     --- exit 0
     ");
     let page = std::fs::read_to_string(repository().join("docs/reference/json.md")).unwrap();

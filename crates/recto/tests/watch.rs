@@ -225,9 +225,9 @@ fn the_desktop_is_told_with_harmless_arguments() {
 #[test]
 fn a_desktop_that_cannot_be_told_is_told_of() {
     for (program, remark) in [
-        ("#!/bin/sh\nexit 3\n", "the desktop was not told: it ended with exit status: 3\n"),
+        ("#!/bin/sh\nexit 3\n", "desktop notification failed: it ended with exit status: 3\n"),
         // Its interpreter is not there, and neither is the other program.
-        ("#!/no/such/shell\n", "the desktop was not told: there is no notify-send\n"),
+        ("#!/no/such/shell\n", "desktop notification failed: cannot find notify-send\n"),
     ] {
         let (test, announcement) = working(SessionBuilder::new(FIX, Client::V2_1_325));
         let mut stream = start_with_desktop(&test, program);
@@ -304,15 +304,15 @@ fn what_cannot_be_done_is_told() {
     );
     assert_eq!(
         kind(&["watch", "--events", "--notify", "webhook:https://example.com/"]),
-        "error: --notify `webhook:https://example.com/`: only http:// addresses can be told; for https, use a command such as curl"
+        "error: --notify `webhook:https://example.com/`: only http:// addresses work; for https, use a command such as curl"
     );
     assert_eq!(
         kind(&["watch", "--events", "--notify", "bell", "--on", "busy"]),
-        "error: --on: there is no status `busy`"
+        "error: invalid status `busy` for --on"
     );
     assert_eq!(
         kind(&["watch", "--events", "--notify", "webhook:http://localhost:99999/"]),
-        "error: --notify `webhook:http://localhost:99999/`: there is no such host or port"
+        "error: --notify `webhook:http://localhost:99999/`: invalid host or port"
     );
     // Without somebody who is told, nobody would see what it is good for.
     let run = test.run(&["watch", "--events", "--on", "ended"]);

@@ -41,7 +41,7 @@ const COMMANDS: &[&[&str]] = &[
     &["request", FIX],
     &["status", "--all"],
     &["status", FIX],
-    &["find", "wide"],
+    &["search", "wide"],
     &["grep", "wide"],
     &["check", FIX, "--notes"],
     &["check", "--all"],

@@ -164,7 +164,7 @@ impl Guard {
                 response.headers_mut().insert(header::SET_COOKIE, cookie);
                 response
             }
-            Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "The token is no header.\n"),
+            Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "The token must be a header.\n"),
         }
     }
 

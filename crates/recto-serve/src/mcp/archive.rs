@@ -187,7 +187,7 @@ impl Archive {
             Choice::Session(session) => Ok(Meant::Session(session)),
             Choice::Agent(agent) => Ok(Meant::Agent(agent)),
             Choice::Ambiguous(several) => {
-                Err(Refusal(format!("more than one session fits:{}", named(several))))
+                Err(Refusal(format!("more than one session matches:{}", named(several))))
             }
             Choice::NotFound(near) if near.is_empty() => Err(Refusal::new("no session matches")),
             Choice::NotFound(near) => {

@@ -52,7 +52,7 @@ impl ToolName {
         match self {
             ToolName::Search => {
                 "Search the full text of past Claude Code sessions on this machine: prompts, \
-                 answers, tool inputs and results, titles, plans. Words must all stand in one \
+                 answers, tool inputs and results, titles, plans. Words must all appear in one \
                  text; \"phrases\", pars*, OR, -not, and fields work: tool:Bash role:user \
                  file:src/main.rs model:opus project:app is:error after:7d. Newest first. Each \
                  hit names its session and turn for read_session."
@@ -79,7 +79,7 @@ impl ToolName {
                  tokens by model, compactions, lines by kind, clients that wrote it."
             }
             ToolName::Plans => {
-                "Plans that were made in plan mode, newest first, with whether the user agreed."
+                "Plans that were made in plan mode, newest first, with whether the user approved."
             }
         }
     }
@@ -98,7 +98,7 @@ impl ToolName {
         let paged = |limit: u32, most: u32| {
             json!({
                 "limit": number(&format!("How many at most [default: {limit}]"), most),
-                "offset": number("How many to leave out: `next_offset` of the answer before", OFFSET),
+                "offset": number("How many to skip: `next_offset` of the answer before", OFFSET),
             })
         };
         match self {
@@ -119,7 +119,7 @@ impl ToolName {
                 json!({
                     "by": {
                         "type": "string",
-                        "description": "What a row stands for [default: day]",
+                        "description": "What each row is [default: day]",
                         "enum": recto_session::usage::Dimension::ALL.map(|one| one.name()),
                     },
                     "session": text(session),

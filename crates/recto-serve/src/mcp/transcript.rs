@@ -132,7 +132,7 @@ fn told(shown: &Shown, wanted: &Wanted) -> Option<String> {
             let who = if *kind == UserText::AgentTask { "TASK" } else { "USER" };
             let queued = if *is_queued { " (queued)" } else { "" };
             let pictures =
-                if *pictures > 0 { format!(" ({pictures} pictures)") } else { String::new() };
+                if *pictures > 0 { format!(" ({pictures} images)") } else { String::new() };
             format!("\n## Turn {}{time}\n\n{who}{queued}{pictures}: {}\n", shown.turn, long(text))
         }
         Item::Answer { text } => format!("\nASSISTANT: {}\n", long(text)),
@@ -198,7 +198,7 @@ impl Part {
                 if wanted.thinking {
                     next["thinking"] = true.into();
                 }
-                format!("\n[there is more; go on with read_session {next}]\n")
+                format!("\n[there is more; continue with read_session {next}]\n")
             }
             (None, Some(turn)) => format!("\n[end of turn {turn}]\n"),
             (None, None) => format!("\n[end of the session, {} turns]\n", self.last_turn),

@@ -30,6 +30,7 @@ use crate::pages::sessions::title;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_session::status::StatusKind;
 use recto_view::SessionQuery;
 use recto_view::SessionRow;
 use recto_view::StatusRow;
@@ -77,7 +78,7 @@ pub(crate) async fn home(
             form.home-search role="search" aria-label="Search all sessions" action="/search" {
                 label.unseen for="home-search" { "Search all sessions" }
                 input #home-search .field type="search" name="q" autocomplete="off" spellcheck="false"
-                    placeholder="Search everything that was said, run and changed";
+                    placeholder="Search prompts, answers, commands and changes";
                 button.button.primary { "Search" }
             }
             (live_panel(&live, now, &zone))
@@ -177,7 +178,7 @@ fn live_row(one: &Running, now: Timestamp, zone: &TimeZone) -> Markup {
             span.live-facts {
                 span.tag .warn[status.status == "waiting_for_approval"] .info[status.status == "waiting_for_input"]
                     .good[status.status == "working"] title=(format!("confidence: {}", status.confidence)) {
-                    (status.status.replace('_', " "))
+                    (StatusKind::from_name(status.status).unwrap_or(StatusKind::Unknown).label())
                 }
                 @if let Some(since) = status.since { (age_tag(now, zone, since.0)) }
                 span { bdi { (project(row)) } }

@@ -81,9 +81,7 @@ pub fn compress<'m>(
     };
     if let Some(late) = old.iter().chain(&kept).copied().find(is_late) {
         let line = session.node(late).line;
-        return Err(EditError::NeedsRepair {
-            why: format!("line {line} stands before its parent"),
-        });
+        return Err(EditError::NeedsRepair { why: format!("line {line} comes before its parent") });
     }
     let is_old: HashSet<NodeId> = old.iter().copied().collect();
     let is_spoken = |id: &NodeId| session.node(*id).is_spoken();
@@ -257,7 +255,7 @@ fn notes(manuscript: &Manuscript, leaf: Option<NodeId>) -> Vec<String> {
         reach.leaf.is_some() && reach.leaf != leaf
     });
     let say = |generation| {
-        format!("clients {generation} go on from another line and do not see the summary")
+        format!("clients {generation} resume from another line and do not see the summary")
     };
     others.map(say).collect()
 }

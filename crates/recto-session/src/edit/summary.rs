@@ -155,7 +155,7 @@ fn turns_text(told: &[Told], most: usize) -> String {
         let mut text = String::from("\n## Turns\n");
         if from > 0 {
             let s = if from == 1 { "" } else { "s" };
-            let _ = writeln!(text, "\n{from} older turn{s} left out");
+            let _ = writeln!(text, "\n{from} older turn{s} skipped");
         }
         for (at, turn) in told.iter().enumerate().skip(from) {
             let length = if at + LAST >= told.len() { last } else { older };

@@ -269,6 +269,13 @@ impl<'m> Trimmer<'m> {
                 after.tokens
             ));
         }
+        // What was trimmed is not sent any more, and an unexplained zero looks like a defect.
+        if after.tokens >= before.tokens && wanted.is_none() {
+            notes.push(
+                "the request stays as large: Claude Code no longer sends what was trimmed, because a compaction replaced it or it is on another branch"
+                    .to_owned(),
+            );
+        }
         let rows = self.tally.finish();
         Ok(Plan { draft: self.draft, rows, removed, before, after, notes, is_reached })
     }

@@ -142,7 +142,7 @@ fn prompt(anchor: Option<u32>, text: &str, who: &str, pictures: usize, out: &mut
     push_escaped(out, text.trim_end());
     out.push_str("</div>\n");
     if pictures > 0 {
-        out.push_str(&format!("<p class=\"note\">{pictures} pictures</p>\n"));
+        out.push_str(&format!("<p class=\"note\">{pictures} images</p>\n"));
     }
 }
 
@@ -214,7 +214,7 @@ fn harmless(event: Event<'_>) -> Option<Event<'_>> {
     match event {
         Event::Html(html) | Event::InlineHtml(html) => Some(Event::Text(html)),
         Event::Start(Tag::Image { dest_url, .. }) => {
-            Some(Event::Text(CowStr::from(format!("[picture {dest_url}] "))))
+            Some(Event::Text(CowStr::from(format!("[image {dest_url}] "))))
         }
         Event::End(TagEnd::Image) => None,
         Event::Start(Tag::Link { dest_url, .. }) => Some(Event::InlineHtml(link(&dest_url))),

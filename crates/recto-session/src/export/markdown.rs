@@ -30,7 +30,7 @@ impl Markdown {
                     out.push('\n');
                 }
                 if *pictures > 0 {
-                    out.push_str(&format!("\n*({pictures} pictures)*\n"));
+                    out.push_str(&format!("\n*({pictures} images)*\n"));
                 }
             }
             Item::Answer { text } => out.push_str(&format!("\n{}\n", clean(text.trim_end()))),

@@ -314,7 +314,7 @@ fn several_roots(session: &Session, fates: &Fates, roots: &[NodeId], list: &mut 
         let node = session.node(*id);
         if node.logical_parent.is_none() {
             let text = format!(
-                "line {} begins anew; {} below other beginnings would be left out",
+                "line {} has no parent; {} below other beginnings would be skipped",
                 with_marks(node.line),
                 messages(left as u64)
             );

@@ -225,7 +225,7 @@ impl DropReason {
     pub fn about(self) -> &'static str {
         match self {
             DropReason::Damaged => "no JSON object",
-            DropReason::NotRead => "the client does not read it",
+            DropReason::NotRead => "Claude Code does not read it",
             DropReason::NoUuid => "no uuid",
             DropReason::RepeatedUuid => "a later line has the same uuid",
             DropReason::NotReached => "not on the way from the leaf to the beginning",
@@ -235,8 +235,8 @@ impl DropReason {
             DropReason::OrphanThinking => "thinking without the rest of its message",
             DropReason::ForeignThinking => "thinking that another model signed",
             DropReason::BlankAnswer => "an answer without text",
-            DropReason::ApiError => "stands for a failed API call",
-            DropReason::NotForModel => "for the client, not for the model",
+            DropReason::ApiError => "marks a failed API call",
+            DropReason::NotForModel => "for Claude Code, not for the model",
         }
     }
 }
@@ -250,7 +250,7 @@ impl fmt::Display for Refusal {
             Refusal::TextAnswer { line } => {
                 write!(f, "the answer in line {line} is a string, not a list of blocks")
             }
-            Refusal::NotNamedByUuid => f.write_str("the name of the log is no uuid"),
+            Refusal::NotNamedByUuid => f.write_str("the name of the log is not a uuid"),
             Refusal::OtherProject => f.write_str("the log is in another project's directory"),
         }
     }

@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
             let is_alternative = goes_on || !branches.is_empty();
             if is_alternative && self.limits.len() > limits {
                 return Err(QueryError::new(
-                    "project:, before: and after: hold for all of a query",
+                    "project:, before: and after: apply to the whole query",
                     "write them outside of OR",
                 ));
             }
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
                     self.depth -= 1;
                     if is_not && self.limits.len() > limits {
                         return Err(QueryError::new(
-                            "project:, before: and after: hold for all of a query",
+                            "project:, before: and after: apply to the whole query",
                             "write them outside of -( ); -project:NAME refuses a project",
                         ));
                     }

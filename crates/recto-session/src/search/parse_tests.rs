@@ -113,7 +113,7 @@ fn what_cannot_be_read_is_told_with_a_hint() {
         ),
         (
             "a -(b project:x)",
-            "error: project:, before: and after: hold for all of a query; write them outside of -( ); -project:NAME refuses a project",
+            "error: project:, before: and after: apply to the whole query; write them outside of -( ); -project:NAME refuses a project",
         ),
         ("(a b", "error: a bracket is not closed; add `)`, or put the text in quotes"),
         (
@@ -128,7 +128,7 @@ fn what_cannot_be_read_is_told_with_a_hint() {
         ),
         (
             "a OR b before:1d",
-            "error: project:, before: and after: hold for all of a query; write them outside of OR",
+            "error: project:, before: and after: apply to the whole query; write them outside of OR",
         ),
         (
             "-before:1d a",

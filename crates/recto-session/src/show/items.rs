@@ -266,7 +266,7 @@ fn answer_items(entry: &Entry<'_>) -> Vec<Item> {
                 });
             }
             Block::Image { .. } | Block::Document { .. } => {
-                items.push(Item::Answer { text: "(picture or document)".into() });
+                items.push(Item::Answer { text: "(image or document)".into() });
             }
             Block::Unknown { value } => {
                 let name = value.str("type").unwrap_or_default();

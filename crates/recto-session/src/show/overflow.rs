@@ -36,10 +36,7 @@ impl Overflow {
     /// Says that the whole output cannot be had, and why.
     pub fn remark(&self) -> String {
         match self.is_refused {
-            true => format!(
-                "(what is in place of the file with the whole output was not read: {})",
-                self.name
-            ),
+            true => format!("(the file with the whole output was not read: {})", self.name),
             false => format!("(the file with the whole output is gone: {})", self.name),
         }
     }

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use super::StatusKind;
+
 /// A call without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingCall {
@@ -54,8 +56,11 @@ pub(super) enum Audience {
     Nobody,
 }
 
+/// The tool that asks the user for an answer, where the others ask for permission.
+const QUESTION: &str = "AskUserQuestion";
+
 /// Tools that are a dialog.
-const QUESTIONS: [&str; 3] = ["AskUserQuestion", "ExitPlanMode", "EnterPlanMode"];
+const DIALOGS: [&str; 3] = [QUESTION, "ExitPlanMode", "EnterPlanMode"];
 
 /// Tools that only look, or only tell the client something: no rule is needed.
 const HARMLESS: [&str; 20] = [
@@ -101,7 +106,7 @@ impl PendingCall {
         if audience == Audience::Nobody {
             return Asking::Never(Reason::Headless);
         }
-        if QUESTIONS.contains(&tool) {
+        if DIALOGS.contains(&tool) {
             return Asking::Always;
         }
         if HARMLESS.contains(&tool) {
@@ -118,6 +123,14 @@ impl PendingCall {
             // its commands are known to be harmless.
             Some("plan") if is_edit || tool == "Bash" => Asking::Hardly,
             _ => Asking::Perhaps,
+        }
+    }
+
+    /// What the session waits for if somebody has to react to the call.
+    pub(super) fn waiting(&self) -> StatusKind {
+        match self.tool == QUESTION {
+            true => StatusKind::WaitingForInput,
+            false => StatusKind::WaitingForApproval,
         }
     }
 

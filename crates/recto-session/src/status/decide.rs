@@ -43,7 +43,9 @@ pub fn status(announcement: &Announcement, fold: &StatusFold, now: Timestamp) ->
     }
     let has_ended = decided.kind == StatusKind::Ended;
     let pending = match decided.kind {
-        StatusKind::WaitingForApproval => question.asking_call().cloned(),
+        kind @ (StatusKind::WaitingForApproval | StatusKind::WaitingForInput) => {
+            question.asking_call().filter(|call| call.waiting() == kind).cloned()
+        }
         _ => None,
     };
     let current = match decided.kind {
@@ -169,13 +171,14 @@ impl Question<'_> {
                 .because(why)
                 .because("a command that was typed with `!` runs"),
             Some("waiting") => {
-                let mut decided =
-                    Decided::new(StatusKind::WaitingForApproval, since, high).because(why);
+                let call = self.asking_call();
+                let kind = call.map_or(StatusKind::WaitingForApproval, PendingCall::waiting);
+                let mut decided = Decided::new(kind, since, high).because(why);
                 if let Some(what) = &announced.waiting_for {
                     let what = beginning(what, WORD_MOST);
                     decided = decided.because(format!("it waits for: {what}"));
                 }
-                match self.asking_call() {
+                match call {
                     Some(call) => decided.because(self.call_sentence(call)),
                     None => decided,
                 }
@@ -194,7 +197,7 @@ impl Question<'_> {
     /// No client announces the session: one that would has ended.
     fn not_announced(&self) -> Decided {
         if !self.fold.announces_itself() {
-            return self.by_log(Life::Unknown);
+            return self.unless_abandoned(self.by_log(Life::Unknown));
         }
         let left = after(self.fold.last, timer::LEAVING);
         match left {
@@ -242,10 +245,9 @@ impl Question<'_> {
         let call = self.asking_call();
         let asking = call.map(|call| (call, self.asking(call)));
         if let Some((call, Asking::Always)) = asking {
-            let decided =
-                Decided::new(StatusKind::WaitingForApproval, call.since, Confidence::Medium)
-                    .because(self.call_sentence(call))
-                    .because(format!("{} is a question", call.tool));
+            let decided = Decided::new(call.waiting(), call.since, Confidence::Medium)
+                .because(self.call_sentence(call))
+                .because(format!("{} asks the user", call.tool));
             return self.unless_silent(decided, timer::ABANDONED, life);
         }
         if let Some((call, Asking::Perhaps)) = asking {
@@ -295,10 +297,9 @@ impl Question<'_> {
         let started = agents.clone().filter_map(|task| task.since).max();
         let silent = after(started.max(self.fold.agents_written), timer::IDLE);
         if agents.count() > 0 && silent.is_some_and(|silent| self.now < silent) {
-            let decided =
-                Decided::new(StatusKind::Working, at, Confidence::Low).until(silent).because(
-                    "the turn is over, but subagents run, and it goes on when they have ended",
-                );
+            let decided = Decided::new(StatusKind::Working, at, Confidence::Low)
+                .until(silent)
+                .because("the turn is over, but subagents are running; it continues when they end");
             return self.tell_end(decided);
         }
         self.tell_end(self.rest_of_turn(at, Confidence::Medium, life))
@@ -339,6 +340,24 @@ impl Question<'_> {
             .because(format!("nothing was written{} and no process is known", self.span(last)));
         idle.why.extend(decided.why);
         idle
+    }
+
+    /// A session that nobody has touched for a day, and that no process is known to run, is
+    /// over: its client does not register itself, so that nothing else says so.
+    fn unless_abandoned(&self, decided: Decided) -> Decided {
+        if decided.kind != StatusKind::Idle {
+            return decided;
+        }
+        let last = self.fold.last.max(self.fold.agents_written);
+        let over = after(last, timer::ABANDONED);
+        if over.is_none_or(|over| self.now < over) {
+            return decided.until(over);
+        }
+        let mut ended = Decided::new(StatusKind::Ended, last, Confidence::Low)
+            .because(format!("nothing was written{} and no process is known", self.span(last)));
+        let told = |why: &String| !why.starts_with("nothing was written");
+        ended.why.extend(decided.why.into_iter().filter(told));
+        ended
     }
 
     /// The call that somebody is asked about first.

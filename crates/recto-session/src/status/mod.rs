@@ -49,17 +49,17 @@ pub mod timer {
     /// A client that announces itself, and is not announced, has ended if its log is
     /// older than this.
     pub(crate) const LEAVING: SignedDuration = SignedDuration::from_secs(10);
-    /// A call that seemed to wait for somebody, in a log without a known process, is
-    /// given up after so long.
+    /// A session without a known process, whose log was silent for so long, has ended; so is
+    /// a call that seemed to wait for somebody given up.
     pub(crate) const ABANDONED: SignedDuration = SignedDuration::from_hours(24);
 }
 
 /// What a session does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatusKind {
-    /// Somebody has to allow a call, or to answer a question, before it goes on.
+    /// Somebody has to approve a call or a plan before it continues.
     WaitingForApproval,
-    /// Its turn is over; somebody has to say what is next.
+    /// Its turn is over, or it asked a question: somebody has to answer.
     WaitingForInput,
     /// The model or a tool works.
     Working,
@@ -82,7 +82,19 @@ impl StatusKind {
         StatusKind::Unknown,
     ];
 
-    /// The name, for people and machines.
+    /// The word for people, the same on every surface.
+    pub fn label(self) -> &'static str {
+        match self {
+            StatusKind::WaitingForApproval => "needs approval",
+            StatusKind::WaitingForInput => "needs input",
+            StatusKind::Working => "working",
+            StatusKind::Idle => "idle",
+            StatusKind::Ended => "ended",
+            StatusKind::Unknown => "unknown",
+        }
+    }
+
+    /// The name, for machines.
     pub fn name(self) -> &'static str {
         match self {
             StatusKind::WaitingForApproval => "waiting_for_approval",

@@ -153,8 +153,41 @@ fn in_modes_that_do_not_ask_a_call_runs() {
     let lines =
         [mode("bypassPermissions"), prompt(0, "Go"), call(2, "q", "AskUserQuestion", question)];
     let found = ask(&Announcement::Unknown, &lines, 2);
-    assert_eq!(found.kind, StatusKind::WaitingForApproval);
+    assert_eq!(found.kind, StatusKind::WaitingForInput);
     assert_eq!(found.pending.unwrap().about, "Which colour?");
+}
+
+#[test]
+fn a_question_needs_input_and_a_plan_needs_approval() {
+    let waits = Announcement::Made(announced(Some("waiting")));
+    for (tool, kind) in [
+        ("AskUserQuestion", StatusKind::WaitingForInput),
+        ("ExitPlanMode", StatusKind::WaitingForApproval),
+        ("Bash", StatusKind::WaitingForApproval),
+    ] {
+        let lines = [prompt(0, "Go"), call(2, "q", tool, "{}")];
+        for announcement in [&Announcement::Unknown, &waits] {
+            let found = ask(announcement, &lines, 60);
+            assert_eq!((found.kind, found.pending.unwrap().tool.as_str()), (kind, tool));
+        }
+    }
+}
+
+#[test]
+fn a_session_without_a_known_process_has_ended_after_a_day() {
+    const DAY: i64 = 24 * 3600;
+    let over = [prompt(0, "Build it"), said(2, "Built.", r#""end_turn""#)];
+    let kind = |announcement: &Announcement, now| ask(announcement, &over, now).kind;
+    assert_eq!(kind(&Announcement::Absent, DAY), StatusKind::Idle);
+    let idle = ask(&Announcement::Absent, &over, DAY);
+    assert_eq!(idle.changes_at, Some(at(DAY + 2)));
+    let ended = ask(&Announcement::Absent, &over, 400 * DAY);
+    assert_eq!((ended.kind, ended.since), (StatusKind::Ended, Some(at(2))));
+    assert!(ended.why[0].starts_with("nothing was written for"), "{:?}", ended.why);
+    // Where nobody could look, or a process lives, silence proves nothing.
+    assert_eq!(kind(&Announcement::Unknown, 400 * DAY), StatusKind::Idle);
+    let lives = Announcement::Made(announced(Some("idle")));
+    assert_eq!(kind(&lives, 400 * DAY), StatusKind::Idle);
 }
 
 #[test]

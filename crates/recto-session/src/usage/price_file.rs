@@ -159,7 +159,8 @@ impl Fields<'_, '_> {
             DeValue::String(text) => text,
             _ => &self.source.text[value.span()],
         };
-        let fail = || self.source.fail(value.span().start, format!("`{written}` is no {what}"));
+        let fail =
+            || self.source.fail(value.span().start, format!("`{written}` is not a valid {what}"));
         read(value.get_ref(), written).map(Some).ok_or_else(fail)
     }
 

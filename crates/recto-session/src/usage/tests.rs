@@ -246,7 +246,7 @@ fn calls_of_helpers_are_the_difference_to_the_clients_own_count() {
     assert_eq!((found.tokens.input, found.tokens.output), (7, 3));
     assert_eq!(found.client_cost.to_string(), "0.50");
     let span = Selection { since: Some(now()), ..Selection::default() };
-    assert_eq!(helpers(&ledger, &span), None, "the client's count has no days");
+    assert_eq!(helpers(&ledger, &span), None, "its count has no days");
 }
 
 /// A count of the client for one model: input and output.

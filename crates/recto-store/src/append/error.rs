@@ -23,7 +23,7 @@ pub enum AppendError {
         path: PathBuf,
     },
     /// The file can hold a secret and is never opened.
-    #[error("{} can hold a secret and is never opened", path.display())]
+    #[error("{} can contain a secret and is never opened", path.display())]
     Secret {
         /// The file.
         path: PathBuf,

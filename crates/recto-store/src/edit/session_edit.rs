@@ -86,6 +86,7 @@ pub struct Edit<'a> {
     pub(crate) also: Vec<(&'a Session, HashSet<EntryUuid>)>,
     /// Files beside the log that go through the filter in place.
     parts: Vec<PathBuf>,
+    directory: Option<String>,
 }
 
 impl<'a> Edit<'a> {
@@ -100,6 +101,7 @@ impl<'a> Edit<'a> {
             copy: SessionCopy::default(),
             also: Vec::new(),
             parts: Vec::new(),
+            directory: None,
         }
     }
 
@@ -134,10 +136,16 @@ impl<'a> Edit<'a> {
         if let Some((old, new)) = &moved {
             rewrite = rewrite.with_directory(old, new);
         }
+        let directory = moved.map(|(_, new)| new);
         let destination = Destination::New { source: source.id, session: id, project, title };
         let removed = draft.removed();
         let (also, parts) = (Vec::new(), Vec::new());
-        Ok(Edit { opened, draft, destination, removed, rewrite, copy, also, parts })
+        Ok(Edit { opened, draft, destination, removed, rewrite, copy, also, parts, directory })
+    }
+
+    /// The working directory of the result, if it is not that of the source.
+    pub fn directory(&self) -> Option<&str> {
+        self.directory.as_deref()
     }
 
     /// Lets every line, and every text beside the log, go through a filter. In

@@ -262,13 +262,16 @@ impl SegmentReader {
             };
             length += read as u64;
             if length > expected {
-                return Err(KeepError::damaged(path, "it holds more bytes than its header says"));
+                return Err(KeepError::damaged(
+                    path,
+                    "it contains more bytes than its header says",
+                ));
             }
             hash.update(&buffer[..read]);
             take(&buffer[..read]).map_err(KeepError::of(path))?;
         }
         if length != expected {
-            return Err(KeepError::damaged(path, "it holds fewer bytes than its header says"));
+            return Err(KeepError::damaged(path, "it contains fewer bytes than its header says"));
         }
         let digest: [u8; 32] = hash.finalize().into();
         match digest == self.header.sha256 {

@@ -237,7 +237,7 @@ const LEADS_OUT: &str = "is a symbolic link that leads out of the home";
 /// The same, for a file.
 const LEADS_AWAY: &str = "is a symbolic link that leads out of its folder";
 /// The same, for a file that is never opened.
-const IS_SECRET: &str = "is a symbolic link to a file that can hold a secret";
+const IS_SECRET: &str = "is a symbolic link to a file that can contain a secret";
 
 /// An entry of a directory.
 pub(crate) struct Listed {

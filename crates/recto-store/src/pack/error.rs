@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PackError {
     /// An archive cannot be read, or holds what no archive of sessions holds.
-    #[error("{} is no archive of sessions that can be unpacked: {why}", path.display())]
+    #[error("not a recto archive: {} ({why})", path.display())]
     BadArchive {
         /// The archive.
         path: PathBuf,

@@ -93,7 +93,7 @@ impl Extracted {
                 }
             }
             if entries.next().is_some() {
-                return Err(bad("it holds more than its manifest names".to_owned()));
+                return Err(bad("it contains more than its manifest names".to_owned()));
             }
             manifest
         };
@@ -141,7 +141,7 @@ fn check_entry<R: Read>(
         return Err(format!("`{found}` is where `{path}` should be"));
     }
     if !header.entry_type().is_file() {
-        return Err(format!("`{path}` is no file"));
+        return Err(format!("`{path}` is not a file"));
     }
     let size = header.entry_size().map_err(|error| error.to_string())?;
     match bytes {

@@ -152,7 +152,7 @@ impl Package {
         let mut files = Vec::new();
         for path in home.parts_of(inventory, session)?.files {
             let Some((role, name)) = role_of(home, session, &path) else {
-                let why = "its name is no text, or can mean another place elsewhere";
+                let why = "its name is not valid text, or can mean another place elsewhere";
                 return Err(PackError::CannotPack { path, why }.into());
             };
             if name.ends_with(".lock") {
@@ -164,7 +164,7 @@ impl Package {
                 continue;
             }
             if !role.allows(id, &name) {
-                let why = "its name is no text, or can mean another place elsewhere";
+                let why = "its name is not valid text, or can mean another place elsewhere";
                 return Err(PackError::CannotPack { path, why }.into());
             }
             let (file, bytes) = open_sized(&path)?;

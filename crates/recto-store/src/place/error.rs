@@ -38,7 +38,7 @@ pub enum PlaceError {
     #[error("a test asked for the cache directory without naming one")]
     CacheInTest,
     /// The file can hold a secret and is never opened.
-    #[error("{} can hold a secret and is never opened", path.display())]
+    #[error("{} can contain a secret and is never opened", path.display())]
     Secret {
         /// The file.
         path: PathBuf,

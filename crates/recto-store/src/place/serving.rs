@@ -131,7 +131,7 @@ mod tests {
         let path = directory.path().join("recto.sock");
         let listener = bind_socket(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(bind_socket(&path).is_err(), "somebody listens");
+        assert!(bind_socket(&path).is_err(), "it is in use");
         drop(listener);
         drop(bind_socket(&path).unwrap());
         remove_socket(&path);

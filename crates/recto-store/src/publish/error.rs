@@ -47,7 +47,7 @@ pub enum PublishError {
         path: PathBuf,
     },
     /// A path cannot be written down.
-    #[error("{} is no valid text and cannot be recorded", path.display())]
+    #[error("{} is not valid text and cannot be recorded", path.display())]
     NotText {
         /// The path.
         path: PathBuf,

@@ -112,6 +112,7 @@ impl Journal {
             home: intent.home.real_root().to_owned(),
             source: intent.source,
             result: intent.result,
+            title: None,
             status: Status::Done,
             changes: Vec::new(),
             pending: None,

@@ -391,6 +391,7 @@ fn interrupted(place: &Place, id: u64, home: &Path, path: &Path) {
         home: home.to_owned(),
         source: None,
         result: None,
+        title: None,
         status: Status::Done,
         changes: vec![Change { path: path.to_owned(), before: step.from.clone(), after: None }],
         pending: Some(operation::Pending { previous: None, steps: vec![step] }),

@@ -71,6 +71,9 @@ pub struct Operation {
     pub source: Option<SessionId>,
     /// The session it made or changed.
     pub result: Option<SessionId>,
+    /// The title of that session when it was done. It is kept here, because the session may
+    /// be gone, and its backups too.
+    pub title: Option<String>,
     /// Whether it is in force.
     pub status: Status,
     /// What it changed.

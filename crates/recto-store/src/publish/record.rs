@@ -59,6 +59,7 @@ fn object(operation: &Operation) -> Result<ObjectWriter, PublishError> {
         .json("directories", b"[]")
         .string_or_null("source", id(operation.source).as_deref())
         .string_or_null("result", id(operation.result).as_deref())
+        .string_or_null("title", operation.title.as_deref())
         .string("status", operation.status.name())
         .json("changes", &lines(changes));
     if let Some(pending) = &operation.pending {
@@ -174,6 +175,7 @@ fn read_object(value: &Value<'_>) -> Option<Operation> {
         home: absolute(&value.str("home")?)?,
         source: session("source")?,
         result: session("result")?,
+        title: value.str("title").map(|title| title.into_owned()),
         status: match &*value.str("status")? {
             "done" => Status::Done,
             "undone" => Status::Undone,
@@ -237,6 +239,7 @@ mod tests {
             home: "/home/dev/.claude".into(),
             source: "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718".parse().ok(),
             result: None,
+            title: Some("Old \u{1f980}".into()),
             status: Status::Undone,
             changes: vec![
                 Change { path: path.clone(), before: file("a"), after: None },

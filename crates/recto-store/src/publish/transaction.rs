@@ -27,7 +27,9 @@ use super::state::FileIdentity;
 use super::state::FileVersion;
 use super::state::HashingWriter;
 use super::state::State;
+use crate::Digest;
 use crate::StoreError;
+use crate::log::log_file::LogName;
 use crate::place::error::PlaceError;
 use crate::place::folder::Folder;
 use crate::place::platform;
@@ -176,6 +178,7 @@ impl<'j> Transaction<'j> {
     pub fn commit(mut self) -> Result<Operation, StoreError> {
         if self.operation.changes.is_empty() {
             self.operation.changes = self.changes();
+            self.operation.title = self.title();
         }
         for (step, expected) in self.steps.iter().zip(&self.expected) {
             if expected.is_some() {
@@ -190,6 +193,19 @@ impl<'j> Transaction<'j> {
             Ok(()) => Ok(self.operation.clone()),
             Err(error) => Err(self.give_up(error)),
         }
+    }
+
+    /// The title of the session that the operation is about: as its new log has it, because
+    /// the old one may have been redacted.
+    fn title(&self) -> Option<String> {
+        let is_log = |step: &&Step| matches!(LogName::of_path(&step.path), Some(LogName::Main(_)));
+        self.steps.iter().filter(is_log).find_map(|step| {
+            let log = match step.to {
+                Some(_) => step.temporary.as_ref()?,
+                None => &step.path,
+            };
+            Digest::read(log, false).ok()?.title.map(|(title, _)| title)
+        })
     }
 
     fn publish(&mut self) -> Result<(), StoreError> {

@@ -414,7 +414,7 @@ fn prompt_text(entry: &Entry<'_>) -> String {
     let content = message.content();
     let text = content.text();
     if text.is_empty() && has_picture(content) {
-        return "[picture]".into();
+        return "[image]".into();
     }
     shortened(&typed_text(&text))
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jiff::SignedDuration;
+use jiff::Span;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::civil::DateTime;
@@ -104,7 +105,21 @@ pub fn parse_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
         "yesterday" => return midnight(today.yesterday().ok()?),
         _ => {}
     }
+    if let Some(span) = parse_calendar_span(text) {
+        return Some(now.to_zoned(zone.clone()).checked_sub(span).ok()?.timestamp());
+    }
     now.checked_sub(parse_span(text)?).ok()
+}
+
+/// A number of months or years, which differ in length.
+fn parse_calendar_span(text: &str) -> Option<Span> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: i64 = text[..split].parse().ok()?;
+    match &text[split..] {
+        "mo" => Span::new().try_months(number).ok(),
+        "y" => Span::new().try_years(number).ok(),
+        _ => None,
+    }
 }
 
 /// A number of seconds, minutes, hours, days or weeks.
@@ -132,6 +147,11 @@ mod tests {
         let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
         let time =
             |text: &str| parse_time(text, now, &TimeZone::system()).map(|time| time.to_string());
+        let in_utc =
+            |text: &str| parse_time(text, now, &TimeZone::UTC).map(|time| time.to_string());
+        assert_eq!(in_utc("3mo").unwrap(), "2026-08-16T12:00:00Z");
+        assert_eq!(in_utc("1y").unwrap(), "2025-11-16T12:00:00Z");
+        assert_eq!(in_utc("99999999999999mo"), None);
         assert_eq!(time("7d").as_deref(), Some("2026-11-09T12:00:00Z"));
         assert_eq!(time("90m").as_deref(), Some("2026-11-16T10:30:00Z"));
         assert_eq!(time("90s").as_deref(), Some("2026-11-16T11:58:30Z"));

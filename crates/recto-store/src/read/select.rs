@@ -186,18 +186,27 @@ fn named<'a>(sessions: impl Iterator<Item = &'a SessionFile>) -> Vec<(SessionId,
 
 /// The sessions whose id or title is most like the text.
 fn nearest(titles: &[(&SessionFile, String)], wanted: &str) -> Vec<(SessionId, Option<String>)> {
+    let is_hexadecimal = wanted.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let mut ranked: Vec<(usize, &SessionFile, &String)> = titles
         .iter()
         .filter_map(|(session, title)| {
             let id = session.id.to_string();
             let start: String = id.chars().take(wanted.chars().count().max(1)).collect();
-            let by_id = distance(&start, wanted);
             let title_folded = title.to_lowercase();
             let by_word = title_folded.split_whitespace().map(|word| distance(word, wanted)).min();
-            let best =
-                by_id.min(by_word.unwrap_or(usize::MAX)).min(distance(&title_folded, wanted));
-            // Half of what was typed must be right.
-            (best * 2 <= wanted.chars().count()).then_some((best, *session, title))
+            let by_title = by_word.unwrap_or(usize::MAX).min(distance(&title_folded, wanted));
+            let by_id = distance(&start, wanted);
+            let length = wanted.chars().count();
+            // Half of an id must be right, and two thirds of a word: more is another word.
+            let is_near_id = is_hexadecimal && by_id * 2 <= length;
+            let is_near_title = by_title.checked_mul(3).is_some_and(|wrong| wrong <= length);
+            let best = match (is_near_id, is_near_title) {
+                (true, true) => by_id.min(by_title),
+                (true, false) => by_id,
+                (false, true) => by_title,
+                (false, false) => return None,
+            };
+            Some((best, *session, title))
         })
         .collect();
     ranked.sort_by_key(|(distance, session, _)| (*distance, std::cmp::Reverse(session.modified())));
@@ -207,7 +216,7 @@ fn nearest(titles: &[(&SessionFile, String)], wanted: &str) -> Vec<(SessionId, O
 
 /// How many letters must be changed to make one text of the other. Texts are
 /// cut, because the time grows with the product of their lengths.
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().take(64).collect();
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

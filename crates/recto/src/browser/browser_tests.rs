@@ -245,7 +245,7 @@ fn full_text_is_searched_as_one_types_and_read_at_the_hit() {
     assert!(trial.shows("subagent of Repair the parser"), "{}", trial.screen());
     trial.keys("<enter>");
     assert!(trial.shows("There are two callers."), "{}", trial.screen());
-    // The query language is that of `recto find`; a mistake is told.
+    // The query language is that of `recto search`; a mistake is told.
     trial.keys("q<c-u>needle tool:Bash");
     assert!(trial.shows("1 hit"), "{}", trial.screen());
     trial.keys("<c-u>needle tool:Read");

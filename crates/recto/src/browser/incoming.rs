@@ -61,8 +61,7 @@ impl Browser {
                 self.notice = Some((text, Look::Good));
             }
             Report::Restored { files } => {
-                let text =
-                    format!("restored {}; `recto undo` takes it back", plural(files, "file"));
+                let text = format!("restored {}; `recto undo` undoes it", plural(files, "file"));
                 self.notice = Some((text, Look::Good));
                 self.push(Effect::Refresh);
             }

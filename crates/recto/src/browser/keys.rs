@@ -103,7 +103,7 @@ pub(super) const HELP: &[(&str, &[Key])] = &[
             ("a", "subagents; enter reads the one chosen"),
             ("d", "what the turn on the screen changed in files"),
             ("c", "copy the id, the resume command or the path"),
-            ("r", "resume the session in the client, and come back after; restore an archived one"),
+            ("r", "resume the session in Claude Code, then come back; restore an archived one"),
             ("e", "export; the file is written where recto was started"),
             ("q esc", "back"),
         ],

@@ -1,6 +1,6 @@
 //! Full text of all sessions. The one place that knows how it is searched.
 //!
-//! The index answers, as it does for `recto find`: first it takes in what is new in the
+//! The index answers, as it does for `recto search`: first it takes in what is new in the
 //! logs, so that what was written a moment ago is found.
 
 use std::collections::HashMap;

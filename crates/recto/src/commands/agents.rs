@@ -25,14 +25,13 @@ use crate::terminal::text::plural;
 use crate::terminal::text::safe;
 use recto_session::with_call;
 
-/// Show the subagents of a session
+/// Show a session's subagents
 ///
-/// Without AGENT, lists them as a tree with type, task, tokens and tool calls.
-/// With AGENT (the beginning of its id), shows its task, its calls and its
-/// answer.
+/// Without AGENT, lists them as a tree with type, task, tokens and tool calls. With AGENT (the
+/// beginning of its id), shows its task, its calls and its answer.
 ///
-/// A subagent whose log is gone is listed if the session's log still tells of it:
-/// by progress lines, which hold its messages, or only by the result of its call.
+/// A subagent whose log is gone is listed if the session's log still mentions it: by progress
+/// lines, which contain its messages, or only by the result of its call.
 ///
 /// Examples:
 ///   recto agents latest
@@ -45,7 +44,7 @@ pub(crate) struct AgentsArgs {
     session: String,
     /// The subagent to show
     agent: Option<String>,
-    /// List helpers and warm-ups of the client too
+    /// List Claude Code's own helpers and warm-ups too
     #[arg(long, short)]
     all: bool,
 }
@@ -158,7 +157,7 @@ fn list(reading: &Reading, agents: &[Agent], output: &mut Output) -> Result<(), 
         return Ok(());
     }
     for cells in table(agents).layout(output.width) {
-        output.line(cells.join("  ").trim_end())?;
+        output.line(cells.join(output.gap()).trim_end())?;
     }
     Ok(())
 }

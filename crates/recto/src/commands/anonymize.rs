@@ -20,27 +20,27 @@ use crate::terminal::document_file::Existing;
 use crate::terminal::output::Output;
 use crate::terminal::text::json_for_terminal;
 
-/// Write a log with its shape and without its content, for a bug report
+/// Write a log without its content
 ///
-/// Every text becomes filler of about the same length; ids, times and names are
-/// replaced by others, the same by the same. What is needed to see how the client
-/// would read the log stays: kinds of lines and blocks, links, tags of the client, names
-/// of models and tools, fields of built-in tools, numbers of tokens. Read the result
-/// before you give it away. The path of a log needs no home.
+/// For bug reports. Every text becomes filler of about the same length; ids, times and names
+/// become others, the same name always the same one. Everything that decides how Claude Code
+/// reads the log stays: kinds of lines and blocks, links, tags, names of models and tools,
+/// fields of built-in tools, token counts. Read the result before you share it. Given the
+/// path of a log, this command needs no home.
 ///
 /// Examples:
-///   recto anonymize 3f2a --out report.jsonl
+///   recto anonymize 3f2a --output report.jsonl
 ///   recto anonymize latest | head -3
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AnonymizeArgs {
     /// The session, or the log of a subagent
     session: String,
-    /// Where to write it; without it, to standard output
-    #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// The same filler for the same number. Keep it to yourself: who knows it can try
-    /// words. Without it, a random one is taken
+    /// The file to write [default: standard output]
+    #[arg(long, short, alias = "out", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Use the same filler for the same number. Keep it secret: anyone who has it can
+    /// guess the original words [default: a random one]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 }
@@ -59,7 +59,7 @@ pub(crate) fn cmd_anonymize(
         }
     };
     let seed = args.seed.unwrap_or_else(|| new_session_id().bits() as u64);
-    let Some(path) = &args.out else {
+    let Some(path) = &args.output else {
         let is_terminal = output.is_terminal;
         anonymize(&log, seed, &mut |line| {
             if is_terminal {

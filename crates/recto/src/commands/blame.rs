@@ -32,12 +32,12 @@ use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::safe;
 
-/// Show which session and turn wrote each line of a file
+/// Show which session wrote each line
 ///
-/// For the file as it is now. What the file tools of all sessions and subagents
-/// wrote is followed through later edits; a line that came from elsewhere (an
-/// editor, a shell command, a log that is gone) is `unknown`. The turn of a
-/// subagent is a turn of its own log.
+/// For a file as it is now, with session and turn. recto follows what the file tools of all
+/// sessions and subagents wrote through later edits; a line that came from elsewhere (an
+/// editor, a shell command, a log that is gone) is `unknown`. The turn of a subagent is a turn
+/// of its own log.
 ///
 /// Examples:
 ///   recto blame src/main.rs
@@ -185,7 +185,7 @@ fn write_table(rows: &[Row<'_>], output: &mut Output) -> Result<(), CommandError
         ]);
     }
     // The text is no column: a file has wide lines, and its tabs count.
-    for (row, cells) in rows.iter().zip(table.layout(None)) {
+    for (row, cells) in rows.iter().zip(table.aligned(None)) {
         // Columns that are empty in all rows are not there.
         let (number, start) = cells.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
         let start = start.join(" ");

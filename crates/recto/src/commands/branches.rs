@@ -19,10 +19,9 @@ use crate::terminal::text::plural;
 
 /// List the branches of a session
 ///
-/// A session goes two ways after a rewind, and where two clients went on with it
-/// at once. For each branch: when it was written last, what is on it alone,
-/// which clients go on from it, the last prompt, and where it left the others.
-/// Parallel tool calls are no branches.
+/// A session branches after a rewind, or when two clients resume it at once. For each branch:
+/// when it was last written, what only it contains, which clients resume from it, its last
+/// prompt, and where it left the others. Parallel tool calls are not branches.
 ///
 /// Examples:
 ///   recto branches latest
@@ -76,7 +75,7 @@ fn write_table(branches: &[BranchRow], output: &mut Output) -> Result<(), Comman
     }
     for (branch, cells) in branches.iter().zip(table.layout(output.width)) {
         let look = if branch.is_current { Look::Strong } else { Look::Plain };
-        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+        output.line(&output.paint(look, cells.join(output.gap()).trim_end()))?;
     }
     Ok(())
 }

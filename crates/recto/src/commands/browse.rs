@@ -15,12 +15,12 @@ use crate::terminal::output::Output;
 
 /// Browse sessions full-screen
 ///
-/// The list is at the left, what is chosen at the right. Type to narrow the list by
+/// The list is on the left, the selected session on the right. Type to narrow the list by
 /// title, `/` to search the text of all sessions, enter to read, `?` for all keys.
 /// On a terminal, `recto` without a command does the same.
 ///
-/// The session can be resumed in the client from here; RECTO_CLIENT names the
-/// program, if it is not `claude`.
+/// Resume a session in Claude Code from here; set RECTO_CLIENT if the program is not
+/// named `claude`.
 ///
 /// Examples:
 ///   recto browse

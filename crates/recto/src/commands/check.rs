@@ -40,22 +40,22 @@ const KEPT: usize = 1000;
 
 /// Check logs for corruption and broken links
 ///
-/// Every line of the log and of its subagents' logs is read. Damage is a line
-/// that is lost to readers: torn, mixed, NUL bytes, no object, invalid UTF-8.
-/// It is also what a resume would lose, because a link is broken, and what the
-/// API would refuse. Notes are lines that are odd but whole. Nothing is changed.
+/// Reads every line of the log and of its subagents' logs. Damage is a line that readers
+/// lose: torn, mixed, NUL bytes, not an object, invalid UTF-8. Damage is also what a resume
+/// would lose because a link is broken, and what the API would reject. Notes are lines that
+/// are odd but whole. Nothing is changed.
 ///
-/// Reports how much a resume brings back for every generation of clients (with
-/// --all for clients like 2.0.50, 2.1.29 and the latest), in percent of the
-/// messages that are not left out on purpose: what a compaction replaced and
-/// branches left by a rewind are not missed. It also says how many messages of
-/// each turn are lost, and what each branch would send.
+/// Reports how much a resume brings back for every generation of clients (with --all for
+/// clients like 2.0.50, 2.1.29 and the latest), as a percentage of the messages that are
+/// not skipped on purpose: messages replaced by a compaction and branches left by a rewind
+/// do not count. It also reports the messages lost in each turn, and what each branch
+/// would send.
 ///
-/// A broken link is always told, even if the newest client heals it.
+/// Broken links are always reported, even if the newest client heals them.
 ///
-/// Exit code 1 means that damage was found: a line is damaged, the newest client
-/// loses messages, or a client like the one that wrote the log, or a newer one,
-/// no longer reaches a prompt.
+/// Exit code 1 means that damage was found: a line is damaged, the newest client loses
+/// messages, or a client like the one that wrote the log, or a newer one, no longer reaches
+/// a prompt.
 ///
 /// Examples:
 ///   recto check latest
@@ -224,7 +224,7 @@ fn write_table(reports: &[LogCheck], output: &mut Output) -> Result<(), CommandE
         table.row([report.name.clone(), lines, reach(0), reach(1), reach(2), what(report)]);
     }
     for cells in table.layout(output.width) {
-        output.line(cells.join("  ").trim_end())?;
+        output.line(cells.join(output.gap()).trim_end())?;
     }
     write_sum(reports, output)
 }

@@ -24,13 +24,13 @@ use crate::terminal::output::Output;
 
 /// Copy a session
 ///
-/// The copy has an id of its own, and so has every line of it; parents,
-/// compactions, snapshots and subagents are linked anew. Logs of subagents, long
-/// results, tasks and file versions are copied too. What was said stays byte for
-/// byte, so the client sends the same request for both.
+/// The copy has its own id, and so has every line of it; links between lines, compactions,
+/// snapshots and subagents point to the new ids. Logs of subagents, long results, tasks and
+/// file versions are copied too. The text stays byte for byte, so Claude Code sends the same
+/// request for both.
 ///
-/// With --to the copy is made in another project; its working directory becomes
-/// that directory.
+/// With --to, the copy goes to another project, and that directory becomes its working
+/// directory.
 ///
 /// Examples:
 ///   recto clone latest
@@ -43,7 +43,7 @@ pub(crate) struct CloneArgs {
     /// The project directory to copy it to
     #[arg(long, value_name = "DIRECTORY")]
     to: Option<PathBuf>,
-    /// Let the lines keep their uuids, as the client's own forks do
+    /// Keep the uuids of lines, as forks in Claude Code do
     #[arg(long)]
     keep_uuids: bool,
     #[command(flatten)]

@@ -44,12 +44,12 @@ use crate::terminal::text::plural;
 /// How often a failing watch tries again.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// Archive everything in the home before Claude Code deletes it
+/// Archive the home before Claude Code deletes it
 ///
 /// Copies what is new since the last run: session logs, subagents, prompt history, to-dos,
 /// tasks, plans, memory, long tool results and file snapshots. Credentials and settings are
-/// never opened. The archive holds compressed byte ranges that `zstd -d` reads; it only grows.
-/// `recto restore` brings sessions back so that Claude Code resumes them.
+/// never opened. The archive contains compressed byte ranges that `zstd -d` reads; it only
+/// grows. `recto restore` brings sessions back, and Claude Code resumes them.
 ///
 /// With --watch, keep running and archive every line within seconds.
 ///

@@ -45,7 +45,7 @@ pub(crate) struct PruneArgs {
     /// Delete files of one project directory, by its name below projects/
     #[arg(long, value_name = "KEY")]
     project: Option<String>,
-    /// Delete the oldest files until the archive is no larger than this, such as 10GB
+    /// Delete the oldest files until the archive has this size or less, such as 10GB
     #[arg(long, value_name = "SIZE")]
     larger_than: Option<String>,
     /// Delete without asking

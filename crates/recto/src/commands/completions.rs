@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 
-/// Print the completions for a shell
+/// Print completions for a shell
 ///
 /// Examples:
 ///   recto completions bash > ~/.local/share/bash-completion/completions/recto

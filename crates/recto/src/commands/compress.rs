@@ -25,10 +25,10 @@ use crate::terminal::output::Output;
 
 /// Replace older turns with a summary
 ///
-/// Works like the client's /compact, without a model: the summary is made from
-/// prompts, last answers, the files that were touched and the tools that were used.
-/// --summary takes a text of your own. The old lines stay in the log, where clients
-/// do not look for them; --drop-old takes them out.
+/// Works like /compact in Claude Code, without a model: recto writes the summary from prompts,
+/// last answers, and the files and tools that were used. --summary uses your own text instead.
+/// The old lines stay in the log, where Claude Code does not look for them; --drop-old removes
+/// them.
 ///
 /// Examples:
 ///   recto compress latest --before 20

@@ -10,13 +10,13 @@ use crate::error::Outcome;
 use crate::reading::Reading;
 use crate::terminal::output::Output;
 
-/// Show what fills the context of a session
+/// Show what fills a session's context window
 ///
-/// For each turn, what the model had before it when it was asked last: prompts,
-/// answers, thinking, calls and results by tool, attachments, memory files,
-/// summaries. Tokens of these are estimates (a quarter of the bytes of the text).
-/// What the API counted stands beside them, where the log has it; the rest is the
-/// system prompt, the descriptions of tools, and what the estimate misses.
+/// For each turn, what the model saw when it was last asked: prompts, answers, thinking,
+/// calls and results by tool, attachments, memory files, summaries. These token counts are
+/// estimates (a quarter of the bytes of the text). Beside them is the API's own count, where
+/// the log has it; the difference is the system prompt, the descriptions of tools, and what
+/// the estimate misses.
 ///
 /// Examples:
 ///   recto context latest

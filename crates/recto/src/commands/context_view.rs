@@ -109,7 +109,7 @@ fn write_turns(fill: &ContextFill, output: &mut Output) -> Result<(), CommandErr
             about,
         ]);
     }
-    for (at, cells) in table.layout(output.width).into_iter().enumerate() {
+    for (at, cells) in table.aligned(output.width).into_iter().enumerate() {
         let look = if at == 0 { Look::Faint } else { Look::Plain };
         output.line(&output.paint(look, cells.join("  ").trim_end()))?;
     }
@@ -159,7 +159,7 @@ fn write_parts(
     let measured = turn.measured.map_or_else(|| format!("~{}", count(turn.estimated())), count);
     table.row(["all".to_owned(), String::new(), String::new(), measured, String::new()]);
     output.set_in("  ", |output| {
-        for (at, cells) in table.layout(output.width).into_iter().enumerate() {
+        for (at, cells) in table.aligned(output.width).into_iter().enumerate() {
             let look = if at == 0 { Look::Faint } else { Look::Plain };
             output.line(&output.paint(look, cells.join("  ").trim_end()))?;
         }

@@ -50,7 +50,7 @@ pub(crate) fn cmd_demo(
         (&["recto"][..], "an overview of the home; on a terminal, a browser"),
         (&["recto", "ls"], "all sessions, whatever client wrote them"),
         (&["recto", "show", "5c1e8a70"], "one session as a conversation"),
-        (&["recto", "home"], "what the client will delete, and the setting to change"),
+        (&["recto", "home"], "upcoming deletions, and the setting to change"),
     ] {
         output.line(&format!(
             "{}  {}",
@@ -86,7 +86,7 @@ fn run(
     let result = output.without_pager(|output| match &cli.command {
         // On a terminal, it would open the browser.
         None => overview::cmd_overview(&Home::open(home)?, environment, output),
-        Some(_) => commands::run(&cli, environment, output),
+        Some(_) => commands::run(&cli, environment, &[], output),
     });
     output.json = was_json;
     result.map(drop)

@@ -29,11 +29,11 @@ use crate::terminal::text::Table;
 use crate::terminal::text::count;
 use crate::terminal::text::plural;
 
-/// Report kinds, subtypes and fields that recto does not know
+/// Report log fields recto doesn't recognise
 ///
-/// The client's format moves every few days. What recto does not know it
-/// keeps; this report says what it was, by client version. It names types and
-/// fields only, never what is in them, so it can be pasted into a bug report.
+/// The log format changes every few days. recto keeps everything it does not recognise; this
+/// report lists it by client version. It names types and fields only, never their values, so
+/// you can paste it into a bug report.
 ///
 /// Exit code 1 means that something unknown was found.
 ///
@@ -141,7 +141,7 @@ fn write_text(drift: &Drift, output: &mut Output) -> Result<(), CommandError> {
     }
     output.line("")?;
     for cells in table.layout(output.width) {
-        output.line(cells.join("  ").trim_end())?;
+        output.line(cells.join(output.gap()).trim_end())?;
     }
     Ok(())
 }

@@ -44,26 +44,26 @@ use crate::terminal::text::json_for_terminal;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// Write a session as Markdown, HTML, XML, JSON or text
+/// Write a session as Markdown, HTML or text
 ///
-/// HTML is one file without scripts or remote loads that reads well on a phone.
-/// XML is a compact form for feeding a model: thinking and the client's own
-/// texts are dropped and repeated results are named. JSON holds the items that
-/// every other form shows.
+/// Other formats are XML and JSON. HTML is one file without scripts or remote loads that
+/// reads well on a phone. XML is a compact form for feeding a model: it drops thinking and
+/// the texts Claude Code adds, and names repeated results. JSON contains the items that every
+/// other format shows.
 ///
-/// Without --out the document goes to standard output.
+/// Without --output the document goes to standard output.
 ///
-/// With --redact, secrets such as keys, tokens and passwords are replaced by
-/// `[REDACTED:rule:hash]`. The hash tells which of them are the same. --strict and
-/// --plain say how much counts as a secret, and imply --redact. A secret of an
-/// unknown form, with nothing beside it that says what it is, stays: look through the
-/// document before you give it away.
+/// With --redact, recto replaces secrets such as keys, tokens and passwords by
+/// `[REDACTED:rule:hash]`. The hash shows which of them are the same. --strict and --plain
+/// choose how much counts as a secret, and imply --redact. A secret of an unknown form, with
+/// nothing beside it that says what it is, stays: look through the document before you share
+/// it.
 ///
 /// Examples:
-///   recto export latest --to html --out session.html
+///   recto export latest --to html --output session.html
 ///   recto export latest --to xml | wc -c
-///   recto export --all --to md --out notes/
-///   recto export latest --redact --to html --out share.html
+///   recto export --all --to md --output notes/
+///   recto export latest --redact --to html --output share.html
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExportArgs {
@@ -74,12 +74,12 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FORMAT", default_value = "md")]
     to: To,
     /// The file to write, or the directory with --all
-    #[arg(long, value_name = "PATH")]
-    out: Option<PathBuf>,
+    #[arg(long, short, alias = "out", value_name = "PATH")]
+    output: Option<PathBuf>,
     /// Write every session of the home, and an index page
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "output")]
     all: bool,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
     /// Replace secrets by placeholders
@@ -144,13 +144,13 @@ pub(crate) fn cmd_export(
 ) -> Result<Outcome, CommandError> {
     let format = args.to.format();
     if args.all {
-        let directory = args.out.clone().unwrap_or_default();
+        let directory = args.output.clone().unwrap_or_default();
         return export_all(home, environment, output, &directory, args);
     }
     let inventory = home.inventory();
     let found = target::find(home, &inventory, environment, &args.session)?;
     let redactor = redactor(&found, args.secrets())?;
-    match &args.out {
+    match &args.output {
         Some(path) => {
             let to = Place { format, path, existing: args.existing() };
             let done = export_to_file(home, &found, redactor.as_ref(), to)?;

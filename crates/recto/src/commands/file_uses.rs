@@ -85,7 +85,7 @@ fn write_table(
         Column::Left,
         Column::Right,
         Column::Right,
-        Column::Flexible,
+        Column::Path,
         Column::Flexible,
     ]);
     for one in uses {
@@ -105,7 +105,7 @@ fn write_table(
     }
     for (one, cells) in uses.iter().zip(table.layout(output.width)) {
         let look = if one.is_change() { Look::Plain } else { Look::Faint };
-        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+        output.line(&output.paint(look, cells.join(output.gap()).trim_end()))?;
     }
     Ok(())
 }

@@ -18,15 +18,14 @@ use crate::terminal::text::count;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 
-/// List the files that a session read and changed, or the sessions that used a file
+/// List a session's files, or a file's sessions
 ///
-/// With SESSION: its files. With PATH: every session and turn that read or
-/// changed this file, newest first. A relative path such as `src/main.rs` fits
-/// every file whose path ends with it; `./` before it means this one only.
+/// With SESSION: its files. With PATH: every session and turn that read or changed this file,
+/// newest first. A relative path such as `src/main.rs` matches every file whose path ends with
+/// it; `./` before it means this one only.
 ///
-/// Taken from the structured results of the file tools, so a change made by a
-/// shell command is not seen. Lines added and removed are counted from the
-/// patches in the log.
+/// Uses the structured results of the file tools, so it misses changes made by shell commands.
+/// Counts lines added and removed from the patches in the log.
 ///
 /// Examples:
 ///   recto files latest
@@ -77,13 +76,8 @@ fn write_table(
     if rows.len() > 30 {
         output.page();
     }
-    let mut table = Table::new(&[
-        Column::Left,
-        Column::Right,
-        Column::Right,
-        Column::Flexible,
-        Column::Flexible,
-    ]);
+    let mut table =
+        Table::new(&[Column::Left, Column::Right, Column::Right, Column::Path, Column::Spare]);
     for file in rows {
         let lines = |sign: &str, number: u64| {
             if number == 0 { String::new() } else { format!("{sign}{}", count(number)) }
@@ -100,7 +94,7 @@ fn write_table(
     }
     for (file, cells) in rows.iter().zip(table.layout(output.width)) {
         let look = if file.edits > 0 { Look::Plain } else { Look::Faint };
-        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+        output.line(&output.paint(look, cells.join(output.gap()).trim_end()))?;
     }
     Ok(())
 }

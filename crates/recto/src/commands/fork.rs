@@ -19,11 +19,11 @@ use crate::error::Outcome;
 use crate::running;
 use crate::terminal::output::Output;
 
-/// Make a session that ends at some point of another one
+/// Branch off a session at an earlier turn
 ///
-/// The new session holds the conversation that led to the end of a turn, or to a
-/// line, and nothing of what came after or of other branches. Its lines are
-/// chained so that clients of all versions resume at that point.
+/// The new session contains the conversation up to the end of a turn, or up to a line, and
+/// nothing that came after or is on other branches. Every version of Claude Code resumes it at
+/// that point.
 ///
 /// Examples:
 ///   recto fork latest --at 12
@@ -39,7 +39,7 @@ pub(crate) struct ForkArgs {
     at: String,
     #[command(flatten)]
     new: NewArgs,
-    /// Go on with the new session at once: answer this prompt
+    /// Continue the new session at once: answer this prompt
     #[arg(long, value_name = "PROMPT", conflicts_with = "dry_run")]
     run: Option<String>,
 }

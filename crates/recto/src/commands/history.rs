@@ -11,6 +11,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::filter::FilterArgs;
+use crate::select::filter::most;
 use crate::select::target;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
@@ -21,11 +22,10 @@ use crate::terminal::text::clock;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 
-/// List the prompts typed in all projects, newest first
+/// List the prompts of all projects, newest first
 ///
-/// Taken from the client's history and from the logs. The history outlives the
-/// logs, and only logs have prompts given with `-p`. A prompt that is in both is
-/// listed once.
+/// Reads Claude Code's prompt history and the logs. The history outlives the logs, and only
+/// logs have prompts given with `-p`. A prompt that is in both is listed once.
 ///
 /// Examples:
 ///   recto history --since 7d
@@ -45,7 +45,7 @@ pub(crate) struct HistoryArgs {
     /// Only prompts with this text in them
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// List at most this many
+    /// Limit the number of prompts (0 = no limit)
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn cmd_history(
         library.prompts(&query, &|done, all| progress.tell(done, all))?;
     progress.done();
     skipped.iter().for_each(|why| output.remark(&format!("skipped: {why}")));
-    prompts.truncate(args.limit.unwrap_or(usize::MAX));
+    prompts.truncate(most(args.limit));
     if output.json {
         output.rows(&prompts)?;
     } else {
@@ -92,7 +92,7 @@ fn write_table(
     if prompts.len() > 30 {
         output.page();
     }
-    let mut table = Table::new(&[Column::Left, Column::Left, Column::Flexible, Column::Flexible]);
+    let mut table = Table::new(&[Column::Left, Column::Left, Column::Path, Column::Flexible]);
     for prompt in prompts {
         let session: String = prompt.session.as_deref().unwrap_or("").chars().take(8).collect();
         table.row([
@@ -106,7 +106,8 @@ fn write_table(
         let mut cells = cells.into_iter();
         let time = output.paint(Look::Faint, &cells.next().unwrap_or_default());
         let rest: Vec<String> = cells.collect();
-        output.line(format!("{time}  {}", rest.join("  ")).trim_end())?;
+        let gap = output.gap();
+        output.line(format!("{time}{gap}{}", rest.join(gap)).trim_end())?;
     }
     Ok(())
 }

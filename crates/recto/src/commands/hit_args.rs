@@ -26,7 +26,7 @@ use recto_view::resume_command;
 /// Which hits, and what to do with them.
 #[derive(Debug, Args)]
 pub(crate) struct HitArgs {
-    /// Limit the number of hits; 0 for no limit [default: 20, with --json all]
+    /// Limit the number of hits (0 = no limit) [default: 20, with --json all]
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
     /// Show this many lines of the text before and after
@@ -35,7 +35,7 @@ pub(crate) struct HitArgs {
     /// Read the turn of hit N
     #[arg(long, value_name = "N", conflicts_with_all = ["resume", "context"])]
     open: Option<usize>,
-    /// Print the command that goes on with the session of hit N
+    /// Print the command that resumes the session of hit N
     #[arg(long, value_name = "N", conflicts_with = "context")]
     resume: Option<usize>,
     #[command(flatten)]
@@ -99,8 +99,10 @@ pub(crate) fn give(
     if answer.hits.len() < answer.total {
         let is_all = args.limit(output) == 0;
         let why = if is_all { "only the newest are ranked" } else { "--limit 0 shows all" };
+        // What is not searched yet may have more.
+        let least = if answer.is_partial { "at least " } else { "" };
         output.remark(&format!(
-            "{} of {} in {}; {why}",
+            "{} of {least}{} in {}; {why}",
             count(shown as u64),
             plural(answer.total as u64, "hit"),
             plural(answer.logs as u64, "log")
@@ -108,9 +110,14 @@ pub(crate) fn give(
     }
     if answer.total == 0 && answer.is_partial {
         // Nobody should take that for an answer.
-        let message = "nothing was found in the logs that are searched so far";
+        let message = "nothing found in the logs searched so far";
         let error = CommandError::user("index-busy", message);
-        return Err(error.with_hint("try again when the index is built; `recto index` tells"));
+        return Err(
+            error.with_hint("try again when the index is built; `recto index` shows how far it is")
+        );
+    }
+    if answer.total == 0 && !output.json {
+        output.remark("nothing found");
     }
     Ok(if answer.total == 0 { Outcome::Found } else { Outcome::Done })
 }

@@ -29,12 +29,11 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
 
-/// Show what is in the home, how large it is, and what the client will delete
+/// Show disk usage and upcoming deletions
 ///
-/// At its start the client deletes logs not modified in
-/// `cleanupPeriodDays` (30 by default). This command says which ones are due,
-/// whether the archive of `recto collect` has them, and which setting to change.
-/// --keep changes it.
+/// When Claude Code starts, it deletes logs not modified in `cleanupPeriodDays` (30 by
+/// default). This command lists the logs that are due, whether the archive of `recto collect`
+/// has them, and the setting to change. --keep changes it.
 ///
 /// Examples:
 ///   recto home
@@ -46,7 +45,7 @@ pub(crate) struct HomeArgs {
     /// Name the sessions that will be deleted within so many days
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     within: u64,
-    /// Set cleanupPeriodDays in the user's settings, which `recto undo` takes back
+    /// Set cleanupPeriodDays in the user's settings; `recto undo` undoes it
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     keep: Option<u64>,
 }
@@ -90,16 +89,16 @@ pub(crate) fn cmd_home(
             area.about.into(),
         ]);
     }
-    for cells in table.layout(output.width) {
+    for cells in table.aligned(output.width) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
     }
     output.line("")?;
     let source = match (&setting.scope, &setting.path) {
-        (Scope::Default, _) | (_, None) => "the client's default".to_owned(),
+        (Scope::Default, _) | (_, None) => "the default".to_owned(),
         (scope, Some(path)) => format!("{} settings, {}", scope.name(), path.display()),
     };
     output.line(&format!(
-        "The client deletes logs not modified in {} ({}).",
+        "Claude Code deletes logs not modified in {} ({}).",
         plural(setting.days, "day"),
         one_line(&source)
     ))?;
@@ -126,7 +125,7 @@ pub(crate) fn cmd_home(
         let archived = if one.is_archived { "archived" } else { "not archived" };
         table.row([id, when, bytes(one.session.bytes()), archived.into(), one_line(&one.title)]);
     }
-    for cells in table.layout(output.width.map(|width| width.saturating_sub(2))) {
+    for cells in table.aligned(output.width.map(|width| width.saturating_sub(2))) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
     }
     if due.iter().any(|one| !one.is_archived) {
@@ -178,7 +177,7 @@ fn keep(
     let path = one_line(&path);
     output.line(&match operation {
         Some(operation) => format!(
-            "the client keeps logs for {}: {path} (operation {})",
+            "Claude Code keeps logs for {}: {path} (operation {})",
             plural(days, "day"),
             operation.id
         ),

@@ -1,4 +1,4 @@
-//! `recto index`: the index of `recto find`.
+//! `recto index`: the index of `recto search`.
 
 use clap::Args;
 use clap::ValueEnum;
@@ -19,11 +19,11 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
 
-/// See, build or check the index of `recto find`
+/// Show, update or verify the search index
 ///
-/// `status` says how large it is and how far; nothing is changed. `rebuild` makes
-/// it anew. `verify` compares it with the logs, text by text, and lists what
-/// differs. The index is a cache: it can be deleted at any time.
+/// `status` shows the index size and progress; nothing is changed. `update` adds what is new,
+/// `rebuild` builds the index from scratch. `verify` compares it with the logs, text by text, and lists what differs. The
+/// index is a cache: you can delete it at any time.
 ///
 /// Examples:
 ///   recto index
@@ -38,9 +38,11 @@ pub(crate) struct IndexArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Action {
-    /// Say how large it is, and how far
+    /// Show its size and progress
     Status,
-    /// Make it anew
+    /// Add what is new
+    Update,
+    /// Build it from scratch
     Rebuild,
     /// Compare it with the logs
     Verify,
@@ -57,10 +59,11 @@ pub(crate) fn cmd_index(
     target::tell_skipped(&inventory, output);
     match args.action {
         Action::Status => {}
-        Action::Rebuild => {
+        Action::Update | Action::Rebuild => {
+            let is_new = args.action == Action::Rebuild;
             let progress = Progress::new("indexing", output);
             let tell = |done, all| progress.tell_bytes(done, all);
-            let skipped = home.build_index(&inventory, &cache, /* anew */ true, &tell);
+            let skipped = home.build_index(&inventory, &cache, is_new, &tell);
             progress.done();
             for skipped in skipped? {
                 output.remark(&skipped.to_string());
@@ -71,7 +74,7 @@ pub(crate) fn cmd_index(
             if !status.exists {
                 let message = "there is no index yet";
                 let error = CommandError::user("not-found", message);
-                return Err(error.with_hint("`recto find` makes one"));
+                return Err(error.with_hint("`recto search` makes one"));
             }
             let progress = Progress::new("comparing", output);
             let tell = |done, all| progress.tell_bytes(done, all);
@@ -137,7 +140,7 @@ fn write_status(
     }
     let shown = one_line(&path_from_home(&path, environment.user_home.as_deref()));
     if !status.exists {
-        output.line(&format!("no index yet; the first `recto find` makes {shown}"))?;
+        output.line(&format!("no index yet; the first `recto search` makes {shown}"))?;
         return Ok(Outcome::Done);
     }
     output.line(&shown)?;

@@ -14,6 +14,7 @@ use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::select::filter::most;
 use crate::select::filter::parse_size;
 use crate::select::filter::read_time;
 use crate::terminal::output::Look;
@@ -22,12 +23,13 @@ use crate::terminal::text::Column;
 use crate::terminal::text::Table;
 use crate::terminal::text::bytes;
 use crate::terminal::text::clock;
+use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// List what recto changed in this home, newest first
+/// List recto's changes in this home, newest first
 ///
-/// Each operation can be undone by its number. Backups are kept until
-/// `recto log prune` removes them.
+/// With each operation: its session, and the session's title at that time. Undo an operation
+/// by its number. Backups are kept until `recto log prune` removes them.
 ///
 /// Examples:
 ///   recto log
@@ -38,7 +40,7 @@ use crate::terminal::text::plural;
 pub(crate) struct LogArgs {
     #[command(subcommand)]
     command: Option<LogCommand>,
-    /// List at most this many
+    /// Limit the number of operations (0 = no limit)
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
 }
@@ -80,7 +82,7 @@ pub(crate) fn cmd_log(
         output.remark(&format!("skipped: {reason}"));
     }
     let mut operations = list.operations;
-    operations.truncate(args.limit.unwrap_or(usize::MAX));
+    operations.truncate(most(args.limit));
     if output.json {
         let rows: Vec<OperationRow> = operations.iter().map(OperationRow::from).collect();
         output.rows(&rows)?;
@@ -95,8 +97,14 @@ fn write_table(operations: &[Operation], output: &mut Output) -> Result<(), Comm
         output.remark("no operations recorded for this home");
         return Ok(());
     }
-    let mut table =
-        Table::new(&[Column::Right, Column::Left, Column::Left, Column::Right, Column::Flexible]);
+    let mut table = Table::new(&[
+        Column::Right,
+        Column::Left,
+        Column::Left,
+        Column::Left,
+        Column::Flexible,
+        Column::Flexible,
+    ]);
     for operation in operations {
         let status =
             if operation.is_unfinished() { "interrupted" } else { operation.status.name() };
@@ -104,15 +112,30 @@ fn write_table(operations: &[Operation], output: &mut Output) -> Result<(), Comm
             operation.id.to_string(),
             clock(operation.time),
             status.to_owned(),
-            plural(operation.changes.len() as u64, "file"),
+            session(operation),
+            operation.title.as_deref().map(one_line).unwrap_or_default(),
             journal::command_line(operation),
         ]);
     }
     for (cells, operation) in table.layout(output.width).into_iter().zip(operations) {
         let look = if operation.is_unfinished() { Look::Warning } else { Look::Plain };
-        output.line(output.paint(look, cells.join("  ").trim_end()).as_str())?;
+        output.line(output.paint(look, cells.join(output.gap()).trim_end()).as_str())?;
     }
     Ok(())
+}
+
+/// The session that an operation made or changed, or how many it changed.
+fn session(operation: &Operation) -> String {
+    let sessions = operation.sessions();
+    let one = operation.result.or(operation.source).or(match sessions.len() {
+        1 => sessions.first().copied(),
+        _ => None,
+    });
+    match (one, sessions.len()) {
+        (Some(one), _) => one.to_string().chars().take(8).collect(),
+        (None, 0) => String::new(),
+        (None, several) => plural(several as u64, "session"),
+    }
 }
 
 fn prune(

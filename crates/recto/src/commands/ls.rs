@@ -9,10 +9,13 @@ use recto_view::ListedLog;
 use recto_view::ListedRow;
 use recto_view::Listing;
 
+use crate::commands::costs::Costed;
+use crate::commands::costs::Costs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::filter::FilterArgs;
+use crate::select::filter::most;
 use crate::select::target::tell_skipped;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
@@ -25,15 +28,14 @@ use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
 use crate::terminal::text::short_model;
 
-/// List the sessions, newest first
+/// List sessions, newest first
 ///
-/// Reads only the head and the tail of each log, and nothing of those that the
-/// index has as they are. Files that hold no conversation (empty files, stubs,
-/// warm-ups) are left out; `--all` shows them. A session of a running client is
-/// marked with ●.
+/// Reads only the head and the tail of each log, and skips logs that are unchanged since they
+/// were indexed. Hides files without a conversation (empty files, stubs, warm-ups); `--all`
+/// shows them. ● marks a running session.
 ///
-/// With --json each line is an object with at least id, project, path, cwd,
-/// title, started, updated, bytes, version, branch and kind.
+/// With --json each line is an object with at least id, project, path, cwd, title, started,
+/// updated, bytes, version, branch and kind.
 ///
 /// Examples:
 ///   recto ls --since 7d --project app
@@ -50,9 +52,12 @@ pub(crate) struct LsArgs {
     /// List files without a conversation too
     #[arg(long, short)]
     all: bool,
-    /// List at most this many
+    /// Limit the number of sessions (0 = no limit)
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
+    /// Show what each session cost, subagents included
+    #[arg(long)]
+    cost: bool,
     // The last, because its heading holds for all that follow.
     #[command(flatten)]
     filter: FilterArgs,
@@ -80,11 +85,10 @@ pub(crate) fn mark(log: &ListedLog) -> (&'static str, Look) {
     match log.live.as_ref().map(|live| live.status.as_deref()) {
         None if log.session.is_archived() => ("archived", Look::Faint),
         None => ("", Look::Plain),
-        Some(Some("waiting")) => ("● waiting", Look::Warning),
-        Some(Some("busy")) => ("● busy", Look::Good),
+        Some(Some("waiting")) => ("● needs approval", Look::Warning),
+        Some(Some("busy" | "shell")) => ("● working", Look::Good),
         Some(Some("idle")) => ("● idle", Look::Faint),
-        Some(Some("shell")) => ("● shell", Look::Good),
-        Some(_) => ("● live", Look::Good),
+        Some(_) => ("● running", Look::Good),
     }
 }
 
@@ -101,19 +105,31 @@ pub(crate) fn cmd_ls(
         agents: args.agents,
         only_live: args.live,
         all: args.all,
-        limit: args.limit,
+        limit: Some(most(args.limit)),
     };
     let inventory = home.inventory();
     let library = environment.library(home, PriceTable::default());
     let rows = library.listed(&listing, &inventory);
+    let costs = match args.cost {
+        true => Some(Costs::read(home, environment, output, None)?),
+        false => None,
+    };
     if output.json {
         let listed: Vec<ListedRow> = rows.par_iter().map(ListedRow::of).collect();
-        output.rows(&listed)?;
+        match &costs {
+            None => output.rows(&listed)?,
+            Some(costs) => {
+                for (listed, log) in listed.iter().zip(&rows) {
+                    let cost_usd = costs.dollars(&log.session.id.to_string());
+                    output.row(&Costed { row: listed, cost_usd })?;
+                }
+            }
+        }
     } else {
         if rows.len() > 30 {
             output.page();
         }
-        table(&rows, environment, output, now)?;
+        table(&rows, costs.as_ref(), environment, output, now)?;
     }
     tell_skipped(&inventory, output);
     if rows.is_empty() {
@@ -132,18 +148,25 @@ pub(crate) fn cmd_ls(
 /// Prints rows as a table.
 pub(crate) fn table(
     rows: &[ListedLog],
+    costs: Option<&Costs>,
     environment: &Environment,
     output: &mut Output,
     now: Timestamp,
 ) -> Result<(), CommandError> {
     use Column::Flexible;
     use Column::Left;
+    use Column::Optional;
+    use Column::Path;
     use Column::Right;
-    let mut table = Table::new(&[Left, Right, Right, Flexible, Flexible, Left, Left, Left]);
+    let mut columns = vec![Left, Right, Right, Flexible, Path, Optional, Optional, Left];
+    if costs.is_some() {
+        columns.insert(3, Right);
+    }
+    let mut table = Table::new(&columns);
     let cells = |row: &ListedLog| {
         let digest = &row.digest;
         let cwd = digest.cwd.as_deref().unwrap_or("?");
-        [
+        let mut cells = vec![
             short_id(row),
             age(row.log().modified(), now),
             bytes(row.log().bytes()),
@@ -152,15 +175,21 @@ pub(crate) fn table(
             one_line(digest.branch.as_deref().filter(|branch| *branch != "HEAD").unwrap_or("")),
             one_line(digest.model.as_deref().map_or("", short_model)),
             mark(row).0.to_owned(),
-        ]
+        ];
+        if let Some(costs) = costs {
+            // What subagents cost is in the row of their session.
+            let own = row.agent.is_none().then(|| costs.text(&row.session.id.to_string()));
+            cells.insert(3, own.unwrap_or_default());
+        }
+        cells
     };
     for cells in rows.par_iter().map(cells).collect::<Vec<_>>() {
-        table.row(cells);
+        table.cells(cells);
     }
+    let title_at = if costs.is_some() { 4 } else { 3 };
     let looks = |row: &ListedLog, cell: usize, cells: usize| match cell {
         0 => Look::Strong,
-        1 | 2 => Look::Faint,
-        3 => Look::Plain,
+        at if at == title_at => Look::Plain,
         _ if cell + 1 == cells && row.live.is_some() => mark(row).1,
         _ => Look::Faint,
     };
@@ -168,7 +197,7 @@ pub(crate) fn table(
     for (row, cells) in rows.iter().zip(table.layout(output.width)) {
         line.clear();
         for (at, cell) in cells.iter().enumerate() {
-            line.push_str(if at == 0 { "" } else { "  " });
+            line.push_str(if at == 0 { "" } else { output.gap() });
             line.push_str(&output.paint(looks(row, at, cells.len()), cell));
         }
         output.line(line.trim_end())?;

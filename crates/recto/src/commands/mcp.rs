@@ -16,10 +16,10 @@ use crate::error::Outcome;
 
 /// Let agents consult past sessions
 ///
-/// Speaks the Model Context Protocol on standard input and output, for clients that
-/// start it: search, list and read sessions, usage, status, plans. Nothing is
-/// changed. An answer has at most 64 KB, and secrets are replaced. Claude Code takes
-/// it by `claude mcp add recto -- recto mcp`.
+/// Speaks the Model Context Protocol on standard input and output, for clients that start it:
+/// search, list and read sessions, usage, status, plans. Nothing is changed. An answer has up
+/// to 64 KB, and secrets are replaced. To add it to Claude Code, run
+/// `claude mcp add recto -- recto mcp`.
 ///
 /// Examples:
 ///   recto mcp

@@ -27,11 +27,11 @@ use crate::terminal::text::plural;
 
 /// Join two halves of a split conversation
 ///
-/// For a conversation that was split by accident: after a crash that made the
-/// client begin a new session, or where the same session was resumed twice. The
-/// new session holds the lines of the first one, then those of the second one
-/// that the first one does not have; the second conversation goes on where the
-/// first one ends. Files of both are copied. Both sessions stay as they are.
+/// For a conversation that was split by accident: after a crash, when Claude Code started a
+/// new session, or when the same session was resumed twice. The new session contains the lines
+/// of the first one, then those lines of the second one that the first does not have; the
+/// second conversation continues where the first one ends. Files of both are copied. Both
+/// sessions stay unchanged.
 ///
 /// Examples:
 ///   recto merge 3f2a 77c1
@@ -39,9 +39,9 @@ use crate::terminal::text::plural;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct MergeArgs {
-    /// The session that begins
+    /// The session that comes first
     first: String,
-    /// The session that goes on
+    /// The session that continues it
     second: String,
     /// Join them though the second one began before the first one ended
     #[arg(long)]
@@ -67,7 +67,7 @@ pub(crate) fn cmd_merge(
 ) -> Result<Outcome, CommandError> {
     let inventory = Arc::new(home.inventory());
     let find = |text: &str| {
-        let target = target::find(home, &inventory, environment, text)?;
+        let target = target::find_to_change(home, &inventory, environment, text)?;
         let session = journal::session_of(&target)?;
         journal::may_edit(home, environment, &session)?;
         Ok::<_, CommandError>(session)

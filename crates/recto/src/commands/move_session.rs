@@ -26,14 +26,13 @@ use crate::terminal::text::plural;
 
 /// Move sessions to another directory
 ///
-/// For a project that was renamed or moved, so that the client finds its
-/// sessions again. The log goes where the client looks for sessions of the new
-/// directory, with the session's folder and the logs of its subagents; the
-/// working directory in its lines becomes the new one. Ids, times and what was
-/// said stay. A file that is there is never replaced.
+/// For a project that was renamed or moved: Claude Code finds its sessions again. The log
+/// moves to the new directory's project, with the session's folder and the logs of its
+/// subagents; the working directory in its lines becomes the new one. Ids, times and text
+/// stay. Existing files are never replaced.
 ///
-/// With --project all sessions of a directory and of those below it are moved,
-/// worktrees included, with what the client remembers of the project.
+/// With --project, recto moves all sessions of a directory and of the directories below it,
+/// worktrees included, with the project's memory.
 ///
 /// Examples:
 ///   recto move 3f2a ~/code/new-name
@@ -46,7 +45,7 @@ pub(crate) struct MoveArgs {
     session: Option<String>,
     /// New project directory
     directory: PathBuf,
-    /// Move all sessions of this directory, which need not exist any more
+    /// Move all sessions of this directory, even if it no longer exists
     #[arg(long, value_name = "OLD_DIRECTORY")]
     project: Option<PathBuf>,
     /// Move them though the new directory does not exist yet
@@ -85,7 +84,7 @@ pub(crate) fn cmd_move(
         }
         (session, None) => {
             let text = session.as_deref().unwrap_or_default();
-            let target = target::find(home, &inventory, environment, text)?;
+            let target = target::find_to_change(home, &inventory, environment, text)?;
             let session = &journal::session_of(&target)?;
             let relocation = home.plan_move(&inventory, session, &new)?;
             let is_there = |moved: &MovedSession| {
@@ -188,10 +187,8 @@ fn tell(
         plural((files + relocation.memory.len()) as u64, "file")
     );
     match operation {
-        Some(operation) => output.line(&format!(
-            "moved {what} (operation {}; `recto undo` takes it back)",
-            operation.id
-        )),
+        Some(operation) => output
+            .line(&format!("moved {what} (operation {}; `recto undo` undoes it)", operation.id)),
         None => output.line(&format!("would move {what}; nothing was changed (--dry-run)")),
     }
 }
@@ -216,6 +213,7 @@ fn json(
         operation: operation.map(|operation| operation.id),
         // No command is told here.
         home: None,
+        directory: None,
     };
     report.json("move", moved.session.id, notes).json("cwd", &directories)
 }

@@ -14,6 +14,7 @@ use crate::select::target::tell_skipped;
 use crate::terminal::output::Look;
 use crate::terminal::output::Output;
 use crate::terminal::text::bytes;
+use crate::terminal::text::money;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
@@ -55,13 +56,13 @@ pub(crate) fn cmd_overview(
         let listing = Listing { only_live: true, ..Listing::default() };
         output.line("")?;
         output.line(&output.paint(Look::Strong, "Running now"))?;
-        ls::table(&library.listed(&listing, &inventory), environment, output, now)?;
+        ls::table(&library.listed(&listing, &inventory), None, environment, output, now)?;
     }
     output.line("")?;
     output.line(&output.paint(Look::Strong, "Newest"))?;
     let listing = Listing { limit: Some(NEWEST), ..Listing::default() };
     let rows = library.listed(&listing, &inventory);
-    ls::table(&rows, environment, output, now)?;
+    ls::table(&rows, None, environment, output, now)?;
     output.line("")?;
     let example = rows.first().map_or_else(|| "latest".into(), ls::short_id);
     for (command, about) in [
@@ -90,8 +91,8 @@ fn today(home: &Home, environment: &Environment) -> Option<String> {
         return None;
     }
     let cost = match total.cost() {
-        Some(cost) => format!("${}", cost.rounded(2)),
-        None => format!("more than ${}", total.known_cost.rounded(2)),
+        Some(cost) => money(cost),
+        None => format!("more than {}", money(total.known_cost)),
     };
     let (messages, tokens) =
         (plural(total.messages, "message"), plural(total.tokens.all(), "token"));

@@ -45,20 +45,20 @@ use crate::terminal::text::plural;
 /// Options that choose sessions without naming them.
 const CHOOSERS: [&str; 6] = ["all", "project", "since", "until", "model", "branch"];
 
-/// Put sessions into one file, for another machine or account
+/// Pack sessions into one file
 ///
-/// The archive holds the logs and all that belongs to them: subagents, long
-/// results, lists of things to do, tasks, versions of files. Nothing else is
-/// read, and files that can hold secrets by their names are left out. What was
-/// said is in it as it is: `recto unpack` brings back every byte and every time.
+/// For another machine or account. The file contains the logs and everything that belongs to
+/// them: subagents, long results, to-do lists, tasks, file versions. Nothing else is read, and
+/// files whose names suggest secrets are skipped. The text is in it unchanged: `recto unpack`
+/// brings back every byte and every time.
 ///
-/// With --redact, secrets are replaced by `[REDACTED:rule:hash]` in logs, long results
-/// and lists, and versions of files are left out. --strict and --plain say how much
-/// counts as a secret, and imply --redact. Thinking that held a secret loses its
-/// signature's match: to resume such a session elsewhere, `recto redact` it first.
+/// With --redact, recto replaces secrets by `[REDACTED:rule:hash]` in logs, long results and
+/// lists, and skips file versions. --strict and --plain choose how much counts as a secret,
+/// and imply --redact. Thinking that contained a secret no longer matches its signature: to
+/// resume such a session elsewhere, `recto redact` it first.
 ///
-/// --all includes logs without a conversation. Memory belongs to a project, not to a
-/// session, and stays; recto says how much of it there is.
+/// --all includes logs without a conversation. Memory belongs to a project, not to a session,
+/// and stays; recto reports how much of it exists.
 ///
 /// Examples:
 ///   recto pack latest
@@ -69,7 +69,7 @@ pub(crate) struct PackArgs {
     /// The sessions
     #[arg(value_name = "SESSION", required_unless_present_any = CHOOSERS, conflicts_with_all = CHOOSERS)]
     sessions: Vec<String>,
-    /// All sessions; with filters, those that fit
+    /// All sessions; with filters, those that match
     #[arg(long)]
     all: bool,
     /// The archive [default: ID.recto, or sessions.recto if there are more]
@@ -223,7 +223,7 @@ fn tell(
     }
     for path in &package.left_out {
         let path = one_line(&home.relative(path).to_string_lossy());
-        output.remark(&format!("left out, because it can hold a secret: {path}"));
+        output.remark(&format!("skipped, because it can contain a secret: {path}"));
     }
     if memory > 0 {
         output.remark(&format!(

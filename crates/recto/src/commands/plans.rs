@@ -22,12 +22,11 @@ use crate::terminal::text::clock;
 use crate::terminal::text::one_line;
 use crate::terminal::text::safe;
 
-/// List the plans that were made in plan mode, newest first
+/// List plans, newest first
 ///
-/// Plans of a session and its subagents; without SESSION, those of all sessions
-/// and the files in `plans/` that belong to none of them. A plan was agreed to,
-/// refused, or has no answer in the log. The turn of a subagent's plan is a turn
-/// of the subagent's log.
+/// Plans of a session and its subagents; without SESSION, those of all sessions and the files
+/// in `plans/` that belong to none of them. A plan was approved, rejected, or has no answer in
+/// the log. The turn of a subagent's plan is a turn of the subagent's log.
 ///
 /// Examples:
 ///   recto plans
@@ -46,8 +45,8 @@ pub(crate) struct PlansArgs {
 fn answer(plan: &PlanRow) -> &'static str {
     match (&plan.place.name, plan.agreed) {
         (None, _) => "file",
-        (_, Some(true)) => "agreed",
-        (_, Some(false)) => "refused",
+        (_, Some(true)) => "approved",
+        (_, Some(false)) => "rejected",
         (_, None) => "open",
     }
 }
@@ -116,7 +115,7 @@ fn write_table(plans: &[PlanRow], output: &mut Output) -> Result<(), CommandErro
         Column::Left,
         Column::Left,
         Column::Flexible,
-        Column::Flexible,
+        Column::Optional,
     ]);
     for plan in plans {
         let name = plan.place.name.as_deref();
@@ -131,7 +130,7 @@ fn write_table(plans: &[PlanRow], output: &mut Output) -> Result<(), CommandErro
     }
     for (plan, cells) in plans.iter().zip(table.layout(output.width)) {
         let look = if plan.agreed == Some(false) { Look::Faint } else { Look::Plain };
-        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+        output.line(&output.paint(look, cells.join(output.gap()).trim_end()))?;
     }
     Ok(())
 }

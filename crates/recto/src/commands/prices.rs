@@ -38,7 +38,7 @@ pub(crate) struct PricesArgs {
 /// Where prices are from.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PricesOption {
-    /// A file of prices [default: $RECTO_PRICES, else recto/prices.toml in the settings]
+    /// A price file [default: $RECTO_PRICES, else recto/prices.toml in the settings]
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
@@ -53,11 +53,8 @@ impl PricesOption {
         let own = Path::new("data/prices.toml");
         let mut table = PriceTable::built_in().map_err(|error| broken(own, &error))?;
         let named = self.prices.clone().or_else(|| environment.prices.clone());
-        let settings = || {
-            let user = environment.user_home.as_ref().map(|home| home.join(".config"));
-            let folder = environment.config_home.clone().or(user)?;
-            Some(folder.join("recto/prices.toml")).filter(|path| file_path::exists(path))
-        };
+        let settings =
+            || environment.settings_file("prices.toml").filter(|path| file_path::exists(path));
         if let Some(path) = named.or_else(settings) {
             let bytes = read_chosen(&path)?;
             let text = String::from_utf8_lossy(&bytes);
@@ -105,7 +102,7 @@ pub(crate) fn cmd_prices(
         }
     }
     for cells in lines.layout(output.width) {
-        output.line(cells.join("  ").trim_end())?;
+        output.line(cells.join(output.gap()).trim_end())?;
     }
     output.line("")?;
     for source in &table.sources {

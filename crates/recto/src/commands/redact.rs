@@ -51,23 +51,22 @@ use crate::terminal::text::plural;
 
 /// Replace keys, tokens and passwords in a session
 ///
-/// Every secret becomes `[REDACTED:rule:hash]`, the same secret the same text. Logs
-/// of subagents and long results are searched too. Ids, hashes and signatures stay,
-/// so the session still resumes; thinking that holds a secret goes, because its
-/// signature would not fit any more. Versions of files from before an edit are not
-/// copied; with --in-place they are left alone.
+/// Every secret becomes `[REDACTED:rule:hash]`, the same secret the same text, in logs of
+/// subagents and long results too. Ids, hashes and signatures stay, so the session still
+/// resumes; thinking that contains a secret is removed, because its signature would no longer
+/// match. File versions from before an edit are not copied; with --in-place they stay
+/// unchanged.
 ///
-/// --strict, the default, replaces known token formats, private keys, credentials in
-/// headers and URLs, and whatever a secret's name is given: `PGPASSWORD=…`,
-/// `--api-key …`, `password: …`. --plain skips weak passwords and other values that are
-/// not random.
+/// --strict, the default, replaces known token formats, private keys, credentials in headers
+/// and URLs, and values with the name of a secret: `PGPASSWORD=…`, `--api-key …`,
+/// `password: …`. --plain skips weak passwords and other values that are not random.
 ///
-/// --check only says what would be replaced: exit code 1 if there is something.
+/// --check only reports what would be replaced: exit code 1 if something would.
 ///
-/// With --in-place recto removes its search index, which has words of the old log,
-/// and names the places where copies may still be. --history replaces secrets in
-/// `history.jsonl` too. --purge removes recto's backups of the session, so that the
-/// redaction can never be undone; it asks twice.
+/// With --in-place recto removes its search index, which has words of the old log, and lists
+/// the places where copies may still be. --history replaces secrets in `history.jsonl` too.
+/// --purge removes recto's backups of the session, which makes the redaction final; it asks
+/// twice.
 ///
 /// Examples:
 ///   recto redact latest --check
@@ -78,10 +77,10 @@ use crate::terminal::text::plural;
 pub(crate) struct RedactArgs {
     /// The session
     session: String,
-    /// Only say what is there
+    /// Only report what would be replaced
     #[arg(long)]
     check: bool,
-    /// Replace what fits a regular expression, under a name
+    /// Replace what matches a regular expression, under a name
     #[arg(long, value_name = "NAME=REGEX", value_parser = parse_pattern)]
     pattern: Vec<Pattern>,
     /// Replace a path, and it at the beginning of other paths
@@ -308,7 +307,7 @@ fn by_rule(found: &[Found], output: &Output) -> Vec<String> {
             format!("{} times", count(times)),
         ]);
     }
-    let lines = table.layout(output.width).into_iter();
+    let lines = table.aligned(output.width).into_iter();
     lines.map(|cells| cells.join("  ").trim_end().to_owned()).collect()
 }
 

@@ -14,12 +14,11 @@ use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::text::one_line;
 
-/// Give a session another title
+/// Rename a session
 ///
-/// Adds to the log what the client's /rename adds. The time of the log
-/// stays, so that the client still continues the session that it would have. A
-/// session that is open in a client is refused: rename it there. An empty title
-/// takes the one that was given back.
+/// Adds the line that /rename in Claude Code adds. The log keeps its time, so `claude
+/// --continue` still picks the same session. recto refuses a session that is open in Claude
+/// Code: rename it there. An empty title removes the one you gave.
 ///
 /// Examples:
 ///   recto rename 3f2a "Repair the parser"
@@ -46,7 +45,7 @@ pub(crate) fn cmd_rename(
     // What was interrupted is put right before anything is looked at.
     let mut journal = journal::open_journal(home, environment, output)?;
     let inventory = home.inventory();
-    let target = target::find(home, &inventory, environment, &args.session)?;
+    let target = target::find_to_change(home, &inventory, environment, &args.session)?;
     let session = &journal::session_of(&target)?;
     let renamed = journal.rename(Renaming {
         home,
@@ -73,9 +72,9 @@ pub(crate) fn cmd_rename(
             .json("changes", &journal::changes_json(&renamed.changes)?);
         output.json_line(object)?;
     } else if let Some(operation) = operation {
-        output.line(&format!("{} has {shown} now (operation {})", session.id, operation.id))?;
+        output.line(&format!("renamed {} to {shown} (operation {})", session.id, operation.id))?;
     } else {
-        output.line(&format!("{} would have {shown}", session.id))?;
+        output.line(&format!("would rename {} to {shown}", session.id))?;
     }
     Ok(Outcome::Done)
 }

@@ -33,19 +33,19 @@ use crate::terminal::text::count;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// Mend a session that does not resume, or loses part of its history
+/// Repair a session that does not resume
 ///
-/// Finds broken links, cycles, repeated ids, torn and foreign lines, calls without
-/// results and whatever else makes a client stop, refuse or forget, and writes a
-/// log that is whole again. A fix is made only if no client brings back less by it.
-/// Lines that go are still in the source, or in the backup.
+/// Finds broken links, cycles, repeated ids, torn and foreign lines, calls without results
+/// and whatever else makes a client stop, refuse or forget, and writes a whole log again. recto
+/// makes a fix only if no client brings back less afterwards. Removed lines are still in the
+/// source, or in the backup.
 ///
-/// By default only what the client that wrote the log, or a newer one, loses is
-/// mended. --all-clients also writes parallel calls so that older clients find
-/// them.
+/// By default recto repairs what is lost by a client like the one that wrote the log, or a
+/// newer one.
+/// --all-clients also rewrites parallel calls so older clients find them.
 ///
-/// With --all, every session of the home is looked at and a table says what would
-/// be brought back; with --in-place they are mended.
+/// With --all, recto looks at every session of the home and a table shows what would be
+/// brought back; with --in-place it repairs them.
 ///
 /// Examples:
 ///   recto repair 3f2a --dry-run
@@ -68,7 +68,7 @@ pub(crate) struct RepairArgs {
     /// Do not make these fixes
     #[arg(long, value_name = "FIX", value_delimiter = ',', value_parser = parse_fix)]
     except: Vec<Fix>,
-    /// Mend what any client loses, however old
+    /// Repair what any client loses, however old
     #[arg(long)]
     all_clients: bool,
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub(crate) struct RepairArgs {
 
 fn parse_fix(text: &str) -> Result<Fix, String> {
     let known = Fix::ALL.iter().copied().find(|fix| fix.name() == text);
-    known.ok_or_else(|| "there is no such fix; `recto repair --list` names them".to_owned())
+    known.ok_or_else(|| "unknown fix; `recto repair --list` lists them".to_owned())
 }
 
 impl RepairArgs {
@@ -131,7 +131,7 @@ pub(crate) fn cmd_repair(
     let mut job = job(plan, args.words(session));
     if has_cycle && !args.edit.in_place {
         job.notes.push(
-            "clients before 2.1.100 hang on every session of the project while the old log is there: use --in-place, or remove it".to_owned(),
+            "clients before 2.1.100 hang on every session of the project while the old log exists: use --in-place, or delete it".to_owned(),
         );
     }
     Editor { home, environment, output, source: &source }.finish(goal, args.edit.new.mode(), job)

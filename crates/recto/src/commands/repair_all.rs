@@ -70,21 +70,21 @@ pub(crate) fn run(
     }
     progress.done();
     tell(output, &rows, is_dry)?;
-    let mended = rows.iter().filter(|(_, fate)| matches!(fate, Fate::Mended { .. })).count();
+    let repaired = rows.iter().filter(|(_, fate)| matches!(fate, Fate::Mended { .. })).count();
     if !output.json {
-        let left = rows.len() - mended;
+        let left = rows.len() - repaired;
         let whole = sessions.len() - rows.len();
-        let verb = if is_dry { "can be mended" } else { "mended" };
+        let verb = if is_dry { "can be repaired" } else { "repaired" };
         output.line(&format!(
-            "{}: {whole} whole, {mended} {verb}, {left} left as they are",
+            "{}: {whole} whole, {repaired} {verb}, {left} unchanged",
             plural(sessions.len() as u64, "session")
         ))?;
-        if is_dry && mended > 0 {
+        if is_dry && repaired > 0 {
             output
-                .line("nothing was changed; --in-place mends them, `recto undo` takes it back")?;
+                .line("nothing was changed; --in-place repairs them, and `recto undo` undoes it")?;
         }
     }
-    Ok(if rows.is_empty() || (!is_dry && mended == rows.len()) {
+    Ok(if rows.is_empty() || (!is_dry && repaired == rows.len()) {
         Outcome::Done
     } else {
         Outcome::Found
@@ -184,7 +184,7 @@ fn tell(
             Fate::Mended { .. } => Look::Plain,
             Fate::Left { .. } => Look::Warning,
         };
-        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+        output.line(&output.paint(look, cells.join(output.gap()).trim_end()))?;
     }
     Ok(())
 }

@@ -36,14 +36,14 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 use crate::terminal::text::safe;
 
-/// Check that a session still gives its recorded requests
+/// Check that a session still gives its requests
 ///
 /// Claude Code 2.1.300 and later note the hash of every message they send. This command
 /// rebuilds each request from the log and compares it with those hashes, turn by turn.
-/// Older logs have no hashes: their answers are counted, and nothing is compared.
+/// Older logs have no hashes: recto counts their answers, and compares nothing.
 ///
-/// With --endpoint, the request of one turn is sent to another model or endpoint, and
-/// both answers are shown. The request offers no tools, because none would run. The key comes
+/// With --endpoint, recto sends the request of one turn to another model or endpoint, and
+/// shows both answers. The request offers no tools, because none would run. The key comes
 /// from ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token.
 ///
 /// With --tools, the tool calls of the log are made again in the working directory: run
@@ -229,7 +229,7 @@ fn write_rows(
         let messages = plural(one.messages as u64, "message");
         table.row([turn, format!("line {}", count(one.line)), messages, state]);
     }
-    for cells in table.layout(output.width) {
+    for cells in table.aligned(output.width) {
         output.line(cells.join("  ").trim_end())?;
     }
     Ok(())

@@ -226,7 +226,7 @@ fn write_rows(rows: &[Row], output: &mut Output) -> Result<(), CommandError> {
         let tool = one_line(&row.recorded.call.name);
         table.row([turn, tool, row.state().to_owned(), one_line(&row.about())]);
     }
-    for cells in table.layout(output.width) {
+    for cells in table.aligned(output.width) {
         output.line(cells.join("  ").trim_end())?;
     }
     Ok(())

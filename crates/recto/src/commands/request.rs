@@ -35,17 +35,16 @@ use crate::terminal::text::count;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// Preview the request Claude Code would send on resume
+/// Preview the request sent on resume
 ///
-/// The messages are rebuilt from the log by the rules of the client's
-/// generation: which line it goes on from, which lines it finds, which it
-/// drops, what it adds. The prompt to come, and what a client announces afresh
-/// when it starts, are not in the log and not shown.
+/// Rebuilds the messages from the log by the rules of a client's version: which line it
+/// resumes from, which lines it finds, which it drops, what it adds. The next prompt, and what
+/// a client sends afresh when it starts, are not in the log and not shown.
 ///
-/// Newer logs hold the hashes of messages that were sent; how many of them are
-/// found again is said as `verified`.
+/// Newer logs contain the hashes of messages that were sent; `verified` counts those found
+/// again.
 ///
-/// Exit code 1 means that the client would not resume.
+/// Exit code 1 means that Claude Code would not resume.
 ///
 /// Examples:
 ///   recto request latest
@@ -57,7 +56,7 @@ pub(crate) struct RequestArgs {
     /// The session
     #[arg(default_value = "latest")]
     session: String,
-    /// The version of the client, such as 2.1.29
+    /// The version of Claude Code, such as 2.1.29
     #[arg(long = "as", value_name = "VERSION", default_value = "latest")]
     version: String,
 }
@@ -78,7 +77,7 @@ pub(crate) fn cmd_request(
     args: &RequestArgs,
 ) -> Result<Outcome, CommandError> {
     let Some(generation) = Generation::of_version(&args.version) else {
-        let message = format!("`{}` is no version of a client", one_line(&args.version));
+        let message = format!("invalid client version `{}`", one_line(&args.version));
         return Err(CommandError::user("bad-version", message)
             .with_hint("versions look like 2.0.50 or 2.1.325; `latest` is the newest known"));
     };
@@ -179,7 +178,7 @@ impl Answer {
             let size = bytes(message.bytes().len() as u64);
             table.row([count(number), role, size, blocks(message)]);
         }
-        for cells in table.layout(output.width) {
+        for cells in table.aligned(output.width) {
             output.line(&format!("  {}", cells.join("  ").trim_end()))?;
         }
         Ok(())

@@ -38,12 +38,12 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
 
-/// Bring archived sessions back, so that Claude Code resumes them
+/// Restore archived sessions to the home
 ///
-/// Restores the log with everything that belongs to it: subagents, long tool results, file
-/// snapshots, to-dos and tasks, with their times. A file that the home still has is never
-/// overwritten; if the home has only its beginning, the rest is added. `recto undo` takes a
-/// restore back.
+/// Claude Code resumes them. Restores the log with everything that belongs to it: subagents,
+/// long tool results, file snapshots, to-dos and tasks, with their times. Never overwrites a
+/// file that the home still has; if the home has only its beginning, adds the rest. `recto
+/// undo` undoes a restore.
 ///
 /// Examples:
 ///   recto restore 5c1e8a70
@@ -229,7 +229,7 @@ fn warn_of_cleanup(
     let due = plan.files.iter().filter(is_due).count() as u64;
     if due > 0 {
         output.remark(&format!(
-            "the client deletes {} again at its next start, after {}; `recto home --keep {}` \
+            "Claude Code deletes {} again at its next start, after {}; `recto home --keep {}` \
              prevents that",
             plural(due, "session"),
             plural(setting.days, "day"),

@@ -19,12 +19,13 @@ use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// Remove sessions, with all that belongs to them
+/// Delete sessions
 ///
-/// The log, the logs of subagents, long results, tasks, lists of things to do,
-/// and files as they were before an edit. All of it is kept in recto's backups,
-/// and `recto undo` brings it back, to the byte. The client's history of prompts,
-/// plans and memory stay.
+/// With everything that belongs to them: the log, the logs of subagents, long results, tasks,
+/// to-do lists, and file versions from before an edit. recto keeps all of it in its backups,
+/// and `recto undo` brings it back, to the byte. Prompt history, plans and memory stay.
+///
+/// A session is an id, its first characters, or a whole title; part of a title is not enough.
 ///
 /// Examples:
 ///   recto rm 3f2a
@@ -59,7 +60,7 @@ pub(crate) fn cmd_rm(
     let inventory = home.inventory();
     let mut sessions: Vec<SessionFile> = Vec::new();
     for text in &args.sessions {
-        let target = target::find(home, &inventory, environment, text)?;
+        let target = target::find_to_change(home, &inventory, environment, text)?;
         let session = &journal::session_of(&target)?;
         journal::may_edit(home, environment, session)?;
         if !sessions.iter().any(|other| other.path == session.path) {

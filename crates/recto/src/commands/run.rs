@@ -9,11 +9,12 @@ use crate::error::Outcome;
 use crate::running;
 use crate::terminal::output::Output;
 
-/// Run a session with your own key, on any compatible endpoint
+/// Run a session with your own API key
 ///
-/// With -p, recto answers one prompt and ends. It talks to the Messages API, runs tools, asks
-/// hooks and rules as the client does, and writes the same log: each client can resume what
-/// the other wrote. Options, output and exit codes are those of `claude -p`.
+/// On any compatible endpoint. With -p, recto answers one prompt and ends. It talks to the
+/// Messages API, runs tools, asks hooks and rules as Claude Code does, and writes the same
+/// log: each can resume what the other wrote. Options, output and exit codes are those of
+/// `claude -p`.
 ///
 /// The key is in ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, the endpoint in
 /// ANTHROPIC_BASE_URL. With -p recto cannot ask you: it refuses what no rule allows, and the
@@ -24,7 +25,7 @@ use crate::terminal::output::Output;
 /// Examples:
 ///   recto run -p 'Why does the test fail?'
 ///   git diff | recto run -p 'Review this' --output-format json
-///   recto run -p 'Go on' --resume 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718
+///   recto run -p 'Continue' --resume 3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718
 ///   recto run -p 'Fix it' --allowedTools 'Bash(cargo test:*)' Edit --max-turns 20
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -39,7 +40,7 @@ pub(crate) struct RunOptions {
     /// The prompt; standard input is added to it
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
-    /// Answer and end, without asking anybody
+    /// Answer and end, without asking you
     #[arg(short = 'p', long)]
     pub(crate) print: bool,
     /// What is printed: text, json or stream-json
@@ -129,19 +130,19 @@ pub(crate) struct RunOptions {
     /// Which settings files count: user, project, local
     #[arg(long, value_name = "SOURCES")]
     pub(crate) setting_sources: Option<String>,
-    /// Go on with a session, by id or title
+    /// Resume a session, by id or title
     #[arg(short = 'r', long, value_name = "SESSION")]
     pub(crate) resume: Option<String>,
-    /// Go on with the newest session of this directory
+    /// Resume the newest session of this directory
     #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
     pub(crate) goes_on: bool,
-    /// Go on in a copy; the session stays as it is
+    /// Continue in a copy; the session stays unchanged
     #[arg(long)]
     pub(crate) fork_session: bool,
-    /// Go on from an earlier message, by its uuid
+    /// Resume from an earlier message, by its uuid
     #[arg(long, value_name = "UUID", requires = "resume")]
     pub(crate) resume_session_at: Option<String>,
-    /// Make notes of old results and leave out the oldest turns until the rest fits
+    /// Make notes of old results and skip the oldest turns until the rest has this size
     #[arg(long, value_name = "TOKENS")]
     pub(crate) fit: Option<u64>,
     /// The id of the new session

@@ -12,13 +12,13 @@ use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::text::one_line;
 
-/// Print the folder for working files of a session, and make it
+/// Print a folder for a session's notes
 ///
-/// Notes in it survive a compaction, because its path depends on the session
-/// alone. It is in recto's data ($RECTO_DATA_DIR, else recto in
-/// $XDG_DATA_HOME or ~/.local/share), and only you can look into it. recto never deletes it.
+/// Creates it, too. Notes in it survive a compaction, because its path depends on the session
+/// alone. It is in recto's data ($RECTO_DATA_DIR, else recto in $XDG_DATA_HOME or
+/// ~/.local/share), and only you can look into it. recto never deletes it.
 ///
-/// In a hook, `recto scratch -` takes the session from the hook's input.
+/// In a hook, `recto scratch -` reads the session from the hook's input.
 ///
 /// Examples:
 ///   recto scratch

@@ -34,14 +34,13 @@ const USUAL_PORT: u16 = 7700;
 
 /// Show sessions in the browser
 ///
-/// Starts a server for this machine only and prints an address that lets one
-/// browser in, once, within ten minutes. Enter prints a new one, Ctrl-C ends the
-/// server. Nothing is answered without the token of this start. Nothing is changed
-/// either: with --allow-edits, anyone holding the token may rename and restore
-/// sessions, and undo edits.
+/// Starts a server for this machine only and prints an address that lets one browser in, once,
+/// within ten minutes. Enter prints a new one, Ctrl-C ends the server. Every request needs the
+/// token of this start. The server is read-only: with --allow-edits, anyone holding the token
+/// may rename and restore sessions, and undo edits.
 ///
-/// Other machines reach it with --listen only, which needs a token of your own:
-/// what is sent is not encrypted, so use it in a network that you trust.
+/// Other machines reach it with --listen only, which needs a token of your own: the traffic is
+/// not encrypted, so use it in a network that you trust.
 ///
 /// Examples:
 ///   recto serve --open

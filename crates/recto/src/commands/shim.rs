@@ -12,11 +12,11 @@ use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::terminal::text::one_line;
 
-/// Let scripts for the client run recto
+/// Run recto in scripts that call `claude`
 ///
 /// Makes a link named `claude` to this program in a directory. Called by that name, recto
-/// takes the client's own command line, so that scripts and SDKs which start `claude` run
-/// on recto. A file that is there stays: nothing is ever replaced.
+/// accepts the command line of Claude Code, so scripts and SDKs that start `claude` run on
+/// recto. Existing files are never replaced.
 ///
 /// Examples:
 ///   recto shim install ~/recto-bin
@@ -45,13 +45,14 @@ pub(crate) fn cmd_shim(output: &mut Output, args: &ShimArgs) -> Result<Outcome, 
         let path = one_line(&link.display().to_string());
         match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                CommandError::user("link-exists", format!("{path} is there, and stays"))
+                CommandError::user("link-exists", format!("{path} exists, and stays"))
                     .with_hint("name another directory, or remove the file yourself")
             }
-            std::io::ErrorKind::NotFound => {
-                CommandError::user("no-directory", format!("there is no directory for {path}"))
-                    .with_hint("make the directory first")
-            }
+            std::io::ErrorKind::NotFound => CommandError::user(
+                "no-directory",
+                format!("cannot create {path}: its directory does not exist"),
+            )
+            .with_hint("make the directory first"),
             _ => CommandError::Io(error),
         }
     })?;

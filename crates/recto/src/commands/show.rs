@@ -51,18 +51,17 @@ use crate::terminal::transcript::Transcript;
 
 /// Read a session
 ///
-/// Shows prompts, answers and tool calls in the order of the log. Thinking and
-/// the client's own texts are left out unless asked for, and long results are
-/// cut.
+/// Shows prompts, answers and tool calls in the order of the log. Skips thinking and the texts
+/// Claude Code adds, unless you ask for them, and cuts long results.
 ///
-/// With --json each line is one item: a prompt, an answer, thinking, a call, a
-/// result or a note.
+/// With --json each line is one item: a prompt, an answer, thinking, a call, a result or a
+/// note.
 ///
-/// With --follow it goes on with what is written to the log, until it is stopped
-/// or nobody reads its output any more.
+/// With --follow, keeps showing what is written to the log, until you stop it or its output
+/// is closed.
 ///
-/// `--raw` gives the bytes of the log unchanged; on a terminal, control
-/// characters in them are made visible.
+/// `--raw` prints the bytes of the log unchanged; on a terminal, control characters are made
+/// visible.
 ///
 /// Examples:
 ///   recto show latest
@@ -83,13 +82,13 @@ pub(crate) struct ShowArgs {
     /// Show subagents below the calls that started them
     #[arg(long)]
     agents: bool,
-    /// Show the texts that the client adds (reminders, attachments, system lines)
+    /// Show the texts that Claude Code adds (reminders, attachments, system lines)
     #[arg(long)]
     meta: bool,
     /// Show only this turn (`recto turns` numbers them)
     #[arg(long, value_name = "N", conflicts_with = "raw")]
     turn: Option<u32>,
-    /// Go on with what is written to the log, until stopped
+    /// Keep showing what is written to the log, until stopped
     #[arg(long, short, conflicts_with_all = ["raw", "turn", "agents"])]
     follow: bool,
     /// Wrap text at this width [default: the terminal's, at most 100]

@@ -9,12 +9,15 @@ use recto_view::Reading;
 use recto_view::SessionStats;
 use recto_view::StopCount;
 
+use crate::commands::costs::Costed;
+use crate::commands::costs::Costs;
 use crate::commands::stats_all::Question;
 use crate::commands::stats_all::stats_of_all;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::filter::FilterArgs;
+use crate::select::filter::most;
 use crate::select::target;
 use crate::terminal::document_file::Existing;
 use crate::terminal::output::Look;
@@ -27,17 +30,15 @@ use crate::terminal::text::plural;
 use crate::terminal::text::wrap;
 use crate::terminal::zone::read_zone;
 
-/// Sum up a session, or all of them
+/// Summarise a session, or all of them
 ///
-/// Of a session: its goal (the first prompt), the last answer, turns, tools,
-/// files, tokens by model, compactions, subagents and errors. `recto stats
-/// latest` is the newest one.
+/// Of a session: its goal (the first prompt), the last answer, turns, tools, files, tokens and
+/// cost by model, compactions, subagents and errors. `recto stats latest` is the newest one.
 ///
-/// Without a session, all that fit the filters: tools with their failures and
-/// times, models, how long turns take, hours and days, the longest sessions, how
-/// much comes from the cache, how the context grows, the files changed most. What
-/// a session has copied from another one counts once; so do the tokens of each
-/// API message. The filters choose whole sessions.
+/// Without a session, all that match the filters: tools with their failures and times, models,
+/// how long turns take, hours and days, the longest sessions, how much comes from the cache,
+/// how the context grows, the files changed most. Messages that a session copied from another
+/// one count once; so do the tokens of each API message. The filters choose whole sessions.
 ///
 /// Examples:
 ///   recto stats latest
@@ -47,19 +48,19 @@ use crate::terminal::zone::read_zone;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatsArgs {
-    /// The session; without one, all that fit
+    /// The session; without one, all that match
     #[arg(conflicts_with_all = ["svg", "tz", "limit", "project", "since", "until", "model", "branch"])]
     session: Option<String>,
     /// Write the charts to this file, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Replace the file of --svg if it is there
+    /// Replace the file of --svg if it exists
     #[arg(long, requires = "svg")]
     force: bool,
     /// The time zone of hours and days, such as Europe/Berlin or +02:00 [default: the system's]
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     tz: Option<String>,
-    /// List at most this many tools, models, sessions and files
+    /// Limit the number of tools, models, sessions and files (0 = no limit)
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     limit: usize,
     // The last, because its heading holds for all that follow.
@@ -77,7 +78,7 @@ pub(crate) fn cmd_stats(
         let question = Question {
             filter: args.filter.read(environment.now())?,
             zone: read_zone(args.tz.as_deref())?,
-            limit: args.limit,
+            limit: most(Some(args.limit)),
             svg: args.svg.as_deref(),
             existing: Existing::forced(args.force),
         };
@@ -85,16 +86,28 @@ pub(crate) fn cmd_stats(
     };
     let library = environment.library(home, PriceTable::default());
     let log = target::find(home, &library.inventory(), environment, session)?;
+    let session = log.main().map(|session| session.id.to_string());
     let stats = library.session_stats(&Reading::open(log)?)?;
+    // A subagent, or a file that is not in the home, has no sum of its own.
+    let costs = match &session {
+        Some(id) => Some(Costs::read(home, environment, output, Some(id.clone()))?),
+        None => None,
+    };
+    let (id, costs) = (session.unwrap_or_default(), costs.as_ref());
     if output.json {
-        output.row(&stats)?;
+        let cost_usd = costs.and_then(|costs| costs.dollars(&id));
+        output.row(&Costed { row: &stats, cost_usd })?;
     } else {
-        write_text(&stats, output)?;
+        write_text(&stats, costs.map(|costs| costs.text(&id)), output)?;
     }
     Ok(Outcome::Done)
 }
 
-fn write_text(stats: &SessionStats, output: &mut Output) -> Result<(), CommandError> {
+fn write_text(
+    stats: &SessionStats,
+    cost: Option<String>,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     let text = |text: &Option<String>| one_line(text.as_deref().unwrap_or_default());
     output.line(&output.paint(Look::Strong, &text(&stats.profile.title)))?;
     output.line(&output.paint(Look::Faint, &one_line(&stats.id)))?;
@@ -105,6 +118,7 @@ fn write_text(stats: &SessionStats, output: &mut Output) -> Result<(), CommandEr
     ];
     rows.extend(work(stats));
     rows.extend(tokens(stats));
+    rows.push(("cost", cost.unwrap_or_default()));
     for (label, number) in [
         ("compactions", stats.compactions as u64),
         ("subagents", stats.agents as u64),

@@ -130,7 +130,7 @@ fn section<const N: usize>(
     output.line("")?;
     output.line(&output.paint(Look::Strong, heading))?;
     output.set_in("  ", |output| {
-        for (at, cells) in table.layout(output.width).into_iter().enumerate() {
+        for (at, cells) in table.aligned(output.width).into_iter().enumerate() {
             let line = cells.join("  ");
             let look = if at == 0 { Look::Faint } else { Look::Plain };
             output.line(&output.paint(look, line.trim_end()))?;

@@ -14,6 +14,8 @@ use recto_store::StatusScope;
 use recto_store::Statuses;
 use recto_view::StatusRow;
 
+use crate::commands::watch;
+use crate::commands::watch::WatchArgs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -27,17 +29,18 @@ use crate::terminal::text::fit;
 use crate::watching;
 use crate::watching::Source;
 use crate::watching::status_view;
+use crate::watching::status_view::read_statuses;
 
-/// Show what each session is doing, and the evidence
+/// Show what each session is doing
 ///
-/// A session is working, waiting_for_approval (of a call, or an answer to a question),
-/// waiting_for_input, idle, ended or unknown. Without SESSION, those are listed that a
-/// client announces, and those whose log was written within the last hour.
+/// And the evidence. A session is working, needs approval (of a call or a plan), needs input
+/// (your answer or the next prompt), is idle, or has ended. In options and in JSON these are
+/// working, waiting_for_approval, waiting_for_input, idle, ended and unknown. Without SESSION,
+/// lists sessions with a running client, and those active within the last hour.
 ///
-/// With --wait, nothing is said until SESSION has one of the statuses (names with
-/// commas between them). The exit code is 0 then, and 1 if --timeout has passed first, or
-/// if the session has ended and that is none of the statuses. A log that is deleted is that
-/// of an ended session.
+/// With --wait, block until SESSION reaches one of the given statuses (comma-separated). The
+/// exit code is 0 then, and 1 if --timeout passes first, or if the session ends and `ended`
+/// is not one of the statuses. A session whose log is deleted has ended.
 ///
 /// Examples:
 ///   recto status
@@ -49,13 +52,16 @@ pub(crate) struct StatusArgs {
     /// The sessions
     #[arg(value_name = "SESSION", conflicts_with = "wait")]
     sessions: Vec<String>,
-    /// All sessions of the home, those that ended long ago too
+    /// All sessions of the home, however long ago they ended
     #[arg(long, short, conflicts_with_all = ["sessions", "wait"])]
     all: bool,
+    /// Keep watching: the same as `recto watch`
+    #[arg(long, short, conflicts_with_all = ["sessions", "wait"])]
+    watch: bool,
     /// Wait until the session has one of these statuses
     #[arg(long, num_args = 2, value_names = ["SESSION", "STATUS"])]
     wait: Vec<String>,
-    /// How long to wait at most, such as 90s, 1m30s, 500ms or 2h; a number alone is seconds
+    /// How long to wait, such as 90s, 1m30s, 500ms or 2h; a number alone is seconds
     #[arg(long, value_name = "DURATION", requires = "wait")]
     timeout: Option<String>,
 }
@@ -66,6 +72,10 @@ pub(crate) fn cmd_status(
     output: &mut Output,
     args: &StatusArgs,
 ) -> Result<Outcome, CommandError> {
+    if args.watch {
+        let watched = WatchArgs { all: args.all, ..WatchArgs::default() };
+        return watch::cmd_watch(home, environment, output, &watched);
+    }
     if let [session, wanted] = args.wait.as_slice() {
         let timeout = args.timeout.as_deref().map(read_timeout).transpose()?;
         let wanted = read_statuses("--wait", wanted)?;
@@ -86,7 +96,7 @@ pub(crate) fn cmd_status(
     let found = Statuses::default().look(home, &inventory, &scope, now);
     if found.is_empty() {
         if !output.json {
-            output.remark("no session runs, and none was written within the last hour");
+            output.remark("no session is running, and none was active within the last hour");
         }
         return Ok(Outcome::Found);
     }
@@ -149,19 +159,6 @@ fn parse_timeout(text: &str) -> Option<Duration> {
     }
 }
 
-/// Names of statuses with commas between them.
-pub(crate) fn read_statuses(option: &str, text: &str) -> Result<Vec<StatusKind>, CommandError> {
-    let one = |name: &str| {
-        StatusKind::from_name(name.trim()).ok_or_else(|| {
-            let names: Vec<&str> = StatusKind::ALL.iter().map(|kind| kind.name()).collect();
-            let message = format!("{option}: there is no status `{}`", fit(name, 60));
-            CommandError::user("bad-status", message)
-                .with_hint(format!("the statuses are {}", names.join(", ")))
-        })
-    };
-    text.split(',').map(one).collect()
-}
-
 struct Waiting<'a> {
     home: &'a Home,
     environment: &'a Environment,
@@ -174,6 +171,8 @@ impl Waiting<'_> {
         // The exit code 1 is that of the timeout.
         let id = find(self.home, self.environment, session).map_err(|error| {
             let known = CommandError::user("no-session", error.to_string());
+            let candidates = error.candidates().iter().cloned();
+            let known = candidates.fold(known, CommandError::with_candidate);
             error.hints().into_iter().fold(known, CommandError::with_hint)
         })?;
         let begin = Instant::now();
@@ -195,8 +194,9 @@ impl Waiting<'_> {
             }
             let left = self.timeout.map(|timeout| timeout.saturating_sub(begin.elapsed()));
             if left.is_some_and(|left| left.is_zero()) {
-                let last = last.as_ref().map_or("unknown", |one| one.status.kind.name());
-                output.remark(&format!("the time is over; the session is {last}"));
+                let last = last.as_ref().map_or(StatusKind::Unknown, |one| one.status.kind);
+                let last = last.label();
+                output.remark(&format!("timed out; the session's status is `{last}`"));
                 return Ok(Outcome::Found);
             }
             source.wait(now, left);
@@ -223,7 +223,9 @@ impl Waiting<'_> {
             return Ok(Some(Outcome::Done));
         }
         if has(StatusKind::Ended) {
-            output.remark("the session has ended, and that is not what was waited for");
+            let wanted: Vec<&str> = self.wanted.iter().map(|kind| kind.label()).collect();
+            let wanted = wanted.join(" or ");
+            output.remark(&format!("session ended before reaching `{wanted}`"));
             return Ok(Some(Outcome::Found));
         }
         Ok(None)
@@ -244,15 +246,19 @@ fn write(
         Column::Left,
         Column::Right,
         Column::Flexible,
-        Column::Flexible,
-        Column::Flexible,
+        Column::Path,
+        Column::Spare,
     ]);
     for one in found {
         let shown = status_view::shown(one, environment, now);
-        let mark = if one.is_live() { "●" } else { " " };
+        let mark = match (output.width, one.is_live()) {
+            (None, _) => "",
+            (Some(_), true) => "● ",
+            (Some(_), false) => "  ",
+        };
         table.row([
-            format!("{mark} {}", shown.id),
-            status_view::label(one.status.kind).into(),
+            format!("{mark}{}", shown.id),
+            one.status.kind.label().into(),
             shown.age,
             shown.title,
             shown.project,
@@ -267,7 +273,7 @@ fn write(
         };
         let cells: Vec<String> =
             cells.iter().enumerate().map(|(at, cell)| output.paint(look(at), cell)).collect();
-        output.line(cells.join("  ").trim_end())?;
+        output.line(cells.join(output.gap()).trim_end())?;
     }
     Ok(())
 }

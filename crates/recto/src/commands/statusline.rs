@@ -29,30 +29,24 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::short_model;
 
-/// Print a status line for the client
+/// Print a status line for Claude Code
 ///
-/// Reads the JSON that the client gives a status line on standard input, and the
-/// end of the session's log: model, directory, git branch, context (tokens, and
-/// percent of the window), cost and duration of the session. What is not known is
-/// left out; the exit code is 0 even then.
+/// Reads the JSON that Claude Code gives a status line on standard input, and the end of the
+/// session's log: model, directory, git branch, context (tokens, and percent of the window),
+/// cost and duration of the session. Skips what is not known; the exit code is 0 even then.
 ///
-/// In a FORMAT, these stand for what is known: {model} {directory} {branch}
-/// {tokens} {percent} {window} {cost} {duration} {session} {version}. A part in
-/// brackets is left out if something in it is not known; {{ and [[ are a brace
-/// and a bracket.
+/// Placeholders in a TEMPLATE of --format: {model} {directory} {branch} {tokens} {percent} {window} {cost}
+/// {duration} {session} {version}. A part in brackets is skipped if something in it is not
+/// known; {{ and [[ are a brace and a bracket.
 ///
-/// In settings.json of the client:
+/// In settings.json of Claude Code:
 ///   "statusLine": {"type": "command", "command": "recto statusline --color always"}
 ///
 /// Examples:
 ///   recto statusline --format '{model}[ on {branch}][ · {percent}]' < status.json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct StatuslineArgs {
-    /// What to print, with placeholders in braces
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<String>,
-}
+pub(crate) struct StatuslineArgs {}
 
 /// The largest input that is read, and how long it is waited for.
 const MOST_INPUT: usize = 1024 * 1024;
@@ -82,19 +76,19 @@ struct Status {
 pub(crate) fn cmd_statusline(
     environment: &Environment,
     output: &mut Output,
-    args: &StatuslineArgs,
+    _args: &StatuslineArgs,
 ) -> Result<Outcome, CommandError> {
     if io::stdin().is_terminal() {
-        output.remark("standard input is a terminal; the client gives JSON there");
+        output.remark("standard input is a terminal; Claude Code gives JSON there");
         return Ok(Outcome::Done);
     }
     let input = read_input();
     let status = Status::of(&input, environment.user_home.as_deref());
-    if output.json {
+    if output.json && output.format.is_none() {
         output.json_line(status.json())?;
         return Ok(Outcome::Done);
     }
-    let line = match &args.format {
+    let line = match &output.format {
         Some(format) => fill(format, &|name| status.value(name)),
         None => status.line(output),
     };

@@ -18,10 +18,10 @@ use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 
-/// Take thinking, tools, notes or whole turns out of a session
+/// Remove thinking, tools, notes or whole turns
 ///
-/// Calls go together with their results; lines that become empty go, and the
-/// others are linked anew, so that every client still finds the rest.
+/// Removes calls together with their results, and lines that become empty; every client still
+/// finds the rest.
 ///
 /// Examples:
 ///   recto strip latest --thinking
@@ -37,7 +37,7 @@ pub(crate) struct StripArgs {
     /// Take out calls and results, of all tools or of those that are named
     #[arg(long, value_name = "NAME", num_args = 0..)]
     tools: Option<Vec<String>>,
-    /// Take out lines that no client needs to go on: noted requests, the queue,
+    /// Remove lines that no client needs to resume: noted requests, the queue,
     /// progress, remarks
     #[arg(long)]
     meta: bool,

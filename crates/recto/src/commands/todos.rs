@@ -18,8 +18,8 @@ use crate::terminal::text::one_line;
 
 /// List a session's to-dos
 ///
-/// The list as it was at the end, from `TodoWrite` and the task tools; calls
-/// that failed are left out. With --history each change, with its turn and time.
+/// The list at the end, from `TodoWrite` and the task tools; failed calls are skipped. With
+/// --history each change, with its turn and time.
 ///
 /// Examples:
 ///   recto todos latest
@@ -82,7 +82,7 @@ fn write_list(todos: &[TodoRow], output: &mut Output) -> Result<(), CommandError
         table.row([words(&todo.status), about(todo)]);
     }
     for (todo, cells) in todos.iter().zip(table.layout(output.width)) {
-        output.line(&output.paint(look(&todo.status), cells.join("  ").trim_end()))?;
+        output.line(&output.paint(look(&todo.status), cells.join(output.gap()).trim_end()))?;
     }
     Ok(())
 }
@@ -103,7 +103,7 @@ fn write_changes(changes: &[TodoChangeRow], output: &mut Output) -> Result<(), C
     }
     for (change, cells) in changes.iter().zip(table.layout(output.width)) {
         let look = look(&change.todo.status);
-        output.line(&output.paint(look, cells.join("  ").trim_end()))?;
+        output.line(&output.paint(look, cells.join(output.gap()).trim_end()))?;
     }
     Ok(())
 }

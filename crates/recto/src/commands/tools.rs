@@ -19,11 +19,10 @@ use crate::terminal::text::count;
 use crate::terminal::text::duration;
 use crate::terminal::text::one_line;
 
-/// List the tool calls of a session
+/// List a session's tool calls
 ///
-/// Each call is shown with its turn, how long it took by the times of its
-/// lines, and what it was about. Calls without a result, and results without a
-/// call, are marked.
+/// Each call with its turn, how long it took by the times of its lines, and its main argument.
+/// Marks calls without a result, and results without a call.
 ///
 /// Examples:
 ///   recto tools latest --failed
@@ -76,7 +75,7 @@ fn write_calls(calls: &[ToolCallRow], output: &mut Output) -> Result<bool, Comma
         output.page();
     }
     for (call, cells) in calls.iter().zip(table(calls).layout(output.width)) {
-        output.line(output.paint(look(call), cells.join("  ").trim_end()).as_str())?;
+        output.line(output.paint(look(call), cells.join(output.gap()).trim_end()).as_str())?;
     }
     Ok(calls.is_empty())
 }
@@ -119,7 +118,7 @@ fn write_sums(tools: &[ToolRow], output: &mut Output) -> Result<bool, CommandErr
         table.row([one_line(&tool.name), count(tool.calls), duration(tool.duration_ms), failed]);
     }
     for cells in table.layout(output.width) {
-        output.line(cells.join("  ").trim_end())?;
+        output.line(cells.join(output.gap()).trim_end())?;
     }
     Ok(tools.is_empty())
 }

@@ -19,16 +19,16 @@ use crate::error::Outcome;
 use crate::select::filter::parse_size;
 use crate::terminal::output::Output;
 
-/// Make a session smaller: old results, pictures, attachments
+/// Shrink a session: results, images, attachments
 ///
-/// The text of a result becomes a short note that says how long it was and where
-/// to find it; prompts, answers and thinking stay. What is trimmed is still in the
-/// source, or in the backup.
+/// The text of a result becomes a short note that says how long it was and where to find it;
+/// prompts, answers and thinking stay. The original text is still in the source session, or in
+/// the backup.
 ///
-/// --tool-results takes conditions, which must all hold: `older-than N` (turns),
-/// `larger-than SIZE`, `tool NAME`. Without any, all results are trimmed.
-/// --to-tokens chooses by itself: the oldest and largest results first, then
-/// pictures, attachments and whole calls, until the request is small enough.
+/// --tool-results accepts conditions, which must all be true: `older-than N` (turns),
+/// `larger-than SIZE`, `tool NAME`. Without any, all results are trimmed. --to-tokens chooses
+/// by itself: the oldest and largest results first, then images, attachments and whole calls,
+/// until the request is small enough.
 ///
 /// Examples:
 ///   recto trim latest --tool-results older-than 5 larger-than 2kB
@@ -37,17 +37,18 @@ use crate::terminal::output::Output;
 #[command(verbatim_doc_comment)]
 pub(crate) struct TrimArgs {
     /// The session
-    session: String,
+    #[arg(required_unless_present = "tool_results")]
+    session: Option<String>,
     /// Trim results: `older-than N`, `larger-than SIZE`, `tool NAME`
     #[arg(long, value_name = "CONDITION", num_args = 0..)]
     tool_results: Option<Vec<String>>,
-    /// Take the calls out with their results, instead of leaving a note
+    /// Remove the calls with their results, instead of leaving a note
     #[arg(long)]
     drop: bool,
-    /// Trim pictures and documents
+    /// Trim images and documents
     #[arg(long)]
     images: bool,
-    /// Take out attachments: files, lists and reminders that the client added
+    /// Remove attachments: files, lists and reminders that Claude Code added
     #[arg(long)]
     attachments: bool,
     /// Leave the last turns alone
@@ -61,10 +62,39 @@ pub(crate) struct TrimArgs {
 }
 
 impl TrimArgs {
+    /// The session, which may come after the conditions of --tool-results.
+    fn session(&self) -> Result<&str, CommandError> {
+        let last = self.tool_results.as_deref().unwrap_or_default().last();
+        self.session
+            .as_ref()
+            .or(last.filter(|_| self.ends_with_session()))
+            .map(String::as_str)
+            .ok_or_else(|| {
+                CommandError::user("no-session", "no session given")
+                    .with_hint("name it first: recto trim SESSION --tool-results older-than 5")
+            })
+    }
+
+    fn conditions(&self) -> &[String] {
+        let words = self.tool_results.as_deref().unwrap_or_default();
+        match words {
+            [words @ .., _] if self.ends_with_session() => words,
+            words => words,
+        }
+    }
+
+    /// Whether the last word after --tool-results is not a condition but the session.
+    fn ends_with_session(&self) -> bool {
+        let words = self.tool_results.as_deref().unwrap_or_default();
+        self.session.is_none()
+            && matches!(words, [conditions @ .., _] if policy(conditions, ResultAction::Note).is_ok())
+            && policy(words, ResultAction::Note).is_err()
+    }
+
     fn options(&self, source: &Source) -> Result<TrimOptions, CommandError> {
         let action = if self.drop { ResultAction::DropPair } else { ResultAction::Note };
         let results = match &self.tool_results {
-            Some(words) => Some(policy(words, action)?),
+            Some(_) => Some(policy(self.conditions(), action)?),
             None if self.drop && self.to_tokens.is_none() => {
                 Some(ResultPolicy { action, ..ResultPolicy::default() })
             }
@@ -86,11 +116,11 @@ impl TrimArgs {
         })
     }
 
-    fn words(&self) -> Vec<String> {
-        let mut words = vec![self.session.clone()];
-        if let Some(conditions) = &self.tool_results {
+    fn words(&self, session: &str) -> Vec<String> {
+        let mut words = vec![session.to_owned()];
+        if self.tool_results.is_some() {
             words.push("--tool-results".to_owned());
-            words.extend(conditions.iter().cloned());
+            words.extend(self.conditions().iter().cloned());
         }
         for (is_set, word) in
             [(self.drop, "--drop"), (self.images, "--images"), (self.attachments, "--attachments")]
@@ -143,12 +173,13 @@ pub(crate) fn cmd_trim(
     output: &mut Output,
     args: &TrimArgs,
 ) -> Result<Outcome, CommandError> {
-    let source = Source::open(home, environment, &args.session)?;
+    let session = args.session()?;
+    let source = Source::open(home, environment, session)?;
     let options = args.options(&source)?;
     let plan =
         trim(&source.opened.manuscript, &options, &source.opened).map_err(StoreError::from)?;
     let goal = Goal::of(&source, &args.edit, "trimmed");
-    let job = Job::of_plan("trim", args.words(), plan, output);
+    let job = Job::of_plan("trim", args.words(session), plan, output);
     Editor { home, environment, output, source: &source }.finish(goal, args.edit.new.mode(), job)
 }
 

@@ -19,11 +19,11 @@ use crate::terminal::text::duration;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// List the turns of a session
+/// List a session's turns
 ///
-/// A turn is a prompt and everything that came of it: answers, tool calls and
-/// their results. Tokens of each API message are counted once. Turns that the
-/// newest clients would not go on from are marked (see `recto branches`).
+/// A turn is a prompt and everything that follows from it: answers, tool calls and their
+/// results. Tokens of each API message count once. Turns on branches that the newest clients
+/// would not resume are marked (see `recto branches`).
 ///
 /// Examples:
 ///   recto turns latest
@@ -104,7 +104,8 @@ fn write_table(turns: &[TurnRow], output: &mut Output) -> Result<(), CommandErro
         let mut cells = cells.into_iter();
         let number = output.paint(Look::Strong, &cells.next().unwrap_or_default());
         let rest: Vec<String> = cells.collect();
-        output.line(format!("{number}  {}", rest.join("  ")).trim_end())?;
+        let gap = output.gap();
+        output.line(format!("{number}{gap}{}", rest.join(gap)).trim_end())?;
     }
     Ok(())
 }

@@ -19,9 +19,9 @@ use crate::terminal::text::one_line;
 
 /// Undo an operation (default: the last)
 ///
-/// Every file becomes what it was before, to the byte, with its time. If a file
-/// was changed by another program since (a session was resumed), nothing is done:
-/// --force keeps the present version as a backup and goes on.
+/// Every file becomes what it was before, to the byte, with its time. If another program has
+/// changed a file since (a session was resumed), nothing happens: --force keeps the present
+/// version as a backup and undoes the operation anyway.
 ///
 /// Examples:
 ///   recto undo

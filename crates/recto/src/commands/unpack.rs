@@ -26,12 +26,12 @@ use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// Bring the sessions of an archive into the home
+/// Unpack sessions into the home
 ///
-/// Everything in the archive is checked before anything comes into the home: it
-/// must be exactly what `recto pack` wrote. Sessions keep their ids and files
-/// their times. A session that is there already is left alone if it is the same,
-/// and makes the whole archive refused if it is not.
+/// Checks everything in the archive before anything comes into the home: it must be exactly
+/// what `recto pack` wrote. Sessions keep their ids and files their times. If the home has a
+/// session already, recto skips it if it is the same, and refuses the whole archive if it is
+/// not.
 ///
 /// Examples:
 ///   recto unpack app.recto --list
@@ -52,7 +52,7 @@ pub(crate) struct UnpackArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Only list what the archive says it holds
+    /// Only list what the archive says it contains
     #[arg(long, conflicts_with_all = ["to", "new_ids", "dry_run"])]
     list: bool,
 }
@@ -163,10 +163,8 @@ fn tell(
     let new = sessions.iter().filter(|session| !matches!(session.arrival, Arrival::AlreadyThere));
     let what = plural(new.count() as u64, "session");
     match operation {
-        Some(operation) => output.line(&format!(
-            "unpacked {what} (operation {}; `recto undo` takes it back)",
-            operation.id
-        )),
+        Some(operation) => output
+            .line(&format!("unpacked {what} (operation {}; `recto undo` undoes it)", operation.id)),
         None if args.dry_run => {
             output.line(&format!("would unpack {what}; nothing was changed (--dry-run)"))
         }
@@ -196,6 +194,7 @@ fn json(
         operation: operation.map(|operation| operation.id),
         // No command is told here.
         home: None,
+        directory: None,
     };
     report.json("unpack", session.id, &notes)
 }

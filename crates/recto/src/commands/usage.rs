@@ -27,13 +27,13 @@ use crate::terminal::zone::read_zone;
 
 /// Show token usage and cost
 ///
-/// Every API message of every log counts once: lines that repeat it, forks and
-/// resumed copies do not. Subagents are included, each at the price of its model.
-/// A model without a price has no cost, and the end says so.
+/// Every API message of every log counts once, not its repeated lines, forks and resumed
+/// copies. Subagents are included, each at the price of its model. A model without a price has
+/// no cost, and a note says so.
 ///
-/// `--by` takes day, week, month, session, project, model, branch, tool, agent, hour
-/// or block (a window of five hours), or two of them. `--explain` shows for each
-/// message its lines, the rule, the row of prices and the amount.
+/// `--by` accepts day, week, month, session, project, model, branch, tool, agent, hour or
+/// block (a window of five hours), or two of them. `--explain` shows for each message its
+/// lines, the rule, the price and the amount.
 ///
 /// Examples:
 ///   recto usage --since 7d
@@ -46,14 +46,12 @@ pub(crate) struct UsageArgs {
     /// Only this session, or this day (2026-11-14)
     #[arg(value_name = "SESSION|DAY")]
     target: Option<String>,
-    /// What a row stands for; two with a comma [default: day, of one session: model]
+    /// What each row is; two with a comma [default: day, of one session: model]
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<String>,
     /// The time zone of days, such as Europe/Berlin [default: that of the system]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
-    #[command(flatten)]
-    filter: FilterArgs,
     #[command(flatten)]
     prices: PricesOption,
     /// Show where every amount is from
@@ -65,6 +63,9 @@ pub(crate) struct UsageArgs {
     /// Show what fills the context of the session, as `recto context` does
     #[arg(long, requires = "target", conflicts_with_all = ["by", "csv", "explain"])]
     context: bool,
+    // The last, because its heading holds for all that follow.
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 pub(crate) fn cmd_usage(
@@ -104,7 +105,7 @@ pub(crate) fn cmd_usage(
     let outcome = if args.explain {
         usage_explain::explain(&usage, &zone, output)?
     } else {
-        usage_show::show(&usage, &dimensions, args.csv, output)?
+        usage_show::show(&usage, &dimensions, args.csv, &inventory, output)?
     };
     tell_doubts(&usage, output);
     Ok(outcome)
@@ -156,7 +157,7 @@ fn narrow(
     } else if let Some(log) = home.name_in_ledger(inventory, &found.path) {
         selection.log = Some(log);
     } else {
-        let message = format!("`{}` is no session of the home", fit(target, 60));
+        let message = format!("`{}` is not a session of this home", fit(target, 60));
         return Err(CommandError::user("no-session", message));
     }
     Ok(true)
@@ -175,12 +176,12 @@ fn tell_doubts(usage: &UsageCount, output: &Output) {
     }
     let notes = [
         (doubts.unknown_way, "was sent in a way that has no public price: its cost is unknown"),
-        (doubts.bad_count, "has a count that cannot be true, which is left out"),
-        (doubts.no_id, "has no id, so that each of its lines counts"),
+        (doubts.bad_count, "has an impossible count, which is skipped"),
+        (doubts.no_id, "has no id: each of its lines counts"),
         (doubts.tiers_differ, "has more cache writes by lifetime than in all: the former count"),
-        (doubts.no_time, "has no time, so that no span of time holds it"),
-        (doubts.in_the_future, "lies in the future"),
-        (report.total.under_reported, "is of a client that writes too few output tokens"),
+        (doubts.no_time, "has no time: no period includes it"),
+        (doubts.in_the_future, "is in the future"),
+        (report.total.under_reported, "is from a client that logs too few output tokens"),
     ];
     for (number, what) in notes {
         if number > 0 {
@@ -189,7 +190,7 @@ fn tell_doubts(usage: &UsageCount, output: &Output) {
     }
     if ledger.long_lines > 0 {
         let lines = plural(ledger.long_lines, "line");
-        output.remark(&format!("note: {lines} of more than 16 MB not looked at"));
+        output.remark(&format!("note: {lines} longer than 16 MB skipped"));
     }
     if ledger.clock_jumps > 0 {
         let times = plural(ledger.clock_jumps, "time");

@@ -4,26 +4,29 @@ use clap::Args;
 use recto_store::Home;
 
 use crate::commands::browse;
-use crate::commands::status::read_statuses;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::watching::Notice;
 use crate::watching::Watching;
+use crate::watching::status_view::read_statuses;
 
-/// Watch what the sessions do, on the whole terminal
+/// The statuses that --notify is about by default.
+const NEEDS_YOU: &str = "waiting_for_approval,waiting_for_input,ended";
+
+/// Watch sessions on a live dashboard
 ///
-/// Those who wait for you are at the top. `recto status` says the same once, and explains
-/// the statuses.
+/// Sessions waiting for you come first. `recto status` shows the same once, and explains the
+/// statuses.
 ///
-/// With --events (or --json), a JSON line is written for every change of a status; the first
-/// lines are those of the sessions that are there.
+/// With --events (or --json), write a JSON line for every change of status; the first lines
+/// are those of the current sessions.
 ///
-/// With --notify, you are told when a session has had one of the statuses of --on for two
-/// seconds: by the terminal's bell, on the desktop (notify-send or osascript), by a command,
-/// which gets RECTO_EVENT_SESSION, _FROM, _TO, _SINCE, _TITLE, _PROJECT and _WHY as variables,
-/// or by a POST of the JSON line to an http:// address.
+/// With --notify, recto notifies you when a session has had one of the statuses of --on for
+/// two seconds: by the terminal's bell, on the desktop (notify-send or osascript), by a
+/// command, which gets RECTO_EVENT_SESSION, _FROM, _TO, _SINCE, _TITLE, _PROJECT and _WHY as
+/// variables, or by a POST of the JSON line to an http:// address.
 ///
 /// Examples:
 ///   recto watch --notify bell
@@ -34,21 +37,27 @@ use crate::watching::Watching;
 pub(crate) struct WatchArgs {
     /// Write a JSON line for every change, instead of the board
     #[arg(long)]
-    events: bool,
-    /// How to tell you: bell, desktop, command:CMD or webhook:URL; may be repeated
+    pub(crate) events: bool,
+    /// How to notify you: bell, desktop, command:CMD or webhook:URL; may be repeated
     #[arg(long, value_name = "WAY")]
-    notify: Vec<String>,
-    /// Which statuses you are told about, with commas between them
+    pub(crate) notify: Vec<String>,
+    /// Which statuses to notify about (comma-separated)
     #[arg(
         long,
         value_name = "STATUS",
         requires = "notify",
-        default_value = "waiting_for_approval,waiting_for_input,ended"
+        default_value = NEEDS_YOU
     )]
-    on: String,
+    pub(crate) on: String,
     /// Show sessions that ended too
     #[arg(long, short)]
-    all: bool,
+    pub(crate) all: bool,
+}
+
+impl Default for WatchArgs {
+    fn default() -> WatchArgs {
+        WatchArgs { events: false, notify: Vec::new(), on: NEEDS_YOU.to_owned(), all: false }
+    }
 }
 
 pub(crate) fn cmd_watch(

@@ -21,8 +21,8 @@ use crate::terminal::text::plural;
 
 /// Asks twice.
 pub(crate) fn may_purge(output: &Output) -> Result<bool, CommandError> {
-    let first = "recto will remove its backups of this session. Go on?";
-    let second = "The old versions can never be brought back, by anybody. Are you sure?";
+    let first = "recto will remove its backups of this session. Continue?";
+    let second = "The old versions cannot be brought back afterwards. Are you sure?";
     Ok(journal::confirm(first, output)? && journal::confirm(second, output)?)
 }
 

@@ -2,6 +2,7 @@
 //! result goes, the preview, and the words and JSON about it.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -95,7 +96,7 @@ impl Source {
         text: &str,
     ) -> Result<Source, CommandError> {
         let inventory = home.inventory();
-        let target = target::find(home, &inventory, environment, text)?;
+        let target = target::find_to_change(home, &inventory, environment, text)?;
         let session = journal::session_of(&target)?;
         journal::may_edit(home, environment, &session)?;
         let opened = OpenedLog::read(&session.path)?;
@@ -232,7 +233,7 @@ fn table_of(rows: &[PlanRow], output: &Output) -> Vec<String> {
             if row.tokens == 0 { String::new() } else { format!("{} tokens", count(row.tokens)) },
         ]);
     }
-    let lines = table.layout(output.width).into_iter();
+    let lines = table.aligned(output.width).into_iter();
     lines.map(|cells| cells.join("  ").trim_end().to_owned()).collect()
 }
 
@@ -382,6 +383,7 @@ impl Editor<'_> {
             comparison,
             operation,
             home: target::home_to_name(home, environment),
+            directory: edit.directory().map(str::to_owned).or_else(|| directory_of(source)),
         })
     }
 }
@@ -398,6 +400,8 @@ pub(crate) struct Report {
     pub(crate) operation: Option<OperationId>,
     /// The home, where the client must be told.
     pub(crate) home: Option<PathBuf>,
+    /// The working directory of the result, where the client looks for it.
+    pub(crate) directory: Option<String>,
 }
 
 impl Report {
@@ -477,14 +481,14 @@ impl Report {
         };
         if self.is_in_place {
             return output.line(&format!(
-                "{session} was changed (operation {operation}; `recto undo` takes it back)"
+                "changed {session} (operation {operation}; `recto undo` undoes it)"
             ));
         }
         output.line(&format!(
-            "new session {session} (operation {operation}; `recto undo` takes it back)"
+            "new session {session} (operation {operation}; `recto undo` undoes it)"
         ))?;
         let home = self.home.as_deref();
-        let directory = None;
+        let directory = self.directory.as_deref().map(Path::new);
         let command = resume_command(home, "claude", &session.to_string(), directory);
         output.line(&format!("resume it with: {}", one_line(&command)))
     }

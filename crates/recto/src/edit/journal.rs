@@ -48,7 +48,7 @@ pub(crate) fn may_edit(
 /// The session of a log; subagents and other files have none.
 pub(crate) fn session_of(log: &LogFile) -> Result<SessionFile, CommandError> {
     log.main().ok_or_else(|| {
-        let message = format!("`{}` is no session of the home", fit(&log.name(), 60));
+        let message = format!("`{}` is not a session of this home", fit(&log.name(), 60));
         CommandError::user("no-session", message)
     })
 }
@@ -60,9 +60,7 @@ pub(crate) fn confirm(question: &str, output: &Output) -> Result<bool, CommandEr
             "needs-yes",
             "cannot ask for confirmation: standard input is not a terminal",
         )
-        .with_hint(
-            "use --yes to go on without a question, or --dry-run to see what would be done",
-        ));
+        .with_hint("use --yes to skip the question, or --dry-run to see what would be done"));
     }
     output.remark(&format!("{question} [y/N]"));
     let mut answer = String::new();

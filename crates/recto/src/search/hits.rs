@@ -14,6 +14,7 @@ use recto_store::project_directory;
 use recto_view::HitRow;
 use serde::Serialize;
 use unicode_width::UnicodeWidthChar;
+use unicode_width::UnicodeWidthStr;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -21,6 +22,7 @@ use crate::terminal::output::Look;
 use crate::terminal::output::Output;
 use crate::terminal::text::clock;
 use crate::terminal::text::fit;
+use crate::terminal::text::fit_path;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::safe;
@@ -155,12 +157,18 @@ fn write_head(
         Some(session) => session.to_string().chars().take(8).collect(),
         None => log_name(hit),
     };
+    let branch = digest.branch.as_deref().filter(|branch| *branch != "HEAD").map(one_line);
     let mut facts = vec![one_line(&short)];
     if let Some(cwd) = &digest.cwd {
-        facts.push(one_line(&path_from_home(cwd, environment.user_home.as_deref())));
+        let path = one_line(&path_from_home(cwd, environment.user_home.as_deref()));
+        let room = output.width.map_or(usize::MAX, |width| width.saturating_sub(short.len() + 3));
+        facts.push(fit_path(&path, room));
     }
-    facts.extend(digest.branch.as_deref().filter(|branch| *branch != "HEAD").map(one_line));
-    output.line(&output.paint(Look::Faint, &facts.join(" · ")))
+    // The branch is the first to go.
+    let with_branch = facts.iter().cloned().chain(branch).collect::<Vec<_>>().join(" · ");
+    let is_wide = output.width.is_some_and(|width| with_branch.width() > width);
+    let line = if is_wide { facts.join(" · ") } else { with_branch };
+    output.line(&output.paint(Look::Faint, &line))
 }
 
 fn write_hit(
@@ -354,8 +362,6 @@ impl Snippet {
 
 #[cfg(test)]
 mod tests {
-    use unicode_width::UnicodeWidthStr;
-
     use super::*;
 
     fn snippet(text: &str, mark: &str, width: usize) -> String {

@@ -27,7 +27,7 @@ pub(crate) fn read_search(
 ) -> Result<Search, CommandError> {
     let query = read_query(text)?;
     let filter = filter(Some(&query), args, environment)?;
-    Ok(Search { query, filter, sorting, limit })
+    Ok(Search { query, filter, sorting, limit, most_read: None })
 }
 
 /// The options and the limits in the query.

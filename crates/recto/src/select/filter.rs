@@ -19,7 +19,7 @@ pub(crate) struct FilterArgs {
     // The names of project directories begin with a hyphen.
     #[arg(long, value_name = "PROJECT", allow_hyphen_values = true)]
     pub(crate) project: Option<String>,
-    /// Only what was written since then: a date, a time, or a span such as 7d or 12h
+    /// Only what was written since then: a date, a time, or a span such as 3mo, 7d or 12h
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
     /// Only what was written before then
@@ -92,9 +92,14 @@ fn read_time_in(
 ) -> Result<Timestamp, CommandError> {
     parse_time(text, now, zone).ok_or_else(|| {
         CommandError::user("bad-time", format!("invalid value `{text}` for {option}")).with_hint(
-            "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
+            "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (3mo, 7d, 12h, 30m)",
         )
     })
+}
+
+/// What `-n` means: 0 is no limit, as without it.
+pub(crate) fn most(limit: Option<usize>) -> usize {
+    limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
 }
 
 /// A number of bytes with a unit.

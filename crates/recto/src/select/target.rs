@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use recto_log::SessionId;
 use recto_log::json::Value;
 use recto_store::Choice;
+use recto_store::Digest;
 use recto_store::Home;
 use recto_store::HomeSource;
 use recto_store::Inventory;
@@ -77,12 +78,46 @@ pub(crate) fn find(
     environment: &Environment,
     text: &str,
 ) -> Result<LogFile, CommandError> {
-    let text = match text {
-        "-" => from_standard_input()?,
-        "current" => current(environment)?.to_string(),
-        other => other.to_owned(),
-    };
-    match home.choose(inventory, &selector(&text)) {
+    find_named(home, inventory, &name(environment, text)?)
+}
+
+/// The same for commands that change or delete: a part of a title is not enough, because the
+/// session that it matches today may be another one tomorrow.
+pub(crate) fn find_to_change(
+    home: &Home,
+    inventory: &Inventory,
+    environment: &Environment,
+    text: &str,
+) -> Result<LogFile, CommandError> {
+    let text = name(environment, text)?;
+    let found = find_named(home, inventory, &text)?;
+    let Selector::Text(typed) = selector(&text) else { return Ok(found) };
+    let id = found.session.map(|id| id.to_string()).unwrap_or_default();
+    if id.starts_with(&typed.to_ascii_lowercase()) {
+        return Ok(found);
+    }
+    let title = Digest::read(&found.path, false)?.title.map(|(title, _)| title);
+    if title.as_ref().is_some_and(|title| title.to_lowercase() == typed.to_lowercase()) {
+        return Ok(found);
+    }
+    let message = format!("`{}` is only part of a title", fit(&typed, 60));
+    let error = CommandError::user("not-exact", message);
+    let candidates: Vec<_> = found.session.map(|id| (id, title)).into_iter().collect();
+    Err(with_candidates(error, &candidates)
+        .with_hint("to change a session, use its id, its first characters, or its whole title"))
+}
+
+/// What a session is called, where the user named it in some other way.
+fn name(environment: &Environment, text: &str) -> Result<String, CommandError> {
+    match text {
+        "-" => from_standard_input(),
+        "current" => Ok(current(environment)?.to_string()),
+        other => Ok(other.to_owned()),
+    }
+}
+
+fn find_named(home: &Home, inventory: &Inventory, text: &str) -> Result<LogFile, CommandError> {
+    match home.choose(inventory, &selector(text)) {
         Choice::Session(session) => Ok((*session).clone()),
         Choice::Agent(agent) => Ok(agent),
         Choice::File(path) => {
@@ -90,7 +125,7 @@ pub(crate) fn find(
             Ok(LogFile::alone(path, None))
         }
         Choice::Ambiguous(several) => {
-            let message = format!("`{}` matches more than one session", fit(&text, 60));
+            let message = format!("`{}` matches more than one session:", fit(text, 60));
             let error = CommandError::user("ambiguous", message);
             Err(with_candidates(error, &several).with_hint("type more of the id"))
         }
@@ -98,10 +133,13 @@ pub(crate) fn find(
             let message = if text == "latest" {
                 "there is no session yet".to_owned()
             } else {
-                format!("no session matches `{}`", fit(&text, 60))
+                format!("no session matches `{}`", fit(text, 60))
             };
-            let error = CommandError::user("not-found", message);
-            let error = if nearest.is_empty() { error } else { with_candidates(error, &nearest) };
+            let message = match nearest.is_empty() {
+                true => message,
+                false => format!("{message}; did you mean:"),
+            };
+            let error = with_candidates(CommandError::user("not-found", message), &nearest);
             Err(error.with_hint("`recto ls` lists the sessions"))
         }
     }
@@ -146,7 +184,10 @@ pub(crate) fn find_session(
     }
     let target = find(home, &home.inventory(), environment, &named)?;
     target.main().map(|session| session.id).ok_or_else(|| {
-        CommandError::user("no-session", format!("`{}` is no session of the home", fit(&named, 60)))
+        CommandError::user(
+            "no-session",
+            format!("`{}` is not a session of this home", fit(&named, 60)),
+        )
     })
 }
 
@@ -163,7 +204,7 @@ fn with_candidates(
 ) -> CommandError {
     for (id, title) in candidates {
         let title = title.as_deref().map_or(String::new(), |title| format!("  {}", fit(title, 60)));
-        error = error.with_hint(format!("{id}{title}"));
+        error = error.with_candidate(format!("{id}{title}"));
     }
     error
 }

@@ -63,7 +63,20 @@ impl<'a> DocumentFile<'a> {
             return Err(already_there(path, hint));
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let file = NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
+        // The name of the temporary file means nothing to the user.
+        let file = NamedTempFile::new_in(directory.unwrap_or(Path::new("."))).map_err(|error| {
+            let missing = directory.filter(|directory| !directory.exists());
+            let (why, hint) = match missing {
+                Some(directory) => (
+                    "its directory does not exist".to_owned(),
+                    Some(format!("create {} first", directory.display())),
+                ),
+                None => (error.kind().to_string(), None),
+            };
+            let message = format!("cannot write {}: {why}", path.display());
+            let failure = CommandError::user("cannot-write", message);
+            hint.into_iter().fold(failure, CommandError::with_hint)
+        })?;
         Ok(DocumentFile { path, existing, file })
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod drawn;
 pub(crate) mod output;
 pub(crate) mod overflow;
 pub(crate) mod screen;
+pub(crate) mod shape;
 pub(crate) mod text;
 pub(crate) mod theme;
 pub(crate) mod transcript;

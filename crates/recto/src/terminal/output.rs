@@ -18,6 +18,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::global::ColorChoice;
 use crate::global::Global;
+use crate::terminal::shape::Shape;
 use crate::terminal::text::Span;
 use crate::terminal::text::escape_hidden;
 use crate::terminal::text::is_harmless;
@@ -75,8 +76,14 @@ impl Look {
 pub(crate) struct Output {
     out: Box<dyn Write>,
     pager: Option<Child>,
-    /// Whether to write JSON.
+    /// Whether to write rows for programs: JSON, or what a template makes of it.
     pub(crate) json: bool,
+    shape: Shape,
+    /// Whether a row was written.
+    has_row: bool,
+    /// What was given to --format.
+    pub(crate) format: Option<String>,
+    is_quiet: bool,
     /// Whether a person sees the output as it is.
     pub(crate) is_terminal: bool,
     colour: bool,
@@ -126,14 +133,18 @@ impl Output {
         Output {
             out: Box::new(BufWriter::with_capacity(64 * 1024, io::stdout())),
             pager: None,
-            json: global.json,
+            json: global.json.is_some() || global.format.is_some(),
+            shape: Shape::read(global.json.as_deref(), global.format.as_deref()),
+            has_row: false,
+            format: global.format.clone(),
+            is_quiet: global.quiet,
             is_terminal,
             colour: wants_colour(is_terminal),
             error_colour: wants_colour(io::stderr().is_terminal()),
             may_page: is_terminal && !global.no_pager && !environment.dumb_terminal,
             pager_command: environment.pager.clone(),
             indent: String::new(),
-            width: is_terminal.then(terminal_width),
+            width: environment.columns.or_else(|| is_terminal.then(terminal_width)),
         }
     }
 
@@ -173,6 +184,11 @@ impl Output {
         }
         let style = look.style();
         format!("{}{text}{}", style.render(), style.render_reset())
+    }
+
+    /// What separates the cells of a listing: a tab for programs.
+    pub(crate) fn gap(&self) -> &'static str {
+        if self.width.is_some() { "  " } else { "\t" }
     }
 
     /// Whether there are colours.
@@ -250,12 +266,32 @@ impl Output {
     /// One row of an answer as JSON, on a line.
     pub(crate) fn row(&mut self, row: &impl Serialize) -> Result<(), CommandError> {
         self.out.write_all(self.indent.as_bytes())?;
+        if self.shape != Shape::Whole {
+            return self.shaped(serde_json::to_value(row).map_err(io::Error::from)?);
+        }
         // A row may hold a text of many megabytes, which is not written into memory first.
         serde_json::to_writer(SafeJson(&mut *self.out), row).map_err(io::Error::from)?;
         Ok(self.out.write_all(b"\n")?)
     }
 
+    /// Writes the fields of a row that were asked for, as they were asked for.
+    fn shaped(&mut self, row: serde_json::Value) -> Result<(), CommandError> {
+        let is_first = !std::mem::replace(&mut self.has_row, true);
+        let line = self.shape.apply(row, is_first)?;
+        // Fields in a template are safe by now, and its tabs are the user's own.
+        let line = match self.shape {
+            Shape::Template(_) => line,
+            Shape::Whole | Shape::Fields(_) => escape_hidden(&line),
+        };
+        self.out.write_all(line.as_bytes())?;
+        Ok(self.out.write_all(b"\n")?)
+    }
+
     fn json(&mut self, json: Vec<u8>) -> Result<(), CommandError> {
+        if self.shape != Shape::Whole {
+            let text = json_for_terminal(&json);
+            return self.shaped(serde_json::from_str(&text).map_err(io::Error::from)?);
+        }
         match String::from_utf8(json) {
             // Most is plain, and is not copied.
             Ok(json) if is_harmless(&json) => self.line(&json),
@@ -311,7 +347,9 @@ impl Output {
 
     /// A remark for people, which is not part of the output.
     pub(crate) fn remark(&self, text: &str) {
-        remark(text);
+        if !self.is_quiet {
+            remark(text);
+        }
     }
 
     /// Says what went wrong, and what to do.
@@ -321,7 +359,7 @@ impl Output {
         let mut err = io::stderr().lock();
         if self.json {
             let mut hints = ArrayWriter::new();
-            for hint in error.hints() {
+            for hint in error.candidates().iter().cloned().chain(error.hints()) {
                 hints = hints.string(&hint);
             }
             let object = ObjectWriter::new()
@@ -340,6 +378,9 @@ impl Output {
             }
         };
         let _ = writeln!(err, "{} {}", label(Look::Bad, "error:"), one_line(&error.to_string()));
+        for candidate in error.candidates() {
+            let _ = writeln!(err, "  {}", one_line(candidate));
+        }
         for hint in error.hints() {
             let _ = writeln!(err, "{} {}", label(Look::Good, "hint:"), one_line(&hint));
         }

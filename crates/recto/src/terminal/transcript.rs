@@ -233,7 +233,7 @@ impl<'a> Transcript<'a> {
                 match diff {
                     Some(diff) => self.diff(diff, lines),
                     None if text.is_empty() && *pictures > 0 => self.result_text(
-                        &format!("({})", plural(*pictures as u64, "picture")),
+                        &format!("({})", plural(*pictures as u64, "image")),
                         *is_error,
                         lines,
                     ),
@@ -257,7 +257,7 @@ impl<'a> Transcript<'a> {
         self.after_tool = false;
         self.text(text, Look::Plain, lines)?;
         if pictures > 0 {
-            self.text(&format!("({})", plural(pictures as u64, "picture")), Look::Faint, lines)?;
+            self.text(&format!("({})", plural(pictures as u64, "image")), Look::Faint, lines)?;
         }
         Ok(())
     }

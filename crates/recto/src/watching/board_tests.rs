@@ -86,7 +86,7 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     assert!(screen(&board).contains("looking…"));
     board.handle(Input::Found(found(&home, at(0))));
     assert_snapshot!(screen(&board), @"
-    | recto watch  ~/.claude                                                          2 need you  0 work
+    | recto watch  ~/.claude                                                          2 waiting · 0 working
     | ○ needs approval    11s  Parser                      ~/app               Bash make all
     | ○ needs input    1m 05s  Write the docs              ~/docs
     |
@@ -105,13 +105,13 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     |
     |
     |
-    | ↑↓ choose   a show ended   q leave
+    | ↑↓ choose   a show ended   q quit
     ");
     press(&mut board, KeyCode::Down);
     press(&mut board, KeyCode::Char('a'));
     board.handle(Input::Tick(at(5)));
     assert_snapshot!(screen(&board), @"
-    | recto watch  ~/.claude                                                          2 need you  0 work
+    | recto watch  ~/.claude                                                          2 waiting · 0 working
     | ○ needs approval    16s  Parser                      ~/app               Bash make all
     | ○ needs input    1m 10s  Write the docs              ~/docs
     | ○ ended         11m 45s  c81d4e2e                    ~/old
@@ -130,8 +130,22 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     |
     |
     |
-    | ↑↓ choose   a hide ended   q leave
+    | ↑↓ choose   a hide ended   q quit
     ");
+}
+
+#[test]
+fn sessions_that_have_just_ended_are_hidden_and_counted() {
+    let mut board = board((80, 10));
+    board.handle(Input::Found(Vec::new()));
+    assert!(screen(&board).contains("no session is running, and none was active"));
+    let home = home();
+    let mut sessions = found(&home, at(0));
+    sessions.retain(|one| one.status.kind == StatusKind::Ended);
+    board.handle(Input::Found(sessions));
+    let shown = screen(&board);
+    let told = "no session is running; 1 session ended within the last hour (press a to show)";
+    assert!(shown.contains(told), "{shown}");
 }
 
 #[test]
@@ -192,7 +206,7 @@ fn rows_move_only_if_they_have_to_and_what_is_hidden_is_counted() {
     assert_eq!(rows(&board), (2..10, 9));
     board.handle(Input::Resize(80, 15));
     assert_eq!(rows(&board), (0..10, 9));
-    assert!(screen(&board).ends_with("q leave"));
+    assert!(screen(&board).ends_with("q quit"));
 }
 
 #[test]
@@ -201,7 +215,7 @@ fn on_an_ordinary_terminal_a_row_has_its_project_and_its_call() {
     let mut board = board((80, 20));
     board.handle(Input::Found(found(&home, at(0))));
     assert_snapshot!(screen(&board), @"
-    | recto watch  ~/.claude                                      2 need you  0 work
+    | recto watch  ~/.claude                                      2 waiting · 0 working
     | ○ needs approval    11s  Parser                app            Bash make all
     | ○ needs input    1m 05s  Write the docs        docs
     |
@@ -220,7 +234,7 @@ fn on_an_ordinary_terminal_a_row_has_its_project_and_its_call() {
     |
     |
     |
-    | ↑↓ choose   a show ended   q leave
+    | ↑↓ choose   a show ended   q quit
     ");
 }
 
@@ -233,7 +247,7 @@ fn a_failure_is_shown_until_a_key_is_pressed() {
     board.handle(Input::Tick(at(1)));
     assert_eq!(footer(&board), "| webhook failed");
     press(&mut board, KeyCode::Down);
-    assert_eq!(footer(&board), "| ↑↓ choose   a show ended   q leave");
+    assert_eq!(footer(&board), "| ↑↓ choose   a show ended   q quit");
 }
 
 #[test]

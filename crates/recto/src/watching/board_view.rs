@@ -16,6 +16,7 @@ use crate::terminal::text::count;
 use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::padded;
+use crate::terminal::text::plural;
 use crate::terminal::text::short_model;
 use crate::terminal::text::wrap;
 use crate::terminal::theme::Theme;
@@ -66,12 +67,10 @@ impl View<'_> {
         let waiting = self.board.count(StatusKind::WaitingForApproval)
             + self.board.count(StatusKind::WaitingForInput);
         let working = self.board.count(StatusKind::Working);
-        let need = if waiting == 1 { "needs" } else { "need" };
-        let work = if working == 1 { "works" } else { "work" };
         let look = if waiting > 0 { Look::Warning } else { Look::Faint };
         let right = [
-            span(format!("{waiting} {need} you"), look),
-            span(format!("  {working} {work}"), Look::Good),
+            span(format!("{waiting} waiting"), look),
+            span(format!(" · {working} working"), Look::Good),
         ];
         let start = self.theme.put_right(buffer, area, &right);
         let left = Rect { width: start.saturating_sub(area.x + 1), ..area };
@@ -87,8 +86,8 @@ impl View<'_> {
         let shown = self.board.shown();
         if shown.is_empty() && area.height > 1 {
             let text = match self.board.has_looked {
-                true => "no session runs, and none was written within the last hour",
-                false => "looking…",
+                true => self.nothing_shown(),
+                false => "looking…".to_owned(),
             };
             let line = Rect { y: area.y + 1, height: 1, ..inset(area) };
             self.theme.put(buffer, line, &[span(text, Look::Faint)]);
@@ -104,6 +103,17 @@ impl View<'_> {
             if at == selected {
                 buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
             }
+        }
+    }
+
+    /// Why no session is listed. Sessions that have just ended are hidden, not absent.
+    fn nothing_shown(&self) -> String {
+        match self.board.count(StatusKind::Ended) {
+            0 => "no session is running, and none was active within the last hour".to_owned(),
+            ended => format!(
+                "no session is running; {} ended within the last hour (press a to show)",
+                plural(ended as u64, "session")
+            ),
         }
     }
 
@@ -129,7 +139,7 @@ impl View<'_> {
         let title_text = if shown.title.is_empty() { shown.id } else { shown.title };
         let mut spans = vec![
             span(mark, if one.is_live() { Look::Good } else { Look::Faint }),
-            span(padded(status_view::label(kind), STATUS), status_view::look(kind)),
+            span(padded(kind.label(), STATUS), status_view::look(kind)),
             span(format!("{:>AGE$}  ", fit(&shown.age, AGE)), Look::Faint),
             span(padded(&title_text, title), Look::Plain),
         ];
@@ -220,7 +230,7 @@ impl View<'_> {
             .collect();
         let start = self.theme.put_right(buffer, area, &[span(hidden.join(", "), Look::Faint)]);
         let area = Rect { width: start.saturating_sub(area.x), ..area };
-        let keys = [("↑↓", "choose"), ("a", ended), ("q", "leave")];
+        let keys = [("↑↓", "choose"), ("a", ended), ("q", "quit")];
         let mut spans = Vec::new();
         for (key, does) in keys {
             spans.push(span(key, Look::Strong));

@@ -22,7 +22,6 @@ use super::webhook::Webhook;
 use crate::error::CommandError;
 use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
-use crate::watching::status_view;
 
 /// How many events may wait for somebody who is slow.
 const MOST_WAITING: usize = 64;
@@ -89,7 +88,8 @@ impl Message {
         let status = &event.session.status;
         let text = |text: &str| fit(&one_line(text), MOST);
         let optional = |value: &Option<String>| text(value.as_deref().unwrap_or_default());
-        let title = if status.title.is_some() { &status.title } else { &status.last_prompt };
+        let title =
+            if status.title.is_some() { &status.title } else { &event.session.first_prompt };
         let (title, project) = (optional(title), optional(&status.cwd));
         let why = text(&status.why.join("; "));
         let from = event.from.map_or("", |from| from.name());
@@ -103,7 +103,7 @@ impl Message {
             ("RECTO_EVENT_PROJECT", project.clone()),
             ("RECTO_EVENT_WHY", why.clone()),
         ];
-        let heading = format!("{}: {title}", status_view::label(event.to()));
+        let heading = format!("{}: {title}", event.to().label());
         let body = format!("{project}\n{why}");
         Message { variables, heading, body, json: json!(event.row()).to_string().into_bytes() }
     }
@@ -123,7 +123,7 @@ fn run(command: &str, message: &Message) -> Result<(), String> {
         program
     };
     program.envs(message.variables.iter().map(|(name, value)| (name, value)));
-    finish(program).map_err(|error| format!("the command was not told: {error}"))
+    finish(program).map_err(|error| format!("notify command failed: {error}"))
 }
 
 fn desktop(message: &Message) -> Result<(), String> {
@@ -133,14 +133,16 @@ fn desktop(message: &Message) -> Result<(), String> {
     program.args(["--app-name=recto", "--", &message.heading, &body]);
     match finish(program) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        other => return other.map_err(|error| format!("the desktop was not told: {error}")),
+        other => return other.map_err(|error| format!("desktop notification failed: {error}")),
     }
     let script = "on run texts\ndisplay notification (item 2 of texts) with title (item 1 of texts)\nend run";
     let mut program = Command::new("osascript");
     program.args(["-e", script, "--", &message.heading, &message.body]);
     finish(program).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "the desktop was not told: there is no notify-send".to_owned(),
-        _ => format!("the desktop was not told: {error}"),
+        io::ErrorKind::NotFound => {
+            "desktop notification failed: cannot find notify-send".to_owned()
+        }
+        _ => format!("desktop notification failed: {error}"),
     })
 }
 
@@ -237,6 +239,31 @@ mod tests {
         for bad in ["", "mail", "bell:", "command:", "command: ", "webhook:https://h", "webhook:"] {
             assert_eq!(Notice::parse(bad).unwrap_err().kind(), "bad-notify", "{bad}");
         }
+    }
+
+    #[test]
+    fn the_title_of_an_event_is_that_of_the_session_and_never_its_last_prompt() {
+        use recto_store::Home;
+        use recto_testkit::Client;
+        use recto_testkit::FakeHome;
+        use recto_testkit::SessionBuilder;
+
+        let (home, now) = (FakeHome::new(), jiff::Timestamp::UNIX_EPOCH);
+        let id = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+        let log = SessionBuilder::new(id, Client::V2_1_29).at(now);
+        home.add(&log.prompt("Repair it").answer("Done.").prompt("Thanks").answer("…"), now);
+        let mut session = Home::open(home.path()).unwrap().statuses(now).remove(0);
+        let title = |session: &recto_store::SessionStatus| {
+            let event = Event { sequence: 1, time: now, from: None, session: session.clone() };
+            let row = serde_json::json!(event.row());
+            let variables = Message::of(&event).variables;
+            let variable = variables.iter().find(|(name, _)| *name == "RECTO_EVENT_TITLE");
+            (variable.unwrap().1.clone(), row["title"].as_str().map(str::to_owned))
+        };
+        let repaired = || ("Repair it".to_owned(), Some("Repair it".to_owned()));
+        assert_eq!(title(&session), repaired());
+        session.status.title = None;
+        assert_eq!(title(&session), repaired());
     }
 
     #[test]

@@ -5,8 +5,10 @@ use recto_session::status::StatusKind;
 use recto_store::SessionStatus;
 
 use crate::environment::Environment;
+use crate::error::CommandError;
 use crate::terminal::output::Look;
 use crate::terminal::text::duration;
+use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 
@@ -20,16 +22,19 @@ pub(crate) fn look(kind: StatusKind) -> Look {
     }
 }
 
-/// A status for people.
-pub(crate) fn label(kind: StatusKind) -> &'static str {
-    match kind {
-        StatusKind::WaitingForApproval => "needs approval",
-        StatusKind::WaitingForInput => "needs input",
-        StatusKind::Working => "working",
-        StatusKind::Idle => "idle",
-        StatusKind::Ended => "ended",
-        StatusKind::Unknown => "unknown",
-    }
+/// Names of statuses with commas between them.
+pub(crate) fn read_statuses(option: &str, text: &str) -> Result<Vec<StatusKind>, CommandError> {
+    let one = |name: &str| {
+        let label = |kind: &StatusKind| kind.label() == name.trim();
+        let known = StatusKind::from_name(name.trim());
+        known.or_else(|| StatusKind::ALL.into_iter().find(label)).ok_or_else(|| {
+            let names: Vec<&str> = StatusKind::ALL.iter().map(|kind| kind.name()).collect();
+            let message = format!("invalid status `{}` for {option}", fit(name, 60));
+            CommandError::user("bad-status", message)
+                .with_hint(format!("use one of {}", names.join(", ")))
+        })
+    };
+    text.split(',').map(one).collect()
 }
 
 /// What is shown of a session, safe for a terminal.
@@ -50,7 +55,7 @@ pub(crate) fn shown(one: &SessionStatus, environment: &Environment, now: Timesta
         id: one.id.to_string().chars().take(8).collect(),
         age: status.since.map(|since| age(since, now)).unwrap_or_default(),
         why: one_line(&status.why.join("; ")),
-        title: if title.is_empty() { text(&status.last_prompt) } else { title },
+        title: if title.is_empty() { text(&one.first_prompt) } else { title },
         project: one_line(&path_from_home(cwd, environment.user_home.as_deref())),
     }
 }

@@ -27,9 +27,7 @@ impl Webhook {
     /// An address such as `http://localhost:9000/hook`.
     pub(super) fn parse(url: &str) -> Result<Webhook, &'static str> {
         let Some(rest) = url.strip_prefix("http://") else {
-            return Err(
-                "only http:// addresses can be told; for https, use a command such as curl",
-            );
+            return Err("only http:// addresses work; for https, use a command such as curl");
         };
         let cut = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
@@ -38,7 +36,7 @@ impl Webhook {
         if authority.is_empty() || authority.contains('@') || !url.chars().all(is_plain) {
             return Err("the address is none");
         }
-        let (host, port) = split_port(authority).ok_or("there is no such host or port")?;
+        let (host, port) = split_port(authority).ok_or("invalid host or port")?;
         let address = format!("{host}:{}", port.unwrap_or(80));
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Webhook { authority: authority.to_owned(), address, path })
@@ -129,7 +127,7 @@ mod tests {
         assert_eq!(address("http://h:65535/").unwrap(), "h:65535");
         for bad in ["h:99999", "h:0", "h:", "h:x", "h:+1", "::1", "[::1", "[::1]x", ":80"] {
             let refused = address(&format!("http://{bad}/")).unwrap_err();
-            assert_eq!(refused, "there is no such host or port", "{bad}");
+            assert_eq!(refused, "invalid host or port", "{bad}");
         }
     }
 

@@ -81,7 +81,7 @@ pub(crate) fn body(
             div.panel-body {
                 p.big { strong.number { (exact) } span.muted { " for " (plural(total.messages, "message")) } }
                 p.muted {
-                    "Each message below has its lines in the logs, the rule by which one of them counts, the row of prices, and the amount. "
+                    "Each message below has its lines in the logs, the rule that chose one of them, the price, and the amount. "
                     code { "recto usage --explain" } " prints the same."
                 }
             }

@@ -148,7 +148,7 @@ fn body(ward: &Ward, shown: Shown, number: usize) -> Markup {
                 a href="/health?show=all" aria-current=[(shown == Shown::All).then_some("true")] { "All" }
             }
             p {
-                "How much of each session clients would bring back on resume, in percent of the messages that are not left out on purpose. "
+                "How much of each session clients would bring back on resume, in percent of the messages that are not skipped on purpose. "
                 "Nothing is changed from here: copy a command and run it in a terminal."
             }
         }

@@ -91,7 +91,7 @@ fn title(plan: &PlanRow) -> String {
 fn state(plan: &PlanRow) -> Markup {
     match (&plan.place.session, plan.agreed) {
         (None, _) => html! { span.tag { "file only" } },
-        (_, Some(true)) => html! { span.tag.good { "accepted" } },
+        (_, Some(true)) => html! { span.tag.good { "approved" } },
         (_, Some(false)) => html! { span.tag.bad { "rejected" } },
         (_, None) => html! { span.tag.warn { "no answer" } },
     }
@@ -102,7 +102,7 @@ fn list(plans: &[PlanRow], titles: &Titles, number: usize, zone: &TimeZone) -> M
     html! {
         header.page-head {
             h1 { "Plans" }
-            p { (plural(plans.len() as u64, "plan")) " from plan mode, " (agreed) " of them accepted. Newest first." }
+            p { (plural(plans.len() as u64, "plan")) " from plan mode, " (agreed) " of them approved. Newest first." }
         }
         section.panel aria-label="Plans" {
             @if plans.is_empty() {

@@ -132,7 +132,7 @@ fn answer_markup(typed: &Typed, answer: &SearchAnswer, zone: &TimeZone) -> Marku
     html! {
         @for remark in &answer.remarks { div.notice.warn { (one_line(remark)) } }
         @if answer.total == 0 {
-            div.panel { (empty("Nothing was found", "All words must stand in one text. Try fewer words, the beginning of one (pars*), or no filters.")) }
+            div.panel { (empty("Nothing was found", "Every word must appear in the same message. Try fewer words, a prefix (pars*), or no filters.")) }
         } @else {
             p.muted.found-count role="status" { (plural(answer.total as u64, "place")) " in " (plural(answer.logs as u64, "log")) }
             @for (first, hits) in &groups {
@@ -235,7 +235,7 @@ fn help(is_open: bool) -> Markup {
                     }
                 }
             }
-            p.panel-foot { "Case and accents do not count. Of long results the first 64 KB are found. " code { "recto find" } " takes the same." }
+            p.panel-foot { "Ignores case and accents. Of long results, searches the first 64 KB. " code { "recto search" } " accepts the same queries." }
         }
     }
 }

@@ -187,7 +187,7 @@ fn role_name(role: &str) -> String {
         "summary" => "summaries",
         "title" => "titles",
         "plan" => "plans",
-        "system" => "texts of the client",
+        "system" => "texts Claude Code adds",
         other => other,
     }
     .to_owned()

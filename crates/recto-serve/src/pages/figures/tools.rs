@@ -89,7 +89,7 @@ fn body(asked: &Asked, totals: &Totals, at: Progress, zone: &TimeZone) -> Markup
         header.page-head {
             h1 { "Tools" }
             (period_choice(&asked.period, &link))
-            p { "Calls of all sessions and subagents written in the period. A call that several logs hold counts once." }
+            p { "Calls of all sessions and subagents written in the period. A call that is in several logs counts once." }
         }
         (progress(at))
         @if tools.is_empty() {

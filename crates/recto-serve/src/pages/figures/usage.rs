@@ -139,7 +139,7 @@ fn about(question: &UsageQuestion, figures: &UsageFigures) -> String {
     let messages = super::text::plural(figures.total.messages, "message");
     let sessions = super::text::plural(figures.session_count as u64, "session");
     format!(
-        "{}: {messages} in {sessions}. Each message counts once, however many logs hold it.",
+        "{}: {messages} in {sessions}. Each message counts once, however many logs contain it.",
         capitalised(&question.period.text())
     )
 }

@@ -199,10 +199,10 @@ pub(super) fn notes(figures: &UsageFigures) -> Markup {
     let total = &figures.total;
     let told = [
         (doubts.unknown_way, "sent in a way that has no public price: the cost is unknown"),
-        (doubts.bad_count, "with a count that cannot be true, which is left out"),
-        (doubts.no_id, "without an id, so that each line counts"),
+        (doubts.bad_count, "with an impossible count, which is skipped"),
+        (doubts.no_id, "without an id: each line counts"),
         (doubts.tiers_differ, "with more cache writes by lifetime than in all: the former count"),
-        (doubts.no_time, "without a time, so that no period holds it"),
+        (doubts.no_time, "without a time: no period includes it"),
         (doubts.in_the_future, "in the future"),
         (total.under_reported, "of clients that write too few output tokens"),
     ];

@@ -183,7 +183,7 @@ pub(super) fn result(result: &ResultRow, language: Option<&str>) -> Markup {
             }
         }
         @if result.pictures > 0 {
-            p.faint { (result.pictures) @if result.pictures == 1 { " picture" } @else { " pictures" } }
+            p.faint { (result.pictures) @if result.pictures == 1 { " image" } @else { " images" } }
         }
     }
 }

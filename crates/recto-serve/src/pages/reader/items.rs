@@ -62,7 +62,7 @@ fn prompt(text: &Text, pictures: usize, kind: &str, queued: bool) -> Markup {
         }
         (rest_of(text))
         @if pictures > 0 {
-            p.faint { (pictures) @if pictures == 1 { " picture or document" } @else { " pictures or documents" } }
+            p.faint { (pictures) @if pictures == 1 { " image or document" } @else { " images or documents" } }
         }
     }
 }
@@ -74,7 +74,7 @@ fn note(kind: &str, text: &Text) -> Markup {
         },
         "summary" => html! {
             details.fold.summary-note {
-                summary { span.fold-name { "Summary" } span.cut.faint { "what the model was told of the conversation so far" } }
+                summary { span.fold-name { "Summary" } span.cut.faint { "the summary that the model got of the conversation so far" } }
                 div.fold-body.prose { (markdown(&text.text)) (rest_of(text)) }
             }
         },

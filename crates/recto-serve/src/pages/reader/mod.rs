@@ -312,7 +312,7 @@ fn fragment(
             }
             None => {
                 @if part.turns.is_empty() && reading.turns.is_empty() {
-                    div.empty { strong { "Nothing was said yet" } "Turns appear here as they are written." }
+                    div.empty { strong { "No messages yet" } "Turns appear here as they are written." }
                 }
             }
         }

@@ -71,7 +71,7 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
                 span.tag { "before the first prompt" }
             }
             @if !turn.current {
-                span.tag.violet title="The newest clients do not go on from here" { "other branch" }
+                span.tag.violet title="The newest clients do not resume from here" { "other branch" }
             }
             @if turn.interrupted {
                 span.tag.warn { "stopped" }

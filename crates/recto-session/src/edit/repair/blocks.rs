@@ -221,10 +221,10 @@ pub(super) fn invalid_bytes(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
         }
         let line = bench.number(place);
         if edits.is_empty() {
-            bench.left.push(format!("line {line}: a name in it is no UTF-8; it stays"));
+            bench.left.push(format!("line {line}: a name in it is not UTF-8; it stays"));
             continue;
         }
-        let words = "bytes that are no UTF-8 become U+FFFD".into();
+        let words = "bytes that are not UTF-8 become U+FFFD".into();
         steps.push(Step { fix: Fix::InvalidUtf8, line, words, edits, others: Vec::new() });
     }
     Ok(steps)

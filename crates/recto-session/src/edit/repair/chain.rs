@@ -38,7 +38,7 @@ pub(super) fn leafs(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditErro
     Ok(vec![Step {
         fix: Fix::Leaf,
         line,
-        words: format!("all clients go on from line {line}"),
+        words: format!("all clients resume from line {line}"),
         edits: settle(bench, found.leaf),
         others: Vec::new(),
     }])
@@ -109,7 +109,7 @@ fn disagreement(bench: &mut Bench<'_, '_, '_>) -> Option<Disagreement> {
             let numbers: Vec<String> =
                 leafs.iter().map(|leaf| bench.number_of(*leaf).to_string()).collect();
             bench.left.push(format!(
-                "clients go on from different branches: lines {}; fork the one that you want",
+                "clients resume from different branches: lines {}; fork the one that you want",
                 numbers.join(", ")
             ));
         }

@@ -34,7 +34,7 @@ pub(super) fn damaged_lines(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
         let saved = whole_lines_in(&text);
         let mut words = match reason {
             _ if text.iter().all(|byte| *byte == 0) => "NUL bytes are kept aside".to_owned(),
-            Some(OpaqueReason::NotObject) => "JSON that is no object is kept aside".to_owned(),
+            Some(OpaqueReason::NotObject) => "JSON that is not an object is kept aside".to_owned(),
             _ => "a torn line is kept aside".to_owned(),
         };
         match saved.len() {

@@ -145,7 +145,7 @@ impl<'s> Evidence<'s> {
             BlockFact::ToolResult { id, .. } => session.facts().call(*id)?.call,
             _ => None,
         })?;
-        self.can_follow(id, line).then_some((line, "which holds its call"))
+        self.can_follow(id, line).then_some((line, "which contains its call"))
     }
 
     /// Where newer clients hang it, or the line before it in the log.

@@ -120,7 +120,7 @@ impl Fix {
     pub fn about(self) -> &'static str {
         match self {
             Fix::DamagedLine => {
-                "lines that are no JSON object are kept aside; whole lines inside them are saved"
+                "lines that are not a JSON object are kept aside; whole lines inside them are saved"
             }
             Fix::ByteOrderMark => "a byte order mark before a line goes",
             Fix::NoContent => "user and assistant lines that say nothing are kept aside",
@@ -140,15 +140,17 @@ impl Fix {
             Fix::MissingParent => "a line whose parent is missing is hung where it belongs",
             Fix::Cycle => "a circle of parents is cut at its first line",
             Fix::NoParent => "answers and results that follow nothing are hung where they belong",
-            Fix::SecondBeginning => "a prompt that begins anew goes on from the line before it",
+            Fix::SecondBeginning => "a prompt without a parent continues from the line before it",
             Fix::CallWithoutResult => "calls without a result go",
             Fix::ResultWithoutCall => "results without a call go",
             Fix::SecondResult => "of several results of one call the first stays",
             Fix::BlankText => "empty text blocks go",
             Fix::UnsignedThinking => "thinking without a signature goes",
-            Fix::InvalidUtf8 => "bytes that are no UTF-8 become U+FFFD, as every client reads them",
+            Fix::InvalidUtf8 => {
+                "bytes that are not UTF-8 become U+FFFD, as every client reads them"
+            }
             Fix::LoneSurrogate => "half characters become U+FFFD",
-            Fix::Leaf => "all clients go on from the same line",
+            Fix::Leaf => "all clients resume from the same line",
             Fix::LinearChain => "the current branch becomes one chain, which every client loads",
         }
     }

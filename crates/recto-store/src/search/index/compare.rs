@@ -22,7 +22,7 @@ pub(super) struct Plan<'l> {
 }
 
 /// A log to read.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Work<'l> {
     pub(super) log: &'l LogFile,
     /// Its number, if it is known.

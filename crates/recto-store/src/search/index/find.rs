@@ -14,6 +14,7 @@ use super::Hit;
 use super::Index;
 use super::IndexError;
 use super::compare::Plan;
+use super::compare::Work;
 use super::compare::compare;
 use super::facts::LogFacts;
 use super::scan::scan;
@@ -57,6 +58,10 @@ pub struct Request<'a> {
     pub until: Option<i64>,
     /// Which logs to look at.
     pub keep: &'a (dyn Fn(&LogFacts) -> bool + Sync),
+    /// If more bytes than this are not in the index yet, the newest logs of this size are read
+    /// for an answer, and the index is left to others. None builds it first, however long it
+    /// takes.
+    pub most_read: Option<u64>,
 }
 
 impl Request<'_> {
@@ -82,7 +87,7 @@ pub struct Answer {
     pub remarks: Vec<String>,
     /// Logs that could not be read.
     pub skipped: Vec<Skipped>,
-    /// Whether logs were not searched because another process builds the index.
+    /// Whether logs were not searched because the index is not built yet.
     pub is_partial: bool,
     /// Whether the search was given up. Then there are no hits, whatever the logs say.
     pub is_given_up: bool,
@@ -189,7 +194,7 @@ impl Finding<'_> {
                     if !plan.is_empty() {
                         self.remark(&error, "what is new is read from the logs");
                     }
-                    return self.beside(&index, &plan);
+                    return self.beside(&index, &plan.work, &plan.gone);
                 }
                 Err(_) => return Err(error),
             },
@@ -201,6 +206,9 @@ impl Finding<'_> {
         let plan = compare(&index.connection, logs)?;
         if plan.is_empty() {
             return index.search(self.home, self.request, &HashSet::new());
+        }
+        if self.request.most_read.is_some_and(|most| plan.bytes() > most) {
+            return self.by_newest(&index, &plan, logs.len());
         }
         let lock = lock_file(&Index::lock_path(self.home, self.cache), PATIENCE)?;
         if lock.is_none() {
@@ -220,7 +228,7 @@ impl Finding<'_> {
             Err(error) => {
                 self.remark(&error, "what is new is read from the logs");
                 let plan = compare(&index.connection, logs)?;
-                self.beside(&index, &plan)
+                self.beside(&index, &plan.work, &plan.gone)
             }
         }
     }
@@ -230,24 +238,53 @@ impl Finding<'_> {
     fn while_building(&mut self, index: &Index, logs: &[LogFile]) -> Result<Found, StoreError> {
         let plan = compare(&index.connection, logs)?;
         if plan.bytes() <= READ_BESIDE {
-            return self.beside(index, &plan);
+            return self.beside(index, &plan.work, &plan.gone);
         }
-        let found = index.search(self.home, self.request, &HashSet::new())?;
+        self.by_newest(index, &plan, logs.len())
+    }
+
+    /// Answers from the index and from the newest of the logs that are not in it, as many as
+    /// can be read soon.
+    fn by_newest(
+        &mut self,
+        index: &Index,
+        plan: &Plan<'_>,
+        logs: usize,
+    ) -> Result<Found, StoreError> {
+        let mut work = plan.work.clone();
+        work.sort_by_key(|work| std::cmp::Reverse(work.log.modified()));
+        let mut left = self.request.most_read.unwrap_or(READ_BESIDE);
+        let read = work
+            .iter()
+            .take_while(|work| {
+                let fits = work.log.bytes() <= left;
+                left = left.saturating_sub(work.log.bytes());
+                fits
+            })
+            .count();
+        let unread = work.split_off(read);
         self.answer.is_partial = true;
         self.answer.remarks.push(format!(
-            "note: another process is building the index: {} of {} logs are not searched yet",
-            plan.stale(),
-            logs.len()
+            "note: the index is being built; {} older logs of {logs} are not searched yet",
+            unread.len()
         ));
-        Ok(found)
+        // What the index has of logs that have changed since may be wrong.
+        let stale = unread.iter().filter_map(|work| work.file);
+        let without: Vec<i64> = plan.gone.iter().copied().chain(stale).collect();
+        self.beside(index, &work, &without)
     }
 
     /// Answers from the index, and for logs that have changed since from the logs.
-    fn beside(&mut self, index: &Index, plan: &Plan<'_>) -> Result<Found, StoreError> {
-        let changed = plan.work.iter().filter_map(|work| work.file);
-        let without: HashSet<i64> = changed.chain(plan.gone.iter().copied()).collect();
+    fn beside(
+        &mut self,
+        index: &Index,
+        work: &[Work<'_>],
+        gone: &[i64],
+    ) -> Result<Found, StoreError> {
+        let changed = work.iter().filter_map(|work| work.file);
+        let without: HashSet<i64> = changed.chain(gone.iter().copied()).collect();
         let indexed = index.search(self.home, self.request, &without)?;
-        let logs: Vec<&LogFile> = plan.work.iter().map(|work| work.log).collect();
+        let logs: Vec<&LogFile> = work.iter().map(|work| work.log).collect();
         let (scanned, skipped) = scan(&logs, self.request, self.tell);
         self.answer.skipped.extend(skipped);
         let mut hits = scanned.hits;

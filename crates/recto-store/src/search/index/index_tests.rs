@@ -34,7 +34,7 @@ pub(super) struct World {
 /// A search for all that fits, whatever log it is in.
 pub(super) fn all_of(query: &Query) -> Request<'_> {
     let (sorting, limit) = (Sorting::Newest, 0);
-    Request { query, sorting, limit, since: None, until: None, keep: &|_| true }
+    Request { query, sorting, limit, since: None, until: None, keep: &|_| true, most_read: None }
 }
 
 impl World {
@@ -292,6 +292,7 @@ fn times_and_limits_choose_the_newest() {
             limit,
             since: time(since),
             until: time(until),
+            most_read: None,
             keep: &|facts| facts.project == "-w",
         };
         let answer = world.home.find(&world.home.inventory(), &world.cache, &request, &|_, _| {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use recto_session::usage::Money;
 
 /// A size, such as `13.6 MB`.
 pub(crate) fn bytes(bytes: u64) -> String {
@@ -22,6 +23,12 @@ pub(crate) fn bytes(bytes: u64) -> String {
     } else {
         format!("{value:.0} {}", UNITS[unit])
     }
+}
+
+/// An amount of money, such as `$1.20`. What is less than a cent is not nothing.
+pub(crate) fn money(amount: Money) -> String {
+    let text = amount.rounded(2);
+    if text == "0.00" && amount.pico() > 0 { "<$0.01".to_owned() } else { format!("${text}") }
 }
 
 /// How long ago, such as `5m` or `3d`.
@@ -63,6 +70,15 @@ mod tests {
         assert_eq!(
             shown,
             ["0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "14 MB", "999 kB", "1.0 MB", "18447 PB"]
+        );
+    }
+
+    #[test]
+    fn money_has_two_decimals_and_little_is_not_nothing() {
+        let shown = |text: &str| money(Money::parse(text).unwrap());
+        assert_eq!(
+            ["0", "0.0004", "0.005", "1.2", "12.345"].map(shown),
+            ["$0.00", "<$0.01", "$0.01", "$1.20", "$12.35"]
         );
     }
 

@@ -108,19 +108,59 @@ pub(crate) fn wrap_each<E>(
     Ok(())
 }
 
-/// How a column behaves.
+/// Cuts a path to a width at its beginning: the end says most.
+pub(crate) fn fit_path(path: &str, width: usize) -> String {
+    if width_of(path) <= width {
+        return path.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let (mut start, mut used) = (path.len(), 0);
+    for (at, c) in path.char_indices().rev() {
+        used += c.width().unwrap_or(0);
+        if used > room {
+            break;
+        }
+        start = at;
+    }
+    // A name that is cut says less than the slash after it, unless it is the last one.
+    let end = &path[start..];
+    let whole = end.find('/').filter(|at| *at + 1 < end.len());
+    let end = whole.map_or(end, |at| &end[at..]);
+    if width == 0 { String::new() } else { format!("…{end}") }
+}
+
+/// How a column behaves where there is little room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     /// As wide as its widest cell.
     Left,
     /// The same, with the text at the right.
     Right,
-    /// Takes the room that is left, but no more than it needs.
+    /// Takes the room that is left, but no more than it needs: a title.
     Flexible,
+    /// What the flexible ones leave; cut at the beginning.
+    Path,
+    /// As wide as its widest cell; goes before a flexible column gets short.
+    Optional,
+    /// The same, with the text at the right.
+    OptionalRight,
+    /// What all others leave; goes if that is little.
+    Spare,
 }
 
 /// The widest cell of a table: wider than anything a person reads in one.
 const WIDEST: usize = 1000;
+
+/// The space between columns.
+const GAP: usize = 2;
+/// The least that is left of a flexible column.
+const LEAST: usize = 10;
+/// The least that is left of a path.
+const PATH: usize = 14;
+/// What a title should have before optional columns are shown.
+const COMFORT: usize = 32;
+/// The least that a spare column is worth.
+const SPARE: usize = 16;
 
 /// So many bytes of a text are enough for a cell, however they are written.
 pub(crate) const MOST_IN_CELL: usize = 16 * WIDEST;
@@ -149,12 +189,44 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// The rows of a listing: cells of equal width for a person, and as they are for a
+    /// program, which cuts a line at its tabs.
+    pub(crate) fn layout(self, width: Option<usize>) -> Vec<Vec<String>> {
+        match width {
+            Some(_) => self.aligned(width),
+            None => {
+                let cells = |row: Vec<String>| row.iter().map(|text| fit(text, WIDEST)).collect();
+                self.rows.into_par_iter().map(cells).collect()
+            }
+        }
+    }
+
     /// The rows as cells of equal width. `width` is the room there is; without it, only cells
     /// are cut that are wider than anything a person reads in a table: every other row is
     /// padded to the widest.
-    pub(crate) fn layout(self, width: Option<usize>) -> Vec<Vec<String>> {
-        const GAP: usize = 2;
-        const LEAST: usize = 10;
+    pub(crate) fn aligned(self, width: Option<usize>) -> Vec<Vec<String>> {
+        let widths = self.widths(width);
+        let cell = |at: usize, text: &str| match self.columns[at] {
+            Column::Right | Column::OptionalRight => padded_left(text, widths[at]),
+            Column::Path => padded(&fit_path(text, widths[at]), widths[at]),
+            Column::Left | Column::Flexible | Column::Optional | Column::Spare => {
+                padded(text, widths[at])
+            }
+        };
+        self.rows
+            .par_iter()
+            .map(|row| {
+                row.iter()
+                    .enumerate()
+                    .filter(|(at, _)| widths[*at] > 0)
+                    .map(|(at, text)| cell(at, text))
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// How wide each column is; 0 for one that is not shown.
+    fn widths(&self, width: Option<usize>) -> Vec<usize> {
         let widest = |widths: Vec<usize>, row: &Vec<String>| -> Vec<usize> {
             widths.iter().zip(row).map(|(width, cell)| (*width).max(width_of(cell))).collect()
         };
@@ -167,42 +239,68 @@ impl Table {
             *width = (*width).min(most);
         }
         if let Some(room) = width {
-            let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
-            let fixed: usize = self
-                .columns
-                .iter()
-                .zip(&widths)
-                .filter(|(column, _)| **column != Column::Flexible)
-                .map(|(_, width)| width)
+            self.squeeze(&mut widths, room);
+        }
+        widths
+    }
+
+    /// Makes the columns fit into the room.
+    fn squeeze(&self, widths: &mut [usize], room: usize) {
+        let places = |column: Column| {
+            let columns = self.columns.iter().enumerate();
+            columns.filter(move |(_, other)| **other == column).map(|(at, _)| at)
+        };
+        let natural = widths.to_vec();
+        // What is used if columns that can give way get no more than this.
+        let used = |widths: &[usize], flexible: usize| {
+            let shown = widths.iter().filter(|width| **width > 0).count();
+            let columns = self.columns.iter().zip(widths);
+            let sum: usize = columns
+                .map(|(column, width)| match column {
+                    Column::Flexible => (*width).min(flexible),
+                    Column::Path => (*width).min(PATH),
+                    Column::Left
+                    | Column::Right
+                    | Column::Optional
+                    | Column::OptionalRight
+                    | Column::Spare => *width,
+                })
                 .sum();
-            let flexible =
-                self.columns.iter().filter(|column| **column == Column::Flexible).count();
-            let mut left = room.saturating_sub(fixed + gaps);
-            let mut waiting = flexible;
-            // The narrow ones first: what they do not need goes to the others.
-            let mut order: Vec<usize> =
-                (0..widths.len()).filter(|at| self.columns[*at] == Column::Flexible).collect();
-            order.sort_by_key(|at| widths[*at]);
-            for at in order {
-                widths[at] = widths[at].min((left / waiting.max(1)).max(LEAST));
-                left = left.saturating_sub(widths[at]);
-                waiting -= 1;
+            sum + GAP * shown.saturating_sub(1)
+        };
+        for at in places(Column::Spare) {
+            widths[at] = 0;
+        }
+        let is_optional =
+            |at: &usize| matches!(self.columns[*at], Column::Optional | Column::OptionalRight);
+        for at in (0..widths.len()).rev().filter(is_optional) {
+            if used(widths, COMFORT) > room {
+                widths[at] = 0;
             }
         }
-        let cell = |at: usize, text: &str| match self.columns[at] {
-            Column::Right => padded_left(text, widths[at]),
-            Column::Left | Column::Flexible => padded(text, widths[at]),
-        };
-        self.rows
-            .par_iter()
-            .map(|row| {
-                row.iter()
-                    .enumerate()
-                    .filter(|(at, _)| widths[*at] > 0)
-                    .map(|(at, text)| cell(at, text))
-                    .collect()
-            })
-            .collect()
+        // Paths keep a little, titles get what they need of the rest, and paths what is left.
+        let mut left = room.saturating_sub(used(widths, 0));
+        let mut order: Vec<usize> = places(Column::Flexible).collect();
+        let mut waiting = order.len();
+        // The narrow ones first: what they do not need goes to the others.
+        order.sort_by_key(|at| widths[*at]);
+        for at in order {
+            widths[at] = widths[at].min((left / waiting.max(1)).max(LEAST));
+            left = left.saturating_sub(widths[at]);
+            waiting -= 1;
+        }
+        for at in places(Column::Path) {
+            let kept = widths[at].min(PATH);
+            widths[at] = widths[at].min(kept + left);
+            left = left.saturating_sub(widths[at] - kept);
+        }
+        for at in places(Column::Spare) {
+            let width = natural[at].min(left.saturating_sub(GAP));
+            if width >= natural[at].min(SPARE) && width > 0 {
+                widths[at] = width;
+                left = left.saturating_sub(width + GAP);
+            }
+        }
     }
 }
 
@@ -234,13 +332,49 @@ mod tests {
                     let mut table = Table::new(&[column, Column::Left]);
                     table.row([wide.clone(), "a".into()]);
                     table.row(["b".into(), wide.clone()]);
-                    let rows = table.layout(room);
+                    let rows = table.aligned(room);
                     let widest = rows.iter().flatten().map(|cell| width_of(cell)).max();
                     assert!(widest.unwrap() <= 1000, "{column:?}, {room:?}");
                 }
             }
         }
         assert_eq!(padded("", 70_000).len(), 70_000);
+    }
+
+    #[test]
+    fn titles_get_the_room_paths_lose_their_beginning_and_the_rest_goes_first() {
+        let columns =
+            [Column::Left, Column::Flexible, Column::Path, Column::Optional, Column::Spare];
+        let table = || {
+            let mut table = Table::new(&columns);
+            let title = "A title of thirty-two characters".to_owned();
+            let path = "~/code/companies/acme/parser".to_owned();
+            table.row(["id".into(), title, path, "main".into(), "because it is so".into()]);
+            table
+        };
+        let shown = |width: usize| table().layout(Some(width)).remove(0).join("|");
+        let whole = "id|A title of thirty-two characters|~/code/companies/acme/parser|main|because it is so";
+        assert_eq!(shown(100), whole);
+        assert_eq!(
+            shown(80),
+            "id|A title of thirty-two characters|~/code/companies/acme/parser|main"
+        );
+        assert_eq!(shown(58), "id|A title of thirty-two characters|…/acme/parser |main");
+        assert_eq!(shown(54), "id|A title of thirty-two characters|…/acme/parser   ");
+        assert_eq!(shown(40), "id|A title of thirty-t…|…/acme/parser ");
+        for width in 30..120 {
+            assert!(shown(width).chars().count() <= width, "{width}: {}", shown(width));
+        }
+        assert_eq!(table().layout(None).remove(0).join("|"), whole);
+    }
+
+    #[test]
+    fn a_path_is_cut_at_its_beginning() {
+        assert_eq!(fit_path("~/code/app", 10), "~/code/app");
+        assert_eq!(fit_path("~/code/app", 9), "…/app");
+        assert_eq!(fit_path("~/code/application", 8), "…ication");
+        assert_eq!(fit_path("/日本/語", 6), "…/語");
+        assert_eq!((fit_path("/a/b", 1), fit_path("/a/b", 0)), ("…".into(), String::new()));
     }
 
     #[test]

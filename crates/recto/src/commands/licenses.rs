@@ -1,0 +1,26 @@
+//! `recto licenses`: what recto is made of, and under which licences.
+
+use clap::Args;
+
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::terminal::output::Output;
+
+/// Made by the test `the_list_of_licences_is_that_of_the_dependencies`.
+const THIRD_PARTY: &str = include_str!("../../THIRD-PARTY.md");
+
+/// Print the licences of recto and its parts
+///
+/// Example:
+///   recto licenses
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LicensesArgs {}
+
+pub(crate) fn cmd_licenses(output: &mut Output) -> Result<Outcome, CommandError> {
+    output.page();
+    for line in THIRD_PARTY.lines() {
+        output.line(line)?;
+    }
+    Ok(Outcome::Done)
+}

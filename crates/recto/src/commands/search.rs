@@ -1,0 +1,116 @@
+//! `recto search`: words or a regular expression in all sessions.
+
+use std::ops::ControlFlow;
+use std::process::Command;
+use std::process::Stdio;
+
+use clap::Args;
+use recto_session::search::highlights;
+use recto_store::Home;
+use recto_store::index::Sorting;
+use recto_view::Search;
+
+use crate::commands::grep;
+use crate::commands::grep::PatternArgs;
+use crate::commands::hit_args;
+use crate::commands::hit_args::HitArgs;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::error::Outcome;
+use crate::search::query::read_search;
+use crate::select::target;
+use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
+
+/// So many bytes take a second or two to read, on an ordinary machine.
+const SEARCH_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Search all sessions
+///
+/// Every word must appear in the same message: a prompt, an answer, thinking, the input or
+/// the result of a tool, a summary, a title, a plan. Matches parts of names in code; ignores
+/// case and accents.
+///
+/// A query has words, "phrases", prefixes (pars*), OR, -not, brackets, and fields:
+/// tool:Bash role:user file:src/main.rs model:opus project:app branch:main is:error
+/// before:2026-11-01 after:7d. Put it in single quotes to keep the shell away from it.
+///
+/// With -e, QUERY is a regular expression. It matches text as people see it, not the JSON of
+/// the log: a quote is a quote, and ^ and $ are the ends of a line. recto reads all of every
+/// log then, without the index. Case matters, unless you add -i.
+///
+/// The first search builds an index in the cache directory; later ones add what is new. If
+/// that takes long, recto builds the index in the background and answers from the newest
+/// logs; a note says how many are not searched yet. Of long results, the index contains the
+/// first 64 KB.
+///
+/// Exit code 1 means that nothing was found.
+///
+/// Examples:
+///   recto search borrow checker
+///   recto search '"connection refused" tool:Bash after:7d'
+///   recto search 'parse_line OR parseLine' --context 2
+///   recto search -e 'error\[E0[0-9]+\]' --since 7d
+///   recto search panic --open 1
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct SearchArgs {
+    /// What to look for
+    #[arg(required = true, value_name = "QUERY")]
+    query: Vec<String>,
+    /// Treat QUERY as a regular expression
+    #[arg(long, short = 'e', conflicts_with = "rank")]
+    regexp: bool,
+    /// Show the best hits first, not the newest
+    #[arg(long)]
+    rank: bool,
+    #[command(flatten)]
+    pattern: PatternArgs,
+    #[command(flatten)]
+    hits: HitArgs,
+}
+
+pub(crate) fn cmd_search(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &SearchArgs,
+) -> Result<Outcome, CommandError> {
+    let text = args.query.join(" ");
+    if args.regexp || args.pattern.is_given() {
+        return grep::search(home, environment, output, (&text, &args.pattern), &args.hits);
+    }
+    let sorting = if args.rank { Sorting::Rank } else { Sorting::Newest };
+    let limit = args.hits.limit(output);
+    let search = read_search(&text, &args.hits.filter, environment, sorting, limit)?;
+    let search =
+        Search { most_read: Some(environment.search_bytes.unwrap_or(SEARCH_BYTES)), ..search };
+    let cache = environment.cache_directory()?;
+    let inventory = home.inventory();
+    target::tell_skipped(&inventory, output);
+    let progress = Progress::new("indexing", output);
+    let answer = search.find(home, &inventory, &cache, &|done, all| {
+        progress.tell_bytes(done, all);
+        ControlFlow::Continue(())
+    });
+    progress.done();
+    if answer.is_partial {
+        build_index(home);
+    }
+    let mark = |text: &str| highlights(&search.query, text);
+    hit_args::give(answer, &args.hits, &mark, home, environment, output)
+}
+
+/// Lets another process build the index, which goes on after this one has answered. If one
+/// builds it already, the new one ends at once.
+fn build_index(home: &Home) {
+    let Ok(program) = Environment::program() else { return };
+    let mut command = Command::new(program);
+    command.arg("--home").arg(home.root()).args(["index", "update"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Ctrl-C ends what is in the foreground only.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    // Without it, the next search reads the logs again: slower, and as right.
+    let _ = command.spawn();
+}
