@@ -8,6 +8,7 @@ mod oracle;
 mod parity;
 mod programs;
 mod repository;
+mod sdk;
 mod test;
 
 use std::process::ExitCode;
@@ -19,7 +20,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   bench   how fast recto is, against cat and others
   gen     a made-up Claude home of any size
   oracle  what the real client does with a session, off the network
-  parity  what recto does with the cases that the real client was recorded on";
+  parity  what recto does with the cases that the real client was recorded on
+  sdk     programs on the Agent SDK, with the real client and with recto";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
         Some(("oracle", rest)) => oracle::run(rest),
         Some(("parity", rest)) => parity::run(rest),
+        Some(("sdk", rest)) => sdk::run(rest),
         _ => {
             repository::say(USAGE);
             return ExitCode::from(2);

@@ -60,6 +60,20 @@ pub(crate) fn find_sdks() -> Option<PathBuf> {
     Some(folder)
 }
 
+/// The version of the Agent SDK whose programs run on recto.
+const AGENT_SDK: &str = "claude-agent-sdk==0.2.183";
+
+/// The folder with the Agent SDK for Python, installed below `target` with pip.
+pub(crate) fn find_agent_sdk() -> Option<PathBuf> {
+    let folder = target().join("agent-sdk/python");
+    if !folder.join("claude_agent_sdk").is_dir() {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&folder).arg(AGENT_SDK);
+        succeeds(&mut command, "pip")?;
+    }
+    Some(folder)
+}
+
 /// Runs a command that installs something.
 fn succeeds(command: &mut Command, name: &str) -> Option<()> {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();

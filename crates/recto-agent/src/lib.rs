@@ -15,6 +15,8 @@
 //! | `settings` | settings files in their order |
 //! | `memory` | instructions in `CLAUDE.md` files, and facts about the machine and the project |
 //! | `turn` | the loop: prompt, request, stream, blocks, tools, results |
+//! | `control` | the link to a program that started the session: requests both ways |
+//! | `mcp` | servers of tools: a client of the Model Context Protocol |
 //! | `headless` | what `-p` reads and prints: a JSON stream, one result, text |
 //!
 //! It knows neither the server nor the rows of `recto-view`, and prints nothing.
@@ -22,8 +24,10 @@
 #![warn(missing_docs)]
 
 pub mod api;
+pub mod control;
 pub mod headless;
 pub mod hook;
+pub mod mcp;
 pub mod memory;
 pub mod mock;
 pub mod permission;

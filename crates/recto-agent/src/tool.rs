@@ -25,8 +25,10 @@ mod glob;
 mod grep;
 mod host;
 mod ids;
+mod image_file;
 mod issue;
 mod mcp;
+mod news;
 mod notebook_edit;
 mod offer;
 mod older;
@@ -59,6 +61,7 @@ pub use agent::AgentDone;
 pub use agent::AgentReport;
 pub use agent::AgentRequest;
 pub use agent::built_in as built_in_agents;
+pub use background::Notice;
 pub use host::Host;
 pub use host::HostRequest;
 pub use ids::Ids;
@@ -66,6 +69,7 @@ pub use offer::AgentType;
 pub use offer::Deferred;
 pub use offer::McpTool;
 pub use offer::Offer;
+pub use offer::Shelf;
 pub use offer::Skill;
 pub use outcome::Content;
 pub use outcome::Denial;
@@ -81,6 +85,8 @@ pub use session::Session;
 pub use session::TokenCount;
 pub use session::estimated_tokens;
 pub use skill::agents_in;
+pub use skill::agents_of;
+pub use skill::filled_skill;
 pub use skill::skills_in;
 pub use tool_search::loaded as loaded_tools;
 pub use web_fetch::Web;
@@ -408,12 +414,13 @@ impl Prepared {
 ///
 /// The outcome of a call that cannot run. It gets no hook and no question.
 pub fn prepare(call: ToolCall, session: &Session) -> Result<Prepared, Box<ToolOutcome>> {
-    if let Some(tool) = session.offer.mcp_tool(&call.name) {
+    let offer = session.offer.get();
+    if let Some(tool) = offer.mcp_tool(&call.name) {
         let (name, target) = (tool.name(), Target::Mcp(Box::new(tool.clone())));
         return Ok(Prepared { target, name, note: None, call });
     }
-    let Some(tool) = session.offer.tool(&call.name) else {
-        return Err(Box::new(session.offer.missing(&call.name)));
+    let Some(tool) = offer.tool(&call.name) else {
+        return Err(Box::new(offer.missing(&call.name)));
     };
     let input = tool.schema().check(&call.input).map_err(|issues| match tool {
         Tool::AskUserQuestion => ask_user_question::wrong(tool.name(), &issues),

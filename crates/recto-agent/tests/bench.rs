@@ -18,6 +18,7 @@ use recto_agent::turn::Prompt;
 use recto_agent::turn::Resumed;
 use recto_agent::turn::Setup;
 use recto_agent::turn::TurnEvent;
+use recto_agent::turn::With;
 use recto_log::SessionId;
 use recto_store::Home;
 use serde_json::Value;
@@ -120,6 +121,7 @@ impl Bench {
             asker: None,
             prices: None,
             is_attended: false,
+            with: With::default(),
         }
     }
 

@@ -50,6 +50,10 @@ pub(crate) struct RunEnvironment {
     pub(crate) reads_state: bool,
     /// `CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS`: somebody else does.
     pub(crate) emits_state: bool,
+    /// `CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING`: an SDK may set files back.
+    pub(crate) may_rewind: bool,
+    /// `CLAUDE_CODE_AUTO_COMPACT_WINDOW`: a window that is smaller than the model's.
+    pub(crate) window: Option<u64>,
     /// `SHELL`, if it is one that can run commands.
     pub(crate) shell: PathBuf,
     /// Where output of background tasks goes.
@@ -74,6 +78,9 @@ impl RunEnvironment {
             entrypoint: text("CLAUDE_CODE_ENTRYPOINT").map(|name| format!("recto-{name}")),
             reads_state: is_on("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
             emits_state: is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
+            may_rewind: text("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
+                .is_some_and(|value| value != "0" && value != "false"),
+            window: number("CLAUDE_CODE_AUTO_COMPACT_WINDOW").filter(|tokens| *tokens > 0),
             shell: shell.filter(can_run).unwrap_or_else(|| PathBuf::from("/bin/bash")),
             temporary: env::temp_dir().join(format!("claude-{user}")),
             is_client: is_client(),
@@ -185,6 +192,11 @@ impl Environment {
             working_directory: env::current_dir().ok(),
             now: text("RECTO_NOW"),
         }
+    }
+
+    /// A variable that a configuration of the user names.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        env::var(name).ok()
     }
 
     /// The file that says what endpoints accept; it need not exist.

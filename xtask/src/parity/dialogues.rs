@@ -6,11 +6,11 @@
 //! kind, and how they hang together.
 //!
 //! Normalised: ids, times, durations, token estimates; fields and lines of the client's own
-//! affairs, which `compare.rs` names. Cases that need the control protocol, or MCP servers, are
-//! left out.
+//! affairs, which `compare.rs` names.
 
 mod compare;
 mod endpoint;
+mod host;
 mod play;
 
 use std::fs;
@@ -27,12 +27,14 @@ use super::sandbox;
 use super::tools::Judged;
 use crate::repository;
 
+use endpoint::Scripted;
+
 /// A recorded run.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) command: Value,
-    pub(super) answers: Vec<Value>,
+    answers: Vec<Scripted>,
     pub(super) stdout: String,
     pub(super) exit: Value,
     pub(super) log: Option<String>,
@@ -48,7 +50,7 @@ impl Case {
         let answers = text("api.jsonl").unwrap_or_default();
         let answers = answers.lines().map(|line| {
             let exchange: Value = serde_json::from_str(line)?;
-            Ok(exchange["answer"].clone())
+            Ok(Scripted::of(&exchange))
         });
         Ok(Case {
             name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -58,21 +60,6 @@ impl Case {
             exit: json("exit.json")?,
             log: text("log.jsonl").ok(),
         })
-    }
-
-    /// Whether the case is about what `-p` does by itself.
-    fn is_plain(&self) -> bool {
-        let steps = format!("{}{}", self.command["steps"], self.command["before"]);
-        let words = self.words();
-        let others = [
-            "--mcp-config",
-            "--session-mirror",
-            "--replay-user-messages",
-            "--permission-prompt-tool",
-        ];
-        !steps.contains("control_request")
-            && !words.iter().any(|word| others.iter().any(|other| word.starts_with(other)))
-            && !words.iter().any(|word| word.starts_with("{session"))
     }
 
     pub(super) fn words(&self) -> Vec<&str> {
@@ -123,7 +110,7 @@ pub(super) fn judge_inside(selection: &Selection) -> anyhow::Result<Judged> {
     let mut judged = Judged::default();
     for folder in folders {
         let case = Case::read(&folder)?;
-        if !case.is_plain() || !case.name.contains(&selection.filter) {
+        if !case.name.contains(&selection.filter) {
             continue;
         }
         judged.compared += 1;

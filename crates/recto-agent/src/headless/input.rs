@@ -2,6 +2,7 @@
 
 use recto_log::EntryUuid;
 use serde_json::Value;
+use serde_json::json;
 
 use crate::turn::Prompt;
 
@@ -12,8 +13,10 @@ pub enum Input {
     Prompt(Prompt),
     /// Something that needs no answer, or is not known here.
     Nothing,
-    /// A request of the host, which is not a prompt.
-    Control(Value),
+    /// A request of the host.
+    Request(Value),
+    /// Its answer to a request.
+    Answer(Value),
 }
 
 /// Reads a line.
@@ -35,7 +38,8 @@ pub fn read_line(line: &[u8]) -> Result<Input, String> {
     };
     match value["type"].as_str() {
         Some("user") => {}
-        Some("control_request" | "control_response") => return Ok(Input::Control(value)),
+        Some("control_request") => return Ok(Input::Request(value)),
+        Some("control_response") => return Ok(Input::Answer(value)),
         _ => return Ok(Input::Nothing),
     }
     let message = &value["message"];
@@ -54,8 +58,16 @@ pub fn read_line(line: &[u8]) -> Result<Input, String> {
     Ok(Input::Prompt(Prompt {
         content,
         uuid: value["uuid"].as_str().map(EntryUuid::new),
-        origin: value.get("origin").filter(|origin| origin.is_object()).cloned(),
+        origin: match value.get("origin").filter(|origin| origin.is_object()) {
+            Some(origin) => Some(origin.clone()),
+            None if value["isSynthetic"] == true => Some(json!({"kind": "unclassified"})),
+            None => None,
+        },
         asks: value["shouldQuery"] != false,
+        is_verbatim: value["client_composed"] == true,
+        is_told: false,
+        is_synthetic: value["isSynthetic"] == true,
+        is_logged: false,
     }))
 }
 

@@ -48,6 +48,9 @@ pub fn result_line(ended: &Ended, session: &str) -> Value {
             )
         }
         End::LogFailed(why) => set("errors", json!([why])),
+        End::PromptBlocked(_) | End::Local(_) | End::Deferred(..) => {
+            set("result", result_text(ended).into())
+        }
         End::ApiError(_, failed) | End::PromptTooLong(_, failed) => {
             set("api_error_status", failed.status.into());
             if let Some(kind) = &failed.kind {
@@ -66,6 +69,19 @@ pub fn result_line(ended: &Ended, session: &str) -> Value {
     if let End::Deferred(id, name, input) = &ended.end {
         let input: Value = serde_json::from_str(input).unwrap_or_default();
         set("deferred_tool_use", json!({"id": id, "name": name, "input": input}));
+    }
+    if let End::Local(Some(name)) = &ended.end {
+        set("local_command", name.as_str().into());
+    }
+    if let Some(first) = ended.prompts.first() {
+        set("user_message_uuid", first.as_str().into());
+        set("user_message_uuids", ended.prompts.clone().into());
+        if let Some(usage) = ended.first_usage {
+            let all = usage.input + usage.cache_read + usage.cache_write;
+            set("request_sent_wall_ms", jiff::Timestamp::now().as_millisecond().into());
+            set("first_request_input_tokens", all.into());
+            set("first_request_cache_read_input_tokens", usage.cache_read.into());
+        }
     }
     if let Some(origin) = &ended.origin {
         set("origin", origin.clone());
@@ -139,6 +155,7 @@ fn subtype(end: &End) -> &'static str {
         | End::StopHookPrevented
         | End::Deferred(..)
         | End::PromptBlocked(_)
+        | End::Local(_)
         | End::ApiError(..)
         | End::PromptTooLong(..) => "success",
     }
@@ -158,14 +175,14 @@ fn terminal_reason(end: &End) -> Option<&'static str> {
         End::NoStructuredOutput => "structured_output_retry_exhausted",
         End::InterruptedText => "aborted_streaming",
         End::InterruptedTools => "aborted_tools",
-        End::PromptBlocked(_) | End::LogFailed(_) => return None,
+        End::PromptBlocked(_) | End::Local(_) | End::LogFailed(_) => return None,
     })
 }
 
 fn stop_reason(ended: &Ended) -> Value {
     match &ended.end {
         End::Deferred(..) => "tool_deferred".into(),
-        End::InterruptedText | End::PromptBlocked(_) => Value::Null,
+        End::InterruptedText | End::PromptBlocked(_) | End::Local(_) => Value::Null,
         _ => ended.stop_reason.clone().into(),
     }
 }

@@ -18,6 +18,10 @@ pub struct StreamOptions {
     pub partial: bool,
     /// `--include-hook-events`.
     pub hooks: bool,
+    /// `--replay-user-messages`.
+    pub replays: bool,
+    /// Whether what subagents say is shown, not only what they call.
+    pub forwards_subagents: bool,
     /// Whether `session_state_changed` is shown, and whether it is marked for hosts.
     pub states: Option<bool>,
     /// Where the key is from.
@@ -40,8 +44,23 @@ impl StreamLines {
     }
 
     /// The lines of an event.
-    pub fn lines(&self, event: &TurnEvent) -> Vec<Value> {
+    pub fn lines(&mut self, event: &TurnEvent) -> Vec<Value> {
         match event {
+            TurnEvent::Control(line) => vec![line.clone()],
+            TurnEvent::ForwardSubagents => {
+                self.options.forwards_subagents = true;
+                Vec::new()
+            }
+            TurnEvent::Prompted { uuid, content, is_output }
+                if *is_output || self.options.replays =>
+            {
+                let mut line = Map::new();
+                line.insert("type".into(), "user".into());
+                line.insert("message".into(), json!({"role": "user", "content": content}));
+                self.add_speaker(&mut line, None, uuid);
+                line.insert("isReplay".into(), true.into());
+                vec![Value::Object(line)]
+            }
             TurnEvent::State(state) => match self.options.states {
                 Some(is_marked) => {
                     let mut line = json!({"type": "system", "subtype": "session_state_changed", "state": state.name()});
@@ -57,7 +76,7 @@ impl StreamLines {
                 "subtype": "init",
                 "cwd": began.cwd,
                 "tools": began.tools,
-                "mcp_servers": [],
+                "mcp_servers": began.servers,
                 "model": began.model,
                 "permissionMode": began.mode,
                 "slash_commands": began.skills,
@@ -85,10 +104,17 @@ impl StreamLines {
                     Some(*after).filter(|_| is_start(event)),
                 )]
             }
-            TurnEvent::Abandoned { message, from_block, open_block } if self.options.partial => {
+            TurnEvent::Abandoned { message, from_block, open_block, is_interrupted }
+                if self.options.partial =>
+            {
                 let mut lines = Vec::new();
                 if let Some(index) = open_block {
                     let event = json!({"type": "content_block_stop", "index": index});
+                    lines.push(self.stream_line(message, event, None));
+                }
+                if *is_interrupted {
+                    let delta = json!({"stop_reason": null, "stop_sequence": null});
+                    let event = json!({"type": "message_delta", "delta": delta, "usage": {}});
                     lines.push(self.stream_line(message, event, None));
                 }
                 let mut stop = self.stream_line(message, json!({"type": "message_stop"}), None);
@@ -103,7 +129,11 @@ impl StreamLines {
                 "estimated_tokens": estimated,
                 "estimated_tokens_delta": added,
             }))],
-            TurnEvent::Said(said) if is_shown(said.speaker.as_ref(), said) => vec![self.said(said)],
+            TurnEvent::Said(said)
+                if self.options.forwards_subagents || is_shown(said.speaker.as_ref(), said) =>
+            {
+                vec![self.said(said)]
+            }
             TurnEvent::User(user) => vec![self.user(user)],
             TurnEvent::Denied(denied) => {
                 let mut line = json!({
@@ -143,6 +173,7 @@ impl StreamLines {
                 "level": "notice",
             }))],
             TurnEvent::Said(_)
+            | TurnEvent::Prompted { .. }
             | TurnEvent::Hook(_)
             | TurnEvent::Requesting
             | TurnEvent::Stream { .. }
@@ -204,6 +235,27 @@ impl StreamLines {
         if said.is_aborted {
             line.insert("aborted".into(), true.into());
         }
+        if let Some(meta) = tool_use_meta(&said.message.to_serde()) {
+            line.insert("tool_use_meta".into(), meta);
+        }
+        if let Some(first) = said.prompts.first() {
+            line.insert("user_message_uuid".into(), first.as_str().into());
+            line.insert("user_message_uuids".into(), said.prompts.clone().into());
+        }
+        if let Some(command) = &said.command {
+            let text = said.message.to_serde()["content"][0]["text"].clone();
+            let kind = if command.is_error { "stderr" } else { "stdout" };
+            let source = format!(
+                "<local-command-{kind}>{}</local-command-{kind}>",
+                text.as_str().unwrap_or_default()
+            );
+            line.insert("local_command_source".into(), source.into());
+            let run = json!({"command": command.name, "args": command.arguments});
+            line.insert("local_command_run".into(), run);
+            if command.is_error {
+                line.insert("local_command_outcome".into(), json!({"kind": "failed"}));
+            }
+        }
         if let Some(time) = said.thinking {
             let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
             line.insert("thinking_duration_ms".into(), time.into());
@@ -221,6 +273,9 @@ impl StreamLines {
         }
         if let Some(meta) = &user.meta {
             line.insert("tool_result_meta".into(), meta.clone());
+        }
+        if let Some(replay) = user.replay {
+            line.insert("isReplay".into(), replay.into());
         }
         if user.is_synthetic {
             line.insert("isSynthetic".into(), true.into());
@@ -243,6 +298,18 @@ impl StreamLines {
             line.insert("task_description".into(), speaker.description.as_str().into());
         }
     }
+}
+
+/// What a call of a server's tool is called for people.
+fn tool_use_meta(message: &Value) -> Option<Value> {
+    let call = message["content"].get(0).filter(|block| block["type"] == "tool_use")?;
+    let (server, tool) = call["name"].as_str()?.strip_prefix("mcp__")?.split_once("__")?;
+    Some(json!([{
+        "id": call["id"],
+        "display_name": crate::turn::tool_title(call["name"].as_str()?),
+        "server_display_name": server,
+        "tool_name": tool,
+    }]))
 }
 
 /// Of a subagent that is waited for, only its calls are shown.

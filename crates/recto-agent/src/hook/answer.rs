@@ -26,6 +26,8 @@ pub struct Ran {
     pub duration: Duration,
     /// What it means.
     pub effect: HookEffect,
+    /// Whether the program ran it that started the session.
+    pub is_callback: bool,
 }
 
 /// What the event is called in log lines, and which ids they have.
@@ -263,7 +265,11 @@ impl Answer {
         if label.event == Event::PostToolBatch {
             return;
         }
-        let (name, command) = (label.name(), &hook.command);
+        let command = &hook.command;
+        let name = match (hook.is_callback, label.event) {
+            (true, Event::Stop | Event::SubagentStop) => format!("{}:Callback", label.name()),
+            _ => label.name(),
+        };
         let attachment = json!({ "type": "hook_blocking_error", "hookName": name, "toolUseID": label.own_id(), "hookEvent": label.event.name(), "blockingError": { "blockingError": message, "command": command } });
         let note = format!("{name} hook blocking error from command: \"{command}\": {message}");
         self.push(label, attachment, Some(note));

@@ -138,3 +138,55 @@ fn read_group(event: Event, group: &Value, source: Source, commands: &mut Vec<Ho
         });
     }
 }
+
+/// A hook that the program runs which started the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callback {
+    /// The event.
+    pub event: Event,
+    /// Whom it is for.
+    pub matcher: Option<String>,
+    /// The name by which the program knows it.
+    pub id: String,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Whether something is forbidden when it fails.
+    pub blocks_on_failure: bool,
+}
+
+impl Callback {
+    /// Reads `hooks` of an `initialize` request. Unknown events are passed over.
+    pub fn read_all(hooks: &Value) -> Vec<Callback> {
+        let mut callbacks = Vec::new();
+        for (name, groups) in hooks.as_object().into_iter().flatten() {
+            // A session that starts or ends has nobody to ask yet, or any more.
+            let event = Event::named(name)
+                .filter(|event| !matches!(event, Event::SessionStart | Event::SessionEnd));
+            let Some(event) = event else { continue };
+            for group in groups.as_array().into_iter().flatten() {
+                let matcher = group.get("matcher").and_then(Value::as_str).map(str::to_owned);
+                let timeout = group.get("timeout").and_then(Value::as_f64);
+                let timeout = timeout.filter(|seconds| *seconds > 0.0);
+                let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                let ids = group.get("hookCallbackIds").and_then(Value::as_array);
+                for id in ids.into_iter().flatten().filter_map(Value::as_str) {
+                    callbacks.push(Callback {
+                        event,
+                        matcher: matcher.clone(),
+                        id: id.to_owned(),
+                        timeout: timeout.unwrap_or(LONGEST).min(LONGEST_ASKED),
+                        blocks_on_failure: group.get("onFailure").and_then(Value::as_str)
+                            == Some("block"),
+                    });
+                }
+            }
+        }
+        callbacks
+    }
+
+    /// Whether it runs at an event about a subject.
+    pub fn is_for(&self, event: Event, subject: Option<&str>) -> bool {
+        self.event == event
+            && subject.is_none_or(|name| matcher::matches(self.matcher.as_deref(), name))
+    }
+}

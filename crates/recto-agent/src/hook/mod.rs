@@ -8,6 +8,7 @@
 //! something is blocked or the run ends. The loop writes and sends; this room does neither.
 
 mod answer;
+mod callback;
 mod config;
 mod context;
 mod effect;
@@ -23,6 +24,9 @@ pub use answer::Block;
 pub use answer::Label;
 pub use answer::Line;
 pub use answer::Ran;
+pub use callback::callback_failed;
+pub use callback::callback_ran;
+pub use config::Callback;
 pub use config::HookCommand;
 pub use config::Hooks;
 pub use config::Subject;

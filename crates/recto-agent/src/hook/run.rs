@@ -75,7 +75,15 @@ async fn run(
         Exit::TimedOut(_) | Exit::Interrupted => 1,
     };
     let effect = interpret(hook.event, &hook.command, exit, &stdout, &stderr);
-    Ran { command: hook.command.clone(), stdout, stderr, code, duration: started.elapsed(), effect }
+    Ran {
+        command: hook.command.clone(),
+        stdout,
+        stderr,
+        code,
+        duration: started.elapsed(),
+        effect,
+        is_callback: false,
+    }
 }
 
 fn start(hook: &HookCommand, surroundings: &Surroundings) -> std::io::Result<Child> {

@@ -15,6 +15,7 @@ pub fn stop_summary(ran: &[Ran], answer: &Answer, id: &str) -> Value {
         .iter()
         .map(|hook| match hook.effect.outcome {
             Outcome::Block { .. } => json!({ "command": hook.command }),
+            _ if hook.is_callback => json!({ "command": hook.command }),
             _ => json!({ "command": hook.command, "durationMs": u64::try_from(hook.duration.as_millis()).unwrap_or(u64::MAX) }),
         })
         .collect();

@@ -85,6 +85,7 @@ fn the_strictest_decision_wins_and_the_first_block_is_told() {
         code: 0,
         duration: Duration::ZERO,
         effect: interpret(Event::PreToolUse, "c", Exit::Code(0), &json.to_string(), ""),
+        is_callback: false,
     };
     let decides = |name: &str| json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "permissionDecision": name, "permissionDecisionReason": name } });
     let label = Label { event: Event::PreToolUse, subject: Some("Bash"), id: "t" };

@@ -139,6 +139,9 @@ impl Permissions {
         if let Some(rule) = self.file_rule(Behavior::Ask, "Read", place, &path) {
             return Check::Ask(Ask::by_rule(text, Reason::Rule(rule.clone())));
         }
+        if place.is_inside(&path) && self.mode == Mode::AcceptEdits {
+            return Check::Allow(Reason::Mode(self.mode));
+        }
         if place.is_inside(&path) || place.is_of_the_session(&path) {
             return Check::Allow(Reason::None);
         }
@@ -187,7 +190,7 @@ impl Permissions {
             return Check::Ask(Ask::by_rule(text, Reason::Rule(rule.clone())));
         }
         if place.is_writable_by_the_session(&path) {
-            return Check::Allow(Reason::None);
+            return Check::Allow(Reason::Other);
         }
         match care(place, &path) {
             Care::None => {}

@@ -64,6 +64,8 @@ pub struct AgentRequest {
     pub prompt: String,
     /// The model that the call asked for.
     pub model: Option<String>,
+    /// The name of its run as a task.
+    pub run: String,
 }
 
 /// A call that a subagent made.
@@ -135,7 +137,8 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
     let session = call.session;
     let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
     let wanted = text("subagent_type").unwrap_or_else(|| DEFAULT_TYPE.to_owned());
-    let agents = &session.offer.agents;
+    let offer = session.offer.get();
+    let agents = &offer.agents;
     let Some(kind) = agents.iter().find(|agent| agent.name == wanted) else {
         let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
         return ToolOutcome::failed(format!(
@@ -157,6 +160,7 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         description: text("description").unwrap_or_default(),
         prompt: text("prompt").unwrap_or_default(),
         model: text("model").or_else(|| kind.model.clone()),
+        run: String::new(),
     };
     link_output(session, &request.id);
     let is_foreground = input.get("run_in_background") == Some(&json!(false));
@@ -373,11 +377,13 @@ impl Session {
                     done.calls.len(),
                     done.duration_ms
                 );
-                self.background.end_agent(id, Status::Completed, &details);
+                let before = note(&done.calls).map(|note| note.trim_end().to_owned());
+                self.background.end_agent(id, Status::Completed, &details, before);
             }
-            AgentReport::Silent => self.background.end_agent(id, Status::Failed, ""),
+            AgentReport::Silent => self.background.end_agent(id, Status::Failed, "", None),
             AgentReport::ApiError(why) | AgentReport::Refused(why) => {
-                self.background.end_agent(id, Status::Failed, &format!("<error>{why}</error>\n"));
+                let details = format!("<error>{why}</error>\n");
+                self.background.end_agent(id, Status::Failed, &details, None);
             }
         }
     }

@@ -17,6 +17,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::sync::DropGuard;
 
+use super::host::Host;
+use super::news;
 use super::process::Running;
 
 /// A task that was moved to the background by its timeout has so long.
@@ -55,6 +57,8 @@ pub(super) struct Task {
     pub(super) id: String,
     /// The call that started it.
     pub(super) tool_use: String,
+    /// The name of this run.
+    pub(super) run: String,
     /// The command, or nothing for a subagent.
     pub(super) command: Option<String>,
     /// What the model said it is for.
@@ -79,7 +83,18 @@ struct AgentEnd {
 #[derive(Debug, Default)]
 struct Tasks {
     known: BTreeMap<String, Task>,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
+}
+
+/// What the model shall know about the end of a task.
+#[derive(Debug, Clone)]
+pub struct Notice {
+    /// The name of the run.
+    pub run: String,
+    /// The text.
+    pub text: String,
+    /// What the reader should know before it.
+    pub before: Option<String>,
 }
 
 /// All tasks of a session.
@@ -87,6 +102,24 @@ struct Tasks {
 pub(super) struct Background {
     tasks: Arc<Mutex<Tasks>>,
     changed: Arc<tokio::sync::Notify>,
+}
+
+impl Task {
+    /// A command that is waited for.
+    pub(super) fn waited_for(id: &str, tool_use: &str, description: &str, output: &Path) -> Task {
+        Task {
+            id: id.to_owned(),
+            tool_use: tool_use.to_owned(),
+            run: news::new_run(),
+            command: None,
+            description: description.to_owned(),
+            output: output.to_owned(),
+            status: Status::Running,
+            code: None,
+            running: None,
+            agent: None,
+        }
+    }
 }
 
 /// A command that becomes a task.
@@ -99,6 +132,8 @@ pub(super) struct Started {
     pub(super) output: PathBuf,
     pub(super) running: Running,
     pub(super) is_overtime: bool,
+    /// Who is told of its end.
+    pub(super) host: Host,
 }
 
 impl Background {
@@ -107,12 +142,13 @@ impl Background {
     }
 
     /// Takes a command on, and watches for its end.
-    pub(super) fn watch(&self, started: Started) {
-        let Started { id, tool_use, command, description, output, mut running, is_overtime } =
-            started;
+    pub(super) async fn watch(&self, started: Started) {
+        let Started { id, tool_use, command, description, output, .. } = started;
+        let Started { mut running, is_overtime, host, .. } = started;
         let task = Task {
             id: id.clone(),
             tool_use,
+            run: news::new_run(),
             command: Some(command),
             description,
             output: output.clone(),
@@ -121,7 +157,8 @@ impl Background {
             running: Some(running.clone()),
             agent: None,
         };
-        self.tasks().known.insert(id.clone(), task);
+        self.tasks().known.insert(id.clone(), task.clone());
+        news::tell(&host, news::begun(&task, &self.commands())).await;
         let background = self.clone();
         tokio::spawn(async move {
             let code = if is_overtime {
@@ -135,16 +172,14 @@ impl Background {
             } else {
                 running.ended().await
             };
-            background.end(&id, code, &output);
+            background.end(&id, code, &output, &host).await;
         });
     }
 
-    fn end(&self, id: &str, code: i32, output: &Path) {
-        let mut tasks = self.tasks();
-        let Some(task) = tasks.known.get_mut(id) else { return };
-        if task.status != Status::Running {
+    async fn end(&self, id: &str, code: i32, output: &Path, host: &Host) {
+        let Some(mut task) = self.task(id).filter(|task| task.status == Status::Running) else {
             return;
-        }
+        };
         task.code = Some(code);
         task.status = if code == 0 { Status::Completed } else { Status::Failed };
         let summary = match code {
@@ -153,12 +188,28 @@ impl Background {
                 format!("Background command \"{}\" failed with exit code {code}", task.description)
             }
         };
-        let notice = notice(task, &summary, "");
         append(output, &format!("\n[exited with code {code}]\n"));
         // Where a command went that nobody waits for does not count.
         std::fs::remove_file(output.with_extension("cwd")).ok();
-        tasks.notices.push(notice);
+        let others: Vec<Task> = self.commands().into_iter().filter(|one| one.id != id).collect();
+        // The surface knows before the model does.
+        news::tell(host, news::ended(&task, task.status.as_str(), &summary, &others)).await;
+        let mut tasks = self.tasks();
+        // Somebody may have stopped it meanwhile.
+        let Some(known) = tasks.known.get_mut(id) else { return };
+        known.code = task.code;
+        known.status = task.status;
+        let text = notice(&task, &summary, "");
+        tasks.notices.push(Notice { run: task.run, text, before: None });
         self.changed.notify_one();
+    }
+
+    /// The commands that run.
+    pub(super) fn commands(&self) -> Vec<Task> {
+        let tasks = self.tasks();
+        let is_running =
+            |task: &&Task| task.status == Status::Running && task.command.is_some();
+        tasks.known.values().filter(is_running).cloned().collect()
     }
 
     /// Takes a subagent on that the loop runs: it is cancelled by the token, and holds the
@@ -176,6 +227,7 @@ impl Background {
         let task = Task {
             id: id.to_owned(),
             tool_use: tool_use.to_owned(),
+            run: news::new_run(),
             command: None,
             description: description.to_owned(),
             output,
@@ -189,14 +241,21 @@ impl Background {
     }
 
     /// The end of a subagent, with what it reported as further elements of the notice.
-    pub(super) fn end_agent(&self, id: &str, status: Status, details: &str) {
+    pub(super) fn end_agent(
+        &self,
+        id: &str,
+        status: Status,
+        details: &str,
+        before: Option<String>,
+    ) {
         let mut tasks = self.tasks();
         let Some(task) = tasks.known.get_mut(id) else { return };
         task.status = status;
         let how = if status == Status::Completed { "finished" } else { status.as_str() };
         let summary = format!("Agent \"{}\" {how}", task.description);
-        let notice = notice(task, &summary, details);
-        tasks.notices.push(notice);
+        let text = notice(task, &summary, details);
+        let run = task.run.clone();
+        tasks.notices.push(Notice { run, text, before });
         self.changed.notify_one();
     }
 
@@ -246,13 +305,23 @@ impl Background {
         !tasks.notices.is_empty() || tasks.known.values().any(|task| task.status == Status::Running)
     }
 
+    /// Whether a subagent works, or has ended without the model knowing.
+    pub(super) fn has_agents(&self) -> bool {
+        let tasks = self.tasks();
+        let is_live = |task: &Task| task.status == Status::Running && task.command.is_none();
+        let is_agent = |notice: &Notice| {
+            tasks.known.values().any(|task| task.run == notice.run && task.command.is_none())
+        };
+        tasks.known.values().any(is_live) || tasks.notices.iter().any(is_agent)
+    }
+
     /// Waits until a task ends.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
     /// Notices that were not given yet.
-    pub(super) fn take_notices(&self) -> Vec<String> {
+    pub(super) fn take_notices(&self) -> Vec<Notice> {
         std::mem::take(&mut self.tasks().notices)
     }
 }

@@ -19,7 +19,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::background::Started;
+use super::background::Task;
 use super::context::Call;
+use super::news;
 use super::outcome::ToolOutcome;
 use super::overflow;
 use super::path;
@@ -35,6 +37,9 @@ use super::text_file::TextFile;
 pub(super) const ABOUT: &str = "Runs a command in the shell. The working directory persists \
 between calls, variables do not. A command that takes longer than its timeout goes on in the \
 background.";
+
+/// A command that runs so long is told about.
+const WORTH_TELLING: Duration = Duration::from_millis(2500);
 
 pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("command", Kind::String, "The command"),
@@ -89,14 +94,33 @@ async fn run_command(call: &Call<'_>, command: Command<'_>) -> ToolOutcome {
         Err(error) => return ToolOutcome::failed(format!("The shell cannot be started: {error}")),
     };
     if call.is("run_in_background") {
-        return command.in_background(running);
+        return command.in_background(running).await;
     }
     let limit = timeout(call.number("timeout"));
-    let ended = tokio::select! {
-        code = running.ended() => Ended::With(code),
-        () = tokio::time::sleep(limit) => Ended::Late,
-        () = call.cancel.cancelled() => Ended::Cancelled,
+    let mut told = None;
+    let late = tokio::time::sleep(limit);
+    tokio::pin!(late);
+    let ended = loop {
+        tokio::select! {
+            code = running.ended() => break Ended::With(code),
+            () = &mut late => break Ended::Late,
+            () = call.cancel.cancelled() => break Ended::Cancelled,
+            () = tokio::time::sleep(WORTH_TELLING), if told.is_none() => {
+                let task = command.task();
+                news::tell(&call.session.host, vec![news::started(&task, false)]).await;
+                told = Some(task);
+            }
+        }
     };
+    if let Some(task) = &told {
+        let status = match ended {
+            Ended::With(0) => "completed",
+            Ended::With(_) => "failed",
+            Ended::Late | Ended::Cancelled => "stopped",
+        };
+        let line = news::notification(task, status, "", &task.description);
+        news::tell(&call.session.host, vec![line]).await;
+    }
     match ended {
         Ended::With(code) => command.ended(code),
         Ended::Late if starts_with_sleep(command.text) => {
@@ -106,7 +130,7 @@ async fn run_command(call: &Call<'_>, command: Command<'_>) -> ToolOutcome {
             let late = format!("Command timed out after {}", duration(limit));
             ToolOutcome::failed(joined(&["Exit code 143", &late, &text]))
         }
-        Ended::Late => command.overtime(running, limit),
+        Ended::Late => command.overtime(running, limit).await,
         Ended::Cancelled => {
             running.kill().await;
             let text = command.output().map(|output| output.text).unwrap_or_default();
@@ -207,11 +231,18 @@ impl Command<'_> {
             output: self.output.clone(),
             running,
             is_overtime,
+            host: self.call.session.host.clone(),
         }
     }
 
-    fn in_background(&self, running: Running) -> ToolOutcome {
-        self.call.session.background.watch(self.watched(running, false));
+    /// The command as a task that is waited for.
+    fn task(&self) -> Task {
+        let description = self.call.optional("description").unwrap_or(self.text);
+        Task::waited_for(&self.id, self.call.id, description, &self.output)
+    }
+
+    async fn in_background(&self, running: Running) -> ToolOutcome {
+        self.call.session.background.watch(self.watched(running, false)).await;
         let mut structured = self.structured("", false);
         structured.insert("noOutputExpected".into(), json!(false));
         structured.insert("backgroundTaskId".into(), json!(self.id));
@@ -224,8 +255,8 @@ impl Command<'_> {
         ToolOutcome::text(text, Value::Object(structured))
     }
 
-    fn overtime(&self, running: Running, limit: Duration) -> ToolOutcome {
-        self.call.session.background.watch(self.watched(running, true));
+    async fn overtime(&self, running: Running, limit: Duration) -> ToolOutcome {
+        self.call.session.background.watch(self.watched(running, true)).await;
         let output = self.output().map(|output| output.text).unwrap_or_default();
         let silence = if output.is_empty() {
             " No output had been read from it when it was moved. A program that buffers its \

@@ -12,6 +12,7 @@ use tokio_util::sync::DropGuard;
 
 use super::agent::AgentReport;
 use super::agent::AgentRequest;
+use super::offer::McpTool;
 
 /// A request of a tool to the loop. Each holds where its answer goes.
 #[derive(Debug)]
@@ -45,10 +46,10 @@ pub enum HostRequest {
     },
     /// Call a tool of an MCP server.
     CallMcp {
-        /// The server.
-        server: String,
-        /// The tool, by the server's own name.
-        tool: String,
+        /// The tool.
+        tool: Box<McpTool>,
+        /// The call.
+        tool_use: String,
         /// What the model gave.
         input: Value,
         /// `CallToolResult`, or the error that the server sent.
@@ -62,6 +63,13 @@ pub enum HostRequest {
         prompt: String,
         /// The answer, or `None` where there is no model for it.
         answer: oneshot::Sender<Option<String>>,
+    },
+    /// Tell the surface about a task, as a JSON stream shows it.
+    Tell {
+        /// Lines without ids.
+        lines: Vec<Value>,
+        /// When they are on their way.
+        answer: oneshot::Sender<()>,
     },
     /// Search the web with the server tool of the endpoint.
     SearchWeb {

@@ -20,8 +20,8 @@ const MOST_TOKENS: u64 = 25_000;
 
 pub(super) async fn run(call: &Call<'_>, tool: &McpTool) -> ToolOutcome {
     let ask = |answer| HostRequest::CallMcp {
-        server: tool.server.clone(),
-        tool: tool.tool.clone(),
+        tool: Box::new(tool.clone()),
+        tool_use: call.id.to_owned(),
         input: call.input.clone(),
         answer,
     };
@@ -59,7 +59,7 @@ fn failed(call: &Call<'_>, tool: &McpTool, contents: &[Value]) -> ToolOutcome {
         contents.iter().filter_map(|content| content.get("text")?.as_str()).collect();
     let text = if texts.is_empty() { "Unknown error".to_owned() } else { texts.join("\n") };
     let name = tool.name();
-    let is_deferred = call.session.offer.deferred.iter().any(|one| one.name == name)
+    let is_deferred = call.session.offer.get().deferred.iter().any(|one| one.name == name)
         && !call.session.state().loaded.contains(&name);
     let mut outcome = ToolOutcome::failed(text.clone());
     if is_deferred {

@@ -5,6 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::RwLock;
 
 use serde_json::Value;
 
@@ -39,7 +42,11 @@ impl McpTool {
     /// The name under which models call it.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("mcp__{}__{}", self.server, self.tool)
+        let plain = |text: &str| -> String {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+        };
+        format!("mcp__{}__{}", plain(&self.server), plain(&self.tool))
     }
 }
 
@@ -69,6 +76,30 @@ pub struct Skill {
     pub directory: PathBuf,
     /// The text behind the front matter.
     pub body: String,
+}
+
+/// The tools of a session while it runs: servers and hosts change them. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Shelf(Arc<RwLock<Arc<Offer>>>);
+
+impl From<Offer> for Shelf {
+    fn from(offer: Offer) -> Shelf {
+        Shelf(Arc::new(RwLock::new(Arc::new(offer))))
+    }
+}
+
+impl Shelf {
+    /// What is offered now.
+    #[must_use]
+    pub fn get(&self) -> Arc<Offer> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes what is offered from now on.
+    pub fn change(&self, change: impl FnOnce(&mut Offer)) {
+        let mut offer = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut offer));
+    }
 }
 
 /// The tools of a session.

@@ -15,10 +15,11 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use super::background::Background;
+use super::background::Notice;
 use super::host::Host;
 use super::host::HostRequest;
 use super::ids::Ids;
-use super::offer::Offer;
+use super::offer::Shelf;
 use super::outcome::Note;
 use super::web_fetch::Web;
 
@@ -118,7 +119,7 @@ pub struct Session {
     /// Where it is.
     pub places: Places,
     /// Which tools there are.
-    pub offer: Offer,
+    pub offer: Shelf,
     /// Environment variables of commands, besides those of this process.
     pub environment: BTreeMap<String, String>,
     /// Where new ids come from.
@@ -151,13 +152,13 @@ pub fn estimated_tokens(text: &str) -> u64 {
 impl Session {
     /// A session that begins in its project.
     #[must_use]
-    pub fn new(places: Places, offer: Offer, host: Host, ids: Ids) -> Session {
+    pub fn new(places: Places, offer: impl Into<Shelf>, host: Host, ids: Ids) -> Session {
         let cwd = places.project.clone();
         let state = State { told_cwd: cwd.clone(), cwd, ..State::default() };
         Session {
             background: Background::default(),
             places,
-            offer,
+            offer: offer.into(),
             environment: BTreeMap::new(),
             ids,
             host,
@@ -242,7 +243,8 @@ impl Session {
         drop(state);
         let notices = self.background.take_notices();
         if !notices.is_empty() {
-            notes.push(Note::System(notices.join("\n\n")));
+            let texts: Vec<String> = notices.into_iter().map(|notice| notice.text).collect();
+            notes.push(Note::System(texts.join("\n\n")));
         }
         notes
     }
@@ -271,7 +273,7 @@ impl Session {
 
     /// What the model shall know about tasks that ended. It is told once.
     #[must_use]
-    pub fn take_notices(&self) -> Vec<String> {
+    pub fn take_notices(&self) -> Vec<Notice> {
         self.background.take_notices()
     }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
+use serde_json::Value;
 use serde_json::json;
 
 use super::context::Call;
@@ -51,9 +52,9 @@ fn wanted<'a>(call: &'a Call<'_>) -> &'a str {
     name.strip_prefix('/').unwrap_or(name)
 }
 
-fn find<'a>(call: &'a Call<'_>) -> Option<&'a Skill> {
+fn find(call: &Call<'_>) -> Option<Skill> {
     let name = wanted(call);
-    call.session.offer.skills.iter().find(|skill| skill.name == name)
+    call.session.offer.get().skills.iter().find(|skill| skill.name == name).cloned()
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
@@ -88,12 +89,17 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
              arguments or dynamic output below are new.)\n"
         )));
     }
-    let body = filled(skill, call.text("args"));
-    let head = match &skill.directory {
-        directory if directory.as_os_str().is_empty() => String::new(),
-        directory => format!("Base directory for this skill: {}\n\n", directory.display()),
-    };
-    outcome.with_note(Note::User(format!("{head}{body}")))
+    outcome.with_note(Note::User(filled_skill(&skill, call.text("args"))))
+}
+
+/// What the model reads of a skill that was launched with arguments.
+#[must_use]
+pub fn filled_skill(skill: &Skill, arguments: &str) -> String {
+    let body = filled(skill, arguments);
+    match &skill.directory {
+        directory if directory.as_os_str().is_empty() => body,
+        directory => format!("Base directory for this skill: {}\n\n{body}", directory.display()),
+    }
 }
 
 /// The body with arguments in the places that it has for them, or behind it.
@@ -224,6 +230,26 @@ pub fn agents_in(directories: &[PathBuf]) -> Vec<AgentType> {
         });
     }
     agents
+}
+
+/// Kinds of subagents that a host or an option names: `{name: {description, prompt, …}}`.
+#[must_use]
+pub fn agents_of(value: &Value) -> Vec<AgentType> {
+    let named = value.as_object().into_iter().flatten();
+    let kind = |(name, agent): (&String, &Value)| {
+        let text = |field: &str| agent.get(field).and_then(Value::as_str).map(str::to_owned);
+        let tools = agent.get("tools").and_then(Value::as_array).map(|tools| {
+            tools.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        });
+        AgentType {
+            name: name.clone(),
+            about: text("description").unwrap_or_default(),
+            prompt: Some(text("prompt").unwrap_or_default()),
+            tools,
+            model: text("model").filter(|model| model != "inherit"),
+        }
+    };
+    named.map(kind).collect()
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {

@@ -39,7 +39,7 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
     let Some(task) = call.session.background.task(id) else {
         return ToolOutcome::refused(format!("No task found with ID: {id}"));
     };
-    call.session.background.stop(id).await;
+    call.session.stop_task(id).await;
     let kind = if task.command.is_some() { "local_bash" } else { "local_agent" };
     let command = task.command.unwrap_or(task.description);
     let structured = json!({

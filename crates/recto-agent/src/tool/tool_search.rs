@@ -23,7 +23,7 @@ pub(super) const SCHEMA: Schema = Schema::closed(&[
 const DEFAULT_RESULTS: usize = 5;
 
 pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
-    let offer = &call.session.offer;
+    let offer = call.session.offer.get();
     let query = call.text("query").trim();
     let most = call.number("max_results").map_or(DEFAULT_RESULTS, |most| most.max(0.0) as usize);
     let matches: Vec<String> = match query.strip_prefix("select:") {
@@ -56,8 +56,9 @@ fn found(call: &Call<'_>, query: &str) -> Vec<String> {
     if words.is_empty() {
         return Vec::new();
     }
+    let offer = call.session.offer.get();
     let mut found: Vec<(usize, &str)> = Vec::new();
-    for tool in &call.session.offer.deferred {
+    for tool in &offer.deferred {
         if tool.name.eq_ignore_ascii_case(query) {
             return vec![tool.name.clone()];
         }
@@ -111,8 +112,9 @@ fn name_parts(name: &str) -> Vec<String> {
 #[must_use]
 pub fn loaded(session: &super::Session) -> Vec<Value> {
     let names = session.state().loaded.clone();
-    let own = names.iter().filter_map(|name| session.offer.tool(name)).map(Tool::declaration);
-    let servers = names.iter().filter_map(|name| session.offer.mcp_tool(name)).map(
+    let offer = session.offer.get();
+    let own = names.iter().filter_map(|name| offer.tool(name)).map(Tool::declaration);
+    let servers = names.iter().filter_map(|name| offer.mcp_tool(name)).map(
         |tool| json!({"name": tool.name(), "description": tool.about, "input_schema": tool.schema}),
     );
     own.chain(servers).collect()

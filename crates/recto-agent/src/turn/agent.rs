@@ -59,12 +59,13 @@ pub(super) fn run(
     cancel: CancellationToken,
 ) -> Running {
     Box::pin(async move {
-        let kind = shared.offer.agents.iter().find(|kind| kind.name == request.kind).cloned();
+        let all = shared.offer.get();
+        let kind = all.agents.iter().find(|kind| kind.name == request.kind).cloned();
         let Some(kind) = kind else {
             return AgentReport::Refused(format!("Agent type '{}' not found.", request.kind));
         };
         let (host, requests) = Host::channel();
-        let offer = offer_of(&shared.offer, &kind, how.depth);
+        let offer = offer_of(&all, &kind, how.depth);
         let mut session = tool::Session::new(shared.places.clone(), offer, host, Ids::default());
         session.environment.clone_from(&shared.environment);
         let tools = Arc::new(session);
@@ -112,7 +113,8 @@ async fn converse(
     envelope.version = Some(version("2.1.325"));
     let writer = shared.keeps_log.then(|| LogWriter::new(&shared.home, &path, SyncPolicy::Never));
     let history = History::new(&model, Vec::new());
-    let transcript = Transcript::new(envelope, writer, history, shared.style);
+    let mut transcript = Transcript::new(envelope, writer, history, shared.style);
+    transcript.mirror_to(shared.mirror.clone(), &path);
     let words = kind
         .prompt
         .clone()
@@ -128,6 +130,7 @@ async fn converse(
         kind: kind.name.clone(),
         description: request.description.clone(),
         is_background: how.is_background,
+        run: request.run.clone(),
     });
     let branch = conversation.branch();
     let cwd = tools.cwd().display().to_string();
@@ -220,7 +223,8 @@ pub(super) async fn start_in_background(
     depth: u32,
     (cancel, running): (CancellationToken, DropGuard),
 ) {
-    let run = format!("{:018x}", uuid::Uuid::new_v4().as_u128() >> 56);
+    let run = tools.run_of_task(&request.id).unwrap_or_default();
+    let request = AgentRequest { run: run.clone(), ..request };
     let task = json!({
         "task_id": request.id,
         "run_id": run,

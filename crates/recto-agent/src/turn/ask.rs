@@ -25,6 +25,10 @@ pub struct Question {
     pub suggestions: Vec<Value>,
     /// The path that the question is about.
     pub blocked_path: Option<PathBuf>,
+    /// The MCP server of the tool, and where the session has it from.
+    pub server: Option<(String, &'static str)>,
+    /// The working directory.
+    pub cwd: PathBuf,
     /// Where the answer goes. Dropped, it is a no.
     pub answer: oneshot::Sender<Reply>,
 }
@@ -46,7 +50,7 @@ pub enum Reply {
         /// Whether the turn ends.
         interrupt: bool,
     },
-    /// The question could not be answered.
+    /// The question could not be answered: what the model reads.
     Failed(String),
 }
 

@@ -1,11 +1,12 @@
 //! One call of a tool: checks, hooks, permission, the tool itself, hooks again.
 
+mod outcome;
+
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
 use recto_log::EntryUuid;
-use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,7 @@ use super::event::DeniedCall;
 use super::event::State;
 use super::event::TurnEvent;
 use super::output_schema::OutputSchema;
+use super::sentence;
 use super::shared::HookScene;
 use super::shared::Shared;
 use super::shared::lock;
@@ -27,6 +29,7 @@ use crate::hook::Facts;
 use crate::hook::PermissionAnswer;
 use crate::permission::Call;
 use crate::permission::Decision;
+use crate::permission::Mode;
 use crate::permission::PermissionUpdate;
 use crate::permission::Permissions;
 use crate::permission::Reason;
@@ -38,6 +41,9 @@ use crate::tool::Tool;
 use crate::tool::ToolCall;
 use crate::tool::ToolOutcome;
 use crate::tool::prepare;
+
+pub(super) use outcome::result_block;
+pub(super) use outcome::result_meta;
 
 /// The tool that takes the output that was asked for.
 pub(super) const STRUCTURED_OUTPUT: &str = "StructuredOutput";
@@ -98,7 +104,10 @@ impl Calling {
                     && command.is_some_and(|command| Permissions::only_looks(command, &place))
             }
             Some(tool) => tool.is_read_only(),
-            None => self.tools.offer.mcp_tool(&call.name).is_some_and(|tool| tool.is_read_only),
+            None => {
+                let offer = self.tools.offer.get();
+                offer.mcp_tool(&call.name).is_some_and(|tool| tool.is_read_only)
+            }
         }
     }
 
@@ -201,7 +210,23 @@ impl Calling {
         finished.has_run = true;
         finished.outcome = prepared.run(&self.tools, &self.cancel).await;
         finished.took = began.elapsed();
+        if prepared.tool() == Some(Tool::ExitPlanMode) && !finished.outcome.is_error {
+            self.leave_plan_mode().await;
+        }
         self.after_run(finished, &prepared).await;
+    }
+
+    /// The plan was approved.
+    async fn leave_plan_mode(&self) {
+        {
+            let mut permissions = lock(&self.shared.permissions);
+            if permissions.mode != Mode::Plan {
+                return;
+            }
+            permissions.mode = Mode::Default;
+        }
+        let line = json!({"type": "system", "subtype": "status", "status": null, "permissionMode": self.shared.mode()});
+        self.shared.events.send(TurnEvent::System(line)).await;
     }
 
     /// Keeps the file that a call is about to change.
@@ -230,6 +255,11 @@ impl Calling {
             let call = Call { tool: name, input: &prepared.call.input };
             lock(&self.shared.permissions).decide_after_hooks(call, &place, answer)
         };
+        let is_dialog = matches!(name, "ExitPlanMode" | "AskUserQuestion");
+        if is_dialog && decision.verdict == Verdict::Allowed && self.shared.asker.is_some() {
+            decision.verdict = Verdict::Asked;
+            decision.can_be_asked = true;
+        }
         let (mut updated_input, mut interrupts) = (None, false);
         if decision.verdict == Verdict::Asked {
             let suggestions: Vec<Value> =
@@ -292,16 +322,33 @@ impl Calling {
             reason: (decision.reason.type_name(), decision.reason.sentence().map(str::to_owned)),
             suggestions: decision.offers().map(PermissionUpdate::to_json).collect(),
             blocked_path: decision.blocked_path.clone(),
+            server: self.server_of(prepared.name()),
+            cwd: self.tools.cwd(),
             answer,
         };
-        self.shared.events.send(TurnEvent::State(State::RequiresAction)).await;
+        // A tool that answers is no action of anybody.
+        if self.shared.permission_tool.is_none() {
+            *lock(&self.shared.asked) = Some(prepared.call.clone());
+            self.shared.events.send(TurnEvent::State(State::RequiresAction)).await;
+        }
         asker.send(question).await.ok()?;
         let reply = tokio::select! {
             reply = answered => reply.ok(),
             () = self.cancel.cancelled() => None,
         };
-        self.shared.events.send(TurnEvent::State(State::Running)).await;
-        Some(reply.unwrap_or_else(|| Reply::Failed("no answer".to_owned())))
+        // Whoever cuts the turn short says so first.
+        let is_open = lock(&self.shared.asked).take().is_some();
+        if is_open {
+            self.shared.events.send(TurnEvent::State(State::Running)).await;
+        }
+        let failed = "Tool permission request failed: Error: no answer";
+        Some(reply.unwrap_or_else(|| Reply::Failed(failed.to_owned())))
+    }
+
+    fn server_of(&self, tool: &str) -> Option<(String, &'static str)> {
+        let server = self.tools.offer.get().mcp_tool(tool)?.server.clone();
+        let source = self.shared.servers.source(&server)?;
+        Some((server, source))
     }
 
     fn replied(&self, reply: Reply, prepared: &Prepared) -> Permitted {
@@ -323,14 +370,26 @@ impl Calling {
                 self.list_denial(&prepared.call);
                 let decision =
                     json!({"decision": "reject", "source": "user_reject", "reasonCode": "unknown"});
-                let denied = Some(ToolOutcome::denied(message, Denial::Rule));
+                let denied = match interrupt {
+                    true => {
+                        let mut outcome = ToolOutcome::denied(sentence::REJECTED, Denial::User);
+                        outcome.structured = Value::String(sentence::REJECTED_LOG.to_owned());
+                        outcome
+                    }
+                    false => ToolOutcome::denied(message, Denial::Rule),
+                };
+                let denied = Some(denied);
                 Permitted { decision, denied, updated_input: None, interrupts: interrupt }
             }
             Reply::Failed(why) => {
-                let decision =
-                    json!({"decision": "reject", "source": "user_abort", "reasonCode": "unknown"});
-                let text = format!("Tool permission request failed: {why}");
-                let denied = Some(ToolOutcome::failed(text));
+                self.list_denial(&prepared.call);
+                let decision = json!({
+                    "decision": "reject",
+                    "source": "config",
+                    "reasonType": "other",
+                    "reasonCode": "unknown",
+                });
+                let denied = Some(ToolOutcome::denied(why, Denial::Rule));
                 Permitted { decision, denied, updated_input: None, interrupts: false }
             }
         }
@@ -400,74 +459,8 @@ impl Calling {
         if !finished.outcome.is_error {
             finished.stop = answer.stop.or(finished.stop.take());
             if let Some(output) = answer.updated_output {
-                replace_output(&mut finished.outcome, output);
+                outcome::replace_output(&mut finished.outcome, output);
             }
         }
     }
-}
-
-/// Takes over what a hook says a tool gave, if it has the shape of that.
-fn replace_output(outcome: &mut ToolOutcome, output: Value) {
-    let has_shape = match (&outcome.structured, &output) {
-        (Value::Object(known), Value::Object(new)) => known.keys().all(|key| new.contains_key(key)),
-        (Value::String(_), Value::String(_)) => true,
-        _ => false,
-    };
-    if !has_shape {
-        return;
-    }
-    let text = match &output {
-        Value::String(text) => Some(text.clone()),
-        Value::Object(object) => object.get("stdout").and_then(Value::as_str).map(str::to_owned),
-        _ => None,
-    };
-    if let Some(text) = text {
-        outcome.content = tool::Content::Text(text);
-    }
-    outcome.structured = output;
-}
-
-/// The `tool_result` block, with its fields in the order of the client.
-pub(super) fn result_block(id: &str, name: &str, outcome: &ToolOutcome) -> Value {
-    let content = outcome.content.to_json();
-    if outcome.is_error {
-        return json!({"type": "tool_result", "content": content, "is_error": true, "tool_use_id": id});
-    }
-    let mut block = Map::new();
-    block.insert("tool_use_id".into(), id.into());
-    block.insert("type".into(), "tool_result".into());
-    block.insert("content".into(), content);
-    if matches!(Tool::named(name), Some(Tool::Bash)) {
-        block.insert("is_error".into(), false.into());
-    }
-    Value::Object(block)
-}
-
-/// `tool_result_meta` of a JSON stream.
-pub(super) fn result_meta(
-    id: &str,
-    outcome: &ToolOutcome,
-    decision: Option<&Value>,
-) -> Option<Value> {
-    let denial = outcome.line.get("toolDenialKind");
-    if denial.is_none() && decision.is_none() {
-        return None;
-    }
-    let mut meta = Map::new();
-    meta.insert("id".into(), id.into());
-    if let Some(kind) = denial {
-        meta.insert("non_execution_kind".into(), kind.clone());
-    }
-    if let Some(decision) = decision {
-        let mut short = Map::new();
-        for (from, to) in
-            [("decision", "decision"), ("source", "source"), ("reasonType", "reason_type")]
-        {
-            if let Some(value) = decision.get(from) {
-                short.insert(to.into(), value.clone());
-            }
-        }
-        meta.insert("permission_decision".into(), Value::Object(short));
-    }
-    Some(json!([meta]))
 }

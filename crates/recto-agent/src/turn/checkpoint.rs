@@ -28,6 +28,18 @@ pub(super) struct Checkpoints {
     /// The prompt that copies belong to, and the files that were copied for it.
     prompt: Option<String>,
     copied: Vec<PathBuf>,
+    /// Copies of files as they were at each prompt, by their names; no name if there was no file.
+    snapshots: Vec<(String, BTreeMap<PathBuf, Option<String>>)>,
+    /// The copy of each file before it was changed first.
+    first: BTreeMap<PathBuf, Option<String>>,
+}
+
+/// What setting files back changes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Rewound {
+    pub(super) files: Vec<String>,
+    pub(super) added: usize,
+    pub(super) removed: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -36,6 +48,13 @@ struct Tracked {
     /// The hash of the copy; none for a file that did not exist.
     content: Option<[u8; 32]>,
     entry: Value,
+}
+
+impl Tracked {
+    /// The name of the copy; none for a file that did not exist.
+    fn copy_name(&self) -> Option<String> {
+        self.entry.get("backupFileName").and_then(Value::as_str).map(str::to_owned)
+    }
 }
 
 /// A copy that a line of the log tells about.
@@ -51,8 +70,15 @@ pub(super) struct Copied {
 
 impl Checkpoints {
     pub(super) fn new(folder: PathBuf, project: PathBuf) -> Checkpoints {
-        let (files, prompt, copied) = Default::default();
-        Checkpoints { folder, project, files, prompt, copied }
+        Checkpoints {
+            folder,
+            project,
+            files: BTreeMap::new(),
+            prompt: None,
+            copied: Vec::new(),
+            snapshots: Vec::new(),
+            first: BTreeMap::new(),
+        }
     }
 
     /// A prompt begins: all files that were changed before, as they are now.
@@ -61,13 +87,16 @@ impl Checkpoints {
         self.copied.clear();
         let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
         let mut all = Map::new();
+        let mut snapshot = BTreeMap::new();
         for path in paths {
             if self.copy(&path).is_ok()
                 && let Some(tracked) = self.files.get(&path)
             {
                 all.insert(self.spelled(&path), tracked.entry.clone());
+                snapshot.insert(path, tracked.copy_name());
             }
         }
+        self.snapshots.push((prompt.to_owned(), snapshot));
         Value::Object(all)
     }
 
@@ -79,8 +108,58 @@ impl Checkpoints {
         }
         self.copy(path).ok()?;
         self.copied.push(path.to_owned());
-        let backup = self.files.get(path)?.entry.clone();
+        let tracked = self.files.get(path)?;
+        let (backup, name) = (tracked.entry.clone(), tracked.copy_name());
+        self.first.entry(path.to_owned()).or_insert(name);
         Some(Copied { prompt, path: self.spelled(path), backup })
+    }
+
+    /// Sets files back to what they were when a prompt came; with `is_trial`, only says how.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be done. Files that were set back before stay so.
+    pub(super) fn rewind(&mut self, prompt: &str, is_trial: bool) -> Result<Rewound, String> {
+        let snapshot = self.snapshots.iter().find(|(known, _)| known == prompt);
+        let Some((_, snapshot)) = snapshot else {
+            return Err("No file checkpoint found for this message.".to_owned());
+        };
+        let mut rewound = Rewound::default();
+        for (path, first) in &self.first {
+            let copy = snapshot.get(path).unwrap_or(first);
+            let then = match copy {
+                Some(name) => {
+                    let bytes = fs::read(self.folder.join(name));
+                    Some(bytes.map_err(|error| format!("{}: {error}", path.display()))?)
+                }
+                None => None,
+            };
+            let now = fs::read(path).ok();
+            if then == now {
+                continue;
+            }
+            rewound.files.push(path.display().to_string());
+            let text = |bytes: &Option<Vec<u8>>| {
+                String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
+            };
+            let (before, after) = (text(&now), text(&then));
+            let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+            let (before, after) = (lines(&before), lines(&after));
+            for step in similar::capture_diff_slices(similar::Algorithm::Myers, &before, &after) {
+                if step.tag() != similar::DiffTag::Equal {
+                    rewound.removed += step.old_range().len();
+                    rewound.added += step.new_range().len();
+                }
+            }
+            if !is_trial {
+                let done = match &then {
+                    Some(bytes) => fs::write(path, bytes),
+                    None => fs::remove_file(path),
+                };
+                done.map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+        }
+        Ok(rewound)
     }
 
     /// Inside the project, paths are relative to it.
@@ -168,6 +247,30 @@ mod tests {
         assert_eq!(kept.begin("three")["b.txt"]["version"], 2);
         let new = kept.before(&folder.path().join("app/new.txt")).unwrap();
         assert_eq!(new.backup["backupFileName"], Value::Null);
+    }
+
+    #[test]
+    fn files_are_set_back_to_what_they_were_at_a_prompt() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, new) = (folder.path().join("b.txt"), folder.path().join("new.txt"));
+        fs::write(&file, "one\n").unwrap();
+        let mut kept = Checkpoints::new(folder.path().join("kept"), folder.path().to_owned());
+        kept.begin("first");
+        kept.before(&file).unwrap();
+        fs::write(&file, "two\n").unwrap();
+        kept.begin("second");
+        kept.before(&new).unwrap();
+        fs::write(&new, "new\n").unwrap();
+        fs::write(&file, "three\n").unwrap();
+        let trial = kept.rewind("second", true).unwrap();
+        assert_eq!((trial.files.len(), trial.added, trial.removed), (2, 1, 2));
+        assert_eq!(fs::read(&file).unwrap(), b"three\n");
+        kept.rewind("second", false).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two\n");
+        assert!(!new.exists());
+        kept.rewind("first", false).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"one\n");
+        assert!(kept.rewind("third", true).is_err());
     }
 
     #[test]

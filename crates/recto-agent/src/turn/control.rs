@@ -1,5 +1,6 @@
 //! What others tell a running session: prompts, an interrupt, that nothing more comes.
 
+use std::collections::HashSet;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -22,12 +23,29 @@ pub struct Prompt {
     pub origin: Option<Value>,
     /// Whether the model is asked; otherwise the prompt is kept as context.
     pub asks: bool,
+    /// Whether it is sent as it is, even if it looks like a command.
+    pub is_verbatim: bool,
+    /// Whether the host was told that it waits.
+    pub is_told: bool,
+    /// Whether a program made it up.
+    pub is_synthetic: bool,
+    /// Whether the log says that it waits.
+    pub is_logged: bool,
 }
 
 impl Prompt {
     /// A prompt of plain text.
     pub fn text(text: impl Into<String>) -> Prompt {
-        Prompt { content: Value::String(text.into()), uuid: None, origin: None, asks: true }
+        Prompt {
+            content: Value::String(text.into()),
+            uuid: None,
+            origin: None,
+            asks: true,
+            is_verbatim: false,
+            is_told: false,
+            is_synthetic: false,
+            is_logged: false,
+        }
     }
 }
 
@@ -43,6 +61,10 @@ struct Queue {
     turn: Option<CancellationToken>,
     is_closed: bool,
     is_stopped: bool,
+    /// Whether a turn has ended.
+    has_worked: bool,
+    /// Names that prompts had.
+    seen: HashSet<EntryUuid>,
 }
 
 /// The handle of a running session. Clones are the same handle.
@@ -92,6 +114,58 @@ impl Control {
         self.0.changed.notify_one();
     }
 
+    /// Whether a turn runs.
+    pub(super) fn is_running(&self) -> bool {
+        self.queue().turn.is_some()
+    }
+
+    /// Whether a turn has ended.
+    pub(super) fn has_worked(&self) -> bool {
+        self.queue().has_worked
+    }
+
+    /// Whether no prompt had this name before; it has it now.
+    pub(super) fn is_new(&self, uuid: &EntryUuid) -> bool {
+        self.queue().seen.insert(uuid.clone())
+    }
+
+    /// The names of prompts that wait.
+    pub(super) fn queued(&self) -> Vec<String> {
+        let queue = self.queue();
+        queue.prompts.iter().filter_map(|prompt| Some(prompt.uuid.as_ref()?.to_string())).collect()
+    }
+
+    /// Forgets prompts that wait; their names.
+    pub(super) fn drop_queued(&self) -> Vec<String> {
+        let names = self.queued();
+        self.queue().prompts.clear();
+        names
+    }
+
+    /// Forgets a prompt that waits; whether there was one.
+    pub(super) fn cancel(&self, uuid: &EntryUuid) -> bool {
+        let mut queue = self.queue();
+        let before = queue.prompts.len();
+        queue.prompts.retain(|prompt| prompt.uuid.as_ref() != Some(uuid));
+        queue.prompts.len() < before
+    }
+
+    /// Texts of prompts that wait and that the log does not know; it does now.
+    pub(super) fn take_unlogged(&self) -> Vec<Value> {
+        let mut queue = self.queue();
+        let unlogged = queue.prompts.iter_mut().filter(|prompt| !prompt.is_logged);
+        let take = |prompt: &mut Prompt| {
+            prompt.is_logged = true;
+            prompt.content.clone()
+        };
+        unlogged.map(take).collect()
+    }
+
+    /// Lets a session that waits look around.
+    pub(super) fn wake(&self) {
+        self.0.changed.notify_one();
+    }
+
     /// A turn begins.
     pub(super) fn begin(&self) -> CancellationToken {
         let token = CancellationToken::new();
@@ -105,7 +179,9 @@ impl Control {
 
     /// The turn is over.
     pub(super) fn end(&self) {
-        self.queue().turn = None;
+        let mut queue = self.queue();
+        queue.turn = None;
+        queue.has_worked = true;
     }
 
     /// The prompts that came meanwhile and ask something.

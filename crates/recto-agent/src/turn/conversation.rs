@@ -67,6 +67,13 @@ pub(super) struct TurnState {
     pub(super) first_event: Option<Duration>,
     pub(super) structured_output: Option<Value>,
     pub(super) calls: Vec<AgentCall>,
+    /// How many calls were begun.
+    pub(super) begun: u64,
+    /// The prompts of the turn that have names of the host.
+    pub(super) prompts: Vec<String>,
+    /// Those that no line has answered yet.
+    pub(super) unanswered: Vec<String>,
+    pub(super) first_usage: Option<ModelTotals>,
 }
 
 impl TurnState {
@@ -83,6 +90,10 @@ impl TurnState {
             first_event: None,
             structured_output: None,
             calls: Vec::new(),
+            begun: 0,
+            prompts: Vec::new(),
+            unanswered: Vec::new(),
+            first_usage: None,
         }
     }
 }
@@ -140,8 +151,42 @@ impl Conversation {
         self.own_model.clone().unwrap_or_else(|| self.shared.model())
     }
 
+    /// Tells what a subagent of the background does.
+    pub(super) async fn tell_task_progress(&mut self, call: &ToolCall) {
+        let Some(speaker) = self.speaker.clone().filter(|speaker| speaker.is_background) else {
+            return;
+        };
+        self.turn.begun += 1;
+        let last = self.turn.last_usage.as_ref().map(ModelTotals::of).unwrap_or_default();
+        let line = json!({
+            "type": "system",
+            "subtype": "task_progress",
+            "task_id": speaker.agent,
+            "run_id": speaker.run,
+            "tool_use_id": speaker.tool_use,
+            "description": doing(call),
+            "subagent_type": speaker.kind,
+            "usage": {
+                "total_tokens": last.all(),
+                "tool_uses": self.turn.begun,
+                "duration_ms": sentence::milliseconds(self.turn.began.elapsed()),
+            },
+            "last_tool_name": call.name,
+        });
+        self.tell(TurnEvent::System(line)).await;
+    }
+
+    /// Another model may have been chosen since the last request.
+    pub(super) fn follow_model(&mut self) {
+        let model = self.model();
+        if self.transcript.history.model() != model {
+            self.transcript.history.set_model(&model);
+        }
+    }
+
     pub(super) async fn tell(&self, event: TurnEvent) {
         self.shared.events.send(event).await;
+        self.shared.tell_mirror().await;
     }
 
     pub(super) fn scene(&self) -> HookScene {
@@ -187,7 +232,7 @@ impl Conversation {
             request.tools.push(schema.declaration().into());
         }
         request.messages = self.transcript.history.messages();
-        request.thinking = match &shared.thinking {
+        request.thinking = match &*lock(&shared.thinking) {
             Some(thinking) if thinking.str("type").as_deref() == Some("disabled") => None,
             Some(thinking) => Some(thinking.clone()),
             None => thinks_by_itself(&model).then(|| json!({"type": "adaptive"}).into()),
@@ -288,6 +333,7 @@ impl Conversation {
             meta: result_meta(&call.id, outcome, decision),
             is_synthetic: false,
             refused: None,
+            replay: None,
         };
         self.tell(TurnEvent::User(Box::new(said))).await;
         Ok(())
@@ -296,6 +342,12 @@ impl Conversation {
     /// Something that the model shall know besides.
     pub(super) fn write_note(&mut self, note: &Note) -> Written<()> {
         match note {
+            Note::System(text) if text.starts_with("## Exited Plan Mode") => {
+                let file = self.tools.plan_file();
+                let attachment =
+                    json!({"type": "plan_mode_exit", "planFilePath": file, "planExists": true});
+                self.transcript.attachment(&attachment, Some((text, "system")))?;
+            }
             Note::System(text) => {
                 let attachment = json!({"type": "critical_system_reminder", "content": text});
                 self.transcript.attachment(&attachment, Some((text, "system")))?;
@@ -320,6 +372,7 @@ impl Conversation {
             meta: None,
             is_synthetic: true,
             refused: refused.map(str::to_owned),
+            replay: None,
         };
         self.tell(TurnEvent::User(Box::new(said))).await;
         Ok(())
@@ -357,20 +410,52 @@ impl Conversation {
             meta: None,
             is_synthetic: false,
             refused: None,
+            replay: None,
         };
         self.tell(TurnEvent::User(Box::new(said))).await;
         Ok(())
     }
 }
 
+/// What a call does, in a few words.
+fn doing(call: &ToolCall) -> String {
+    let text = |name: &str| call.input.get(name).and_then(Value::as_str).unwrap_or_default();
+    let file = || {
+        let path = std::path::Path::new(text("file_path"));
+        path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    };
+    match call.name.as_str() {
+        "Read" => format!("Reading {}", file()),
+        "Write" => format!("Writing {}", file()),
+        "Edit" => format!("Editing {}", file()),
+        "Bash" => match text("description") {
+            "" => format!("Running {}", text("command")),
+            about => format!("Running {about}"),
+        },
+        other => format!("Using {other}"),
+    }
+}
+
 /// What the model is told of the tools.
 pub(super) fn declarations(tools: &tool::Session) -> Vec<Json> {
-    let offer = &tools.offer;
+    let offer = tools.offer.get();
     let is_useful = |tool: &Tool| match tool {
         Tool::ToolSearch => !offer.deferred.is_empty(),
         Tool::Skill => !offer.skills.is_empty(),
         Tool::Agent => !offer.agents.is_empty(),
         _ => !tool.is_older(),
     };
-    offer.tools.iter().copied().filter(is_useful).map(|tool| tool.declaration().into()).collect()
+    let own = offer.tools.iter().copied().filter(is_useful);
+    let mut declared: Vec<Json> = own.map(|tool| tool.declaration().into()).collect();
+    // Without a search, tools of servers must be there from the start.
+    let is_deferred = |name: &str| offer.deferred.iter().any(|tool| tool.name == name);
+    for tool in offer.mcp.iter().filter(|tool| !is_deferred(&tool.name())) {
+        let declaration = json!({
+            "name": tool.name(),
+            "description": tool.about,
+            "input_schema": tool.schema,
+        });
+        declared.push(declaration.into());
+    }
+    declared
 }

@@ -38,6 +38,8 @@ pub enum TurnEvent {
         from_block: u64,
         /// The block that was growing.
         open_block: Option<u64>,
+        /// Whether the user interrupted.
+        is_interrupted: bool,
     },
     /// The model thinks; tokens so far in this block, and since the last time.
     Thinking {
@@ -55,6 +57,19 @@ pub enum TurnEvent {
     Denied(Box<DeniedCall>),
     /// A line about hooks, tasks, titles and the like, as a JSON stream shows it.
     System(Value),
+    /// A line of the control protocol.
+    Control(Value),
+    /// A prompt is being worked on, or a command of the host was.
+    Prompted {
+        /// The uuid of its line.
+        uuid: String,
+        /// A text, or content blocks.
+        content: Value,
+        /// Whether it is the output of a command, which every host sees.
+        is_output: bool,
+    },
+    /// The host wants to see what subagents say.
+    ForwardSubagents,
     /// The same for hooks, which most surfaces show on request only.
     Hook(Value),
     /// The endpoint failed and is asked again.
@@ -107,6 +122,8 @@ pub struct Began {
     pub model: String,
     /// The permission mode.
     pub mode: &'static str,
+    /// Servers of tools: `{name, status, source}`.
+    pub servers: Vec<Value>,
     /// Kinds of subagents.
     pub agents: Vec<String>,
     /// Skills.
@@ -128,6 +145,8 @@ pub struct Speaker {
     pub description: String,
     /// Whether nobody waits for it.
     pub is_background: bool,
+    /// The name of its run as a task.
+    pub run: String,
 }
 
 /// A block of an answer.
@@ -147,6 +166,21 @@ pub struct Said {
     pub thinking: Option<Duration>,
     /// The failure, where the endpoint failed.
     pub failure: Option<Failed>,
+    /// The prompts that it answers, where the host named them.
+    pub prompts: Vec<String>,
+    /// The command that said it in the model's place.
+    pub command: Option<LocalCommand>,
+}
+
+/// A command of the client that ran in place of the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalCommand {
+    /// Its name.
+    pub name: String,
+    /// What it was given.
+    pub arguments: String,
+    /// Whether it failed.
+    pub is_error: bool,
 }
 
 /// How the endpoint failed, in the words of a JSON stream.
@@ -177,6 +211,8 @@ pub struct UserSaid {
     pub is_synthetic: bool,
     /// The message that the endpoint stopped, if the text is about that.
     pub refused: Option<String>,
+    /// `isReplay`, for lines that say whether they are one.
+    pub replay: Option<bool>,
 }
 
 /// A call that was not allowed.
@@ -209,6 +245,8 @@ pub enum End {
     Deferred(String, String, String),
     /// A hook refused the prompt; the text says so.
     PromptBlocked(String),
+    /// Nothing was asked: a prompt for later, or a command and its name.
+    Local(Option<String>),
     /// The endpoint failed; the text says how.
     ApiError(String, Failed),
     /// The conversation is too long for the model.
@@ -244,6 +282,10 @@ pub struct Ended {
     pub denials: Vec<Value>,
     /// What started the turn, if it was no prompt.
     pub origin: Option<Value>,
+    /// The prompts that were worked on, where the host named them.
+    pub prompts: Vec<String>,
+    /// Tokens of the first request.
+    pub first_usage: Option<ModelTotals>,
     /// How long it took.
     pub duration: Duration,
     /// How long the endpoint took of that.
@@ -274,6 +316,7 @@ impl Ended {
                 | End::StopHookPrevented
                 | End::Deferred(..)
                 | End::PromptBlocked(_)
+                | End::Local(_)
         )
     }
 }

@@ -30,6 +30,11 @@ impl History {
         History { closed, model: model.to_owned(), ..History::default() }
     }
 
+    /// The model that is asked.
+    pub(super) fn model(&self) -> &str {
+        &self.model
+    }
+
     /// Asks another model from now on.
     pub(super) fn set_model(&mut self, model: &str) {
         self.close();
@@ -44,6 +49,21 @@ impl History {
         }
         self.open.extend_from_slice(line);
         self.open.push(b'\n');
+    }
+
+    /// Whether nothing was said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.closed.is_empty() && self.open.is_empty()
+    }
+
+    /// About how many bytes came since the last answer, with it.
+    pub(super) fn open_bytes(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Forgets everything: a summary follows.
+    pub(super) fn forget(&mut self) {
+        *self = History { model: std::mem::take(&mut self.model), ..History::default() };
     }
 
     fn close(&mut self) {

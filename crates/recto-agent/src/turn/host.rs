@@ -60,8 +60,19 @@ async fn answer(shared: Arc<Shared>, tools: Arc<tool::Session>, depth: u32, requ
             agent::start_in_background(shared, tools, *request, depth + 1, (cancel, running)).await;
             let _ = answer.send(Ok(model));
         }
-        HostRequest::CallMcp { server, answer, .. } => {
-            let _ = answer.send(Err(format!("The MCP server {server} is not connected.")));
+        HostRequest::CallMcp { tool, tool_use, input, mut answer } => {
+            let called = tokio::select! {
+                called = shared.servers.call(&tool, &input, &tool_use) => called,
+                // The call was cancelled.
+                () = answer.closed() => return,
+            };
+            let _ = answer.send(called);
+        }
+        HostRequest::Tell { lines, answer } => {
+            for line in lines {
+                shared.events.send(super::event::TurnEvent::System(line)).await;
+            }
+            let _ = answer.send(());
         }
         HostRequest::AskAboutPage { page, prompt, answer } => {
             let _ = answer.send(ask_about(&shared, &page, &prompt).await);

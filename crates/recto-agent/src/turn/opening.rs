@@ -4,7 +4,9 @@ use recto_log::EntryUuid;
 use recto_log::build::Level;
 use recto_log::build::MetaLine;
 use recto_log::build::SnapshotLine;
+use recto_log::build::SystemLine;
 use serde_json::Map;
+use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -16,11 +18,6 @@ use super::runner::Runner;
 use super::shared::lock;
 use crate::hook::Event;
 use crate::hook::Facts;
-use crate::memory::Environment;
-use crate::memory::Git;
-use crate::memory::Instructions;
-use crate::memory::Roots;
-use crate::memory::date_note;
 use crate::tool::Tool;
 use crate::wire::Json;
 
@@ -43,7 +40,7 @@ impl Runner {
     pub(super) async fn session_start_hooks(&mut self, cancel: &CancellationToken) -> Written<()> {
         let shared = std::sync::Arc::clone(&self.conversation.shared);
         if shared.hooks.has(Event::InstructionsLoaded) {
-            let instructions = self.instructions();
+            let instructions = self.conversation.instructions();
             for file in &instructions.files {
                 let path = file.path.display().to_string();
                 let parent = file.parent.as_ref().map(|path| path.display().to_string());
@@ -91,7 +88,9 @@ impl Runner {
             (None, None) => None,
         };
         if let Some(text) = refusal {
-            self.conversation.inform(&text, Level::Warning).await?;
+            self.tell_began().await;
+            let reason = answer.block.as_ref().map(|block| block.message.as_str());
+            self.refuse_prompt(&text, reason.or(answer.stop.as_deref())).await?;
             return Ok(Some(End::PromptBlocked(text)));
         }
         if let Some(title) = &answer.session_title {
@@ -102,6 +101,67 @@ impl Runner {
         }
         self.prompt_lines = answer.lines;
         Ok(None)
+    }
+
+    /// Says that a prompt was refused, in the log and the stream.
+    async fn refuse_prompt(&mut self, text: &str, reason: Option<&str>) -> Written<()> {
+        let line = SystemLine::Informational { content: text.into(), level: Level::Warning };
+        self.conversation.transcript.system(&line)?;
+        let line = json!({
+            "type": "system",
+            "subtype": "informational",
+            "content": text,
+            "level": Level::Warning.name(),
+            "prevent_continuation": true,
+            "prompt_submit_outcome": {
+                "kind": "blocked_by_hook",
+                "prompt_kept": false,
+                "reason": reason,
+            },
+        });
+        self.conversation.tell(TurnEvent::System(line)).await;
+        Ok(())
+    }
+
+    /// Takes over what the host changed since the last turn.
+    pub(super) async fn take_changes(&mut self) -> Written<()> {
+        let shared = std::sync::Arc::clone(&self.conversation.shared);
+        shared.servers.ready().await;
+        shared.offer_servers();
+        self.write_title()?;
+        let changes = std::mem::take(&mut *lock(&shared.changes));
+        let has_words =
+            changes.system_prompt.is_some() || changes.append_system_prompt.is_some();
+        if let Some(text) = changes.system_prompt {
+            self.setup.system_prompt = Some(text);
+        }
+        if let Some(text) = changes.append_system_prompt {
+            self.setup.append_system_prompt = Some(text);
+        }
+        if has_words {
+            self.conversation.system = self.setup.system(&shared.model());
+        }
+        if let Some(schema) = changes.schema {
+            self.conversation.schema = Some(std::sync::Arc::new(schema));
+        }
+        self.conversation.declared = super::conversation::declarations(&self.conversation.tools);
+        Ok(())
+    }
+
+    /// Writes a title that the host gave.
+    pub(super) fn write_title(&mut self) -> Written<()> {
+        let title = lock(&self.conversation.shared.changes).title.take();
+        match title {
+            Some((title, is_name)) => {
+                let transcript = &mut self.conversation.transcript;
+                transcript.meta(&MetaLine::CustomTitle(title.as_str().into()))?;
+                match is_name {
+                    true => transcript.meta(&MetaLine::AgentName(title.as_str().into())),
+                    false => Ok(()),
+                }
+            }
+            None => Ok(()),
+        }
     }
 
     /// Files that were changed before, as they are when a prompt comes.
@@ -117,73 +177,18 @@ impl Runner {
         }))
     }
 
-    fn instructions(&self) -> Instructions {
-        let place = self.conversation.shared.place_in(self.setup.project.clone());
-        let roots = Roots {
-            place: &place,
-            wanted: self.setup.wanted,
-            managed: self.setup.managed_instructions.clone(),
-        };
-        Instructions::read(&roots)
-    }
-
-    /// What the model should know of the world: once, behind the first prompt.
-    pub(super) fn announce_world(&mut self) -> Written<()> {
-        let shared = std::sync::Arc::clone(&self.conversation.shared);
-        let place = shared.place_in(self.setup.project.clone());
-        let git = Git::find(&place.cwd);
-        let shell = self.setup.shell.display().to_string();
-        let environment = Environment::look(&place, git.as_ref(), Some(&shell));
-        let instructions = self.instructions();
-        let transcript = &mut self.conversation.transcript;
-        transcript.attachment(&environment.attachment(), Some((&environment.note(), "system")))?;
-        let kinds = &shared.offer.agents;
-        if shared.offer.tools.contains(&Tool::Agent) && !kinds.is_empty() {
-            let line = |kind: &crate::tool::AgentType| format!("- {}: {}", kind.name, kind.about);
-            let lines: Vec<String> = kinds.iter().map(line).collect();
-            let names: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
-            let attachment = json!({
-                "type": "agent_listing_delta",
-                "addedTypes": names,
-                "addedLines": lines,
-                "removedTypes": [],
-                "isInitial": true,
-            });
-            let note = format!("Kinds of subagents for the Agent tool:\n{}", lines.join("\n"));
-            transcript.attachment(&attachment, Some((&note, "system")))?;
-        }
-        let skills = &shared.offer.skills;
-        if shared.offer.tools.contains(&Tool::Skill) && !skills.is_empty() {
-            let lines: Vec<String> =
-                skills.iter().map(|skill| format!("- {}: {}", skill.name, skill.about)).collect();
-            let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-            let attachment = json!({
-                "type": "skill_listing",
-                "content": lines.join("\n"),
-                "skillCount": skills.len(),
-                "isInitial": true,
-                "names": names,
-            });
-            let note = format!("Skills for the Skill tool:\n{}", lines.join("\n"));
-            transcript.attachment(&attachment, Some((&note, "system")))?;
-        }
-        if !instructions.files.is_empty() {
-            let mut note = String::from(
-                "Instructions of the user for work here. They come before your own habits.",
-            );
-            for file in &instructions.files {
-                note.push_str(&format!(
-                    "\n\nContents of {}:\n\n{}",
-                    file.path.display(),
-                    file.content
-                ));
+    /// Images of a prompt as files, so that tools can have them, too.
+    pub(super) fn keep_images(&mut self, content: &Value) -> Written<()> {
+        let images = content.as_array().into_iter().flatten();
+        let images = images.filter_map(|block| {
+            let source = block.get("source").filter(|_| block["type"] == "image")?;
+            Some((source["media_type"].as_str()?, source["data"].as_str()?))
+        });
+        for (kind, data) in images {
+            if let Some(path) = self.conversation.tools.keep_image(kind, data) {
+                let text = format!("[Image: source: {}]", path.display());
+                self.conversation.transcript.companion(&text, true, None)?;
             }
-            transcript.attachment(&instructions.attachment(), Some((&note, "user")))?;
-        }
-        let (note, attachment) = date_note(jiff::Zoned::now().date());
-        transcript.attachment(&attachment, Some((&note, "system")))?;
-        for (path, why) in instructions.skipped {
-            self.resumed.told.push(format!("{} was not read: {why}", path.display()));
         }
         Ok(())
     }
@@ -203,7 +208,9 @@ impl Runner {
             Tool::Agent => "Task".to_owned(),
             other => other.name().to_owned(),
         };
-        let mut tools: Vec<String> = shared.offer.tools.iter().map(name).collect();
+        let offer = shared.offer.get();
+        let mut tools: Vec<String> = offer.tools.iter().map(name).collect();
+        tools.extend(offer.mcp.iter().map(crate::tool::McpTool::name));
         if conversation.schema.is_some() {
             tools.push(super::call::STRUCTURED_OUTPUT.to_owned());
         }
@@ -213,8 +220,9 @@ impl Runner {
             tools,
             model: conversation.model(),
             mode: shared.mode(),
-            agents: shared.offer.agents.iter().map(|kind| kind.name.clone()).collect(),
-            skills: shared.offer.skills.iter().map(|skill| skill.name.clone()).collect(),
+            servers: shared.servers.summary(),
+            agents: offer.agents.iter().map(|kind| kind.name.clone()).collect(),
+            skills: offer.skills.iter().map(|skill| skill.name.clone()).collect(),
             directories: place.additional.iter().map(|path| path.display().to_string()).collect(),
         };
         conversation.tell(TurnEvent::Began(Box::new(began))).await;

@@ -40,6 +40,35 @@ pub fn model_named(name: &str) -> String {
     }
 }
 
+/// Models to choose from, and what they are for.
+pub(super) const MODELS: [(&str, &str); 5] = [
+    ("default", "The usual model"),
+    ("opus", "For hard tasks"),
+    ("fable", "For long tasks"),
+    ("sonnet", "For everyday tasks"),
+    ("haiku", "For quick answers"),
+];
+
+/// A model's name for people: `claude-haiku-5-5` is `Haiku 5.5`.
+pub(super) fn display_name(model: &str) -> String {
+    let Some(rest) = model.strip_prefix("claude-") else { return model.to_owned() };
+    let is_number = |part: &&str| part.len() < 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let words = rest.split('-').filter(|part| !is_number(part)).map(|word| {
+        let mut letters = word.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        first + letters.as_str()
+    });
+    let words: Vec<String> = words.collect();
+    let numbers: Vec<&str> = rest.split('-').filter(is_number).collect();
+    format!("{} {}", words.join(" "), numbers.join(".")).trim().to_owned()
+}
+
+/// How many tokens a model can take in.
+pub(super) fn window(model: &str) -> u64 {
+    let large = ["opus-5", "sonnet-5", "fable-5", "[1m]"];
+    if large.iter().any(|name| model.contains(name)) { 1_000_000 } else { 200_000 }
+}
+
 /// The most tokens to ask for, where the user does not say.
 pub(super) fn usual_tokens(model: &str) -> u64 {
     let is_new =

@@ -78,7 +78,7 @@ impl Conversation {
         }
     }
 
-    pub(super) async fn tell_abandoned(&self, receiving: &Receiving) {
+    pub(super) async fn tell_abandoned(&self, receiving: &Receiving, is_interrupted: bool) {
         if self.speaker.is_some() {
             return;
         }
@@ -87,6 +87,7 @@ impl Conversation {
                 message: id.into_owned(),
                 from_block: receiving.written,
                 open_block: receiving.open.as_ref().map(|(index, _)| *index),
+                is_interrupted,
             };
             self.tell(event).await;
         }

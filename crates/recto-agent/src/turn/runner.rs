@@ -23,6 +23,9 @@ use super::event::End;
 use super::event::Ended;
 use super::event::State;
 use super::event::TurnEvent;
+use super::hosted::Desk;
+use super::hosted::DeskFacts;
+use super::hosted::lifecycle;
 use super::resume::Resumed;
 use super::setup::Setup;
 use super::shared::lock;
@@ -56,24 +59,32 @@ pub struct Runner {
     has_begun: bool,
     turns: u64,
     last_failed: bool,
+    is_told_running: bool,
+    /// What is told before a notice.
+    before_notice: Vec<String>,
+    /// A prompt names a command that is not there.
+    pub(super) unknown_command: Option<String>,
+    /// Whether the model knows of the world, and of the day.
+    pub(super) knows_world: bool,
+    pub(super) knows_day: bool,
     /// Lines of hooks that belong behind the prompt.
     pub(super) prompt_lines: Vec<Line>,
 }
 
 /// What starts a turn.
 #[derive(Debug)]
-enum Start {
+pub(super) enum Start {
     Prompt(Prompt),
-    /// Background tasks ended.
-    Notice(String),
+    /// Background tasks ended; the name of the last run, and the text.
+    Notice(String, String),
 }
 
 impl Start {
-    fn content(&self) -> Value {
+    pub(super) fn content(&self) -> Value {
         match self {
             Start::Prompt(prompt) => prompt.content.clone(),
             // The words before it are for results; here the line says what it is.
-            Start::Notice(text) => {
+            Start::Notice(_, text) => {
                 let at = text.find("<task-notification>").unwrap_or_default();
                 Value::String(text.get(at..).unwrap_or_default().to_owned())
             }
@@ -83,16 +94,18 @@ impl Start {
     fn uuid(&self) -> Option<EntryUuid> {
         match self {
             Start::Prompt(prompt) => prompt.uuid.clone(),
-            Start::Notice(_) => None,
+            Start::Notice(..) => None,
         }
     }
 
     fn log_origin(&self) -> Option<Value> {
         match self {
             Start::Prompt(_) => None,
-            Start::Notice(_) => {
-                Some(json!({"kind": "task-notification", "producer": "session-task"}))
-            }
+            Start::Notice(run, _) => Some(json!({
+                "kind": "task-notification",
+                "producer": "session-task",
+                "runId": run,
+            })),
         }
     }
 
@@ -100,21 +113,21 @@ impl Start {
     fn origin(&self) -> Option<Value> {
         match self {
             Start::Prompt(prompt) => prompt.origin.clone(),
-            Start::Notice(_) => self.log_origin(),
+            Start::Notice(..) => self.log_origin(),
         }
     }
 
     fn source(&self) -> &'static str {
         match self {
             Start::Prompt(_) => "sdk",
-            Start::Notice(_) => "system",
+            Start::Notice(..) => "system",
         }
     }
 
     fn turn_origin(&self) -> &'static str {
         match self {
             Start::Prompt(_) => "sdk",
-            Start::Notice(_) => "task_notification",
+            Start::Notice(..) => "task_notification",
         }
     }
 }
@@ -130,8 +143,22 @@ impl Runner {
             has_begun: false,
             turns: 0,
             last_failed: false,
+            is_told_running: false,
+            before_notice: Vec::new(),
+            unknown_command: None,
+            knows_world: false,
+            knows_day: false,
             prompt_lines: Vec::new(),
         }
+    }
+
+    /// Who takes what the host says. Only a hosted session has one.
+    pub fn desk(&self, facts: DeskFacts) -> Option<Desk> {
+        let shared = &self.conversation.shared;
+        let link = shared.link.clone()?;
+        let (shared, tools) =
+            (std::sync::Arc::clone(shared), std::sync::Arc::clone(&self.conversation.tools));
+        Some(Desk::new(shared, tools, link, facts))
     }
 
     /// Works until no more prompts come and nothing runs any more.
@@ -147,9 +174,13 @@ impl Runner {
             }
             let notices = tools.take_notices();
             if !notices.is_empty() {
-                is_broken = self.turn(Start::Notice(notices.join("\n\n"))).await;
+                let run = notices.last().map(|notice| notice.run.clone()).unwrap_or_default();
+                self.before_notice = notices.iter().filter_map(|one| one.before.clone()).collect();
+                let texts: Vec<String> = notices.into_iter().map(|notice| notice.text).collect();
+                is_broken = self.turn(Start::Notice(run, texts.join("\n\n"))).await;
                 continue;
             }
+            let _ = self.has_begun.then(|| self.write_title());
             if shared.control.is_closed() && !tools.is_busy() {
                 break;
             }
@@ -194,11 +225,29 @@ impl Runner {
     /// One turn; whether the session cannot go on.
     async fn turn(&mut self, start: Start) -> bool {
         let cancel = self.conversation.shared.control.begin();
-        self.conversation.tell(TurnEvent::State(State::Running)).await;
+        if !std::mem::replace(&mut self.is_told_running, true) {
+            self.conversation.tell(TurnEvent::State(State::Running)).await;
+        }
         self.is_now(Activity::Busy);
         self.conversation.begin();
         let origin = start.origin();
-        let end = match self.begin_turn(start, &cancel).await {
+        let named = start.uuid();
+        if let Start::Prompt(prompt) = &start
+            && let Some(uuid) = &named
+        {
+            if !prompt.is_told {
+                self.conversation.tell(lifecycle(uuid, "queued")).await;
+            }
+            self.conversation.tell(lifecycle(uuid, "started")).await;
+            let turn = &mut self.conversation.turn;
+            turn.prompts.push(uuid.to_string());
+            turn.unanswered.push(uuid.to_string());
+        }
+        let began = match self.local_command(&start) {
+            Some(command) => self.run_command(command, &start, &cancel).await.map(Some),
+            None => self.begin_turn(start, &cancel).await,
+        };
+        let end = match began {
             Ok(None) => self.conversation.work(&cancel).await,
             Ok(Some(end)) => end,
             Err(error) => End::LogFailed(error.to_string()),
@@ -207,9 +256,48 @@ impl Runner {
         let _ = self.close_turn();
         self.conversation.shared.control.end();
         self.end_turn(end, origin).await;
+        for uuid in std::mem::take(&mut self.conversation.turn.prompts) {
+            self.conversation.tell(lifecycle(&EntryUuid::new(&uuid), "completed")).await;
+        }
         self.is_now(Activity::Idle);
-        self.conversation.tell(TurnEvent::State(State::Idle)).await;
+        // A subagent that works keeps the session running.
+        if !self.conversation.tools.has_live_agents() {
+            self.is_told_running = false;
+            self.conversation.tell(TurnEvent::State(State::Idle)).await;
+        }
         is_broken
+    }
+
+    /// The lines with which every turn begins.
+    pub(super) async fn open_turn(
+        &mut self,
+        start: &Start,
+        cancel: &CancellationToken,
+    ) -> Written<()> {
+        self.take_changes().await?;
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let now = Timestamp::now();
+        let content = start.content();
+        let json = Json::from(&content);
+        let queued = match content.as_str() {
+            Some(text) => UserContent::Text(text.into()),
+            None => UserContent::Json(json.value()),
+        };
+        // The log may know already that it waited.
+        let is_known = matches!(start, Start::Prompt(prompt) if prompt.is_logged);
+        let lines = [
+            QueueLine::new(QueueStep::Enqueue, now, Some(queued)),
+            QueueLine::new(QueueStep::Dequeue, now, None),
+        ];
+        for line in lines.into_iter().skip(usize::from(is_known)) {
+            self.conversation.transcript.meta(&MetaLine::QueueOperation(line))?;
+        }
+        if is_first {
+            self.begin_log()?;
+            self.write_repairs()?;
+            self.session_start_hooks(cancel).await?;
+        }
+        Ok(())
     }
 
     /// Everything before the first request; an end if there will be none.
@@ -218,60 +306,63 @@ impl Runner {
         start: Start,
         cancel: &CancellationToken,
     ) -> Written<Option<End>> {
-        let is_first = !std::mem::replace(&mut self.has_begun, true);
-        let now = Timestamp::now();
+        self.open_turn(&start, cancel).await?;
         let content = start.content();
         let text = match &content {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let json = Json::from(&content);
-        let queued = match content.as_str() {
-            Some(text) => UserContent::Text(text.into()),
-            None => UserContent::Json(json.value()),
-        };
-        let transcript = &mut self.conversation.transcript;
-        for line in [
-            QueueLine::new(QueueStep::Enqueue, now, Some(queued)),
-            QueueLine::new(QueueStep::Dequeue, now, None),
-        ] {
-            transcript.meta(&MetaLine::QueueOperation(line))?;
-        }
-        if is_first {
-            self.begin_log()?;
-            self.write_repairs()?;
-            self.session_start_hooks(cancel).await?;
-        }
         self.conversation.give_up_deferred().await?;
+        self.conversation.transcript.begin_prompt();
         if let Some(end) = self.prompt_hooks(&text, cancel).await? {
-            self.tell_began().await;
             return Ok(Some(end));
         }
         let uuid = start.uuid().unwrap_or_else(super::transcript::new_uuid);
         self.write_snapshot(&uuid)?;
+        let prompted = TurnEvent::Prompted {
+            uuid: uuid.to_string(),
+            content: content.clone(),
+            is_output: false,
+        };
         let facts = PromptFacts {
             uuid: Some(uuid),
             mode: self.conversation.shared.mode(),
             origin: start.log_origin(),
             source: start.source(),
             turn_origin: start.turn_origin(),
-            skips_attachments: matches!(start, Start::Notice(_)),
+            is_meta: matches!(&start, Start::Prompt(prompt) if prompt.is_synthetic),
+            skips_attachments: matches!(start, Start::Notice(..)),
         };
-        self.conversation.transcript.prompt(&content, &facts)?;
+        for note in std::mem::take(&mut self.before_notice) {
+            let text = format!("<system-reminder>\n{note}\n</system-reminder>");
+            self.conversation.transcript.companion(&text, true, None)?;
+        }
+        self.write_prompt(&start, &content, &facts)?;
         let prompt_id = self.conversation.transcript.prompt_id().to_owned();
         *lock(&self.conversation.shared.prompt_id) = prompt_id;
+        let is_new = self.resumed.leaf.is_none();
+        if is_new && !std::mem::replace(&mut self.knows_world, true) {
+            self.conversation.announce_world()?;
+        }
         let lines = std::mem::take(&mut self.prompt_lines);
         self.conversation.write_hook_lines(&lines)?;
-        if is_first && self.resumed.leaf.is_none() {
-            self.announce_world()?;
+        self.tell_unknown_command()?;
+        self.keep_images(&content)?;
+        let asks = !matches!(start, Start::Prompt(Prompt { asks: false, .. }));
+        if is_new && asks && !std::mem::replace(&mut self.knows_day, true) {
+            let skipped = self.conversation.announce_day()?;
+            self.resumed.told.extend(skipped);
         }
         self.tell_began().await;
+        if matches!(start, Start::Prompt(_)) {
+            self.conversation.tell(prompted).await;
+        }
         for told in std::mem::take(&mut self.resumed.told) {
             self.conversation.tell(TurnEvent::Told(told)).await;
         }
         Ok(match start {
-            Start::Prompt(Prompt { asks: false, .. }) => Some(End::Completed),
-            Start::Prompt(_) | Start::Notice(_) => None,
+            Start::Prompt(Prompt { asks: false, .. }) => Some(End::Local(None)),
+            Start::Prompt(_) | Start::Notice(..) => None,
         })
     }
 
@@ -302,13 +393,15 @@ impl Runner {
             text: turn.text.clone(),
             stop_reason: turn.stop_reason.clone(),
             num_turns: match end {
-                End::PromptBlocked(_) => 0,
+                End::PromptBlocked(_) | End::Local(_) => 0,
                 _ if turn.requests == 0 && !matches!(end, End::InterruptedText) => 0,
                 _ => 1 + turn.user_lines,
             },
             structured_output: turn.structured_output.clone(),
             denials: std::mem::take(&mut *lock(&conversation.shared.denials)),
             origin,
+            prompts: turn.prompts.clone(),
+            first_usage: turn.first_usage,
             duration: turn.began.elapsed(),
             api: turn.api,
             first_event: turn.first_event,
@@ -328,6 +421,7 @@ impl Runner {
     async fn finish(mut self) -> RunEnd {
         let tools = std::sync::Arc::clone(&self.conversation.tools);
         tools.close().await;
+        self.conversation.shared.servers.close();
         let mut complaints = Vec::new();
         if self.has_begun {
             let shared = std::sync::Arc::clone(&self.conversation.shared);
@@ -343,6 +437,7 @@ impl Runner {
             // Nobody is left who could do something about it.
             let _ = self.conversation.transcript.meta(&line);
         }
+        self.conversation.shared.tell_mirror().await;
         if let Some(announcement) = self.announcement.take() {
             let _ = announcement.finish();
         }

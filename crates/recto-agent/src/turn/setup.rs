@@ -22,6 +22,9 @@ use super::conversation::Limits;
 use super::event::TurnEvent;
 use super::history::History;
 use super::host;
+use super::hosted::serve_host;
+use super::hosted::serve_tool;
+use super::mirror::Mirror;
 use super::output_schema::OutputSchema;
 use super::prompt;
 use super::prompt::model_named;
@@ -29,22 +32,30 @@ use super::resume::Resumed;
 use super::runner::Runner;
 use super::shared::Events;
 use super::shared::Shared;
+use super::shared::lock;
+use super::slug::slug;
 use super::totals::Totals;
 use super::transcript::LogStyle;
 use super::transcript::Transcript;
 use super::transcript::version;
 use crate::api::Client;
+use crate::control::HostLink;
 use crate::hook::Hooks;
+use crate::mcp::ServerConfig;
+use crate::mcp::Servers;
 use crate::permission::CommandLine;
+use crate::permission::Mode;
 use crate::permission::Permissions;
 use crate::permission::Place;
 use crate::settings::Settings;
 use crate::settings::Wanted;
 use crate::tool;
+use crate::tool::AgentType;
 use crate::tool::Host;
 use crate::tool::Ids;
 use crate::tool::Offer;
 use crate::tool::Places;
+use crate::tool::Shelf;
 use crate::tool::Tool;
 use crate::tool::agents_in;
 use crate::tool::built_in_agents;
@@ -125,6 +136,25 @@ pub struct Setup {
     pub prices: Option<PriceTable>,
     /// Whether questions can be asked, so that tools exist that ask.
     pub is_attended: bool,
+    /// What others bring along: a host, servers, kinds of subagents.
+    pub with: With,
+}
+
+/// What others bring along.
+#[derive(Debug, Default)]
+pub struct With {
+    /// Whether a program speaks with the session over the control protocol.
+    pub is_hosted: bool,
+    /// Who answers questions: `stdio` for that program, or a tool of a server.
+    pub permission_tool: Option<String>,
+    /// Servers of tools.
+    pub servers: Vec<ServerConfig>,
+    /// Further kinds of subagents.
+    pub agents: Vec<AgentType>,
+    /// A window that is smaller than the model's, in tokens.
+    pub own_window: Option<u64>,
+    /// Whether lines of the log are told as events, too.
+    pub mirrors: bool,
 }
 
 /// How many events wait for a slow surface.
@@ -157,6 +187,13 @@ impl Setup {
             temporary: self.temporary.clone(),
             shell: self.shell.clone(),
         };
+        let link = self.with.is_hosted.then(|| {
+            let events = events.clone();
+            HostLink::new(Arc::new(move |line| {
+                let events = events.clone();
+                Box::pin(async move { events.send(TurnEvent::Control(line)).await })
+            }))
+        });
         let mut resumed = self.resumed.take().unwrap_or_default();
         let model = self
             .model
@@ -165,9 +202,20 @@ impl Setup {
             .or_else(|| resumed.model.clone())
             .unwrap_or_default();
         let model = model_named(&model);
-        let place = self.place(&places);
+        let mut place = self.place(&places);
+        let is_attended =
+            self.is_attended || self.with.permission_tool.as_deref() == Some("stdio");
+        let plans = self.home.root().join("plans");
+        let plan_file = is_attended.then(|| plans.join(format!("{}.md", slug())));
+        place.writable.extend(plan_file.clone());
         let permissions = Permissions::new(&self.settings, &self.permissions);
         let offer = self.offer(&permissions, &model, &resumed);
+        let shelf = Shelf::from(offer);
+        let asked = self.with.permission_tool.as_ref().map(|_| mpsc::channel(1));
+        let (asker, questions) = match asked {
+            Some((asker, questions)) => (Some(asker), Some(questions)),
+            None => (self.asker.take(), None),
+        };
         let mut totals = Totals::with_prices(self.prices.take());
         totals.models.clone_from(&resumed.spent);
         let checkpoints = (self.keeps_files && self.keeps_log).then(|| {
@@ -180,16 +228,29 @@ impl Setup {
             home: self.home.clone(),
             client: self.client.clone(),
             places: places.clone(),
-            offer: offer.clone(),
+            offer: shelf.clone(),
             hooks: Hooks::new(&self.settings),
+            link: link.clone(),
+            callbacks: Mutex::default(),
+            changes: Mutex::default(),
+            servers: Servers::new(
+                std::mem::take(&mut self.with.servers),
+                self.project.clone(),
+                link.clone(),
+            ),
+            mirror: self.with.mirrors.then(Mirror::default),
+            permission_tool: self.with.permission_tool.clone().filter(|tool| tool != "stdio"),
             permissions: Mutex::new(permissions),
             place: Mutex::new(place),
             environment: environment.clone(),
-            asker: self.asker.take(),
+            asker,
             asking: tokio::sync::Mutex::new(()),
+            asked: Mutex::default(),
             events,
             control,
             totals: Mutex::new(totals),
+            size: Mutex::default(),
+            own_window: self.with.own_window,
             checkpoints,
             noted: Mutex::default(),
             denials: Mutex::default(),
@@ -198,24 +259,39 @@ impl Setup {
             fallback_model: self.fallback_model.as_deref().map(model_named),
             effort: self.effort.clone(),
             task_budget: self.task_budget,
-            thinking: self.thinking.clone(),
+            thinking: Mutex::new(self.thinking.clone()),
             max_tokens: self.max_tokens,
             betas: self.betas.clone(),
+            wanted: self.wanted,
+            managed_instructions: self.managed_instructions.clone(),
             log: log.clone(),
             keeps_log: self.keeps_log,
             style: self.style,
             entrypoint: self.entrypoint.clone(),
         });
         let (host, requests) = Host::channel();
-        let mut session = tool::Session::new(places, offer, host, Ids::default());
+        match (questions, link, self.with.permission_tool.clone()) {
+            (Some(questions), Some(link), Some(tool)) if tool == "stdio" => {
+                tokio::spawn(serve_host(link, questions));
+            }
+            (Some(questions), _, Some(tool)) => {
+                tokio::spawn(serve_tool(Arc::clone(&shared), tool, questions));
+            }
+            _ => {}
+        }
+        let mut session = tool::Session::new(places, shelf, host, Ids::default());
         session.environment = environment;
         session.add_directories(self.directories.iter().cloned());
+        let is_planning = lock(&shared.permissions).mode == Mode::Plan;
+        session.set_planning(is_planning, plan_file);
         let tools = Arc::new(session);
         tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), 0, requests));
-        let transcript = self.transcript(&log, &model, &mut resumed);
+        let mut transcript = self.transcript(&log, &model, &mut resumed);
+        transcript.mirror_to(shared.mirror.clone(), &log);
         let mut conversation = Conversation::new(shared, tools, transcript, self.system(&model));
         conversation.schema = self.schema.take().map(Arc::new);
         conversation.limits = Limits { max_turns: self.max_turns, budget: self.budget };
+        conversation.shared.servers.begin();
         Runner::new(conversation, resumed, self)
     }
 
@@ -233,7 +309,8 @@ impl Setup {
 
     /// The tools of the session.
     fn offer(&self, permissions: &Permissions, model: &str, resumed: &Resumed) -> Offer {
-        let mut offer = if self.is_attended { Offer::attended() } else { Offer::headless() };
+        let is_attended = self.is_attended || self.with.permission_tool.as_deref() == Some("stdio");
+        let mut offer = if is_attended { Offer::attended() } else { Offer::headless() };
         if recto_session::request::has_system_turns(model) {
             for tool in [Tool::TaskCreate, Tool::TaskGet, Tool::TaskList, Tool::TaskUpdate] {
                 offer.disable(tool.name());
@@ -254,7 +331,12 @@ impl Setup {
             .rev()
             .collect();
         offer.skills = skills_in(&folders);
-        offer.agents = agents_in(&folders);
+        offer.agents.clone_from(&self.with.agents);
+        for kind in agents_in(&folders) {
+            if offer.agents.iter().all(|known| known.name != kind.name) {
+                offer.agents.push(kind);
+            }
+        }
         for kind in built_in_agents() {
             if offer.agents.iter().all(|known| known.name != kind.name) {
                 offer.agents.push(kind);
@@ -281,7 +363,7 @@ impl Setup {
         offer
     }
 
-    fn system(&self, model: &str) -> Vec<Block> {
+    pub(super) fn system(&self, model: &str) -> Vec<Block> {
         let mut text = match &self.system_prompt {
             Some(text) => text.clone(),
             None => format!("{}\n\nThe model is {model}.", prompt::SYSTEM),

@@ -14,12 +14,17 @@ use tokio_util::sync::CancellationToken;
 use super::ask::Asker;
 use super::checkpoint::Checkpoints;
 use super::control::Control;
+use super::hosted::Changes;
 use super::event::TurnEvent;
+use super::mirror::Mirror;
 use super::progress::Noted;
+use super::size::Size;
 use super::totals::Totals;
 use super::transcript::LogStyle;
 use crate::api::Client;
+use crate::control::HostLink;
 use crate::hook::Answer;
+use crate::hook::Callback;
 use crate::hook::Common;
 use crate::hook::Event;
 use crate::hook::Facts;
@@ -32,10 +37,13 @@ use crate::hook::keep_long_contexts;
 use crate::hook::response_line;
 use crate::hook::run_all;
 use crate::hook::started_line;
+use crate::mcp::Servers;
 use crate::permission::Permissions;
 use crate::permission::Place;
-use crate::tool::Offer;
+use crate::settings::Wanted;
 use crate::tool::Places;
+use crate::tool::Shelf;
+use crate::tool::ToolCall;
 use crate::wire::Json;
 
 /// Where events go. A surface that went away does not stop the session.
@@ -54,8 +62,20 @@ pub(super) struct Shared {
     pub(super) home: Home,
     pub(super) client: Client,
     pub(super) places: Places,
-    pub(super) offer: Offer,
+    pub(super) offer: Shelf,
     pub(super) hooks: Hooks,
+    /// The program that started the session, if one speaks with it.
+    pub(super) link: Option<HostLink>,
+    /// Hooks of that program.
+    pub(super) callbacks: Mutex<Vec<Callback>>,
+    /// What is taken over when the next turn begins.
+    pub(super) changes: Mutex<Changes>,
+    /// Servers of tools.
+    pub(super) servers: Servers,
+    /// Lines of logs for a host that wants them.
+    pub(super) mirror: Option<Mirror>,
+    /// A tool that answers permission questions; models do not see it.
+    pub(super) permission_tool: Option<String>,
     pub(super) permissions: Mutex<Permissions>,
     pub(super) place: Mutex<Place>,
     /// Variables for commands and hooks.
@@ -63,9 +83,15 @@ pub(super) struct Shared {
     pub(super) asker: Option<Asker>,
     /// Calls that run at the same time ask one after the other.
     pub(super) asking: tokio::sync::Mutex<()>,
+    /// The call that somebody is being asked about.
+    pub(super) asked: Mutex<Option<ToolCall>>,
     pub(super) events: Events,
     pub(super) control: Control,
     pub(super) totals: Mutex<Totals>,
+    /// How large the conversation of the session is.
+    pub(super) size: Mutex<Size>,
+    /// A smaller window than the model's.
+    pub(super) own_window: Option<u64>,
     pub(super) checkpoints: Option<Mutex<Checkpoints>>,
     /// What subagents said and which hooks ran, for older logs.
     pub(super) noted: Mutex<Vec<Noted>>,
@@ -77,9 +103,12 @@ pub(super) struct Shared {
     pub(super) fallback_model: Option<String>,
     pub(super) effort: Option<String>,
     pub(super) task_budget: Option<u64>,
-    pub(super) thinking: Option<Json>,
+    pub(super) thinking: Mutex<Option<Json>>,
     pub(super) max_tokens: Option<u64>,
     pub(super) betas: Vec<String>,
+    /// Which files of instructions are read, and where the administrator's are.
+    pub(super) wanted: Wanted,
+    pub(super) managed_instructions: PathBuf,
     pub(super) log: PathBuf,
     pub(super) keeps_log: bool,
     pub(super) style: LogStyle,
@@ -107,6 +136,35 @@ impl Shared {
         place
     }
 
+    /// Tells lines of logs that were written since the last time.
+    pub(super) async fn tell_mirror(&self) {
+        for frame in self.mirror.iter().flat_map(Mirror::take) {
+            self.events.send(TurnEvent::System(frame)).await;
+        }
+    }
+
+    /// Offers what servers have now. The model finds it by a search, where there is one.
+    pub(super) fn offer_servers(&self) {
+        let mut tools = self.servers.tools();
+        tools.retain(|tool| {
+            let name = tool.name();
+            !lock(&self.permissions).is_removed(&name)
+                && self.permission_tool.as_ref() != Some(&name)
+        });
+        self.offer.change(|offer| {
+            let has_search = offer.tools.contains(&crate::tool::Tool::ToolSearch);
+            offer.deferred.retain(|tool| !tool.name.starts_with("mcp__"));
+            if has_search && self.client.endpoint().capabilities.server_tools {
+                let deferred = |tool: &crate::tool::McpTool| crate::tool::Deferred {
+                    name: tool.name(),
+                    about: tool.about.clone(),
+                };
+                offer.deferred.extend(tools.iter().map(deferred));
+            }
+            offer.mcp = tools;
+        });
+    }
+
     pub(super) fn mode(&self) -> &'static str {
         lock(&self.permissions).mode.name()
     }
@@ -126,14 +184,15 @@ impl Shared {
         cancel: &CancellationToken,
     ) -> Option<(Answer, Vec<Ran>)> {
         let event = facts.event();
-        if !self.hooks.has(event) {
+        let subject = subject.or_else(|| facts.subject());
+        let callbacks = self.callbacks_for(event, subject);
+        if callbacks.is_empty() && !self.hooks.has(event) {
             return None;
         }
         let place = self.place_in(PathBuf::from(&scene.cwd));
-        let subject = subject.or_else(|| facts.subject());
         let about = Subject { name: subject, input: facts.tool_input() };
         let hooks = self.hooks.matching(event, about, &place);
-        if hooks.is_empty() {
+        if hooks.is_empty() && callbacks.is_empty() {
             return None;
         }
         let common = Common {
@@ -159,6 +218,7 @@ impl Shared {
         for (ran, name) in ran.iter().zip(&names) {
             self.tell_hook(event, response_line(label, ran, name)).await;
         }
+        ran.extend(self.run_callbacks(&callbacks, &input, id, cancel).await);
         if self.style == LogStyle::V2_1_29 {
             lock(&self.noted).extend(ran.iter().map(|ran| Noted::hook(label, ran)));
         }
@@ -166,7 +226,8 @@ impl Shared {
         let run = run.get(..8).unwrap_or_default();
         keep_long_contexts(label, &mut ran, &self.places.results(), run);
         let answer = Answer::new(label, &ran);
-        for line in &answer.stream {
+        // At the end of a turn, the feedback for the model comes first.
+        for line in answer.stream.iter().filter(|_| event != Event::Stop) {
             self.events.send(TurnEvent::System(line.clone())).await;
         }
         Some((answer, ran))

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::Conversation;
 use super::conversation::Written;
 use super::event::Said;
+use super::event::State;
 use super::event::TurnEvent;
 use super::jobs::Jobs;
 use super::progress::PACE;
@@ -77,6 +78,9 @@ impl Conversation {
             self.tell(TurnEvent::Requesting).await;
         }
         let request = self.request();
+        if self.speaker.is_none() {
+            lock(&self.shared.size).measure(&request);
+        }
         let mut exchange = self.shared.client.send(request);
         let mut receiving = Receiving::default();
         let mut jobs = Jobs::default();
@@ -141,10 +145,21 @@ impl Conversation {
         receiving: &mut Receiving,
         step: &mut Step,
     ) -> Written<()> {
+        self.write_enqueued()?;
         if finished.is_deferred {
             step.deferred = Some(finished.call.clone());
             self.deferred.push((finished.call.clone(), finished.line.clone()));
             self.write_hook_lines(&finished.before)?;
+            let attachment = json!({
+                "type": "hook_deferred_tool",
+                "toolUseID": finished.call.id,
+                "toolName": finished.call.name,
+                "toolInput": finished.call.input,
+                "hookName": "settings",
+                "hookEvent": "PreToolUse",
+                "permissionMode": self.shared.mode(),
+            });
+            self.transcript.attachment(&attachment, None)?;
             return Ok(());
         }
         receiving.open_calls.retain(|(call, _)| call.id != finished.call.id);
@@ -193,7 +208,7 @@ impl Conversation {
                     self.release(receiving, jobs, step, cancel).await?;
                     return Ok(Next::End(StepEnd::Cut));
                 }
-                self.tell_abandoned(receiving).await;
+                self.tell_abandoned(receiving, false).await;
                 self.write_retry(&error, attempt, most, wait)?;
                 self.tell(TurnEvent::Retry { attempt, most, wait, error }).await;
             }
@@ -205,7 +220,7 @@ impl Conversation {
                 if receiving.written > 0 || receiving.held.is_some() {
                     self.count_cut(receiving);
                     self.release(receiving, jobs, step, cancel).await?;
-                    self.tell_abandoned(receiving).await;
+                    self.tell_abandoned(receiving, false).await;
                     return Ok(Next::End(StepEnd::Cut));
                 }
                 return Ok(Next::End(StepEnd::Failed(Box::new(failure))));
@@ -275,7 +290,7 @@ impl Conversation {
         cancel: &CancellationToken,
     ) -> Written<()> {
         let Some((index, block)) = receiving.held.take() else { return Ok(()) };
-        let block = sendable(block);
+        let block = self.with_plan(sendable(block));
         let message = receiving.message.clone().unwrap_or_else(|| json!({}).into());
         let uuid = self.write_block(&message, &block, index, receiving, false).await?;
         receiving.written += 1;
@@ -297,11 +312,28 @@ impl Conversation {
             };
             step.has_calls = true;
             receiving.open_calls.push((call.clone(), uuid.clone()));
+            self.tell_task_progress(&call).await;
             let calling = self.calling(cancel);
             let may_overlap = calling.may_overlap(&call);
             jobs.add(may_overlap, calling.run(call, uuid));
         }
         Ok(())
+    }
+
+    /// A call that shows the plan says which one.
+    fn with_plan(&self, block: Block) -> Block {
+        let is_exit = block.view().name().as_deref() == Some(crate::tool::Tool::ExitPlanMode.name());
+        let file = self.tools.plan_file().filter(|_| is_exit);
+        let Some((file, plan)) = file.and_then(|file| {
+            let plan = std::fs::read_to_string(&file).ok()?;
+            Some((file, plan))
+        }) else {
+            return block;
+        };
+        let mut input = block.json().to_serde()["input"].clone();
+        input["plan"] = plan.into();
+        input["planFilePath"] = file.display().to_string().into();
+        block.json().with("input", input.to_string().as_bytes()).into()
     }
 
     async fn write_block(
@@ -344,6 +376,11 @@ impl Conversation {
             is_aborted,
             thinking,
             failure: None,
+            prompts: match self.speaker {
+                None => std::mem::take(&mut self.turn.unanswered),
+                Some(_) => Vec::new(),
+            },
+            command: None,
         };
         self.tell(TurnEvent::Said(Box::new(said))).await;
         Ok(uuid)
@@ -372,6 +409,10 @@ impl Conversation {
                 model => model,
             };
             let counted = lock(&self.shared.totals).count(&model, &usage);
+            self.turn.first_usage.get_or_insert(counted);
+            if self.speaker.is_none() {
+                lock(&self.shared.size).count(counted);
+            }
             self.turn.usage.add(&counted);
             self.turn.last_usage = Some(usage);
         }
@@ -389,11 +430,21 @@ impl Conversation {
         cancel: &CancellationToken,
     ) -> Written<StepEnd> {
         self.release(receiving, jobs, step, cancel).await?;
-        if let Some((index, text)) = receiving.open.take()
+        if let Some((index, text)) = receiving.open.clone()
             && !text.trim().is_empty()
         {
             let message = receiving.message.clone().unwrap_or_else(|| json!({}).into());
             self.write_block(&message, &Block::text(&text), index, receiving, true).await?;
+            receiving.written += 1;
+        }
+        let asked = lock(&self.shared.asked).take();
+        if let Some(call) = asked {
+            self.tell(TurnEvent::State(State::Running)).await;
+            lock(&self.shared.denials).push(json!({
+                "tool_name": call.name,
+                "tool_use_id": call.id,
+                "tool_input": call.input,
+            }));
         }
         let open = std::mem::take(&mut receiving.open_calls);
         let end = if open.is_empty() && !step.has_calls {
@@ -411,7 +462,7 @@ impl Conversation {
         self.transcript.last_prompt()?;
         if matches!(end, StepEnd::InterruptedText) {
             self.turn.stop_reason = None;
-            self.tell_abandoned(receiving).await;
+            self.tell_abandoned(receiving, true).await;
         }
         // Processes of cancelled calls end now.
         jobs.settle().await;

@@ -1,5 +1,11 @@
 //! The log of a session or of a subagent, line by line, and the conversation that it holds.
 
+mod compaction;
+mod repair;
+
+use std::path::Path;
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use recto_log::EntryUuid;
 use recto_log::MessageId;
@@ -21,11 +27,12 @@ use serde_json::Value;
 
 use super::event::Failed;
 use super::history::History;
-use super::sentence::CALL_LOST;
-use super::sentence::NO_RESPONSE;
+use super::mirror::Mirror;
 use super::slug::slug;
 use crate::wire::Block;
 use crate::wire::Json;
+
+pub(super) use compaction::CompactFacts;
 
 /// Which client's way of writing a log is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +54,8 @@ pub(super) struct PromptFacts {
     pub(super) source: &'static str,
     pub(super) turn_origin: &'static str,
     pub(super) skips_attachments: bool,
+    /// Whether a program made it up.
+    pub(super) is_meta: bool,
 }
 
 /// One block of an answer for the log.
@@ -97,6 +106,15 @@ pub(super) struct Transcript {
     tools_used: Vec<String>,
     /// How many lines of the chain there are.
     pub(super) lines: u64,
+    /// Where lines are told, and under which name.
+    mirror: Option<(Mirror, PathBuf)>,
+    /// The last line of the chain.
+    newest: Vec<u8>,
+    /// The last prompt, and the last text of the model: name and line.
+    prompt_line: Option<(EntryUuid, Vec<u8>)>,
+    answer_line: Option<(EntryUuid, Vec<u8>)>,
+    /// Tokens that compactions took out.
+    dropped: u64,
 }
 
 type Written<T> = Result<T, AppendError>;
@@ -126,7 +144,17 @@ impl Transcript {
             turns: 0,
             tools_used: Vec::new(),
             lines: 0,
+            mirror: None,
+            newest: Vec::new(),
+            prompt_line: None,
+            answer_line: None,
+            dropped: 0,
         }
+    }
+
+    /// Tells lines from now on.
+    pub(super) fn mirror_to(&mut self, mirror: Option<Mirror>, log: &Path) {
+        self.mirror = mirror.map(|mirror| (mirror, log.to_owned()));
     }
 
     /// Goes on after a line of the log.
@@ -155,6 +183,9 @@ impl Transcript {
 
     /// Appends a line as it is.
     pub(super) fn append(&mut self, line: &[u8]) -> Written<()> {
+        if let Some((mirror, log)) = &self.mirror {
+            mirror.note(log, line);
+        }
         match &mut self.writer {
             Some(writer) => writer.append(line),
             None => Ok(()),
@@ -182,6 +213,7 @@ impl Transcript {
             None => self.append(&newest)?,
         }
         self.history.push(&newest, answer);
+        self.newest = newest;
         self.last = Some(position.uuid.clone());
         self.lines += 1;
         Ok(position.uuid)
@@ -199,9 +231,13 @@ impl Transcript {
         }
     }
 
-    /// The prompt of a turn. A new prompt id begins.
-    pub(super) fn prompt(&mut self, content: &Value, facts: &PromptFacts) -> Written<EntryUuid> {
+    /// A new prompt id begins.
+    pub(super) fn begin_prompt(&mut self) {
         self.prompt_id = uuid::Uuid::new_v4().to_string();
+    }
+
+    /// The prompt of a turn.
+    pub(super) fn prompt(&mut self, content: &Value, facts: &PromptFacts) -> Written<EntryUuid> {
         self.turns += 1;
         let json = Json::from(content);
         if facts.origin.is_none() {
@@ -221,10 +257,13 @@ impl Transcript {
         line.turn_origin = Some(facts.turn_origin.into());
         line.turn_position = Some(TurnPosition { prompt: 0, turn: self.turns });
         line.queue_skips_attachments = facts.skips_attachments;
+        line.is_meta = facts.is_meta;
         let position = self.next_as(facts.uuid.clone().unwrap_or_else(new_uuid));
-        self.chained(position, None, true, |envelope, position| {
+        let uuid = self.chained(position, None, true, |envelope, position| {
             envelope.user(position, &for_generation(&line, envelope))
-        })
+        })?;
+        self.prompt_line = Some((uuid.clone(), self.newest.clone()));
+        Ok(uuid)
     }
 
     /// The prompt of a subagent.
@@ -317,6 +356,9 @@ impl Transcript {
             let line = if is_newest(envelope) { &newest } else { &line };
             envelope.answer(position, line)
         })?;
+        let is_text = answer.block.kind() == "text";
+        self.answer_line =
+            is_text.then(|| (answer.uuid.clone(), self.newest.clone())).filter(|_| !answer.is_aborted);
         if let recto_log::Block::ToolUse { .. } = answer.block.view() {
             let name = answer.block.view().name().unwrap_or_default().into_owned();
             self.used(name)?;
@@ -355,39 +397,6 @@ impl Transcript {
         self.chained(position, Some(id), true, |envelope, position| {
             envelope.synthetic(position, &line)
         })
-    }
-
-    /// Answers calls that a session which was cut off left open, in the log alone: the
-    /// conversation has the answers already.
-    pub(super) fn mend(
-        &mut self,
-        calls: &[(String, EntryUuid)],
-        needs_answer: bool,
-    ) -> Written<()> {
-        let envelope = self.old.clone().unwrap_or_else(|| self.envelope.clone());
-        for (id, line) in calls {
-            let blocks = Json::from(serde_json::json!([
-                {"type": "tool_result", "content": CALL_LOST, "is_error": true, "tool_use_id": id}
-            ]));
-            let result = Json::string(CALL_LOST);
-            let mut user = UserLine::tool_result(blocks.value(), Some(result.value()));
-            user.tool_denial = Some("interrupted".into());
-            user.source_assistant = Some(line.clone());
-            let position = Position::after(line.clone(), new_uuid(), Timestamp::now());
-            let bytes = envelope.user(&position, &for_generation(&user, &envelope));
-            self.append(&bytes)?;
-            self.last = Some(position.uuid);
-        }
-        if needs_answer {
-            let id = uuid::Uuid::new_v4().to_string();
-            let mut line = SyntheticLine::new(MessageId::new(&id), NO_RESPONSE);
-            line.made_by = Some("other".into());
-            let position = self.next();
-            let bytes = envelope.synthetic(&position, &line);
-            self.append(&bytes)?;
-            self.last = Some(position.uuid);
-        }
-        Ok(())
     }
 
     /// What the client tells the model beside the prompts; `role` is `system` or `user`.
@@ -437,16 +446,6 @@ impl Transcript {
             leaf,
             is_explicit: false,
         })
-    }
-
-    /// A progress line of an older log.
-    pub(super) fn progress(&mut self, line: &recto_log::build::ProgressLine<'_>) -> Written<()> {
-        let Some(old) = &self.old else { return Ok(()) };
-        let position = self.next();
-        let bytes = old.progress(&position, line);
-        self.append(&bytes)?;
-        self.last = Some(position.uuid);
-        Ok(())
     }
 
     /// Whether progress lines are written.

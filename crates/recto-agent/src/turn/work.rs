@@ -12,6 +12,7 @@ use super::conversation::Written;
 use super::event::End;
 use super::event::Said;
 use super::event::TurnEvent;
+use super::hosted::lifecycle;
 use super::sentence;
 use super::shared::lock;
 use super::step::Step;
@@ -71,6 +72,10 @@ impl Conversation {
                 });
                 self.transcript.attachment(&attachment, None)?;
                 return Ok(End::MaxTurns(most));
+            }
+            self.follow_model();
+            if self.needs_compaction() {
+                self.compact_by_itself(cancel).await?;
             }
             let step = self.step(cancel).await?;
             self.turn.requests += 1;
@@ -220,6 +225,28 @@ impl Conversation {
         Ok(Verdict::GoOn)
     }
 
+    /// Notes prompts that came while the model worked, before what follows them.
+    pub(super) fn write_enqueued(&mut self) -> Written<()> {
+        use recto_log::build::MetaLine;
+        use recto_log::build::QueueLine;
+        use recto_log::build::QueueStep;
+        use recto_log::build::UserContent;
+
+        if self.speaker.is_some() {
+            return Ok(());
+        }
+        for content in self.shared.control.take_unlogged() {
+            let text = match &content {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let content = Some(UserContent::Text(text.into()));
+            let line = QueueLine::new(QueueStep::Enqueue, jiff::Timestamp::now(), content);
+            self.transcript.meta(&MetaLine::QueueOperation(line))?;
+        }
+        Ok(())
+    }
+
     /// Prompts that came while the model worked are part of this turn.
     async fn take_queued(&mut self) -> Written<()> {
         use recto_log::build::MetaLine;
@@ -227,7 +254,12 @@ impl Conversation {
         use recto_log::build::QueueStep;
         use recto_log::build::UserContent;
 
+        self.write_enqueued()?;
         for prompt in self.shared.control.take_all() {
+            if let Some(uuid) = &prompt.uuid {
+                self.tell(lifecycle(uuid, "started")).await;
+                self.turn.prompts.push(uuid.to_string());
+            }
             let text = match &prompt.content {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
@@ -236,8 +268,6 @@ impl Conversation {
             let delivery = uuid::Uuid::new_v4().to_string();
             let now = jiff::Timestamp::now();
             let content = || Some(UserContent::Text(text.as_str().into()));
-            let line = QueueLine::new(QueueStep::Enqueue, now, content());
-            self.transcript.meta(&MetaLine::QueueOperation(line))?;
             let mut line = QueueLine::new(QueueStep::Remove, now, content());
             line.reason = Some("absorbed_mid_turn".into());
             line.command = Some(uuid.clone());
@@ -289,6 +319,11 @@ impl Conversation {
         let block = answer.block.clone().filter(|_| answer.stop.is_none() && may_block);
         if let Some(block) = &block {
             self.say_for_user(&format!("Stop hook feedback:\n{}", block.message), None).await?;
+        }
+        if !is_agent {
+            for line in &answer.stream {
+                self.tell(TurnEvent::System(line.clone())).await;
+            }
         }
         self.write_hook_lines(&answer.lines)?;
         if !is_agent {
@@ -393,6 +428,8 @@ impl Conversation {
             is_aborted: false,
             thinking: None,
             failure: Some(failed.clone()),
+            prompts: std::mem::take(&mut self.turn.unanswered),
+            command: None,
         };
         self.tell(TurnEvent::Said(Box::new(said))).await;
         Ok(())

@@ -55,6 +55,12 @@ pub(crate) struct RunOptions {
     /// Show hooks as they run (stream-json)
     #[arg(long)]
     pub(crate) include_hook_events: bool,
+    /// Show prompts as they are worked on (stream-json)
+    #[arg(long)]
+    pub(crate) replay_user_messages: bool,
+    /// Show lines of the log as they are written (stream-json)
+    #[arg(long)]
+    pub(crate) session_mirror: bool,
     /// Print every message, not only the result
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -70,6 +76,9 @@ pub(crate) struct RunOptions {
     /// Whether it thinks: adaptive or disabled
     #[arg(long, value_name = "HOW", value_parser = ["adaptive", "enabled", "disabled"])]
     pub(crate) thinking: Option<String>,
+    /// How thinking is shown; recto shows it as it comes
+    #[arg(long, value_name = "HOW", hide = true)]
+    pub(crate) thinking_display: Option<String>,
     /// Think, with so many tokens on older models
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_thinking_tokens: Option<u64>,
@@ -97,6 +106,9 @@ pub(crate) struct RunOptions {
     /// default, acceptEdits, plan, dontAsk or bypassPermissions
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<String>,
+    /// Who answers permission questions: stdio, or a tool such as mcp__server__tool
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) permission_prompt_tool: Option<String>,
     /// Refuse what would be asked: none
     #[arg(long, value_name = "WHO", value_parser = ["host", "none"])]
     pub(crate) permission_prompts: Option<String>,
@@ -109,6 +121,15 @@ pub(crate) struct RunOptions {
     /// Further directories to work in
     #[arg(long, value_name = "DIR", num_args = 1..)]
     pub(crate) add_dir: Vec<std::path::PathBuf>,
+    /// MCP servers: JSON, or files
+    #[arg(long, value_name = "JSON|FILE", num_args = 1..)]
+    pub(crate) mcp_config: Vec<String>,
+    /// Only servers of --mcp-config
+    #[arg(long)]
+    pub(crate) strict_mcp_config: bool,
+    /// More kinds of subagents: JSON by name
+    #[arg(long, value_name = "JSON")]
+    pub(crate) agents: Option<String>,
     /// The shape of the output, as a JSON schema
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use recto_agent::headless::Input;
 use recto_agent::headless::read_line;
 use recto_agent::turn::Control;
+use recto_agent::turn::Desk;
 
 use super::Refused;
 use crate::commands::run::RunOptions;
@@ -81,9 +82,22 @@ pub(super) struct Reading(Arc<Mutex<Option<String>>>);
 
 impl Reading {
     /// Reads until the end, or a line that cannot be understood.
-    pub(super) fn start(control: Control) -> Reading {
+    pub(super) fn start(control: Control, mut desk: Desk) -> Reading {
         let problem = Arc::new(Mutex::new(None));
         let told = Arc::clone(&problem);
+        let link = desk.link();
+        let (sender, mut taken) = tokio::sync::mpsc::unbounded_channel();
+        // One after the other, so that a request counts for the prompt behind it.
+        tokio::spawn(async move {
+            while let Some(input) = taken.recv().await {
+                match input {
+                    Input::Prompt(prompt) => desk.prompt(prompt).await,
+                    Input::Request(request) => desk.request(&request).await,
+                    Input::Answer(_) | Input::Nothing => {}
+                }
+            }
+            desk.close();
+        });
         std::thread::spawn(move || {
             let mut input = std::io::stdin().lock();
             let mut line = Vec::new();
@@ -94,8 +108,14 @@ impl Reading {
                     Ok(_) => {}
                 }
                 match read_line(&line) {
-                    Ok(Input::Prompt(prompt)) => control.prompt(prompt),
-                    Ok(Input::Nothing | Input::Control(_)) => {}
+                    // Somebody waits for it, perhaps the request before.
+                    Ok(Input::Answer(answer)) => link.take_answer(&answer),
+                    Ok(Input::Nothing) => {}
+                    Ok(input) => {
+                        if sender.send(input).is_err() {
+                            break;
+                        }
+                    }
                     Err(text) => {
                         *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
                         control.interrupt();
@@ -103,7 +123,6 @@ impl Reading {
                     }
                 }
             }
-            control.close();
         });
         Reading(problem)
     }

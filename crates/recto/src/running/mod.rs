@@ -3,10 +3,12 @@
 mod choose;
 mod endpoint;
 mod input;
+mod servers;
 mod show;
 mod start;
 
 use recto_agent::turn::Control;
+use recto_agent::turn::DeskFacts;
 use recto_agent::turn::Prompt;
 use recto_store::Home;
 
@@ -105,7 +107,16 @@ fn try_run(
                 control.close();
                 None
             }
-            None => Some(Reading::start(control.clone())),
+            None => {
+                let facts = DeskFacts {
+                    version: COMPATIBLE.to_owned(),
+                    key_source: prepared.key_source,
+                    may_bypass: options.dangerously_skip_permissions
+                        || options.allow_dangerously_skip_permissions,
+                    may_rewind: environment.run.may_rewind,
+                };
+                runner.desk(facts).map(|desk| Reading::start(control.clone(), desk))
+            }
         };
         steer(runner, control, events, reading, surface, output).await
     })

@@ -53,6 +53,8 @@ impl Surface {
         let stream = StreamOptions {
             partial: options.include_partial_messages,
             hooks: options.include_hook_events,
+            replays: options.replay_user_messages,
+            forwards_subagents: false,
             states,
             key_source,
             version: COMPATIBLE.to_owned(),

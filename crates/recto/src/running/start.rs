@@ -13,6 +13,7 @@ use recto_agent::settings::Wanted;
 use recto_agent::turn::LogStyle;
 use recto_agent::turn::OutputSchema;
 use recto_agent::turn::Setup;
+use recto_agent::turn::With;
 use recto_log::SessionId;
 use recto_store::Home;
 use recto_store::Scope;
@@ -53,6 +54,16 @@ pub(super) fn prepare(
         let text = format!("{}: {}; it sets nothing", problem.path.display(), problem.message);
         crate::terminal::output::remark(&crate::terminal::text::one_line(&text));
     }
+    let servers =
+        super::servers::servers(environment, options, &settings, &project, wanted.project)?;
+    let with = With {
+        is_hosted: options.input_format == "stream-json",
+        permission_tool: options.permission_prompt_tool.clone(),
+        servers,
+        agents: super::servers::agents(options)?,
+        own_window: environment.run.window,
+        mirrors: options.session_mirror,
+    };
     let model = options.model.clone().or_else(|| environment.run.model.clone());
     let asked = model.clone().or_else(|| settings.model().map(str::to_owned));
     let chosen = choose(home, environment, options, asked.as_deref())?;
@@ -121,6 +132,7 @@ pub(super) fn prepare(
         asker: None,
         prices: None,
         is_attended: false,
+        with,
         project,
     };
     Ok(Prepared { setup: Some(setup), session, key_source })

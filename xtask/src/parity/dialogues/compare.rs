@@ -1,6 +1,6 @@
 //! What differs between a recorded run and ours.
 
-use std::collections::BTreeMap;
+mod logs;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -8,9 +8,18 @@ use serde_json::json;
 
 use super::Case;
 use super::play::Played;
+use logs::OWN_LINES;
+use logs::compare_logs;
+use logs::log_kind;
 
 /// Fields of lines that are of this run, or about the client itself.
-const OF_THE_RUN: [&str; 34] = [
+const OF_THE_RUN: [&str; 40] = [
+    "pre_tokens",
+    "post_tokens",
+    "cumulative_dropped_tokens",
+    "preserved_messages",
+    "request_sent_wall_ms",
+    "runId",
     "uuid",
     "session_id",
     "timestamp",
@@ -50,29 +59,6 @@ const OF_THE_RUN: [&str; 34] = [
 /// What `init` says that scripts look at.
 const INIT: [&str; 7] =
     ["type", "subtype", "cwd", "model", "permissionMode", "apiKeySource", "claude_code_version"];
-
-/// Lines of the log that only the client writes, or that it writes when it gets to it.
-const OWN_LINES: [&str; 19] = [
-    "api-request",
-    "api-request-shape",
-    "api-request-blob",
-    "atis-latch",
-    "last-prompt",
-    "tools-used",
-    "file-history-snapshot",
-    "file-history-delta",
-    "mode",
-    "attachment/model",
-    "attachment/deferred_tools_delta",
-    "attachment/agent_listing_delta",
-    "attachment/skill_listing",
-    "attachment/auto_mode",
-    "attachment/session_context",
-    "attachment/remote_session_change",
-    "attachment/prompt_snapshot",
-    "attachment/structured_output",
-    "system/api_error",
-];
 
 /// How a run differs; empty if it does not.
 pub(super) fn differences(case: &Case, played: &Played) -> Vec<String> {
@@ -124,10 +110,28 @@ fn compare_output(case: &Case, played: &Played, found: &mut Vec<String>) {
         }
         return;
     };
-    let is_kept = |line: &&Value| line["subtype"] != "thinking_tokens";
-    let normal = |lines: &[Value]| -> Vec<Value> {
-        behind_their_message(lines).iter().filter(is_kept).map(normal_line).collect()
+    let is_kept = |line: &&Value| {
+        line["subtype"] != "thinking_tokens" && line["type"] != "transcript_mirror"
     };
+    let normal = |lines: &[Value]| -> Vec<Value> {
+        let lines = with_tasks_named(&without_cut_deltas(lines));
+        let mut ordered = behind_their_message(&lines);
+        // When a server is spoken to depends on when the program gets to it.
+        ordered.sort_by_key(is_to_server);
+        // Subagents work beside the session.
+        ordered.sort_by_key(is_of_task);
+        ordered.iter().filter(is_kept).map(normal_line).collect()
+    };
+    let mirrored = |lines: &[Value]| -> Vec<String> {
+        let frames = lines.iter().filter(|line| line["type"] == "transcript_mirror");
+        let entries = frames.flat_map(|frame| frame["entries"].as_array().cloned());
+        let kinds = entries.flatten().map(|entry| log_kind(&entry));
+        kinds.filter(|kind| !OWN_LINES.contains(&kind.as_str()) && kind != "cost-state").collect()
+    };
+    if mirrored(&theirs) != mirrored(&ours) {
+        let (theirs, ours) = (mirrored(&theirs), mirrored(&ours));
+        found.push(format!("mirrored {}, not {}", ours.join(" "), theirs.join(" ")));
+    }
     let (theirs, ours) = (normal(&theirs), normal(&ours));
     let kinds = |lines: &[Value]| -> Vec<String> { lines.iter().map(kind).collect() };
     if kinds(&theirs) != kinds(&ours) {
@@ -146,12 +150,20 @@ fn compare_output(case: &Case, played: &Played, found: &mut Vec<String>) {
 fn behind_their_message(lines: &[Value]) -> Vec<Value> {
     let id = |line: &Value| line["message"]["id"].as_str().map(str::to_owned);
     let is_result = |line: &Value| line["type"] == "user" && line["tool_use_result"] != Value::Null;
+    // A question about a call comes as soon as the call is whole.
+    let is_asked = |line: &Value| {
+        line["request"]["subtype"] == "can_use_tool"
+            || (line["subtype"] == "session_state_changed" && line["state"] != "idle")
+    };
     let mut ordered: Vec<Value> = Vec::new();
     let mut held: Vec<Value> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let last = ordered.iter().rev().find_map(id);
-        let goes_on = |line: &Value| id(line).is_some() && id(line) == last;
-        if is_result(line) && lines[at..].iter().any(goes_on) {
+        let is_last = |id: Option<&str>| id.is_some() && id == last.as_deref();
+        let goes_on = |line: &Value| {
+            is_last(id(line).as_deref()) || is_last(line["api_message_id"].as_str())
+        };
+        if (is_result(line) || is_asked(line)) && lines[at..].iter().any(goes_on) {
             held.push(line.clone());
             continue;
         }
@@ -160,7 +172,7 @@ fn behind_their_message(lines: &[Value]) -> Vec<Value> {
             ordered.append(&mut held);
         }
         ordered.push(line.clone());
-        if !lines[at + 1..].iter().any(|line| id(line).is_some() && id(line) == last) {
+        if !lines[at + 1..].iter().any(goes_on) {
             ordered.append(&mut held);
         }
     }
@@ -174,9 +186,59 @@ fn behind_their_message(lines: &[Value]) -> Vec<Value> {
     ordered
 }
 
+/// How far an answer came before it was interrupted is a matter of time.
+fn without_cut_deltas(lines: &[Value]) -> Vec<Value> {
+    let cut = lines.iter().filter(|line| line["aborted"] == true);
+    let cut: Vec<&Value> = cut.map(|line| &line["message"]["id"]).collect();
+    let is_delta = |line: &&Value| {
+        line["event"]["type"] == "content_block_delta" && cut.contains(&&line["api_message_id"])
+    };
+    lines.iter().filter(|line| !is_delta(line)).cloned().collect()
+}
+
+/// Tasks have names of this run.
+fn with_tasks_named(lines: &[Value]) -> Vec<Value> {
+    let mut names: Vec<&str> = Vec::new();
+    for line in lines {
+        let id = line["task_id"].as_str().filter(|id| id.starts_with('b'));
+        names.extend(id.filter(|id| !names.contains(id)));
+    }
+    let all = Value::Array(lines.to_vec()).to_string();
+    let plan = all.split_once("/plans/").and_then(|(_, rest)| rest.split_once(".md"));
+    let plan = plan.map(|(name, _)| format!("/plans/{name}.md"));
+    let named = lines.iter().map(|line| {
+        let mut text = line.to_string();
+        if let Some(plan) = &plan {
+            text = text.replace(plan, "/plans/<plan>.md");
+        }
+        for (number, name) in names.iter().enumerate() {
+            text = text.replace(name, &format!("<task-{number}>"));
+        }
+        serde_json::from_str(&text).unwrap_or_else(|_| line.clone())
+    });
+    named.collect()
+}
+
+fn is_of_task(line: &Value) -> bool {
+    let input = &line["request"]["input"];
+    line["parent_tool_use_id"].is_string()
+        || line["request"]["agent_id"].is_string()
+        || input["agent_id"].is_string()
+        || matches!(line["subtype"].as_str(), Some("task_progress"))
+}
+
+fn is_to_server(line: &Value) -> bool {
+    line["request"]["subtype"] == "mcp_message"
+}
+
 fn kind(line: &Value) -> String {
     let name = line["type"].as_str().unwrap_or_default();
-    match line["subtype"].as_str().or_else(|| line["event"]["type"].as_str()) {
+    let inner = line["request"]["message"]["method"]
+        .as_str()
+        .or_else(|| line["request"]["subtype"].as_str())
+        .or_else(|| line["event"]["type"].as_str())
+        .or_else(|| line["state"].as_str());
+    match line["subtype"].as_str().or(inner) {
         Some(subtype) => format!("{name}/{subtype}"),
         None => name.to_owned(),
     }
@@ -189,6 +251,12 @@ fn normal_line(line: &Value) -> Value {
         return Value::Object(kept.collect());
     }
     let mut line = normal(line);
+    if line["type"] == "control_response" {
+        normalize_answer(&mut line["response"]);
+    }
+    if is_to_server(&line) {
+        line["request"]["message"]["params"]["clientInfo"] = json!("<client>");
+    }
     // Words that are each client's own.
     if line["isSynthetic"] == true || line["subtype"] == "informational" {
         line["message"] = json!("<words>");
@@ -210,6 +278,28 @@ fn normal_line(line: &Value) -> Value {
         line["message"] = json!("<words>");
     }
     line
+}
+
+/// Of large answers, what hosts look at; of the rest, that it is there.
+fn normalize_answer(response: &mut Value) {
+    const OF_A_START: [&str; 7] = [
+        "output_style",
+        "account",
+        "claude_code_version",
+        "current_permission_mode",
+        "hooks_applied",
+        "hook_on_failure_supported",
+        "session_state",
+    ];
+    const OF_A_WINDOW: [&str; 3] = ["maxTokens", "model", "isAutoCompactEnabled"];
+    let Some(answer) = response["response"].as_object_mut() else { return };
+    if answer.contains_key("commands") {
+        answer.retain(|name, _| OF_A_START.contains(&name.as_str()));
+    } else if answer.contains_key("categories") {
+        answer.retain(|name, _| OF_A_WINDOW.contains(&name.as_str()));
+    } else if answer.contains_key("text") || answer.contains_key("version") {
+        answer.clear();
+    }
 }
 
 /// A value without what is of the run.
@@ -297,98 +387,6 @@ fn first_difference(theirs: &Value, ours: &Value, at: &str) -> Option<String> {
 fn shortened(value: &Value) -> String {
     let text = value.to_string();
     text.chars().take(160).collect()
-}
-
-/// One line of a log: what it is, and which kept line it follows.
-type Link = (String, Option<usize>);
-
-fn compare_logs(theirs: &str, ours: &str, found: &mut Vec<String>) {
-    let (theirs, ours) = (links(theirs), links(ours));
-    let names =
-        |links: &[Link]| -> Vec<String> { links.iter().map(|(kind, _)| kind.clone()).collect() };
-    if names(&theirs) != names(&ours) {
-        found.push(format!("log {}, not {}", names(&ours).join(" "), names(&theirs).join(" ")));
-    } else if theirs != ours {
-        let at = theirs.iter().zip(&ours).position(|(theirs, ours)| theirs != ours);
-        found.push(format!(
-            "the log hangs together in another way at {at:?}: {ours:?}, not {theirs:?}"
-        ));
-    }
-}
-
-fn links(log: &str) -> Vec<Link> {
-    let lines: Vec<Value> =
-        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let mut parents: BTreeMap<String, Option<String>> = BTreeMap::new();
-    for line in &lines {
-        if let Some(uuid) = line["uuid"].as_str() {
-            parents.insert(uuid.to_owned(), line["parentUuid"].as_str().map(str::to_owned));
-        }
-    }
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut messages: BTreeMap<String, String> = BTreeMap::new();
-    let mut links: Vec<Link> = Vec::new();
-    let mut costs = 0;
-    let lines = behind_their_message(&with_results_named(&lines));
-    for line in &lines {
-        let kind = log_kind(line);
-        if OWN_LINES.contains(&kind.as_str()) {
-            continue;
-        }
-        // When it is written depends on when the process ends.
-        if kind == "cost-state" {
-            costs += 1;
-            continue;
-        }
-        let mut above = line["parentUuid"].as_str().map(str::to_owned);
-        // A block follows the block before, whatever was written in between.
-        if let (Some(id), Some(uuid)) = (line["message"]["id"].as_str(), line["uuid"].as_str()) {
-            above = messages.insert(id.to_owned(), uuid.to_owned()).or(above);
-        }
-        while let Some(uuid) = &above {
-            if places.contains_key(uuid) {
-                break;
-            }
-            above = parents.get(uuid).cloned().flatten();
-        }
-        let above = above.and_then(|uuid| places.get(&uuid).copied());
-        if let Some(uuid) = line["uuid"].as_str() {
-            places.insert(uuid.to_owned(), links.len());
-        }
-        links.push((kind, above));
-    }
-    links.push((format!("cost-state×{}", costs.min(1)), None));
-    links
-}
-
-/// Results of the log under the name that they have in a stream.
-fn with_results_named(lines: &[Value]) -> Vec<Value> {
-    let named = lines.iter().map(|line| {
-        let mut line = line.clone();
-        if line["sourceToolAssistantUUID"].is_string() {
-            line["tool_use_result"] = json!(true);
-        }
-        line
-    });
-    named.collect()
-}
-
-fn log_kind(line: &Value) -> String {
-    let name = line["type"].as_str().unwrap_or_default();
-    let detail = match name {
-        "attachment" => line["attachment"]["type"].as_str(),
-        "system" => line["subtype"].as_str(),
-        "queue-operation" => line["operation"].as_str(),
-        "user" if line["isMeta"] == true => Some("meta"),
-        "user" => line["message"]["content"][0]["type"].as_str(),
-        "assistant" if line["message"]["model"] == "<synthetic>" => Some("synthetic"),
-        "assistant" => line["message"]["content"][0]["type"].as_str(),
-        _ => None,
-    };
-    match detail {
-        Some(detail) => format!("{name}/{detail}"),
-        None => name.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -14,17 +14,45 @@ use std::time::Duration;
 use serde_json::Value;
 use serde_json::json;
 
+/// An answer, and whose it is: a session and its subagents ask at the same time.
+#[derive(Debug, Clone)]
+pub(super) struct Scripted {
+    /// The first prompt of the conversation.
+    conversation: Option<String>,
+    answer: Value,
+}
+
+impl Scripted {
+    /// Of a recorded exchange.
+    pub(super) fn of(exchange: &Value) -> Scripted {
+        let conversation = conversation(&exchange["request"]["messages"]);
+        Scripted { conversation, answer: exchange["answer"].clone() }
+    }
+
+    /// For whoever asks.
+    pub(super) fn any(answer: Value) -> Scripted {
+        Scripted { conversation: None, answer }
+    }
+}
+
+/// Prompts of recordings name their scripts: `LAB:x`.
+fn conversation(messages: &Value) -> Option<String> {
+    let text = messages.to_string();
+    let (_, rest) = text.split_once("LAB:")?;
+    rest.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned)
+}
+
 /// An endpoint on a port of its own. It lives as long as this program.
 pub(super) struct Endpoint {
     pub(super) port: u16,
-    answers: Arc<Mutex<Vec<Value>>>,
+    answers: Arc<Mutex<Vec<Scripted>>>,
 }
 
 impl Endpoint {
     pub(super) fn start() -> anyhow::Result<Endpoint> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
-        let answers: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let answers: Arc<Mutex<Vec<Scripted>>> = Arc::default();
         let shared = Arc::clone(&answers);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -36,12 +64,12 @@ impl Endpoint {
     }
 
     /// What is answered from now on.
-    pub(super) fn set(&self, answers: Vec<Value>) {
+    pub(super) fn set(&self, answers: Vec<Scripted>) {
         *self.answers.lock().unwrap_or_else(PoisonError::into_inner) = answers;
     }
 }
 
-fn serve(stream: TcpStream, answers: &Mutex<Vec<Value>>) -> Option<()> {
+fn serve(stream: TcpStream, answers: &Mutex<Vec<Scripted>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
@@ -69,11 +97,29 @@ fn serve(stream: TcpStream, answers: &Mutex<Vec<Value>>) -> Option<()> {
         }
         let answer = {
             let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let asks = conversation(&body["messages"]);
+            let is_meant = |one: &Scripted| one.conversation.is_none() || one.conversation == asks;
+            let at = answers.iter().position(is_meant).unwrap_or(0);
             // The last error is given again and again.
-            if answers.len() > 1 { Some(answers.remove(0)) } else { answers.first().cloned() }
+            let answer = match answers.len() {
+                0 => None,
+                1 => answers.first().cloned(),
+                _ => Some(answers.remove(at)),
+            };
+            answer.map(|scripted| with_plan(&scripted.answer, &body))
         };
         give(&mut stream, &answer?)?;
     }
+}
+
+/// A plan has a name of this run.
+fn with_plan(answer: &Value, body: &Value) -> Value {
+    let text = body["messages"].to_string();
+    let name = text.split_once("/plans/").and_then(|(_, rest)| rest.split_once(".md"));
+    let Some((name, _)) = name else { return answer.clone() };
+    let text = answer.to_string().replace("slug-0001", name);
+    serde_json::from_str(&text).unwrap_or_else(|_| answer.clone())
 }
 
 fn respond(stream: &mut TcpStream, status: u64, headers: &[String], body: &Value) -> Option<()> {

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::BufRead as _;
 use std::io::BufReader;
 use std::io::Read as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
@@ -21,12 +20,18 @@ use serde_json::json;
 
 use super::Case;
 use super::endpoint::Endpoint;
+use super::endpoint::Scripted;
+use super::host::Host;
+use super::host::Input;
 
 const APP: &str = "/home/dev/app";
 const PROGRAM: &str = "/opt/client/claude";
 
 /// The longest that a run may take.
 const LONGEST: Duration = Duration::from_secs(40);
+
+/// How long nothing comes from a run that never ends.
+const HANGS: Duration = Duration::from_secs(8);
 
 /// What came of it.
 pub(super) struct Played {
@@ -39,12 +44,13 @@ pub(super) struct Played {
 pub(super) fn play(case: &Case) -> anyhow::Result<Played> {
     prepare(case)?;
     let endpoint = Endpoint::start()?;
+    let mut first = None;
     for before in case.command["before"].as_array().into_iter().flatten() {
         endpoint.set(scripted(&case.command["script"], before));
-        run(before, &endpoint)?;
+        first = Some(run(before, &endpoint, None)?);
     }
     endpoint.set(case.answers.clone());
-    let mut played = run(&case.command, &endpoint)?;
+    let mut played = run(&case.command, &endpoint, first.as_ref())?;
     let wanted = case.exit["logs"]["log.jsonl"].as_str();
     played.log = wanted.and_then(log);
     Ok(played)
@@ -92,17 +98,17 @@ fn prepare(case: &Case) -> anyhow::Result<()> {
 }
 
 /// Answers of the recording's script, for runs before the one that was recorded.
-fn scripted(script: &Value, run: &Value) -> Vec<Value> {
+fn scripted(script: &Value, run: &Value) -> Vec<Scripted> {
     let words = run["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let steps = run["steps"].to_string();
     let prompts = words.map(str::to_owned).chain([steps]);
-    let mut names = prompts.filter_map(|text| {
-        let rest = text.split("LAB:").nth(1)?;
-        Some(rest.split(|c: char| !c.is_alphanumeric()).next()?.to_owned())
+    let names = prompts.flat_map(|text| {
+        let named = text.split("LAB:").skip(1);
+        let name = |rest: &str| rest.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned);
+        named.filter_map(name).collect::<Vec<_>>()
     });
-    let Some(name) = names.next_back() else { return Vec::new() };
-    let turns = script[&name].as_array().cloned().unwrap_or_default();
-    turns.iter().zip(1..).map(|(turn, number)| answer(turn, number)).collect()
+    let turns = names.flat_map(|name| script[&name].as_array().cloned().unwrap_or_default());
+    turns.zip(1..).map(|(turn, number)| Scripted::any(answer(&turn, number))).collect()
 }
 
 fn answer(turn: &Value, number: u64) -> Value {
@@ -132,10 +138,10 @@ fn answer(turn: &Value, number: u64) -> Value {
     json!({"status": 200, "headers": {"request-id": format!("req_before{number}")}, "events": events})
 }
 
-fn run(command: &Value, endpoint: &Endpoint) -> anyhow::Result<Played> {
+fn run(command: &Value, endpoint: &Endpoint, before: Option<&Played>) -> anyhow::Result<Played> {
     let words = command["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut process = Command::new(PROGRAM);
-    process.args(words).current_dir(APP);
+    process.args(words.map(|word| filled(word, before))).current_dir(APP);
     process.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", endpoint.port));
     process.env("ANTHROPIC_API_KEY", "sk-lab");
     for (name, value) in command["env"].as_object().into_iter().flatten() {
@@ -146,11 +152,15 @@ fn run(command: &Value, endpoint: &Endpoint) -> anyhow::Result<Played> {
     process.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
     process.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = process.spawn().context("recto cannot be started")?;
+    let input = Input::new(child.stdin.take());
     let (sender, lines) = mpsc::channel();
     let stdout = child.stdout.take().context("no output")?;
+    let mut host = Host::new(command, input.clone());
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
-            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            host.take(&line);
+            if sender.send(line).is_err() {
                 break;
             }
         }
@@ -163,19 +173,28 @@ fn run(command: &Value, endpoint: &Endpoint) -> anyhow::Result<Played> {
     });
     let mut seen = Vec::new();
     for step in &steps {
-        take_step(step, &mut child, &lines, &mut seen);
+        if step["close"] == true {
+            wait_as_recorded(command, &lines, &mut seen);
+        }
+        take_step(step, &child, &input, &lines, &mut seen);
     }
-    drop(child.stdin.take());
-    while let Ok(line) = lines.recv_timeout(LONGEST) {
+    input.close();
+    let longest = if command["case"] == "bg_ceiling" { HANGS } else { LONGEST };
+    while let Ok(line) = lines.recv_timeout(longest) {
         seen.push(line);
     }
     // Nothing more comes: it has ended, or hangs.
-    let code = match child.try_wait()? {
+    let mut status = child.try_wait()?;
+    if status.is_none() {
+        std::thread::sleep(Duration::from_millis(300));
+        status = child.try_wait()?;
+    }
+    let code = match status {
         Some(status) => status.code(),
         None => {
-            std::thread::sleep(Duration::from_millis(300));
             child.kill().ok();
-            child.wait()?.code()
+            child.wait()?;
+            Some(-9)
         }
     };
     let stdout = seen.into_iter().map(|line| line + "\n").collect();
@@ -183,24 +202,59 @@ fn run(command: &Value, endpoint: &Endpoint) -> anyhow::Result<Played> {
     Ok(Played { code, stdout, stderr, log: None })
 }
 
+/// With subagents at work, when the host goes away matters: not before it did in the recording,
+/// as far as lines tell.
+fn wait_as_recorded(command: &Value, lines: &mpsc::Receiver<String>, seen: &mut Vec<String>) {
+    if !seen.iter().any(|line| line.contains("local_agent")) {
+        return;
+    }
+    let sent = command["sent"].as_array().into_iter().flatten();
+    let closed = sent.filter(|sent| sent["close"] == true).filter_map(|sent| sent["after"].as_u64());
+    let after = closed.last().unwrap_or_default();
+    while (seen.len() as u64) < after {
+        match lines.recv_timeout(Duration::from_secs(2)) {
+            Ok(line) => seen.push(line),
+            Err(_) => break,
+        }
+    }
+}
+
+/// An argument with what the run before gave: `{session}`, `{assistant:0}`.
+fn filled(word: &str, before: Option<&Played>) -> String {
+    let Some(before) = before else { return word.to_owned() };
+    let lines = before.stdout.lines();
+    let lines: Vec<Value> = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut filled = word.to_owned();
+    if let Some(first) = lines.iter().find(|line| line["subtype"] == "init") {
+        filled = filled.replace("{session}", &text(&first["session_id"]));
+    }
+    let answers = lines.iter().filter(|line| line["type"] == "assistant");
+    for (number, line) in answers.enumerate() {
+        filled = filled.replace(&format!("{{assistant:{number}}}"), &text(&line["uuid"]));
+    }
+    filled
+}
+
 fn take_step(
     step: &Value,
-    child: &mut Child,
+    child: &Child,
+    input: &Input,
     lines: &mpsc::Receiver<String>,
     seen: &mut Vec<String>,
 ) {
-    if let Some(line) = step.get("send")
-        && let Some(input) = &mut child.stdin
-    {
-        writeln!(input, "{line}").ok();
+    if let Some(line) = step.get("send") {
+        input.write(with_task(line, seen).as_bytes());
+        input.write(b"\n");
     }
-    if let Some(text) = step["text"].as_str()
-        && let Some(input) = &mut child.stdin
-    {
-        input.write_all(text.as_bytes()).ok();
+    if let Some(text) = step["text"].as_str() {
+        input.write(text.as_bytes());
+    }
+    if let Some(text) = step["base64"].as_str() {
+        input.write(&BASE64_STANDARD.decode(text).unwrap_or_default());
     }
     if step["close"] == true {
-        drop(child.stdin.take());
+        input.close();
     }
     if let Some(seconds) = step["sleep"].as_f64() {
         std::thread::sleep(Duration::from_secs_f64(seconds));
@@ -221,4 +275,13 @@ fn take_step(
         let name = signal.trim_start_matches("SIG");
         Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().ok();
     }
+}
+
+/// A request about a task names the one that runs here.
+fn with_task(line: &Value, seen: &[String]) -> String {
+    let recorded = line["request"]["task_id"].as_str().filter(|id| id.starts_with("b0"));
+    let started = seen.iter().rev().find(|line| line.contains("task_started"));
+    let (Some(recorded), Some(started)) = (recorded, started) else { return line.to_string() };
+    let started: Value = serde_json::from_str(started).unwrap_or_default();
+    line.to_string().replace(recorded, started["task_id"].as_str().unwrap_or_default())
 }

@@ -199,11 +199,14 @@ async fn answer(
             }
             HostRequest::CallMcp { tool, input, answer, .. } => {
                 let gone = || Err("there is no server".to_owned());
-                let result = server.as_mut().map_or_else(gone, |server| server.call(&tool, &input));
+                let result = server.as_mut().map_or_else(gone, |server| server.call(&tool.tool, &input));
                 answer.send(result).ok();
             }
             HostRequest::AskAboutPage { answer, .. } => {
                 answer.send(None).ok();
+            }
+            HostRequest::Tell { answer, .. } => {
+                answer.send(()).ok();
             }
             HostRequest::SearchWeb { answer, .. } => {
                 // The recorded endpoint searched nothing, and said so much.

@@ -1,0 +1,215 @@
+//! Commands that a prompt names: `/compact`, `/model`, and those of the user.
+
+use recto_log::build::SystemLine;
+use serde_json::Value;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::compact::Outcome;
+use super::conversation::Written;
+use super::event::End;
+use super::event::LocalCommand;
+use super::event::Said;
+use super::event::TurnEvent;
+use super::prompt::display_name;
+use super::prompt::model_named;
+use super::runner::Runner;
+use super::runner::Start;
+use super::shared::lock;
+use super::transcript::PromptFacts;
+use crate::tool::filled_skill;
+use crate::wire::Json;
+
+const CAVEAT: &str = "<local-command-caveat>The command below was run by the client, not sent to you, and its output went to the user. It is here as context for later messages.</local-command-caveat>";
+
+/// A command: name and arguments.
+pub(super) type Command = (String, String);
+
+/// The command that a text begins with.
+fn named(text: &str) -> Option<Command> {
+    let rest = text.strip_prefix('/')?;
+    let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
+    (!name.is_empty() && name.chars().all(is_name))
+        .then(|| (name.to_owned(), arguments.trim().to_owned()))
+}
+
+impl Runner {
+    /// The command of a prompt, if the client runs it itself.
+    pub(super) fn local_command(&self, start: &Start) -> Option<Command> {
+        let command = command_of(start)?;
+        matches!(command.0.as_str(), "compact" | "model").then_some(command)
+    }
+
+    /// Runs a command of the client.
+    pub(super) async fn run_command(
+        &mut self,
+        command: Command,
+        start: &Start,
+        cancel: &CancellationToken,
+    ) -> Written<End> {
+        self.open_turn(start, cancel).await?;
+        self.conversation.transcript.begin_prompt();
+        let (name, arguments) = command;
+        let (text, is_error) = match name.as_str() {
+            "compact" => match self.conversation.compact("manual", &arguments, cancel).await? {
+                Outcome::Done(events) => {
+                    self.tell_began().await;
+                    for event in *events {
+                        self.conversation.tell(event).await;
+                    }
+                    return self.end_compaction(&name, &arguments).await;
+                }
+                Outcome::Refused(why) => (format!("Error: {why}"), true),
+            },
+            _ => {
+                let model = model_named(&arguments);
+                let text =
+                    format!("Set model to `{}` for this session only", display_name(&model));
+                self.tell_began().await;
+                *lock(&self.conversation.shared.model) = model;
+                (text, false)
+            }
+        };
+        if is_error {
+            self.tell_began().await;
+        }
+        self.write_command(&name, &arguments)?;
+        self.say_output(&LocalCommand { name: name.clone(), arguments, is_error }, &text).await?;
+        self.conversation.turn.text = if is_error { String::new() } else { text };
+        Ok(End::Local(Some(name)))
+    }
+
+    async fn end_compaction(&mut self, name: &str, arguments: &str) -> Written<End> {
+        self.write_command(name, arguments)?;
+        let text = "<local-command-stdout>Compacted </local-command-stdout>";
+        let uuid = self.conversation.transcript.command_line(text, false)?;
+        self.conversation.announce_world()?;
+        self.knows_day = false;
+        let content = Value::String(text.to_owned());
+        let event = TurnEvent::Prompted { uuid: uuid.to_string(), content, is_output: true };
+        self.conversation.tell(event).await;
+        self.conversation.turn.text.clear();
+        Ok(End::Local(Some(name.to_owned())))
+    }
+
+    fn write_command(&mut self, name: &str, arguments: &str) -> Written<()> {
+        let transcript = &mut self.conversation.transcript;
+        transcript.command_line(CAVEAT, true)?;
+        let text = format!(
+            "<command-name>/{name}</command-name>\n            <command-message>{name}</command-message>\n            <command-args>{arguments}</command-args>"
+        );
+        transcript.command_line(&text, false)?;
+        Ok(())
+    }
+
+    /// What a command says, in the model's place.
+    async fn say_output(&mut self, command: &LocalCommand, text: &str) -> Written<()> {
+        let kind = if command.is_error { "stderr" } else { "stdout" };
+        let content = format!("<local-command-{kind}>{text}</local-command-{kind}>");
+        let run = Json::from(json!({"command": command.name, "args": command.arguments}));
+        let uuid = self.conversation.transcript.system(&SystemLine::LocalCommand {
+            content: content.into(),
+            run: Some(run.value()),
+            is_display_only: false,
+        })?;
+        let message = json!({
+            "id": uuid::Uuid::new_v4().to_string(),
+            "model": "<synthetic>",
+            "role": "assistant",
+            "stop_reason": "end_turn",
+            "stop_sequence": null,
+            "type": "message",
+            "usage": {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+            "content": [{"type": "text", "text": text}],
+        });
+        let said = Said {
+            uuid: uuid.to_string(),
+            message: message.into(),
+            speaker: None,
+            request_id: None,
+            is_aborted: false,
+            thinking: None,
+            failure: None,
+            prompts: Vec::new(),
+            command: Some(command.clone()),
+        };
+        self.conversation.tell(TurnEvent::Said(Box::new(said))).await;
+        Ok(())
+    }
+
+    /// Writes a prompt; one that names a skill or command of the user is expanded.
+    pub(super) fn write_prompt(
+        &mut self,
+        start: &Start,
+        content: &Value,
+        facts: &PromptFacts,
+    ) -> Written<()> {
+        let transcript = &mut self.conversation.transcript;
+        let offer = self.conversation.shared.offer.get();
+        let command = command_of(start);
+        let skill = command
+            .as_ref()
+            .and_then(|(name, _)| offer.skills.iter().find(|skill| skill.name == *name));
+        let (Some((name, arguments)), Some(skill)) = (&command, skill) else {
+            transcript.prompt(content, facts)?;
+            self.unknown_command = command.map(|(name, _)| name);
+            return Ok(());
+        };
+        let mut text = format!(
+            "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>"
+        );
+        if !arguments.is_empty() {
+            text.push_str(&format!("\n<command-args>{arguments}</command-args>"));
+        }
+        transcript.prompt(&Value::String(text), facts)?;
+        transcript.companion(&filled_skill(skill, arguments), true, None)?;
+        Ok(())
+    }
+
+    /// Tells the model that a prompt looks like a command that is not there.
+    pub(super) fn tell_unknown_command(&mut self) -> Written<()> {
+        let Some(name) = self.unknown_command.take() else { return Ok(()) };
+        let offer = self.conversation.shared.offer.get();
+        let known: Vec<&str> = offer.skills.iter().map(|skill| skill.name.as_str()).collect();
+        let attachment = json!({
+            "type": "unknown_command_fallback",
+            "commandName": name,
+            "availableCommandNames": known,
+            "availableCommandCount": known.len(),
+        });
+        let note = format!(
+            "The prompt begins with /{name}, which is no command here{}. Take it as the user's words.",
+            if known.is_empty() { String::new() } else { format!("; there are: {}", known.join(", ")) }
+        );
+        self.conversation.transcript.attachment(&attachment, Some((&note, "system")))?;
+        Ok(())
+    }
+}
+
+fn command_of(start: &Start) -> Option<Command> {
+    let Start::Prompt(prompt) = start else { return None };
+    if prompt.is_verbatim || !prompt.asks {
+        return None;
+    }
+    let text = match &prompt.content {
+        Value::String(text) => text.as_str(),
+        Value::Array(blocks) if blocks.len() == 1 => blocks.first()?["text"].as_str()?,
+        _ => return None,
+    };
+    named(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_a_name_behind_a_slash() {
+        let command = |text: &str| named(text).map(|(name, rest)| format!("{name}|{rest}"));
+        assert_eq!(command("/compact keep the plan").as_deref(), Some("compact|keep the plan"));
+        assert_eq!(command("/model").as_deref(), Some("model|"));
+        assert_eq!(command("/home/dev/app is the folder"), None);
+        assert_eq!(command("no /compact"), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! The lines of a compaction, and of commands of the client.
+
+use recto_log::CompactMetadata;
+use recto_log::EntryUuid;
+use recto_log::PreservedSegment;
+use recto_log::build::SystemLine;
+use recto_log::build::UserLine;
+
+use super::Transcript;
+use super::Written;
+use super::for_generation;
+use super::new_uuid;
+use crate::turn::slug::slug;
+
+/// What is known of a compaction.
+#[derive(Debug)]
+pub(in crate::turn) struct CompactFacts<'a> {
+    pub(in crate::turn) trigger: &'static str,
+    pub(in crate::turn) summary: &'a str,
+    pub(in crate::turn) before: u64,
+    pub(in crate::turn) after: u64,
+    pub(in crate::turn) milliseconds: u64,
+    /// Whether the last prompt has no answer yet.
+    pub(in crate::turn) keeps_prompt: bool,
+}
+
+/// What a compaction wrote.
+#[derive(Debug)]
+pub(in crate::turn) struct Compacted {
+    pub(in crate::turn) summary: EntryUuid,
+    pub(in crate::turn) kept: Vec<EntryUuid>,
+    pub(in crate::turn) logical_parent: Option<EntryUuid>,
+    pub(in crate::turn) dropped: u64,
+}
+
+impl Transcript {
+    /// Replaces the conversation by a summary of it. The last answer and the prompt stay where
+    /// the prompt has no answer yet.
+    pub(in crate::turn) fn compact(&mut self, facts: &CompactFacts<'_>) -> Written<Compacted> {
+        let logical_parent = self.last.take();
+        let summary = new_uuid();
+        let kept: Vec<(EntryUuid, Vec<u8>)> = match facts.keeps_prompt {
+            true => self.answer_line.take().into_iter().chain(self.prompt_line.clone()).collect(),
+            false => Vec::new(),
+        };
+        let uuids: Vec<EntryUuid> = kept.iter().map(|(uuid, _)| uuid.clone()).collect();
+        let segment = match (uuids.first(), uuids.last()) {
+            (Some(head), Some(tail)) => Some(PreservedSegment {
+                head: head.clone(),
+                anchor: summary.clone(),
+                tail: tail.clone(),
+            }),
+            _ => None,
+        };
+        self.dropped += facts.before.saturating_sub(facts.after);
+        let metadata = CompactMetadata {
+            trigger: Some(facts.trigger.to_owned()),
+            tokens_before: Some(facts.before),
+            tokens_after: Some(facts.after),
+            milliseconds: Some(facts.milliseconds),
+            tokens_dropped: Some(self.dropped),
+            anchor: segment.as_ref().map(|_| summary.clone()),
+            segment,
+            preserved: uuids.clone(),
+            preserved_with_others: uuids.clone(),
+        };
+        for envelope in std::iter::once(&mut self.envelope).chain(&mut self.old) {
+            envelope.slug.get_or_insert_with(slug);
+        }
+        self.system(&SystemLine::CompactBoundary {
+            logical_parent: logical_parent.clone(),
+            metadata,
+        })?;
+        let mut line = UserLine::compact_summary(facts.summary);
+        let prompt = self.prompt_id.clone();
+        line.prompt = Some(prompt.into());
+        let position = self.next_as(summary.clone());
+        self.history.forget();
+        self.chained(position, None, true, |envelope, position| {
+            envelope.user(position, &for_generation(&line, envelope))
+        })?;
+        for (_, line) in &kept {
+            self.history.push(line, None);
+        }
+        Ok(Compacted { summary, kept: uuids, logical_parent, dropped: self.dropped })
+    }
+
+    /// A line of the client about a command, in place of the user.
+    pub(in crate::turn) fn command_line(&mut self, text: &str, is_meta: bool) -> Written<EntryUuid> {
+        let mut line = UserLine::text(text);
+        line.is_meta = is_meta;
+        let prompt = self.prompt_id.clone();
+        line.prompt = Some(prompt.into());
+        let position = self.next();
+        self.chained(position, None, true, |envelope, position| {
+            envelope.user(position, &for_generation(&line, envelope))
+        })
+    }
+}

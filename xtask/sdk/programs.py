@@ -1,0 +1,575 @@
+"""Programs on the Agent SDK for Python, each with the answers that the model gives.
+
+    programs.py list             the names
+    programs.py script NAME      the script for the mock, as JSON Lines
+    programs.py run NAME CLI     runs it with a CLI; prints what the program saw, as JSON
+"""
+
+import asyncio
+import dataclasses
+import json
+import os
+import re
+import sys
+
+PROGRAMS = {}
+
+
+def program(*answers, **more):
+    """Registers a program with the answers of the model, in order."""
+
+    def register(function):
+        PROGRAMS[function.__name__] = (function, answers, more)
+        return function
+
+    return register
+
+
+def text(words, **more):
+    return {"blocks": [{"type": "text", "text": words}], **more}
+
+
+def call(name, **given):
+    return {"type": "tool_use", "id": f"toolu_{name}_{len(given)}", "name": name, "input": given}
+
+
+def calls(*blocks):
+    named = [dict(block, id=f"toolu_{number}_{block['name']}") for number, block in enumerate(blocks)]
+    return {"blocks": named}
+
+
+def bash(command, description="x"):
+    return call("Bash", command=command, description=description)
+
+
+def write(path="out.txt", content="written\n"):
+    return call("Write", file_path=os.path.join(os.getcwd(), path), content=content)
+
+
+# What a program saw ---------------------------------------------------------------------------
+
+
+class Seen:
+    def __init__(self):
+        self.events = []
+
+    def add(self, kind, value=None):
+        self.events.append([kind, value])
+
+    def message(self, message):
+        from claude_agent_sdk import types
+
+        name = type(message).__name__
+        if name == "SystemMessage" or isinstance(message, types.SystemMessage):
+            if message.subtype in ("thinking_tokens", "informational"):
+                return
+            self.add("system", self.system(message))
+        elif name == "AssistantMessage":
+            self.add("assistant", {"content": blocks(message.content), "error": message.error, "model": message.model, "parent": message.parent_tool_use_id is not None})
+        elif name == "UserMessage":
+            self.add("user", {"content": blocks(message.content), "parent": message.parent_tool_use_id is not None})
+        elif name == "StreamEvent":
+            self.add("stream", message.event.get("type"))
+        elif name == "ResultMessage":
+            self.add("result", {
+                "subtype": message.subtype, "is_error": message.is_error,
+                "num_turns": message.num_turns, "result": message.result,
+                "structured_output": message.structured_output,
+                "denials": [denial["tool_name"] if isinstance(denial, dict) else denial.tool_name for denial in message.permission_denials or []],
+                "has_cost": (message.total_cost_usd or 0) > 0, "has_usage": bool(message.usage),
+            })
+        else:
+            self.add(name, None)
+
+    @staticmethod
+    def system(message):
+        data = message.data
+        if message.subtype == "init":
+            return ["init", data["model"], data["permissionMode"], data["cwd"],
+                    [(server["name"], server["status"]) for server in data["mcp_servers"]],
+                    sorted(tool for tool in data["tools"] if tool.startswith("mcp__")),
+                    [tool for tool in ("Bash", "Read", "Write", "Edit") if tool in data["tools"]],
+                    [agent for agent in data["agents"] if agent.startswith("my-")]]
+        keep = ("status", "permissionMode", "state", "title", "compact_result", "hook_event")
+        return [message.subtype, {key: data[key] for key in keep if key in data}]
+
+
+def blocks(content):
+    if isinstance(content, str):
+        return content
+    shown = []
+    for block in content:
+        value = dataclasses.asdict(block)
+        value.pop("signature", None)
+        value["is"] = type(block).__name__
+        shown.append(value)
+    return shown
+
+
+def normal(value):
+    """Without what is of this run."""
+    words = json.dumps(value, sort_keys=True, default=str)
+    words = words.replace(os.getcwd(), "<cwd>")
+    words = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>", words)
+    return json.loads(words)
+
+
+def files():
+    found = {}
+    for name in sorted(os.listdir(".")):
+        if os.path.isfile(name):
+            with open(name) as file:
+                found[name] = file.read()
+    return found
+
+
+# Helpers for programs ---------------------------------------------------------------------------
+
+
+def options(**given):
+    from claude_agent_sdk import ClaudeAgentOptions
+
+    return ClaudeAgentOptions(cli_path=CLI, setting_sources=given.pop("setting_sources", []), **given)
+
+
+async def ask(seen, prompt, **given):
+    from claude_agent_sdk import query
+
+    async for message in query(prompt=prompt, options=options(**given)):
+        seen.message(message)
+
+
+async def stream_of(*prompts):
+    for prompt in prompts:
+        yield {"type": "user", "message": {"role": "user", "content": prompt}, "parent_tool_use_id": None, "session_id": ""}
+
+
+async def turn(seen, client, prompt):
+    await client.query(prompt)
+    async for message in client.receive_response():
+        seen.message(message)
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+
+@program(text("Hello."))
+async def query_text(seen):
+    await ask(seen, "hello")
+
+
+@program(text("One."), text("Two."))
+async def client_two_turns(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options()) as client:
+        await turn(seen, client, "one")
+        await turn(seen, client, "two")
+
+
+@program(calls(write()), text("Done."))
+async def accept_edits(seen):
+    await ask(seen, "write", permission_mode="acceptEdits")
+
+
+@program(calls(write()), text("Not done."))
+async def default_mode_denies(seen):
+    await ask(seen, "write")
+
+
+@program(calls(bash("echo from-bash")), text("Ran."))
+async def allowed_bash(seen):
+    await ask(seen, "run", allowed_tools=["Bash"])
+
+
+@program(calls(write()), text("Allowed."))
+async def can_use_tool_allows(seen):
+    from claude_agent_sdk import ClaudeSDKClient, PermissionResultAllow
+
+    async def answer(tool, given, context):
+        seen.add("asked", [tool, given, len(context.suggestions)])
+        return PermissionResultAllow()
+
+    async with ClaudeSDKClient(options(can_use_tool=answer)) as client:
+        await turn(seen, client, "write")
+
+
+@program(calls(write()), text("Refused."))
+async def can_use_tool_denies(seen):
+    from claude_agent_sdk import ClaudeSDKClient, PermissionResultDeny
+
+    async def answer(tool, given, context):
+        return PermissionResultDeny(message="not today")
+
+    async with ClaudeSDKClient(options(can_use_tool=answer)) as client:
+        await turn(seen, client, "write")
+
+
+@program(calls(write()), text("Changed."))
+async def can_use_tool_changes_the_input(seen):
+    from claude_agent_sdk import ClaudeSDKClient, PermissionResultAllow
+
+    async def answer(tool, given, context):
+        return PermissionResultAllow(updated_input=dict(given, content="other\n"))
+
+    async with ClaudeSDKClient(options(can_use_tool=answer)) as client:
+        await turn(seen, client, "write")
+
+
+@program(calls(write()), text("never"))
+async def can_use_tool_interrupts(seen):
+    from claude_agent_sdk import ClaudeSDKClient, PermissionResultDeny
+
+    async def answer(tool, given, context):
+        return PermissionResultDeny(message="stop", interrupt=True)
+
+    async with ClaudeSDKClient(options(can_use_tool=answer)) as client:
+        await turn(seen, client, "write")
+
+
+@program(calls(write()), text("Failed."))
+async def can_use_tool_raises(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async def answer(tool, given, context):
+        raise RuntimeError("broken callback")
+
+    async with ClaudeSDKClient(options(can_use_tool=answer)) as client:
+        await turn(seen, client, "write")
+
+
+@program(calls(write("a.txt")), calls(write("b.txt")), text("Twice."))
+async def grants_count_later(seen):
+    from claude_agent_sdk import ClaudeSDKClient, PermissionResultAllow, PermissionUpdate
+
+    async def answer(tool, given, context):
+        seen.add("asked", tool)
+        update = PermissionUpdate(type="setMode", mode="acceptEdits", destination="session")
+        return PermissionResultAllow(updated_permissions=[update])
+
+    async with ClaudeSDKClient(options(can_use_tool=answer)) as client:
+        await turn(seen, client, "write two")
+
+
+def hook(seen, event, answer, matcher=None):
+    from claude_agent_sdk import HookMatcher
+
+    async def run(given, tool_use_id, context):
+        known = {key: given[key] for key in ("hook_event_name", "tool_name", "tool_input", "prompt", "stop_hook_active") if key in given}
+        seen.add("hook", known)
+        return answer
+
+    return {event: [HookMatcher(matcher=matcher, hooks=[run])]}
+
+
+@program(calls(bash("echo hi")), text("Denied."))
+async def hook_denies(seen):
+    answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "policy"}}
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(hooks=hook(seen, "PreToolUse", answer, "Bash"))) as client:
+        await turn(seen, client, "run")
+
+
+@program(calls(write()), text("By hook."))
+async def hook_allows_and_changes(seen):
+    path = os.path.join(os.getcwd(), "hooked.txt")
+    answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"file_path": path, "content": "hooked\n"}}}
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(hooks=hook(seen, "PreToolUse", answer))) as client:
+        await turn(seen, client, "write")
+
+
+@program(calls(bash("echo hi")), text("Noted."))
+async def hook_after_a_tool(seen):
+    answer = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "note"}}
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(hooks=hook(seen, "PostToolUse", answer), allowed_tools=["Bash"])) as client:
+        await turn(seen, client, "run")
+
+
+@program(text("never"))
+async def hook_blocks_a_prompt(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(hooks=hook(seen, "UserPromptSubmit", {"decision": "block", "reason": "no"}))) as client:
+        await turn(seen, client, "hello")
+
+
+@program(text("Once."), text("Twice."))
+async def hook_stop_blocks_once(seen):
+    from claude_agent_sdk import ClaudeSDKClient, HookMatcher
+
+    count = []
+
+    async def run(given, tool_use_id, context):
+        count.append(1)
+        seen.add("stop hook", given["stop_hook_active"])
+        return {"decision": "block", "reason": "more"} if len(count) == 1 else {}
+
+    async with ClaudeSDKClient(options(hooks={"Stop": [HookMatcher(hooks=[run])]})) as client:
+        await turn(seen, client, "hello")
+
+
+def calculator(seen):
+    from claude_agent_sdk import create_sdk_mcp_server, tool
+
+    @tool("add", "Adds two numbers", {"a": float, "b": float})
+    async def add(given):
+        seen.add("called", given)
+        return {"content": [{"type": "text", "text": f"sum: {given['a'] + given['b']}"}]}
+
+    @tool("boom", "Fails", {})
+    async def boom(given):
+        return {"content": [{"type": "text", "text": "it broke"}], "is_error": True}
+
+    return create_sdk_mcp_server("calc", tools=[add, boom])
+
+
+@program(calls(call("mcp__calc__add", a=2, b=3)), text("Five."))
+async def custom_tool(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(mcp_servers={"calc": calculator(seen)}, allowed_tools=["mcp__calc__add"])) as client:
+        await turn(seen, client, "add")
+
+
+@program(calls(call("mcp__calc__boom")), text("It failed."))
+async def custom_tool_fails(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(mcp_servers={"calc": calculator(seen)}, allowed_tools=["mcp__calc"])) as client:
+        await turn(seen, client, "fail")
+
+
+@program(calls(call("mcp__calc__add", a=2, b=3)), text("Not allowed."))
+async def custom_tool_needs_leave(seen):
+    await ask(seen, stream_of("add"), mcp_servers={"calc": calculator(seen)})
+
+
+@program(text("One two three four five six seven eight nine ten. " * 40, event_delay_ms=40, chunk_bytes=60), text("After."))
+async def interrupt(seen):
+    from claude_agent_sdk import ClaudeSDKClient, ResultMessage
+
+    async with ClaudeSDKClient(options(include_partial_messages=True)) as client:
+        await client.query("long")
+        async for message in client.receive_response():
+            if type(message).__name__ == "StreamEvent":
+                if message.event.get("type") == "content_block_delta":
+                    await client.interrupt()
+                continue
+            if isinstance(message, ResultMessage):
+                seen.message(message)
+        await client.query("again")
+        async for message in client.receive_response():
+            if type(message).__name__ != "StreamEvent":
+                seen.message(message)
+
+
+@program(calls(call("StructuredOutput", color="red", n=1)), text("never"))
+async def structured_output(seen):
+    schema = {"type": "object", "properties": {"color": {"type": "string"}, "n": {"type": "integer"}}, "required": ["color", "n"]}
+    await ask(seen, "give", output_format={"type": "json_schema", "schema": schema})
+
+
+@program(text("Hello."))
+async def partial_messages(seen):
+    await ask(seen, "hello", include_partial_messages=True)
+
+
+@program(calls(bash("echo 1")), calls(bash("echo 2")), text("never"))
+async def max_turns(seen):
+    try:
+        await ask(seen, "loop", max_turns=1, allowed_tools=["Bash"])
+    except Exception as error:
+        seen.add("raised", type(error).__name__)
+
+
+@program(calls(bash("echo 1")), text("never"))
+async def budget(seen):
+    try:
+        await ask(seen, "spend", max_budget_usd=0.000001, allowed_tools=["Bash"])
+    except Exception as error:
+        seen.add("raised", type(error).__name__)
+
+
+@program(text("First."), text("Second."))
+async def resume(seen):
+    from claude_agent_sdk import query
+
+    session = None
+    async for message in query(prompt="one", options=options()):
+        seen.message(message)
+        session = getattr(message, "session_id", session)
+    async for message in query(prompt="two", options=options(resume=session)):
+        seen.message(message)
+    seen.add("same session", getattr(message, "session_id", None) == session)
+
+
+@program(text("First."), text("Second."))
+async def fork(seen):
+    from claude_agent_sdk import query
+
+    session = None
+    async for message in query(prompt="one", options=options()):
+        session = getattr(message, "session_id", session)
+    async for message in query(prompt="two", options=options(resume=session, fork_session=True)):
+        seen.message(message)
+    seen.add("same session", getattr(message, "session_id", None) == session)
+
+
+@program(text("First."), text("Second."))
+async def continue_conversation(seen):
+    from claude_agent_sdk import query
+
+    async for message in query(prompt="one", options=options()):
+        session = getattr(message, "session_id", None)
+    async for message in query(prompt="two", options=options(continue_conversation=True)):
+        seen.message(message)
+    seen.add("same session", getattr(message, "session_id", None) == session)
+
+
+@program(text("never"))
+async def resume_unknown(seen):
+    try:
+        await ask(seen, "hello", resume="11111111-0000-4000-8000-000000000009")
+    except Exception as error:
+        seen.add("raised", type(error).__name__)
+
+
+@program(calls(write("a.txt")), text("Refused."), calls(write("b.txt")), text("Written."))
+async def set_permission_mode(seen):
+    from claude_agent_sdk import ClaudeSDKClient, PermissionResultDeny
+
+    async def answer(tool, given, context):
+        return PermissionResultDeny(message="no")
+
+    async with ClaudeSDKClient(options(can_use_tool=answer)) as client:
+        await turn(seen, client, "one")
+        await client.set_permission_mode("acceptEdits")
+        await turn(seen, client, "two")
+
+
+@program(text("First."), text("Second.", answer_model="claude-haiku-5-5"))
+async def set_model(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options()) as client:
+        await turn(seen, client, "one")
+        await client.set_model("claude-haiku-5-5")
+        await turn(seen, client, "two")
+
+
+@program({"fault": "400"})
+async def api_error(seen):
+    try:
+        await ask(seen, "hello")
+    except Exception as error:
+        seen.add("raised", type(error).__name__)
+
+
+@program(text("Hello."))
+async def system_prompt(seen):
+    await ask(seen, "hello", system_prompt="You are a test.", model="claude-haiku-5-5")
+
+
+@program(calls(bash("echo hi")), text("No such tool."))
+async def disallowed_tool(seen):
+    await ask(seen, "run", disallowed_tools=["Bash"])
+
+
+@program(calls(bash("echo hi")), text("None."))
+async def no_tools(seen):
+    await ask(seen, "run", tools=[])
+
+
+@program(text("One."), text("Two."))
+async def streamed_prompts(seen):
+    await ask(seen, stream_of("one"))
+
+
+@program(calls(call("Agent", description="Help", prompt="help me", subagent_type="my-helper", run_in_background=False)), text("I helped."), text("The helper helped."))
+async def subagent(seen):
+    from claude_agent_sdk import AgentDefinition
+
+    helper = AgentDefinition(description="helps", prompt="You help.", tools=["Read"])
+    await ask(seen, stream_of("delegate"), agents={"my-helper": helper}, permission_mode="bypassPermissions")
+
+
+@program(calls(bash("echo hi; exit 3")), text("It failed."))
+async def failing_command(seen):
+    await ask(seen, "run", allowed_tools=["Bash"])
+
+
+@program({"blocks": [{"type": "thinking", "thinking": "Hmm."}, {"type": "text", "text": "Thought."}]})
+async def thinking(seen):
+    await ask(seen, "think")
+
+
+@program(calls(bash("echo a"), bash("echo b")), text("Both."))
+async def parallel_calls(seen):
+    await ask(seen, "both", allowed_tools=["Bash"])
+
+
+@program(text("Hello."))
+async def server_info(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options()) as client:
+        info = await client.get_server_info()
+        seen.add("info", [bool(info.get("commands")), info.get("output_style")])
+        await turn(seen, client, "hello")
+        status = await client.get_mcp_status()
+        seen.add("servers", status)
+        usage = await client.get_context_usage()
+        seen.add("usage", sorted(key for key in ("totalTokens", "maxTokens", "percentage", "categories") if key in usage))
+
+
+@program(text("Hello."))
+async def bad_option(seen):
+    try:
+        await ask(seen, "hello", extra_args={"no-such-option": None})
+    except Exception as error:
+        seen.add("raised", type(error).__name__)
+
+
+@program(calls(write("kept.txt", "new\n")), text("Edited."))
+async def rewind(seen):
+    from claude_agent_sdk import ClaudeSDKClient, UserMessage
+
+    with open("kept.txt", "w") as file:
+        file.write("old\n")
+    given = dict(permission_mode="acceptEdits", enable_file_checkpointing=True, extra_args={"replay-user-messages": None})
+    async with ClaudeSDKClient(options(**given)) as client:
+        await client.query("edit")
+        prompt = None
+        async for message in client.receive_response():
+            if isinstance(message, UserMessage) and message.uuid and isinstance(message.content, str):
+                prompt = message.uuid
+            seen.message(message)
+        seen.add("has prompt", prompt is not None)
+        await client.rewind_files(prompt)
+
+
+async def main(name):
+    function, _, _ = PROGRAMS[name]
+    seen = Seen()
+    try:
+        await asyncio.wait_for(function(seen), 90)
+    except Exception as error:
+        seen.add("raised at the end", type(error).__name__ + ": " + str(error)[:300])
+    print(json.dumps({"events": normal(seen.events), "files": normal(files())}))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "list":
+        print("\n".join(PROGRAMS))
+    elif sys.argv[1] == "script":
+        for answer in PROGRAMS[sys.argv[2]][1]:
+            print(json.dumps({"times": 1, **answer}))
+        print(json.dumps({"text": "(end of script)"}))
+    else:
+        CLI = sys.argv[3]
+        asyncio.run(main(sys.argv[2]))
