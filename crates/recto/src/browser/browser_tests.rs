@@ -58,8 +58,8 @@ fn running_sessions_come_first_and_show_their_end() {
     assert_snapshot!(trial.screen(), @"
     | recto  ~/.claude                                       ● 1 running  3 sessions
     | › type to filter, / to search      │ What does this project do?
-    | Running now                      1 │ ● busy  /home/dev/app · main · sonnet-4-…
-    | ● What does this projec… busy   3w │ You  1  0000-00-00 00:00:00
+    | Running now                      1 │ ● working  /home/dev/app · main · sonnet…
+    | ● What does this pro… working   3w │ You  1  0000-00-00 00:00:00
     | /home/dev/app                    1 │   What does this project do?
     |   Repair the parser             2h │
     | /home/dev/docs                   1 │ Claude
@@ -81,7 +81,7 @@ fn running_sessions_come_first_and_show_their_end() {
     trial.keys("<enter>");
     assert_snapshot!(trial.screen(), @"
     | What does this project do?
-    | ● waiting  /home/dev/app · main · sonnet-4-5 · now · 2.4 kB · c81d4e2e
+    | ● needs approval  /home/dev/app · main · sonnet-4-5 · now · 2.4 kB · c81d4e2e
     |────────────────────────────────────────────────────────────────────────────────
     | Claude
     |   It reads logs.

@@ -37,7 +37,7 @@ use crate::terminal::text::plural;
 /// What became of one session.
 enum Fate {
     /// It is mended, or would be.
-    Mended { fixes: usize, report: Report },
+    Mended { fixes: usize, report: Box<Report> },
     /// It cannot be mended, or not now.
     Left { why: String },
 }
@@ -136,7 +136,7 @@ fn one(
     let job = job(plan, vec![session.id.to_string()]);
     let editor = Editor { home, environment, output, source: &source };
     let report = editor.carry_out(Goal::InPlace, mode, job)?;
-    Ok(Some(Fate::Mended { fixes, report }))
+    Ok(Some(Fate::Mended { fixes, report: Box::new(report) }))
 }
 
 fn tell(

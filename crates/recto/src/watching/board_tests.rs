@@ -86,7 +86,7 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     assert!(screen(&board).contains("looking…"));
     board.handle(Input::Found(found(&home, at(0))));
     assert_snapshot!(screen(&board), @"
-    | recto watch  ~/.claude                                                          2 waiting · 0 working
+    | recto watch  ~/.claude                                                       2 waiting · 0 working
     | ○ needs approval    11s  Parser                      ~/app               Bash make all
     | ○ needs input    1m 05s  Write the docs              ~/docs
     |
@@ -111,7 +111,7 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     press(&mut board, KeyCode::Char('a'));
     board.handle(Input::Tick(at(5)));
     assert_snapshot!(screen(&board), @"
-    | recto watch  ~/.claude                                                          2 waiting · 0 working
+    | recto watch  ~/.claude                                                       2 waiting · 0 working
     | ○ needs approval    16s  Parser                      ~/app               Bash make all
     | ○ needs input    1m 10s  Write the docs              ~/docs
     | ○ ended         11m 45s  c81d4e2e                    ~/old
@@ -215,7 +215,7 @@ fn on_an_ordinary_terminal_a_row_has_its_project_and_its_call() {
     let mut board = board((80, 20));
     board.handle(Input::Found(found(&home, at(0))));
     assert_snapshot!(screen(&board), @"
-    | recto watch  ~/.claude                                      2 waiting · 0 working
+    | recto watch  ~/.claude                                   2 waiting · 0 working
     | ○ needs approval    11s  Parser                app            Bash make all
     | ○ needs input    1m 05s  Write the docs        docs
     |
