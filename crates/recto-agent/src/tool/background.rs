@@ -200,7 +200,8 @@ impl Background {
         append(output, &format!("\n[exited with code {code}]\n"));
         // Where a command went that nobody waits for does not count.
         std::fs::remove_file(output.with_extension("cwd")).ok();
-        let others: Vec<Task> = self.owner().commands().into_iter().filter(|one| one.id != id).collect();
+        let others: Vec<Task> =
+            self.owner().commands().into_iter().filter(|one| one.id != id).collect();
         // The surface knows before the model does.
         news::tell(host, news::ended(&task, task.status.as_str(), &summary, &others)).await;
         let owner = self.owner();
@@ -217,8 +218,7 @@ impl Background {
     /// The commands that run.
     pub(super) fn commands(&self) -> Vec<Task> {
         let tasks = self.tasks();
-        let is_running =
-            |task: &&Task| task.status == Status::Running && task.command.is_some();
+        let is_running = |task: &&Task| task.status == Status::Running && task.command.is_some();
         tasks.known.values().filter(is_running).cloned().collect()
     }
 
