@@ -55,7 +55,10 @@ fn results(lines: &[Value]) -> Vec<String> {
 fn a_subagent_hands_work_to_another_one_and_reports_come_back_up() {
     let bench = Bench::new(&script(&[
         json!({"last": "go", "blocks": [agent("toolu_a", "outer work", false)]}),
-        json!({"last": "outer work", "blocks": [agent("toolu_b", "inner work", false)]}),
+        json!({"last": "outer work", "blocks": [
+            // A subagent waits for another one, unless it says otherwise.
+            call("toolu_b", "Agent", json!({"description": "d", "prompt": "inner work"})),
+        ]}),
         json!({"last": "inner work", "blocks": [call("toolu_c", "Bash", json!({"command": "touch made"}))]}),
         json!({"contains": "inner report", "text": "outer report"}),
         json!({"contains": "outer report", "text": "all done"}),
@@ -69,9 +72,13 @@ fn a_subagent_hands_work_to_another_one_and_reports_come_back_up() {
     assert_eq!(of("spawnDepth"), [json!(1), json!(2)]);
     assert_eq!(of("toolUseId"), [json!("toolu_a"), json!("toolu_b")]);
     assert_eq!(of("finished"), [json!(true), json!(true)]);
+    assert_eq!(metas[0].get("parentAgentId"), None);
+    assert!(metas[1]["parentAgentId"].is_string(), "{}", metas[1]);
     let (calls, answered) = calls_and_results(&bench.lines());
     assert_eq!((calls, answered), (vec!["toolu_a".to_owned()], vec!["toolu_a".to_owned()]));
-    assert!(results(&bench.lines())[0].contains("outer report"));
+    let result = &results(&bench.lines())[0];
+    assert!(result.contains("outer report"), "{result}");
+    assert!(result.contains("<tools-used-before-summary>Agent<"), "{result}");
     bench.is_sound().unwrap();
 }
 
@@ -90,7 +97,10 @@ fn subagents_below_subagents_come_to_an_end() {
     assert_eq!(ran.ends()[0].text, "done");
     let depths: Vec<u64> =
         metas(&bench).iter().map(|meta| meta["spawnDepth"].as_u64().unwrap()).collect();
-    assert_eq!(depths, [1, 2, 3, 4, 5]);
+    assert_eq!(depths, [1, 2, 3]);
+    let sent = json!(bench.messages()).to_string();
+    let words = "No such tool available: Agent. Agent is not among the tools available here. Continue with the tools you have.";
+    assert!(sent.contains(words), "{sent}");
     bench.is_sound().unwrap();
 }
 
@@ -111,6 +121,37 @@ fn a_subagent_is_told_of_tasks_that_it_left_in_the_background() {
     assert_eq!(ran.ends()[0].text, "all done");
     assert_eq!(system(&ran, "task_started")[0]["spawn_depth"], 2);
     assert_eq!(system(&ran, "task_notification")[0]["status"], "completed");
+    bench.is_sound().unwrap();
+}
+
+#[test]
+fn what_a_subagent_left_in_the_background_wakes_the_session_later() {
+    let work = "while ! test -e go.txt; do sleep 0.02; done; echo over";
+    let background = json!({"command": work, "run_in_background": true});
+    let bench = Bench::new(&script(&[
+        json!({"last": "go", "blocks": [agent("toolu_a", "outer work", false)]}),
+        json!({"last": "outer work", "blocks": [
+            agent("toolu_b", "inner work", true),
+            call("toolu_c", "Bash", background),
+        ]}),
+        json!({"last": "inner work", "blocks": [call("toolu_d", "Bash", json!({"command": work}))]}),
+        json!({"contains": "launched", "text": "outer report"}),
+        json!({"contains": "outer report", "text": "all done"}),
+        json!({"contains": "task-notification", "text": "I was told"}),
+        json!({"text": "inner report"}),
+    ]));
+    let app = bench.app();
+    let ran = bench.steer(bench.setup(), &["go"], |event, _| {
+        if let TurnEvent::Ended(_) = event {
+            fs::write(app.join("go.txt"), "").unwrap();
+        }
+    });
+    let texts: Vec<&str> = ran.ends().iter().map(|ended| ended.text.as_str()).collect();
+    assert_eq!(texts.first(), Some(&"all done"));
+    assert!(texts.len() > 1 && texts[1..].iter().all(|text| *text == "I was told"), "{texts:?}");
+    let sent = json!(bench.messages()).to_string();
+    assert!(sent.contains("<result>inner report</result>"), "{sent}");
+    assert!(sent.contains("completed (exit code 0)"), "{sent}");
     bench.is_sound().unwrap();
 }
 

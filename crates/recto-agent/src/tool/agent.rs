@@ -163,8 +163,10 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         run: String::new(),
     };
     link_output(session, &request.id);
-    let is_foreground = input.get("run_in_background") == Some(&json!(false));
-    if is_foreground { foreground(call, request).await } else { background(call, request).await }
+    // Who has a task of its own waits, unless it says otherwise.
+    let wanted = input.get("run_in_background").and_then(Value::as_bool);
+    let is_background = wanted.unwrap_or(!session.is_subagent);
+    if is_background { background(call, request).await } else { foreground(call, request).await }
 }
 
 /// The file of output names the log of the subagent, which grows while it works.
@@ -271,7 +273,7 @@ fn result(request: &AgentRequest, done: &AgentDone) -> ToolOutcome {
 /// Which tools did something before the report, for the reader to judge it by.
 fn note(calls: &[AgentCall]) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
-    for call in calls.iter().filter(|call| !call.is_error && call.tool != "Agent") {
+    for call in calls.iter().filter(|call| !call.is_error) {
         if !names.contains(&call.tool.as_str()) {
             names.push(&call.tool);
         }

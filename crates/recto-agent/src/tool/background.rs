@@ -84,6 +84,8 @@ struct AgentEnd {
 struct Tasks {
     known: BTreeMap<String, Task>,
     notices: Vec<Notice>,
+    /// Who has them now.
+    heir: Option<Background>,
 }
 
 /// What the model shall know about the end of a task.
@@ -176,8 +178,15 @@ impl Background {
         });
     }
 
+    /// Who has the tasks of this one now.
+    fn owner(&self) -> Background {
+        let heir = self.tasks().heir.clone();
+        heir.map_or_else(|| self.clone(), |heir| heir.owner())
+    }
+
     async fn end(&self, id: &str, code: i32, output: &Path, host: &Host) {
-        let Some(mut task) = self.task(id).filter(|task| task.status == Status::Running) else {
+        let task = self.owner().task(id);
+        let Some(mut task) = task.filter(|task| task.status == Status::Running) else {
             return;
         };
         task.code = Some(code);
@@ -191,24 +200,25 @@ impl Background {
         append(output, &format!("\n[exited with code {code}]\n"));
         // Where a command went that nobody waits for does not count.
         std::fs::remove_file(output.with_extension("cwd")).ok();
-        let others: Vec<Task> = self.commands().into_iter().filter(|one| one.id != id).collect();
+        let others: Vec<Task> =
+            self.owner().commands().into_iter().filter(|one| one.id != id).collect();
         // The surface knows before the model does.
         news::tell(host, news::ended(&task, task.status.as_str(), &summary, &others)).await;
-        let mut tasks = self.tasks();
+        let owner = self.owner();
+        let mut tasks = owner.tasks();
         // Somebody may have stopped it meanwhile.
         let Some(known) = tasks.known.get_mut(id) else { return };
         known.code = task.code;
         known.status = task.status;
         let text = notice(&task, &summary, "");
         tasks.notices.push(Notice { run: task.run, text, before: None });
-        self.changed.notify_one();
+        owner.changed.notify_one();
     }
 
     /// The commands that run.
     pub(super) fn commands(&self) -> Vec<Task> {
         let tasks = self.tasks();
-        let is_running =
-            |task: &&Task| task.status == Status::Running && task.command.is_some();
+        let is_running = |task: &&Task| task.status == Status::Running && task.command.is_some();
         tasks.known.values().filter(is_running).cloned().collect()
     }
 
@@ -248,7 +258,8 @@ impl Background {
         details: &str,
         before: Option<String>,
     ) {
-        let mut tasks = self.tasks();
+        let owner = self.owner();
+        let mut tasks = owner.tasks();
         let Some(task) = tasks.known.get_mut(id) else { return };
         task.status = status;
         let how = if status == Status::Completed { "finished" } else { status.as_str() };
@@ -256,7 +267,21 @@ impl Background {
         let text = notice(task, &summary, details);
         let run = task.run.clone();
         tasks.notices.push(Notice { run, text, before });
-        self.changed.notify_one();
+        owner.changed.notify_one();
+    }
+
+    /// Gives what still runs to another one, who is told of its end; whether anything does.
+    pub(super) fn hand_over(&self, heir: &Background) -> bool {
+        let mut tasks = self.tasks();
+        let known = std::mem::take(&mut tasks.known);
+        tasks.notices.clear();
+        tasks.heir = Some(heir.clone());
+        drop(tasks);
+        let is_running = |(_, task): &(String, Task)| task.status == Status::Running;
+        let running: Vec<(String, Task)> = known.into_iter().filter(is_running).collect();
+        let has_some = !running.is_empty();
+        heir.owner().tasks().known.extend(running);
+        has_some
     }
 
     /// A task by its id.

@@ -109,6 +109,8 @@ pub struct Offer {
     pub tools: BTreeSet<Tool>,
     /// Tools that rules, options or the surface switched off.
     pub disabled: BTreeSet<String>,
+    /// Tools that the session has and this subagent does not.
+    pub withheld: BTreeSet<String>,
     /// Tools that `ToolSearch` finds.
     pub deferred: Vec<Deferred>,
     /// Tools of MCP servers.
@@ -152,6 +154,13 @@ impl Offer {
         self.disabled.insert(name.to_owned());
     }
 
+    /// Keeps the tools of which something holds, for a subagent.
+    pub fn withhold_but(&mut self, is_kept: impl Fn(Tool) -> bool) {
+        let gone = self.tools.iter().filter(|tool| !is_kept(**tool));
+        self.withheld.extend(gone.map(|tool| tool.name().to_owned()));
+        self.tools.retain(|tool| is_kept(*tool));
+    }
+
     /// The tool that a name means here.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<Tool> {
@@ -168,7 +177,11 @@ impl Offer {
     pub(super) fn missing(&self, name: &str) -> ToolOutcome {
         let mut text = format!("Error: No such tool available: {name}");
         let other_case = self.tools.iter().find(|tool| tool.name().eq_ignore_ascii_case(name));
-        if self.disabled.contains(name) {
+        if self.withheld.contains(name) {
+            text += &format!(
+                ". {name} is not among the tools available here. Continue with the tools you have."
+            );
+        } else if self.disabled.contains(name) {
             text +=
                 &format!(". {name} is disabled for this session, in subagents as well as here.");
         } else if let Some(tool) = other_case {

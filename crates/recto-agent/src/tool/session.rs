@@ -120,6 +120,8 @@ pub struct Session {
     pub places: Places,
     /// Which tools there are.
     pub offer: Shelf,
+    /// Whether it is that of a subagent.
+    pub is_subagent: bool,
     /// Environment variables of commands, besides those of this process.
     pub environment: BTreeMap<String, String>,
     /// Where new ids come from.
@@ -159,6 +161,7 @@ impl Session {
             background: Background::default(),
             places,
             offer: offer.into(),
+            is_subagent: false,
             environment: BTreeMap::new(),
             ids,
             host,
@@ -275,6 +278,12 @@ impl Session {
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
         self.background.take_notices()
+    }
+
+    /// Gives what still runs in the background to another session, which is told of its end;
+    /// whether anything does.
+    pub fn hand_over(&self, to: &Session) -> bool {
+        self.background.hand_over(&to.background)
     }
 
     /// Ends everything that still runs, and waits until it is gone.

@@ -41,19 +41,35 @@ use crate::wire::Block;
 type Running = Pin<Box<dyn Future<Output = AgentReport> + Send>>;
 
 /// So many subagents may stand below each other; the last one starts none.
-const MOST_DEPTH: u32 = 5;
+const MOST_DEPTH: u32 = 3;
 
-/// How a subagent runs.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AgentStart {
-    pub(super) is_background: bool,
-    /// 1 for a subagent of the session itself.
+/// Who starts a subagent: the session itself, or another subagent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Above {
+    /// How many subagents there are above the new one.
     pub(super) depth: u32,
+    pub(super) agent: Option<String>,
 }
 
-/// Runs a subagent to its end. Cancelled, it ends soon, and nothing that it started is left.
+/// How a subagent runs.
+#[derive(Debug, Clone)]
+pub(super) struct AgentStart {
+    pub(super) is_background: bool,
+    pub(super) above: Above,
+}
+
+impl AgentStart {
+    /// 1 for a subagent of the session itself.
+    fn depth(&self) -> u32 {
+        self.above.depth + 1
+    }
+}
+
+/// Runs a subagent to its end. Cancelled, it ends soon, and nothing that it started is left;
+/// otherwise what it left in the background belongs to whoever called it.
 pub(super) fn run(
     shared: Arc<Shared>,
+    caller: Arc<tool::Session>,
     request: AgentRequest,
     how: AgentStart,
     cancel: CancellationToken,
@@ -65,28 +81,35 @@ pub(super) fn run(
             return AgentReport::Refused(format!("Agent type '{}' not found.", request.kind));
         };
         let (host, requests) = Host::channel();
-        let offer = offer_of(&all, &kind, how.depth);
+        let offer = offer_of(&all, &kind, how.depth());
         let mut session = tool::Session::new(shared.places.clone(), offer, host, Ids::default());
+        session.is_subagent = true;
         session.environment.clone_from(&shared.environment);
         let tools = Arc::new(session);
-        let serving = host::serve(Arc::clone(&shared), Arc::clone(&tools), how.depth, requests);
+        let above = Above { depth: how.depth(), agent: Some(request.id.clone()) };
+        let serving = host::serve(Arc::clone(&shared), Arc::clone(&tools), above, requests);
         let serving = tokio::spawn(serving);
-        let report = converse(&shared, &tools, &request, &kind, how, &cancel).await;
-        tools.close().await;
-        serving.abort();
+        let report = converse(&shared, &tools, &request, &kind, &how, &cancel).await;
+        let goes_on = !cancel.is_cancelled() && tools.hand_over(&caller);
+        if !goes_on {
+            tools.close().await;
+            serving.abort();
+        }
         report
     })
 }
 
 fn offer_of(all: &Offer, kind: &AgentType, depth: u32) -> Offer {
     let mut offer = all.clone();
+    let is_named = |tool: Tool| match &kind.tools {
+        Some(names) => names.iter().any(|name| name == tool.name()),
+        None => true,
+    };
     // Only the session itself speaks to its user.
-    offer.tools.retain(|tool| !tool.asks());
-    if depth >= MOST_DEPTH {
-        offer.disable(Tool::Agent.name());
-    }
+    offer.withhold_but(|tool| {
+        is_named(tool) && !tool.asks() && (tool != Tool::Agent || depth < MOST_DEPTH)
+    });
     if let Some(names) = &kind.tools {
-        offer.tools.retain(|tool| names.iter().any(|name| name == tool.name()));
         offer.mcp.retain(|tool| names.contains(&tool.name()));
     }
     offer
@@ -97,7 +120,7 @@ async fn converse(
     tools: &Arc<tool::Session>,
     request: &AgentRequest,
     kind: &AgentType,
-    how: AgentStart,
+    how: &AgentStart,
     cancel: &CancellationToken,
 ) -> AgentReport {
     let model = request.model.as_deref().map_or_else(|| shared.model(), prompt::model_named);
@@ -190,7 +213,7 @@ fn write_meta(
     request: &AgentRequest,
     kind: &AgentType,
     model: &str,
-    how: AgentStart,
+    how: &AgentStart,
     is_finished: bool,
 ) {
     if !shared.keeps_log {
@@ -201,10 +224,14 @@ fn write_meta(
         "isBuiltIn": kind.prompt.is_none(),
         "description": request.description,
         "toolUseId": request.tool_use,
-        "spawnDepth": how.depth,
-        "requestShape": if how.is_background { "background" } else { "foreground" },
-        "resolvedModel": model,
     });
+    if let Some(parent) = &how.above.agent {
+        meta["parentAgentId"] = parent.as_str().into();
+    }
+    meta["spawnDepth"] = how.depth().into();
+    let shape = if how.is_background { "background" } else { "foreground" };
+    meta["requestShape"] = shape.into();
+    meta["resolvedModel"] = model.into();
     if is_finished {
         meta["finished"] = Value::Bool(true);
     }
@@ -220,12 +247,12 @@ pub(super) async fn start_in_background(
     shared: Arc<Shared>,
     tools: Arc<tool::Session>,
     request: AgentRequest,
-    depth: u32,
+    above: Above,
     (cancel, running): (CancellationToken, DropGuard),
 ) {
     let run = tools.run_of_task(&request.id).unwrap_or_default();
     let request = AgentRequest { run: run.clone(), ..request };
-    let task = json!({
+    let mut task = json!({
         "task_id": request.id,
         "run_id": run,
         "task_type": "local_agent",
@@ -240,24 +267,31 @@ pub(super) async fn start_in_background(
         TurnEvent::System(line)
     };
     let events = shared.events.clone();
+    if let Some(parent) = &above.agent {
+        task["parent_task_id"] = parent.as_str().into();
+    }
     events.send(system("background_tasks_changed", json!({"tasks": [task]}))).await;
-    let started = json!({
+    let mut started = json!({
         "task_id": request.id,
         "run_id": run,
         "tool_use_id": request.tool_use,
         "description": request.description,
         "subagent_type": request.kind,
         "is_backgrounded": true,
-        "spawn_depth": depth,
-        "task_type": "local_agent",
-        "prompt": request.prompt,
+        "spawn_depth": above.depth + 1,
     });
+    if let Some(parent) = &above.agent {
+        started["parent_task_id"] = parent.as_str().into();
+    }
+    started["task_type"] = "local_agent".into();
+    started["prompt"] = request.prompt.as_str().into();
     events.send(system("task_started", started)).await;
     tokio::spawn(async move {
         let id = request.id.clone();
         let tool_use = request.tool_use.clone();
-        let start = AgentStart { is_background: true, depth };
-        let report = self::run(Arc::clone(&shared), request, start, cancel.clone()).await;
+        let start = AgentStart { is_background: true, above };
+        let caller = Arc::clone(&tools);
+        let report = self::run(Arc::clone(&shared), caller, request, start, cancel.clone()).await;
         drop(running);
         let report = Some(report).filter(|_| !cancel.is_cancelled());
         let (status, summary) = match &report {

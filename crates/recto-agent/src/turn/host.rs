@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::agent;
+use super::agent::Above;
 use super::agent::AgentStart;
 use super::shared::Shared;
 use super::shared::lock;
@@ -22,28 +23,32 @@ const SMALL_MODEL: &str = "claude-haiku-5-5";
 /// What an answer about a page, or a search, may take.
 const SMALL_ANSWER: u64 = 4096;
 
-/// Answers requests until nobody can ask any more. `depth` is how many subagents stand above
-/// whoever asks.
+/// Answers requests until nobody can ask any more. `above` is who asks.
 pub(super) async fn serve(
     shared: Arc<Shared>,
     tools: Arc<tool::Session>,
-    depth: u32,
+    above: Above,
     mut requests: mpsc::UnboundedReceiver<HostRequest>,
 ) {
     while let Some(request) = requests.recv().await {
         let (shared, tools) = (Arc::clone(&shared), Arc::clone(&tools));
-        tokio::spawn(answer(shared, tools, depth, request));
+        tokio::spawn(answer(shared, tools, above.clone(), request));
     }
 }
 
-async fn answer(shared: Arc<Shared>, tools: Arc<tool::Session>, depth: u32, request: HostRequest) {
+async fn answer(
+    shared: Arc<Shared>,
+    tools: Arc<tool::Session>,
+    above: Above,
+    request: HostRequest,
+) {
     match request {
         HostRequest::CountTokens { text, answer } => {
             let _ = answer.send(count(&shared, &text).await);
         }
         HostRequest::RunAgent { request, cancel, mut answer } => {
-            let start = AgentStart { is_background: false, depth: depth + 1 };
-            let mut running = agent::run(shared, *request, start, cancel.clone());
+            let start = AgentStart { is_background: false, above };
+            let mut running = agent::run(shared, tools, *request, start, cancel.clone());
             let report = tokio::select! {
                 report = &mut running => report,
                 // Nobody waits any more. What it started must end all the same.
@@ -57,7 +62,7 @@ async fn answer(shared: Arc<Shared>, tools: Arc<tool::Session>, depth: u32, requ
         HostRequest::StartAgent { request, cancel, running, answer } => {
             let model =
                 request.model.as_deref().map_or_else(|| shared.model(), super::prompt::model_named);
-            agent::start_in_background(shared, tools, *request, depth + 1, (cancel, running)).await;
+            agent::start_in_background(shared, tools, *request, above, (cancel, running)).await;
             let _ = answer.send(Ok(model));
         }
         HostRequest::CallMcp { tool, tool_use, input, mut answer } => {

@@ -14,6 +14,7 @@ use recto_store::append::LogWriter;
 use recto_store::append::SyncPolicy;
 use tokio::sync::mpsc;
 
+use super::agent::Above;
 use super::ask::Asker;
 use super::checkpoint::Checkpoints;
 use super::control::Control;
@@ -285,7 +286,8 @@ impl Setup {
         let is_planning = lock(&shared.permissions).mode == Mode::Plan;
         session.set_planning(is_planning, plan_file);
         let tools = Arc::new(session);
-        tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), 0, requests));
+        let above = Above::default();
+        tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), above, requests));
         let mut transcript = self.transcript(&log, &model, &mut resumed);
         transcript.mirror_to(shared.mirror.clone(), &log);
         let mut conversation = Conversation::new(shared, tools, transcript, self.system(&model));

@@ -86,9 +86,9 @@ async fn call(block: &Value, session: &Session) -> AgentCall {
     let name = block["name"].as_str().unwrap_or_default().to_owned();
     let call =
         ToolCall { id: "toolu_sub".into(), name: name.clone(), input: block["input"].clone() };
-    // What a subagent starts in turn ends with it, and nobody looks at it here.
+    // That of the recorded subagent failed: its report names no tool that was used.
     if name == "Agent" {
-        return AgentCall { tool: name, is_error: false, added: 0, removed: 0 };
+        return AgentCall { tool: name, is_error: true, added: 0, removed: 0 };
     }
     let outcome = match recto_agent::tool::prepare(call, session) {
         Ok(prepared) => prepared.run(session, &CancellationToken::new()).await,
