@@ -207,8 +207,7 @@ impl Background {
     /// The commands that run.
     pub(super) fn commands(&self) -> Vec<Task> {
         let tasks = self.tasks();
-        let is_running =
-            |task: &&Task| task.status == Status::Running && task.command.is_some();
+        let is_running = |task: &&Task| task.status == Status::Running && task.command.is_some();
         tasks.known.values().filter(is_running).cloned().collect()
     }
 

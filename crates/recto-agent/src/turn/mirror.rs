@@ -28,9 +28,7 @@ impl Mirror {
     /// What was not told yet, as lines of a stream.
     pub(super) fn take(&self) -> Vec<Value> {
         let files = std::mem::take(&mut *lock(&self.0));
-        let frame = |(log, entries): (PathBuf, Vec<Value>)| {
-            json!({"type": "transcript_mirror", "filePath": log, "entries": entries})
-        };
+        let frame = |(log, entries): (PathBuf, Vec<Value>)| json!({"type": "transcript_mirror", "filePath": log, "entries": entries});
         files.into_iter().map(frame).collect()
     }
 }

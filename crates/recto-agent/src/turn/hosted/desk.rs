@@ -132,10 +132,7 @@ impl Desk {
             Some("rename_session") => self.rename(request).await,
             Some("cancel_async_message") => Ok(Some(self.cancel_prompt(request))),
             other => Err(Refusal(
-                format!(
-                    "Unsupported control request subtype: {}",
-                    other.unwrap_or("undefined")
-                ),
+                format!("Unsupported control request subtype: {}", other.unwrap_or("undefined")),
                 Some("unsupported_request"),
             )),
         };
