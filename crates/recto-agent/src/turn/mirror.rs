@@ -10,9 +10,12 @@ use serde_json::json;
 
 use super::shared::lock;
 
+/// A file, and lines of it.
+type Frame = (PathBuf, Vec<Value>);
+
 /// Lines that were written and not told yet, by file. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Mirror(Arc<Mutex<Vec<(PathBuf, Vec<Value>)>>>);
+pub(super) struct Mirror(Arc<Mutex<Vec<Frame>>>);
 
 impl Mirror {
     /// Notes a line that was appended to a log.

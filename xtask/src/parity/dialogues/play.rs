@@ -210,9 +210,9 @@ fn wait_as_recorded(command: &Value, lines: &mpsc::Receiver<String>, seen: &mut 
         return;
     }
     let sent = command["sent"].as_array().into_iter().flatten();
-    let closed =
+    let mut closed =
         sent.filter(|sent| sent["close"] == true).filter_map(|sent| sent["after"].as_u64());
-    let after = closed.last().unwrap_or_default();
+    let after = closed.next_back().unwrap_or_default();
     while (seen.len() as u64) < after {
         match lines.recv_timeout(Duration::from_secs(2)) {
             Ok(line) => seen.push(line),
