@@ -456,7 +456,7 @@ async def set_permission_mode(seen):
         await turn(seen, client, "two")
 
 
-@program(text("First."), text("Second.", answer_model="claude-haiku-5-5"))
+@program(text("First."), text("Second.", answer_model="claude-haiku-5-5", times=5))
 async def set_model(seen):
     from claude_agent_sdk import ClaudeSDKClient
 
