@@ -13,6 +13,7 @@ import re
 import sys
 
 PROGRAMS = {}
+COUNT = []
 
 
 def program(*answers, **more):
@@ -30,11 +31,14 @@ def text(words, **more):
 
 
 def call(name, **given):
-    return {"type": "tool_use", "id": f"toolu_{name}_{len(given)}", "name": name, "input": given}
+    return {"type": "tool_use", "name": name, "input": given}
 
 
 def calls(*blocks):
-    named = [dict(block, id=f"toolu_{number}_{block['name']}") for number, block in enumerate(blocks)]
+    named = []
+    for block in blocks:
+        COUNT.append(1)
+        named.append(dict(block, id=f"toolu_{len(COUNT)}_{block['name']}"))
     return {"blocks": named}
 
 
@@ -452,7 +456,7 @@ async def set_permission_mode(seen):
         await turn(seen, client, "two")
 
 
-@program(text("First."), text("Second.", answer_model="claude-haiku-5-5"))
+@program(text("First."), text("Second.", answer_model="claude-haiku-5-5", times=5))
 async def set_model(seen):
     from claude_agent_sdk import ClaudeSDKClient
 
@@ -462,7 +466,7 @@ async def set_model(seen):
         await turn(seen, client, "two")
 
 
-@program({"fault": "400"})
+@program({"fault": "400", "times": 50})
 async def api_error(seen):
     try:
         await ask(seen, "hello")

@@ -5,8 +5,10 @@
 mod agents;
 mod bench;
 mod caching;
+mod compaction;
 mod dialogues;
 mod faults;
+mod hosts;
 #[cfg(unix)]
 mod interrupts;
 mod recorded;

@@ -146,9 +146,7 @@ impl HostLink {
         let open = self.open();
         let asked = open.waiting.iter();
         let asked = asked.filter(|(_, waiting)| waiting.request["subtype"] == "can_use_tool");
-        let line = |(id, waiting): (&String, &Waiting)| {
-            json!({"type": "control_request", "request_id": id, "request": waiting.request})
-        };
+        let line = |(id, waiting): (&String, &Waiting)| json!({"type": "control_request", "request_id": id, "request": waiting.request});
         asked.map(line).collect()
     }
 

@@ -56,15 +56,7 @@ pub fn callback_ran(
     };
     let stdout = answer.as_ref().map(Value::to_string).unwrap_or_default();
     let stderr = String::new();
-    Ran {
-        command: NAME.to_owned(),
-        stdout,
-        stderr,
-        code: 0,
-        duration,
-        effect,
-        is_callback: true,
-    }
+    Ran { command: NAME.to_owned(), stdout, stderr, code: 0, duration, effect, is_callback: true }
 }
 
 /// The line of a JSON stream about a callback that failed.
@@ -136,6 +128,8 @@ mod tests {
         let ran = callback_ran(&strict, &error, Duration::ZERO);
         assert!(matches!(ran.effect.outcome, Outcome::Block { .. }));
         assert_eq!(callback_failed(&strict, &Ok(json!({}))), None);
-        assert!(Callback::read_all(&json!({"SessionStart": [{"hookCallbackIds": ["h"]}]})).is_empty());
+        assert!(
+            Callback::read_all(&json!({"SessionStart": [{"hookCallbackIds": ["h"]}]})).is_empty()
+        );
     }
 }

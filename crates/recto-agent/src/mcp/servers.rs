@@ -68,11 +68,7 @@ pub struct Servers(Arc<Inner>);
 
 impl Servers {
     /// Servers that are not connected yet.
-    pub fn new(
-        configs: Vec<ServerConfig>,
-        directory: PathBuf,
-        link: Option<HostLink>,
-    ) -> Servers {
+    pub fn new(configs: Vec<ServerConfig>, directory: PathBuf, link: Option<HostLink>) -> Servers {
         let server = |config| Server { config, manifest: None, state: State::New };
         Servers(Arc::new(Inner {
             servers: Mutex::new(configs.into_iter().map(server).collect()),

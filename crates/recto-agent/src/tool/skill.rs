@@ -238,9 +238,10 @@ pub fn agents_of(value: &Value) -> Vec<AgentType> {
     let named = value.as_object().into_iter().flatten();
     let kind = |(name, agent): (&String, &Value)| {
         let text = |field: &str| agent.get(field).and_then(Value::as_str).map(str::to_owned);
-        let tools = agent.get("tools").and_then(Value::as_array).map(|tools| {
-            tools.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-        });
+        let tools = agent
+            .get("tools")
+            .and_then(Value::as_array)
+            .map(|tools| tools.iter().filter_map(Value::as_str).map(str::to_owned).collect());
         AgentType {
             name: name.clone(),
             about: text("description").unwrap_or_default(),

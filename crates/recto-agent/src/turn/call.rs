@@ -225,6 +225,11 @@ impl Calling {
             }
             permissions.mode = Mode::Default;
         }
+        self.tell_mode().await;
+    }
+
+    /// Says that the mode is another one now.
+    async fn tell_mode(&self) {
         let line = json!({"type": "system", "subtype": "status", "status": null, "permissionMode": self.shared.mode()});
         self.shared.events.send(TurnEvent::System(line)).await;
     }
@@ -289,7 +294,12 @@ impl Calling {
             && decision.can_be_asked
             && let Some(reply) = self.ask(prepared, &decision).await
         {
-            return self.replied(reply, prepared);
+            let before = self.shared.mode();
+            let permitted = self.replied(reply, prepared);
+            if self.shared.mode() != before {
+                self.tell_mode().await;
+            }
+            return permitted;
         }
         let log = decision.log_value();
         let denied =

@@ -64,8 +64,7 @@ impl Runner {
             },
             _ => {
                 let model = model_named(&arguments);
-                let text =
-                    format!("Set model to `{}` for this session only", display_name(&model));
+                let text = format!("Set model to `{}` for this session only", display_name(&model));
                 self.tell_began().await;
                 *lock(&self.conversation.shared.model) = model;
                 (text, false)
@@ -180,7 +179,11 @@ impl Runner {
         });
         let note = format!(
             "The prompt begins with /{name}, which is no command here{}. Take it as the user's words.",
-            if known.is_empty() { String::new() } else { format!("; there are: {}", known.join(", ")) }
+            if known.is_empty() {
+                String::new()
+            } else {
+                format!("; there are: {}", known.join(", "))
+            }
         );
         self.conversation.transcript.attachment(&attachment, Some((&note, "system")))?;
         Ok(())

@@ -10,9 +10,12 @@ use serde_json::json;
 
 use super::shared::lock;
 
+/// A file, and lines of it.
+type Frame = (PathBuf, Vec<Value>);
+
 /// Lines that were written and not told yet, by file. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Mirror(Arc<Mutex<Vec<(PathBuf, Vec<Value>)>>>);
+pub(super) struct Mirror(Arc<Mutex<Vec<Frame>>>);
 
 impl Mirror {
     /// Notes a line that was appended to a log.
@@ -28,9 +31,7 @@ impl Mirror {
     /// What was not told yet, as lines of a stream.
     pub(super) fn take(&self) -> Vec<Value> {
         let files = std::mem::take(&mut *lock(&self.0));
-        let frame = |(log, entries): (PathBuf, Vec<Value>)| {
-            json!({"type": "transcript_mirror", "filePath": log, "entries": entries})
-        };
+        let frame = |(log, entries): (PathBuf, Vec<Value>)| json!({"type": "transcript_mirror", "filePath": log, "entries": entries});
         files.into_iter().map(frame).collect()
     }
 }

@@ -204,8 +204,7 @@ impl Setup {
             .unwrap_or_default();
         let model = model_named(&model);
         let mut place = self.place(&places);
-        let is_attended =
-            self.is_attended || self.with.permission_tool.as_deref() == Some("stdio");
+        let is_attended = self.is_attended || self.with.permission_tool.as_deref() == Some("stdio");
         let plans = self.home.root().join("plans");
         let plan_file = is_attended.then(|| plans.join(format!("{}.md", slug())));
         place.writable.extend(plan_file.clone());

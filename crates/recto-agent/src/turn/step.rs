@@ -322,7 +322,8 @@ impl Conversation {
 
     /// A call that shows the plan says which one.
     fn with_plan(&self, block: Block) -> Block {
-        let is_exit = block.view().name().as_deref() == Some(crate::tool::Tool::ExitPlanMode.name());
+        let is_exit =
+            block.view().name().as_deref() == Some(crate::tool::Tool::ExitPlanMode.name());
         let file = self.tools.plan_file().filter(|_| is_exit);
         let Some((file, plan)) = file.and_then(|file| {
             let plan = std::fs::read_to_string(&file).ok()?;

@@ -357,8 +357,9 @@ impl Transcript {
             envelope.answer(position, line)
         })?;
         let is_text = answer.block.kind() == "text";
-        self.answer_line =
-            is_text.then(|| (answer.uuid.clone(), self.newest.clone())).filter(|_| !answer.is_aborted);
+        self.answer_line = is_text
+            .then(|| (answer.uuid.clone(), self.newest.clone()))
+            .filter(|_| !answer.is_aborted);
         if let recto_log::Block::ToolUse { .. } = answer.block.view() {
             let name = answer.block.view().name().unwrap_or_default().into_owned();
             self.used(name)?;

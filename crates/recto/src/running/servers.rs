@@ -83,9 +83,7 @@ fn add_of_project(
     let (approved, refused) = (names("enabledMcpjsonServers"), names("disabledMcpjsonServers"));
     for server in found {
         let is_approved = approves_all || approved.contains(&server.name);
-        if refused.contains(&server.name)
-            || servers.iter().any(|known| known.name == server.name)
-        {
+        if refused.contains(&server.name) || servers.iter().any(|known| known.name == server.name) {
             continue;
         }
         if is_approved {

@@ -110,9 +110,8 @@ fn compare_output(case: &Case, played: &Played, found: &mut Vec<String>) {
         }
         return;
     };
-    let is_kept = |line: &&Value| {
-        line["subtype"] != "thinking_tokens" && line["type"] != "transcript_mirror"
-    };
+    let is_kept =
+        |line: &&Value| line["subtype"] != "thinking_tokens" && line["type"] != "transcript_mirror";
     let normal = |lines: &[Value]| -> Vec<Value> {
         let lines = with_tasks_named(&without_cut_deltas(lines));
         let mut ordered = behind_their_message(&lines);
@@ -160,9 +159,8 @@ fn behind_their_message(lines: &[Value]) -> Vec<Value> {
     for (at, line) in lines.iter().enumerate() {
         let last = ordered.iter().rev().find_map(id);
         let is_last = |id: Option<&str>| id.is_some() && id == last.as_deref();
-        let goes_on = |line: &Value| {
-            is_last(id(line).as_deref()) || is_last(line["api_message_id"].as_str())
-        };
+        let goes_on =
+            |line: &Value| is_last(id(line).as_deref()) || is_last(line["api_message_id"].as_str());
         if (is_result(line) || is_asked(line)) && lines[at..].iter().any(goes_on) {
             held.push(line.clone());
             continue;

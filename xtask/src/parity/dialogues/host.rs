@@ -66,10 +66,8 @@ impl Host {
             let wanted = reply["match"].as_object().into_iter().flatten();
             wanted.into_iter().all(|(name, value)| &request[name] == value)
         };
-        let found = self
-            .replies
-            .iter_mut()
-            .find(|(reply, times)| *times != Some(0) && is_meant(reply));
+        let found =
+            self.replies.iter_mut().find(|(reply, times)| *times != Some(0) && is_meant(reply));
         let Some((reply, times)) = found else { return };
         *times = times.map(|times| times - 1);
         let reply = reply.clone();

@@ -104,7 +104,8 @@ fn scripted(script: &Value, run: &Value) -> Vec<Scripted> {
     let prompts = words.map(str::to_owned).chain([steps]);
     let names = prompts.flat_map(|text| {
         let named = text.split("LAB:").skip(1);
-        let name = |rest: &str| rest.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned);
+        let name =
+            |rest: &str| rest.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned);
         named.filter_map(name).collect::<Vec<_>>()
     });
     let turns = names.flat_map(|name| script[&name].as_array().cloned().unwrap_or_default());
@@ -209,8 +210,9 @@ fn wait_as_recorded(command: &Value, lines: &mpsc::Receiver<String>, seen: &mut 
         return;
     }
     let sent = command["sent"].as_array().into_iter().flatten();
-    let closed = sent.filter(|sent| sent["close"] == true).filter_map(|sent| sent["after"].as_u64());
-    let after = closed.last().unwrap_or_default();
+    let mut closed =
+        sent.filter(|sent| sent["close"] == true).filter_map(|sent| sent["after"].as_u64());
+    let after = closed.next_back().unwrap_or_default();
     while (seen.len() as u64) < after {
         match lines.recv_timeout(Duration::from_secs(2)) {
             Ok(line) => seen.push(line),

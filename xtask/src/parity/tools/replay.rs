@@ -199,7 +199,8 @@ async fn answer(
             }
             HostRequest::CallMcp { tool, input, answer, .. } => {
                 let gone = || Err("there is no server".to_owned());
-                let result = server.as_mut().map_or_else(gone, |server| server.call(&tool.tool, &input));
+                let result =
+                    server.as_mut().map_or_else(gone, |server| server.call(&tool.tool, &input));
                 answer.send(result).ok();
             }
             HostRequest::AskAboutPage { answer, .. } => {

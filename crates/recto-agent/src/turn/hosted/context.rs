@@ -21,8 +21,8 @@ impl Desk {
             .mcp
             .iter()
             .map(|tool| {
-                let tokens = estimated_tokens(&tool.schema.to_string())
-                    + estimated_tokens(&tool.about);
+                let tokens =
+                    estimated_tokens(&tool.schema.to_string()) + estimated_tokens(&tool.about);
                 json!({
                     "name": tool.name(),
                     "serverName": tool.server,

@@ -11,7 +11,6 @@ use super::super::control::Prompt;
 use super::super::event::State;
 use super::super::event::TurnEvent;
 use super::super::output_schema::OutputSchema;
-use super::super::prompt::display_name;
 use super::super::prompt::model_named;
 use super::super::shared::Shared;
 use super::super::shared::lock;
@@ -132,10 +131,7 @@ impl Desk {
             Some("rename_session") => self.rename(request).await,
             Some("cancel_async_message") => Ok(Some(self.cancel_prompt(request))),
             other => Err(Refusal(
-                format!(
-                    "Unsupported control request subtype: {}",
-                    other.unwrap_or("undefined")
-                ),
+                format!("Unsupported control request subtype: {}", other.unwrap_or("undefined")),
                 Some("unsupported_request"),
             )),
         };
@@ -220,7 +216,7 @@ impl Desk {
         let model = model_named(request["model"].as_str().unwrap_or_default());
         lock(&self.shared.model).clone_from(&model);
         if self.shared.control.has_worked() {
-            let text = format!("Set model to {}", display_name(&model));
+            let text = format!("Set model to `{model}`");
             self.tell(TurnEvent::Prompted {
                 uuid: uuid::Uuid::new_v4().to_string(),
                 content: format!("<local-command-stdout>{text}</local-command-stdout>").into(),

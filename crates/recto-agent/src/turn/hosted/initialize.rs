@@ -38,7 +38,8 @@ impl Desk {
         };
         {
             let mut changes = lock(&shared.changes);
-            changes.system_prompt = texts(&request["systemPrompt"]).or(changes.system_prompt.take());
+            changes.system_prompt =
+                texts(&request["systemPrompt"]).or(changes.system_prompt.take());
             changes.append_system_prompt =
                 texts(&request["appendSystemPrompt"]).or(changes.append_system_prompt.take());
             let schema = request["jsonSchema"].is_object().then(|| request["jsonSchema"].clone());
@@ -68,9 +69,9 @@ impl Desk {
                 json!({"name": name, "description": about, "argumentHint": hint, "builtin": true})
             })
             .collect();
-        commands.extend(offer.skills.iter().map(|skill| {
-            json!({"name": skill.name, "description": skill.about, "argumentHint": ""})
-        }));
+        commands.extend(offer.skills.iter().map(
+            |skill| json!({"name": skill.name, "description": skill.about, "argumentHint": ""}),
+        ));
         let agents: Vec<Value> = offer
             .agents
             .iter()

@@ -86,7 +86,11 @@ impl Transcript {
     }
 
     /// A line of the client about a command, in place of the user.
-    pub(in crate::turn) fn command_line(&mut self, text: &str, is_meta: bool) -> Written<EntryUuid> {
+    pub(in crate::turn) fn command_line(
+        &mut self,
+        text: &str,
+        is_meta: bool,
+    ) -> Written<EntryUuid> {
         let mut line = UserLine::text(text);
         line.is_meta = is_meta;
         let prompt = self.prompt_id.clone();

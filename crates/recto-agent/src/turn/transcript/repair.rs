@@ -50,7 +50,10 @@ impl Transcript {
     }
 
     /// A progress line of an older log.
-    pub(in crate::turn) fn progress(&mut self, line: &recto_log::build::ProgressLine<'_>) -> Written<()> {
+    pub(in crate::turn) fn progress(
+        &mut self,
+        line: &recto_log::build::ProgressLine<'_>,
+    ) -> Written<()> {
         let Some(old) = &self.old else { return Ok(()) };
         let position = self.next();
         let bytes = old.progress(&position, line);
