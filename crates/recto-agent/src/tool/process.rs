@@ -22,6 +22,9 @@ const MARKER: &str = "RECTO_COMMAND";
 /// How long processes have between being asked to end and being ended.
 const GRACE: Duration = Duration::from_millis(90);
 
+/// How often they are ended, before one that the system does not end is left to it.
+const ROUNDS: usize = 8;
+
 /// What is run.
 #[derive(Debug)]
 pub(super) struct Script<'a> {
@@ -77,11 +80,18 @@ impl Running {
 
     /// Ends the shell and all that it started, and returns when they are gone.
     pub(super) async fn kill(&mut self) {
-        let found = self.signal(Ask::ToEnd);
-        if tokio::time::timeout(GRACE, self.all_gone(&found)).await.is_err() {
-            // What was started meanwhile is found by this second look.
-            self.signal(Ask::Now);
-            tokio::time::timeout(GRACE * 6, self.ended()).await.ok();
+        let mut found = self.signal(Ask::ToEnd);
+        let is_over = tokio::time::timeout(GRACE, self.all_gone(&found)).await.is_ok();
+        if is_over && marked(&self.id).is_empty() {
+            return;
+        }
+        // What was started meanwhile is found by looking again.
+        for _ in 0..ROUNDS {
+            found.append(&mut self.signal(Ask::Now));
+            let is_over = tokio::time::timeout(GRACE, self.all_gone(&found)).await.is_ok();
+            if is_over && marked(&self.id).is_empty() {
+                return;
+            }
         }
     }
 
