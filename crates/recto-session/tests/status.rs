@@ -15,6 +15,7 @@ use recto_log::decode;
 use recto_log::json::Value;
 use recto_session::status::Announced;
 use recto_session::status::Announcement;
+use recto_session::status::Status;
 use recto_session::status::StatusFold;
 use recto_session::status::StatusKind;
 use recto_session::status::status;
@@ -94,10 +95,15 @@ fn fold_until(log: &[u8], time: Timestamp) -> StatusFold {
     fold
 }
 
-/// Whether an answer is what the client said.
-fn agrees(kind: StatusKind, said: &Announced) -> bool {
+/// Whether an answer is what the client said. It has one word for a question and for a call
+/// that must be approved; the call tells which it is.
+fn agrees(found: &Status, said: &Announced) -> bool {
+    let kind = found.kind;
+    let is_question =
+        found.pending.as_ref().is_some_and(|pending| pending.tool == "AskUserQuestion");
     match said.status.as_deref() {
         Some("busy" | "shell") => kind == StatusKind::Working,
+        Some("waiting") if is_question => kind == StatusKind::WaitingForInput,
         Some("waiting") => kind == StatusKind::WaitingForApproval,
         Some("idle") => matches!(kind, StatusKind::WaitingForInput | StatusKind::Idle),
         other => panic!("a client said {other:?}"),
@@ -115,7 +121,7 @@ fn every_recorded_frame_is_what_the_client_said() {
             let fold = fold_until(&recording.log, frame.at);
             let announcement = Announcement::Made(frame.said.clone());
             let found = status(&announcement, &fold, frame.at);
-            assert!(agrees(found.kind, &frame.said), "{version} {:?}: {found:?}", frame.said);
+            assert!(agrees(&found, &frame.said), "{version} {:?}: {found:?}", frame.said);
             assert_eq!(found.since, frame.said.since, "{version}");
             frames += 1;
         }
@@ -147,7 +153,7 @@ fn the_accuracy_of_the_log_alone_is_the_documented_one() {
         let recording = recording(version);
         let ask = |at: Timestamp, said: &Announced| {
             let found = status(&Announcement::Unknown, &fold_until(&recording.log, at), at);
-            agrees(found.kind, said)
+            agrees(&found, said)
         };
         let has_log = |at: Timestamp| usize::from(!fold_until(&recording.log, at).is_empty());
         for (number, frame) in recording.frames.iter().enumerate() {

@@ -366,7 +366,7 @@ mod tests {
             .collect();
         let text = turns_text(&told, 5000);
         assert!(text.len() <= 5000, "{}", text.len());
-        assert!(text.contains("older turns left out"));
+        assert!(text.contains("older turns skipped"));
         assert!(text.contains("\n500. Prompt: prompt 500"));
         let few = turns_text(&told[..2], 5000);
         assert!(few.contains(&"x".repeat(500)));

@@ -413,7 +413,10 @@ fn subagents_in_the_background_go_on_after_the_turn() {
         (found.running[0].id.as_str(), found.running[0].about.as_str()),
         ("a1b2", "Look at files")
     );
-    assert!(shown(&found).starts_with("working since 5, low: the turn is over, but subagents run"));
+    assert!(
+        shown(&found)
+            .starts_with("working since 5, low: the turn is over, but subagents are running")
+    );
     // The client's own word counts more, and the subagent is told.
     let idle = shown(&ask(&Announcement::Made(announced(Some("idle"))), &start, 20));
     assert!(idle.starts_with("waiting_for_input") && idle.ends_with("1 subagent runs"), "{idle}");

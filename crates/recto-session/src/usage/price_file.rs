@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        let dollars = "is no price in dollars, or has too many digits";
+        let dollars = "is not a valid price in dollars, or has too many digits";
         assert_eq!(error(ROW), "");
         for (text, expected) in [
             ("input = 3\n".to_owned(), "line 1: `input` is not part of a `[[price]]`".to_owned()),
@@ -263,17 +263,17 @@ mod tests {
             (format!("{ROW}web_search = 'x'\n"), format!("line 7: `x` {dollars}")),
             (
                 format!("{ROW}us = 1.0001\n"),
-                "line 7: `1.0001` is no factor, or has too many digits".into(),
+                "line 7: `1.0001` is not a valid factor, or has too many digits".into(),
             ),
-            (format!("{ROW}from = \"May\"\n"), "line 7: `May` is no date".into()),
-            (format!("{ROW}above = 5.5\n"), "line 7: `5.5` is no number".into()),
+            (format!("{ROW}from = \"May\"\n"), "line 7: `May` is not a valid date".into()),
+            (format!("{ROW}above = 5.5\n"), "line 7: `5.5` is not a valid number".into()),
             (format!("{ROW}above = 5\n"), "line 1: `m#1` has no `above_input`".into()),
             (
                 format!("{ROW}{}", above()),
                 "line 1: prices of a long context without `above`".into(),
             ),
             (format!("{ROW}what\n"), "line 7: key with no value, expected `=`".into()),
-            ("[[price]]\nmodel = 3\n".into(), "line 2: `3` is no text in quotes".into()),
+            ("[[price]]\nmodel = 3\n".into(), "line 2: `3` is not a valid text in quotes".into()),
             ("[[price]]\n[[price]]\n".into(), "line 1: this price names no model".into()),
         ] {
             assert_eq!(error(&text), expected, "{text}");
