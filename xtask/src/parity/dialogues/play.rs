@@ -281,7 +281,7 @@ fn take_step(
 
 /// A request about a task names the one that runs here.
 fn with_task(line: &Value, seen: &[String]) -> String {
-    let recorded = line["request"]["task_id"].as_str().filter(|id| id.starts_with("b0"));
+    let recorded = line["request"]["task_id"].as_str().filter(|id| *id == "{task}");
     let started = seen.iter().rev().find(|line| line.contains("task_started"));
     let (Some(recorded), Some(started)) = (recorded, started) else { return line.to_string() };
     let started: Value = serde_json::from_str(started).unwrap_or_default();
