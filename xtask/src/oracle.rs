@@ -22,6 +22,7 @@ use anyhow::Context as _;
 use anyhow::bail;
 
 use crate::repository;
+pub(crate) use client::finding;
 pub(crate) use client::namespaces;
 pub(crate) use resume::SANDBOX;
 pub(crate) use workspace::Workspace;

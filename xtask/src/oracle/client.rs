@@ -10,6 +10,7 @@ use std::process::Stdio;
 
 use anyhow::Context as _;
 use anyhow::bail;
+use serde::de::DeserializeOwned;
 
 use crate::repository;
 
@@ -63,6 +64,17 @@ pub(crate) fn namespaces() -> Vec<&'static str> {
         options.extend(["--user", "--map-root-user"]);
     }
     options
+}
+
+/// What a judge in such a place found: the last line that it says.
+pub(crate) fn finding<T: DeserializeOwned>(judge: &mut Command) -> anyhow::Result<T> {
+    judge.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let output = judge.output().context("cannot run unshare")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let Some(last) = text.lines().next_back().filter(|_| output.status.success()) else {
+        bail!("the judge did not come to an end: {}", output.status);
+    };
+    serde_json::from_str(last).context("the judge said something else than its finding")
 }
 
 /// Where a program is.
