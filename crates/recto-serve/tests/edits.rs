@@ -449,3 +449,27 @@ fn a_page_of_another_origin_cannot_rename() {
     assert_eq!(tab.text("location.pathname"), title_of(SESSION));
     assert_untouched(&test, &before);
 }
+
+#[test]
+#[ignore = "needs a browser"]
+fn a_session_of_the_archive_is_restored_on_its_page() {
+    let test = editable(working_home());
+    let before = tree(test.home.path());
+    test.collect();
+    std::fs::remove_dir_all(test.home.path().join("projects")).unwrap();
+    let browser = browser();
+    let mut tab = browser.tab();
+    tab.open(&test.server.login_url());
+    tab.open(&format!("{}/session/{SESSION}", test.server.base_url()));
+    tab.wait("document.querySelector('[data-restore]')");
+    assert_eq!(tab.text(NAME), "Fix the parser");
+    tab.click("[data-restore]");
+    // The page is loaded anew, and is that of a session like any other.
+    tab.wait("document.querySelector('[data-edit=rename]')?.hidden === false");
+    assert_eq!(tab.number("document.querySelectorAll('[data-restore]').length"), 0.0);
+    assert_eq!(tab.text(NAME), "Fix the parser");
+    assert!(tree(test.home.path()) == before, "not the same bytes");
+    assert_eq!(test.change("/api/v1/undo", "{}").status, 200);
+    tab.open(&format!("{}/session/{SESSION}", test.server.base_url()));
+    tab.wait("document.querySelector('[data-restore]')");
+}

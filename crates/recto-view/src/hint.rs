@@ -56,6 +56,9 @@ fn hint_of_keeping(error: &KeepError) -> Option<&'static str> {
             _ => None,
         },
         KeepError::Damaged { .. } => Some("`recto collect verify` lists all damage"),
+        KeepError::State { .. } => Some(
+            "free disk space and make the data directory writable, or set RECTO_DATA_DIR to another one",
+        ),
         _ => None,
     }
 }

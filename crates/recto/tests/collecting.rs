@@ -179,14 +179,18 @@ fn without_room_it_says_so_and_nothing_is_lost() {
         text.push_str(&format!("{{\"random\":{word}}}\n"));
     }
     fs::write(project.join("00000000-0000-4000-8000-000000000000.jsonl"), &text).unwrap();
-    let mut command = std::process::Command::new("sh");
-    let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\" collect";
-    command.args(["-c", limited, env!("CARGO_BIN_EXE_recto")]);
-    test.set_environment(&mut command);
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("error: ") && said.contains("hint: free disk space"), "{said}");
+    // There is no room for what the collector remembers; then for that, but not for the log.
+    for (blocks, file) in [(50, "state.sqlite"), (200, "archive")] {
+        let mut command = std::process::Command::new("sh");
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" collect");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_recto")]);
+        test.set_environment(&mut command);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: ") && said.contains("hint: free disk space"), "{said}");
+        assert!(said.contains(file), "{said}");
+    }
     assert_eq!(test.run(&["collect"]).code, 0);
     assert_eq!(test.run(&["collect", "verify"]).code, 0);
 }

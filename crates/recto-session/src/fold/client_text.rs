@@ -24,8 +24,10 @@ pub(crate) fn trim(text: &str) -> &str {
 
 /// Whether a line holds the escape of a lone surrogate, which the API refuses.
 pub(super) fn has_lone_surrogate(bytes: &[u8]) -> bool {
-    // Most lines hold no such escape at all, and finding that out is cheap.
-    if ![&b"\\ud"[..], b"\\uD"].iter().any(|start| memmem::find(bytes, start).is_some()) {
+    // Most lines hold no escape by number at all, and finding that out once is cheap.
+    let Some(first) = memmem::find(bytes, b"\\u") else { return false };
+    let has = |start: &[u8]| memmem::find(&bytes[first..], start).is_some();
+    if !has(b"\\ud") && !has(b"\\uD") {
         return false;
     }
     let mut rest = bytes;

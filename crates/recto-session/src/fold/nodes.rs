@@ -343,6 +343,15 @@ impl Nodes {
         self.rows[id.index() / ROW].lines[id.index() % ROW].kind
     }
 
+    /// The number of a line.
+    #[inline]
+    pub(crate) fn line(&self, id: NodeId) -> u64 {
+        let row = &self.rows[id.index() / ROW];
+        let packed = &row.lines[id.index() % ROW];
+        let wide = if packed.marks.has(Marks::WIDE) { self.wide.get(&id.0) } else { None };
+        wide.map_or_else(|| row.first.line + u64::from(packed.line), |wide| wide.line)
+    }
+
     /// A line.
     #[inline]
     pub(crate) fn get(&self, id: NodeId) -> Node<'_> {

@@ -359,6 +359,16 @@ impl Session {
         self.nodes.get(id)
     }
 
+    /// The number of a line, without the rest of it.
+    pub(crate) fn line(&self, id: NodeId) -> u64 {
+        self.nodes.line(id)
+    }
+
+    /// What a line follows, without the rest of it.
+    pub(crate) fn link(&self, id: NodeId) -> Parent {
+        self.nodes.parent(id)
+    }
+
     /// What kind of line one is, without the rest of it.
     pub(crate) fn kind(&self, id: NodeId) -> Kind {
         self.nodes.kind(id)
@@ -392,7 +402,7 @@ impl Session {
 
     /// The parent of a line, if it is there.
     pub fn parent(&self, id: NodeId) -> Option<NodeId> {
-        match self.nodes.parent(id) {
+        match self.link(id) {
             Parent::Node(parent) => Some(parent),
             Parent::Root | Parent::Missing(_) => None,
         }

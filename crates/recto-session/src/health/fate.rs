@@ -130,7 +130,7 @@ fn direct(view: &View<'_>, reach: &Reach) -> Fates {
         if fates.known(id).is_some() {
             continue;
         }
-        let line = view.node(id).line;
+        let line = view.session.line(id);
         let at = reach.dropped.partition_point(|dropped| dropped.line < line);
         let reason = reach.dropped.get(at).filter(|dropped| dropped.line == line);
         let fate = match reason.map(|dropped| dropped.reason) {

@@ -202,8 +202,7 @@ pub fn health(
     let reach_latest = reach_in(&view_latest, Place::Own);
     let fates_latest = fate::fates(&view_latest, &reach_latest);
     let summary_latest = summarize(session, &reach_latest, &fates_latest);
-    let is_missing = |node: Node<'_>| matches!(node.parent, Parent::Missing(_));
-    let has_gap = session.nodes().any(is_missing);
+    let has_gap = session.ids().any(|id| matches!(session.link(id), Parent::Missing(_)));
     let tells = |generation: &Generation| {
         *generation >= writer && (has_gap || CHECKED.contains(generation))
     };

@@ -222,8 +222,8 @@ impl Children {
 /// progress follows.
 fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> AllAbove {
     let mut above = AllAbove(Vec::with_capacity(is_there.len()));
-    for node in session.nodes() {
-        above.0.push(AllAbove::place(match node.parent {
+    for id in session.ids() {
+        above.0.push(AllAbove::place(match session.link(id) {
             Parent::Root => Above::Nothing,
             Parent::Node(parent) if is_there[parent.index()] => Above::Line(parent),
             Parent::Node(parent) if looks_through(generation, session.kind(parent)) => {

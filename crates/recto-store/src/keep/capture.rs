@@ -104,7 +104,7 @@ impl Capture<'_> {
         &self,
         file: &HomeFile,
         below: &str,
-        known: Option<&Remembered>,
+        known: Option<(LifeId, Cursor)>,
     ) -> Result<(Remembered, Captured), StoreError> {
         let open = open_known(&file.path)?;
         let (path, kind) = (&file.path, file.kind);
@@ -122,11 +122,10 @@ impl Capture<'_> {
     fn lines(
         &self,
         source: &Source<'_>,
-        known: Option<&Remembered>,
+        mut known: Option<(LifeId, Cursor)>,
     ) -> Result<(Remembered, Captured), KeepError> {
         let failed = KeepError::of(source.path);
         let mut captured = Captured::default();
-        let mut known = known.and_then(|known| known.lines.clone());
         let last_life = known.as_ref().map(|(life, _)| *life);
         let mut state = FileState::default();
         for _ in 0..TRIES {

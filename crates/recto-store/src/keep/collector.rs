@@ -1,7 +1,7 @@
 //! All files of a home into an archive, again and again.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::HashSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::json::ObjectWriter;
 
+use crate::Cursor;
 use crate::DataDirectory;
 use crate::FileState;
 use crate::Home;
@@ -23,12 +24,14 @@ use crate::keep::capture::Capture;
 use crate::keep::capture::Captured;
 use crate::keep::capture::Remembered;
 use crate::keep::key::FileKey;
+use crate::keep::key::LifeId;
 use crate::keep::key::Part;
 use crate::keep::life::Lives;
 use crate::keep::machine::MachineId;
 use crate::keep::segment::milliseconds;
 use crate::keep::state::NewRow;
 use crate::keep::state::Row;
+use crate::keep::state::Rows;
 use crate::keep::state::State;
 
 /// How many files are kept before what was done is remembered.
@@ -118,7 +121,9 @@ pub struct Collector {
     home: Home,
     archive: Archive,
     state: State,
-    rows: HashMap<String, Row>,
+    rows: Rows,
+    /// How often the whole home was looked at.
+    looks: u64,
     options: CollectOptions,
 }
 
@@ -142,9 +147,8 @@ impl Collector {
     ) -> Result<Collector, StoreError> {
         let archive = Archive::create(archive, MachineId::of(home))?;
         let folder = data.make(&["collect"])?;
-        let state = State::open(&folder.join("state.sqlite"), target_of(&archive)?)?;
-        let rows = state.rows()?;
-        Ok(Collector { home: home.clone(), archive, state, rows, options })
+        let (state, rows) = State::open(&folder.join("state.sqlite"), &target_of(&archive)?)?;
+        Ok(Collector { home: home.clone(), archive, state, rows, looks: 0, options })
     }
 
     /// The kinds of files that are kept.
@@ -168,18 +172,22 @@ impl Collector {
         report
             .troubles
             .extend(skipped.into_iter().map(|one| Trouble { path: one.path, reason: one.reason }));
-        let mut listed = HashSet::with_capacity(files.len());
+        self.looks += 1;
         let mut changed = Vec::new();
         for file in files {
-            let Some(below) = self.below(&file.path, &mut report) else { continue };
-            if !self.is_kept(&below, &file.state) {
-                changed.push((below.clone(), file));
+            let Some(below) = below(&self.home, &file.path, &mut report) else { continue };
+            let row = self.rows.get_mut(&*below);
+            let is_kept = row.is_some_and(|row| {
+                row.look = self.looks;
+                row.is_kept(&file.state)
+            });
+            if !is_kept {
+                changed.push((below.into_owned(), file));
             }
-            listed.insert(below);
         }
         self.keep(changed, &mut report, progress)?;
-        let missing: Vec<String> =
-            self.rows.keys().filter(|below| !listed.contains(*below)).cloned().collect();
+        let missing = self.rows.iter().filter(|(_, row)| row.look != self.looks);
+        let missing: Vec<String> = missing.map(|(below, _)| below.clone()).collect();
         self.notice_missing(missing, &mut report)?;
         self.state.note_collected(milliseconds((self.options.clock)()))?;
         Ok(report)
@@ -191,8 +199,8 @@ impl Collector {
         let mut report = CollectReport::default();
         let (mut changed, mut missing) = (Vec::new(), Vec::new());
         for path in paths {
-            let Some(below) = self.below(path, &mut report) else { continue };
-            let kind = FileKind::of(Path::new(&below));
+            let Some(below) = below(&self.home, path, &mut report) else { continue };
+            let kind = FileKind::of(Path::new(&*below));
             let Some(kind) = kind.filter(|kind| self.options.kinds.contains(kind)) else {
                 continue;
             };
@@ -200,31 +208,18 @@ impl Collector {
                 Some(metadata) => {
                     let state = FileState::listed(&metadata);
                     report.files += 1;
-                    if !self.is_kept(&below, &state) {
+                    if !self.rows.get(&*below).is_some_and(|row| row.is_kept(&state)) {
+                        let below = below.into_owned();
                         changed.push((below, HomeFile { path: path.clone(), kind, state }));
                     }
                 }
-                None if self.rows.contains_key(&below) => missing.push(below),
+                None if self.rows.contains_key(&*below) => missing.push(below.into_owned()),
                 None => {}
             }
         }
         self.keep(changed, &mut report, &mut |_| {})?;
         self.notice_missing(missing, &mut report)?;
         Ok(report)
-    }
-
-    /// The path below the home, with `/`.
-    fn below(&self, path: &Path, report: &mut CollectReport) -> Option<String> {
-        let below = self.home.relative(path).to_str();
-        if below.is_none() {
-            let reason = "its name is not text".to_owned();
-            report.troubles.push(Trouble { path: path.to_owned(), reason });
-        }
-        below.map(|below| if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() })
-    }
-
-    fn is_kept(&self, below: &str, state: &FileState) -> bool {
-        self.rows.get(below).is_some_and(|row| row.is_settled && row.state == *state)
     }
 
     fn keep(
@@ -234,7 +229,10 @@ impl Collector {
         progress: &mut dyn FnMut(CollectProgress),
     ) -> Result<(), StoreError> {
         let rank = |kind| self.options.kinds.iter().position(|one| *one == kind);
-        changed.sort_by_key(|(_, file)| (rank(file.kind), std::cmp::Reverse(file.state.modified)));
+        let key = |file: &HomeFile| (rank(file.kind), std::cmp::Reverse(file.state.modified));
+        changed.sort_by(|(one_below, one), (other_below, other)| {
+            key(one).cmp(&key(other)).then_with(|| one_below.cmp(other_below))
+        });
         let bytes = changed.iter().map(|(_, file)| file.state.size()).sum();
         let files = changed.len() as u64;
         let mut at = CollectProgress { done: 0, files, done_bytes: 0, bytes };
@@ -251,7 +249,7 @@ impl Collector {
                     below: below.clone(),
                     key: FileKey::of(file.kind, below),
                     kind: file.kind,
-                    result: capture.file(file, below, known.as_ref()),
+                    result: capture.file(file, below, known),
                     path: file.path.clone(),
                     bytes: file.state.size(),
                 })
@@ -265,15 +263,15 @@ impl Collector {
     }
 
     /// How far files were kept. A log that was moved goes on where it was.
-    fn known(&self, chunk: &[(String, HomeFile)]) -> Result<Vec<Option<Remembered>>, StoreError> {
-        let mut known = Vec::with_capacity(chunk.len());
-        for (below, _) in chunk {
-            known.push(match self.rows.contains_key(below) {
-                true => self.state.remembered(below)?,
-                false => None,
-            });
-        }
-        Ok(known)
+    fn known(
+        &self,
+        chunk: &[(String, HomeFile)],
+    ) -> Result<Vec<Option<(LifeId, Cursor)>>, StoreError> {
+        let known = chunk.iter().map(|(below, _)| match self.rows.contains_key(below) {
+            true => Ok(self.state.lines(below)?),
+            false => Ok(None),
+        });
+        known.collect()
     }
 
     /// Makes what was kept durable, then remembers it.
@@ -306,7 +304,8 @@ impl Collector {
             .collect();
         self.state.commit(&new, &[])?;
         for (below, key, kind, Remembered { state, is_settled, .. }) in kept {
-            self.rows.insert(below, Row { key, kind, state, is_settled });
+            let look = self.looks;
+            self.rows.insert(below, Row { key, kind, state, is_settled, look });
         }
         match fatal {
             Some(error) => Err(error),
@@ -371,6 +370,19 @@ impl Collector {
         }
         Ok(())
     }
+}
+
+/// The path below the home, with `/`.
+fn below<'a>(home: &Home, path: &'a Path, report: &mut CollectReport) -> Option<Cow<'a, str>> {
+    let below = home.relative(path).to_str();
+    if below.is_none() {
+        let reason = "its name is not text".to_owned();
+        report.troubles.push(Trouble { path: path.to_owned(), reason });
+    }
+    below.map(|below| match cfg!(windows) {
+        true => below.replace('\\', "/").into(),
+        false => below.into(),
+    })
 }
 
 /// What an archive is called in what a collector remembers.

@@ -5,8 +5,12 @@ use std::io;
 use std::io::Seek as _;
 use std::io::SeekFrom;
 use std::io::Write;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
 
 use jiff::Timestamp;
+use rayon::prelude::*;
 use recto_log::Lines;
 use recto_log::decode;
 
@@ -16,6 +20,7 @@ use crate::keep::catalog::KeptFile;
 use crate::keep::key::LifeId;
 use crate::keep::key::Part;
 use crate::keep::key::Range64;
+use crate::keep::segment::SegmentHeader;
 use crate::keep::segment::SegmentReader;
 use crate::keep::segment::header_of;
 use crate::keep::segment::milliseconds;
@@ -27,6 +32,40 @@ pub struct Missing {
     pub problems: Vec<KeepError>,
 }
 
+/// Larger segments are decompressed and compared on one thread and written on another.
+const LARGE: u64 = 4 * 1024 * 1024;
+/// How many pieces of a large segment wait to be written.
+const WAITING: usize = 8;
+
+/// How many segments are read at once: each takes its window of 8 MiB.
+const AT_ONCE: usize = 4;
+
+/// The segments of a file as it is or as it was at a time, each compared with its digest.
+#[derive(Debug)]
+pub(super) struct CheckedParts {
+    at: Option<Timestamp>,
+    parts: Vec<(Part, Result<SegmentHeader, KeepError>)>,
+    gaps: Vec<KeepError>,
+}
+
+impl CheckedParts {
+    /// How many bytes the sound segments hold.
+    pub(super) fn bytes(&self) -> u64 {
+        self.parts.iter().flat_map(|(_, header)| header).map(|it| it.end - it.start).sum()
+    }
+
+    /// What is damaged or missing in the first so many parts.
+    pub(super) fn problems(&self, parts: usize) -> impl Iterator<Item = &KeepError> {
+        let damaged = self.parts.iter().take(parts).filter_map(|(_, header)| header.as_ref().err());
+        self.gaps.iter().chain(damaged)
+    }
+
+    /// How many parts there are, sound or not.
+    pub(super) fn len(&self) -> usize {
+        self.parts.len()
+    }
+}
+
 impl KeptFile {
     /// Writes the bytes of the file, as it is or as it was at a time. What is damaged or missing
     /// is named, and the rest is given. Gives the time of the version.
@@ -36,31 +75,62 @@ impl KeptFile {
         at: Option<Timestamp>,
         out: &mut dyn Write,
     ) -> Result<(Timestamp, Missing), KeepError> {
+        let checked = self.check(archive, at)?;
+        let (modified, reached) = self.write_checked(archive, &checked, out)?;
+        let damaged = checked.parts.into_iter().take(reached).filter_map(|(_, it)| it.err());
+        Ok((modified, Missing { problems: checked.gaps.into_iter().chain(damaged).collect() }))
+    }
+
+    /// Compares every segment with its digest, before anything is handed out.
+    pub(super) fn check(
+        &self,
+        archive: &Archive,
+        at: Option<Timestamp>,
+    ) -> Result<CheckedParts, KeepError> {
         let mut missing = Missing::default();
-        let parts = self.parts(archive, at, &mut missing)?;
+        let mut parts = Vec::new();
+        for some in self.parts(archive, at, &mut missing)?.chunks(AT_ONCE) {
+            parts.par_extend(some.par_iter().with_max_len(1).map(|part| {
+                let path = archive.path_of(self.key, part);
+                let reader = SegmentReader::open(&path);
+                (part.clone(), reader.and_then(|reader| reader.read_all(&path, |_| Ok(()))))
+            }));
+        }
+        Ok(CheckedParts { at, parts, gaps: missing.problems })
+    }
+
+    /// Writes the bytes of the sound segments. Gives the time of the version, and how many parts
+    /// it took: those of a later time are not wanted, whatever is wrong with them.
+    pub(super) fn write_checked(
+        &self,
+        archive: &Archive,
+        checked: &CheckedParts,
+        out: &mut dyn Write,
+    ) -> Result<(Timestamp, usize), KeepError> {
         let mut modified = self.modified;
-        let mut cutter = Cutter { at, is_over: false, line: Vec::new() };
-        for part in &parts {
+        let mut cutter = Cutter { at: checked.at, is_over: false, line: Vec::new() };
+        let mut reached = 0;
+        for (part, header) in &checked.parts {
             if cutter.is_over {
                 break;
             }
+            reached += 1;
+            let Ok(header) = header else { continue };
             let path = archive.path_of(self.key, part);
-            // Everything is compared before anything is handed out.
-            let checked =
-                SegmentReader::open(&path).and_then(|reader| reader.read_all(&path, |_| Ok(())));
-            if let Err(problem) = checked {
-                missing.problems.push(problem);
-                continue;
-            }
             let grows = !matches!(part, Part::Version { .. });
-            let header = SegmentReader::open(&path)?.read_all(&path, |piece| match grows {
+            let reader = SegmentReader::open(&path)?;
+            let take = |piece: &[u8]| match grows {
                 true => cutter.take(piece, out),
                 false => out.write_all(piece),
-            })?;
+            };
+            match header.end - header.start > LARGE {
+                true => read_ahead(reader, &path, take)?,
+                false => drop(reader.read_all(&path, take)?),
+            }
             modified = header.modified;
         }
         cutter.finish(out).map_err(KeepError::of(archive.root()))?;
-        Ok((modified, missing))
+        Ok((modified, reached))
     }
 
     /// Writes the bytes of the file as it is into a new file. A segment that turns out to be
@@ -152,6 +222,34 @@ impl KeptFile {
         let by_then = lives.iter().rev().find(|(captured, _)| *captured <= at);
         Ok(by_then.or(lives.first()).map(|(_, life)| *life))
     }
+}
+
+/// Reads all of a segment on another thread, and takes its pieces on this one.
+fn read_ahead(
+    reader: SegmentReader,
+    path: &Path,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<(), KeepError> {
+    let (sender, pieces) = mpsc::sync_channel::<Vec<u8>>(WAITING);
+    thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            let send = |piece: &[u8]| {
+                // Who takes no more has failed and says why.
+                sender.send(piece.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe.into())
+            };
+            reader.read_all(path, send)
+        });
+        let mut taken = Ok(());
+        for piece in pieces {
+            taken = take(&piece);
+            if taken.is_err() {
+                break;
+            }
+        }
+        let read = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        taken.map_err(KeepError::of(path))?;
+        read.map(drop)
+    })
 }
 
 /// Ends a log at the first line of a later time.

@@ -15,6 +15,7 @@ use crate::StoreError;
 use crate::follow::FileKind;
 use crate::keep::archive::Archive;
 use crate::keep::catalog::KeptFile;
+use crate::keep::kept_file::CheckedParts;
 use crate::open_file;
 use crate::publish::FileIdentity;
 use crate::publish::Transaction;
@@ -92,7 +93,7 @@ pub struct Restoration<'a> {
     options: RestoreOptions,
     /// The files, and what becomes of each.
     pub files: Vec<RestoredFile>,
-    sources: Vec<&'a KeptFile>,
+    sources: Vec<(&'a KeptFile, Option<CheckedParts>)>,
 }
 
 impl<'a> Restoration<'a> {
@@ -106,9 +107,9 @@ impl<'a> Restoration<'a> {
         let mut plan =
             Restoration { archive, home, options, files: Vec::new(), sources: Vec::new() };
         for kept in wanted {
-            let file = plan.judge(kept)?;
+            let (file, checked) = plan.judge(kept)?;
             plan.files.push(file);
-            plan.sources.push(kept);
+            plan.sources.push((kept, checked));
         }
         Ok(plan)
     }
@@ -118,7 +119,8 @@ impl<'a> Restoration<'a> {
         self.files.iter().any(|file| file.verdict.is_change())
     }
 
-    fn judge(&self, kept: &KeptFile) -> Result<RestoredFile, StoreError> {
+    /// What becomes of a file, and of what comes back, the parts that are sound.
+    fn judge(&self, kept: &KeptFile) -> Result<(RestoredFile, Option<CheckedParts>), StoreError> {
         let below = kept.path.clone();
         let path = self.home.root().join(&below);
         let mut file = RestoredFile {
@@ -131,34 +133,41 @@ impl<'a> Restoration<'a> {
             problems: Vec::new(),
         };
         if FileKind::of(Path::new(&file.below)) != Some(kept.kind) || !is_plain(&file.below) {
-            return Ok(file);
+            return Ok((file, None));
         }
         let existing = match fs::symlink_metadata(&file.path) {
             Ok(metadata) if metadata.is_file() => Some(open_file(&file.path)?),
             Ok(_) => {
                 file.verdict = Verdict::Differs;
-                return Ok(file);
+                return Ok((file, None));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error.into()),
         };
+        let checked = kept.check(self.archive, self.options.at)?;
         let mut comparison = Comparison { existing, bytes: 0, differs: false, ended: false };
-        let (_, missing) = kept.write_to(self.archive, self.options.at, &mut comparison)?;
+        let reached = match (&comparison.existing, self.options.at) {
+            // Nothing to compare with, and nothing to cut: the bytes need no second reading.
+            (None, None) => {
+                comparison.bytes = checked.bytes();
+                checked.len()
+            }
+            _ => kept.write_checked(self.archive, &checked, &mut comparison)?.1,
+        };
         file.bytes = comparison.bytes;
-        file.problems = missing.problems.iter().map(ToString::to_string).collect();
+        file.problems = checked.problems(reached).map(ToString::to_string).collect();
         file.verdict = comparison.verdict(!file.problems.is_empty())?;
-        Ok(file)
+        let checked = file.verdict.is_change().then_some(checked);
+        Ok((file, checked))
     }
 
     /// Stages everything that comes back.
     pub fn stage(&self, transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
-        for (file, kept) in self.files.iter().zip(&self.sources) {
-            if !file.verdict.is_change() {
-                continue;
-            }
+        for (file, (kept, checked)) in self.files.iter().zip(&self.sources) {
+            let Some(checked) = checked else { continue };
             let modified = file.modified;
             let write = |out: &mut dyn Write| {
-                kept.write_to(self.archive, self.options.at, out)?;
+                kept.write_checked(self.archive, checked, out)?;
                 Ok(())
             };
             if file.verdict == Verdict::Completed {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use fs_err as fs;
 use rusqlite::Connection;
 use rusqlite::ErrorCode;
@@ -20,11 +21,12 @@ use crate::follow::FileKind;
 use crate::keep::KeepError;
 use crate::keep::capture::Remembered;
 use crate::keep::key::FileKey;
+use crate::keep::key::LifeId;
 use crate::log::file_state::Stamp;
 use crate::place::locking::lock_file;
 
 /// The version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long to wait for another process that opens the file.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -37,8 +39,11 @@ const COLLECTED: &str = "collected";
 pub(super) struct State {
     connection: Connection,
     path: PathBuf,
-    target: String,
+    target: i64,
 }
+
+/// The files that are remembered, by path below the home.
+pub(super) type Rows = HashMap<String, Row, RandomState>;
 
 /// What is remembered of a file, without how far it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +52,15 @@ pub(super) struct Row {
     pub(super) kind: FileKind,
     pub(super) state: FileState,
     pub(super) is_settled: bool,
+    /// In which look at the whole home the file was seen last; 0 before the first.
+    pub(super) look: u64,
+}
+
+impl Row {
+    /// Whether all of a file that is like this now is in the archive.
+    pub(super) fn is_kept(&self, state: &FileState) -> bool {
+        self.is_settled && self.state == *state
+    }
 }
 
 /// A row to be written.
@@ -58,57 +72,32 @@ pub(super) struct NewRow<'a> {
 }
 
 impl State {
-    /// Opens the file, or makes it. What cannot be used is replaced by an empty one. One process
-    /// at a time does so: another could drop the tables that this one has just made.
-    pub(super) fn open(path: &Path, target: String) -> Result<State, KeepError> {
+    /// Opens the file, or makes it, and reads what it remembers. What cannot be used is replaced
+    /// by an empty one. One process at a time does so: another could drop the tables that this
+    /// one has just made.
+    pub(super) fn open(path: &Path, target: &str) -> Result<(State, Rows), KeepError> {
         let lock = path.with_extension("lock");
         let held = lock_file(&lock, LONGEST_WAIT).map_err(KeepError::of(&lock))?;
         let _held = held.ok_or_else(|| KeepError::Busy { path: path.to_owned() })?;
-        let connection = match connect(path) {
-            Ok(connection) => connection,
+        let read = || {
+            let connection = connect(path)?;
+            let target = target_number(&connection, target)?;
+            let rows = read_rows(&connection, target)?;
+            Ok((State { connection, path: path.to_owned(), target }, rows))
+        };
+        match read() {
+            Ok(read) => Ok(read),
             // It is sound; somebody writes into it for longer than one can wait.
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
-                return Err(failed(path, &error));
-            }
+            Err(error) if is_busy(&error) => Err(failed(path, &error)),
             Err(_) => {
                 for ending in ["", "-wal", "-shm"] {
                     let mut name = path.as_os_str().to_owned();
                     name.push(ending);
                     let _ = fs::remove_file(PathBuf::from(name));
                 }
-                connect(path).map_err(|error| failed(path, &error))?
+                read().map_err(|error| failed(path, &error))
             }
-        };
-        Ok(State { connection, path: path.to_owned(), target })
-    }
-
-    /// Everything that is remembered, by path below the home.
-    pub(super) fn rows(&self) -> Result<HashMap<String, Row>, KeepError> {
-        let read = || {
-            let mut statement = self.connection.prepare(
-                "SELECT path, key, kind, size, modified, device, number, changed, settled
-                 FROM files WHERE target = ?1",
-            )?;
-            let mut found = statement.query([&self.target])?;
-            let mut rows = HashMap::new();
-            while let Some(row) = found.next()? {
-                let key = row.get_ref(1)?.as_blob().ok().and_then(FileKey::from_bytes);
-                let kind = row.get_ref(2)?.as_str().ok().and_then(FileKind::of_name);
-                let (Some(key), Some(kind)) = (key, kind) else { continue };
-                let number = |at: usize| row.get::<_, i64>(at);
-                let stamp = Stamp {
-                    device: number(5)?.cast_unsigned(),
-                    number: number(6)?.cast_unsigned(),
-                    changed: number(7)?,
-                };
-                let state =
-                    FileState { size: number(3)?.cast_unsigned(), modified: number(4)?, stamp };
-                let is_settled = number(8)? != 0;
-                rows.insert(row.get(0)?, Row { key, kind, state, is_settled });
-            }
-            Ok(rows)
-        };
-        read().map_err(|error| failed(&self.path, &error))
+        }
     }
 
     /// Remembers that the whole home was looked at.
@@ -136,37 +125,33 @@ impl State {
         Ok(time.map(i64::cast_unsigned))
     }
 
-    /// How far a file was kept.
-    pub(super) fn remembered(&self, below: &str) -> Result<Option<Remembered>, KeepError> {
+    /// How far a file that grows was kept.
+    pub(super) fn lines(&self, below: &str) -> Result<Option<(LifeId, Cursor)>, KeepError> {
         let read = || {
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT life, cursor FROM files WHERE target = ?1 AND path = ?2")?;
+            let mut statement = self.connection.prepare_cached(
+                "SELECT life, cursor FROM cursors WHERE target = ?1 AND path = ?2",
+            )?;
             statement
                 .query_row(params![self.target, below], |row| {
-                    Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+                    Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?))
                 })
                 .optional()
         };
         let row = read().map_err(|error| failed(&self.path, &error))?;
-        Ok(row.map(|(life, cursor)| {
-            let life = life.and_then(|life| life.parse().ok());
-            let cursor = cursor.and_then(|cursor| Cursor::decode(&cursor));
-            let lines = life.zip(cursor);
-            Remembered { state: FileState::default(), is_settled: false, lines }
-        }))
+        Ok(row.and_then(|(life, cursor)| life.parse().ok().zip(Cursor::decode(&cursor))))
     }
 
     /// Remembers what was kept, and forgets what is gone, in one step.
     pub(super) fn commit(&mut self, new: &[NewRow<'_>], gone: &[String]) -> Result<(), KeepError> {
         let State { connection, path, target } = self;
-        let target = target.as_str();
+        let target = *target;
         let mut write = || {
             let transaction = connection.transaction()?;
             for below in gone {
-                transaction
-                    .prepare_cached("DELETE FROM files WHERE target = ?1 AND path = ?2")?
-                    .execute(params![target, below])?;
+                for table in ["files", "cursors"] {
+                    let delete = format!("DELETE FROM {table} WHERE target = ?1 AND path = ?2");
+                    transaction.prepare_cached(&delete)?.execute(params![target, below])?;
+                }
             }
             for row in new {
                 write_row(&transaction, target, row)?;
@@ -179,7 +164,7 @@ impl State {
 
 fn write_row(
     connection: &Connection,
-    target: &str,
+    target: i64,
     row: &NewRow<'_>,
 ) -> Result<(), rusqlite::Error> {
     let Remembered { state, is_settled, lines } = row.remembered;
@@ -187,7 +172,7 @@ fn write_row(
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO files
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             target,
@@ -200,9 +185,15 @@ fn write_row(
             stamp.number.cast_signed(),
             stamp.changed,
             is_settled,
-            lines.as_ref().map(|(life, _)| life.to_string()),
-            lines.as_ref().map(|(_, cursor)| cursor.encode()),
         ])?;
+    match lines {
+        Some((life, cursor)) => connection
+            .prepare_cached("INSERT OR REPLACE INTO cursors VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![target, row.below, life.to_string(), cursor.encode()])?,
+        None => connection
+            .prepare_cached("DELETE FROM cursors WHERE target = ?1 AND path = ?2")?
+            .execute(params![target, row.below])?,
+    };
     Ok(())
 }
 
@@ -213,26 +204,76 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version != VERSION {
+        // How far files were read is long and wanted of changed files only: it has a table of
+        // its own, so that a look at a home in which nothing changed does not read it.
         connection.execute_batch(
             "DROP TABLE IF EXISTS files;
+             DROP TABLE IF EXISTS cursors;
              DROP TABLE IF EXISTS notes;
+             DROP TABLE IF EXISTS targets;
+             CREATE TABLE targets (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
              CREATE TABLE notes (
-                 target TEXT NOT NULL, name TEXT NOT NULL, value INTEGER NOT NULL,
+                 target INTEGER NOT NULL, name TEXT NOT NULL, value INTEGER NOT NULL,
                  PRIMARY KEY (target, name)
              ) WITHOUT ROWID;
              CREATE TABLE files (
-                 target TEXT NOT NULL, path TEXT NOT NULL, key BLOB NOT NULL, kind TEXT NOT NULL,
-                 size INTEGER NOT NULL, modified INTEGER NOT NULL, device INTEGER NOT NULL,
-                 number INTEGER NOT NULL, changed INTEGER NOT NULL, settled INTEGER NOT NULL,
-                 life TEXT, cursor BLOB,
+                 target INTEGER NOT NULL, path TEXT NOT NULL, key BLOB NOT NULL,
+                 kind TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+                 device INTEGER NOT NULL, number INTEGER NOT NULL, changed INTEGER NOT NULL,
+                 settled INTEGER NOT NULL,
+                 PRIMARY KEY (target, path)
+             ) WITHOUT ROWID;
+             CREATE TABLE cursors (
+                 target INTEGER NOT NULL, path TEXT NOT NULL, life TEXT NOT NULL,
+                 cursor BLOB NOT NULL,
                  PRIMARY KEY (target, path)
              ) WITHOUT ROWID;",
         )?;
         connection.pragma_update(None, "user_version", VERSION)?;
     }
-    // A damaged file fails here, not in the middle of the work.
-    connection.query_row("SELECT count(*) FROM files", [], |_| Ok(()))?;
     Ok(connection)
+}
+
+/// The number that stands for an archive and a home.
+fn target_number(connection: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
+    let known = connection
+        .query_row("SELECT number FROM targets WHERE name = ?1", [name], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(number) => Ok(number),
+        None => {
+            connection.execute("INSERT INTO targets (name) VALUES (?1)", [name])?;
+            Ok(connection.last_insert_rowid())
+        }
+    }
+}
+
+fn read_rows(connection: &Connection, target: i64) -> Result<Rows, rusqlite::Error> {
+    let mut statement = connection.prepare(
+        "SELECT path, key, kind, size, modified, device, number, changed, settled
+         FROM files WHERE target = ?1",
+    )?;
+    let mut found = statement.query([target])?;
+    let mut rows = Rows::default();
+    while let Some(row) = found.next()? {
+        let key = row.get_ref(1)?.as_blob().ok().and_then(FileKey::from_bytes);
+        let kind = row.get_ref(2)?.as_str().ok().and_then(FileKind::of_name);
+        let (Some(key), Some(kind)) = (key, kind) else { continue };
+        let number = |at: usize| row.get::<_, i64>(at);
+        let stamp = Stamp {
+            device: number(5)?.cast_unsigned(),
+            number: number(6)?.cast_unsigned(),
+            changed: number(7)?,
+        };
+        let state = FileState { size: number(3)?.cast_unsigned(), modified: number(4)?, stamp };
+        let is_settled = number(8)? != 0;
+        rows.insert(row.get(0)?, Row { key, kind, state, is_settled, look: 0 });
+    }
+    Ok(rows)
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 fn failed(path: &Path, error: &rusqlite::Error) -> KeepError {

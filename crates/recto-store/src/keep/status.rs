@@ -48,8 +48,7 @@ impl CollectStatus {
     ) -> Result<CollectStatus, StoreError> {
         let archive = Archive::open(root, MachineId::of(home))?;
         let path = data.make(&["collect"])?.join("state.sqlite");
-        let state = State::open(&path, target_of(&archive)?)?;
-        let rows = state.rows()?;
+        let (state, rows) = State::open(&path, &target_of(&archive)?)?;
         let collected = state.collected()?.and_then(|time| i64::try_from(time).ok());
         let mut status = CollectStatus {
             collected: collected.and_then(|time| Timestamp::from_millisecond(time).ok()),

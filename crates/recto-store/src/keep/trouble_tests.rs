@@ -146,3 +146,69 @@ fn a_damaged_header_costs_its_segment_only() {
     transaction.commit().unwrap();
     assert_eq!(world.read(&log()), b"one\ntwo\n");
 }
+
+#[test]
+fn a_large_segment_is_read_ahead_and_who_cannot_write_it_says_why() {
+    let world = World::new();
+    let text: String =
+        (0..90_000u64).map(|at| format!("{{\"n\":{at},\"text\":\"{}\"}}\n", at * at)).collect();
+    let text = text.repeat(3);
+    assert!(text.len() > 8 * 1024 * 1024);
+    world.home.write(&log(), &text);
+    world.collect();
+    assert!(world.kept(&log(), None).unwrap() == text.as_bytes());
+    let archive = world.archive();
+    let catalog = Catalog::read(&archive).unwrap();
+    /// A disk that is full after the first pieces.
+    struct Full(u32);
+    impl std::io::Write for Full {
+        fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            if self.0 > 2 { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(piece.len()) }
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let failed = catalog.files[0].write_to(&archive, None, &mut Full(0));
+    let Err(KeepError::Io { source, .. }) = failed else { panic!("{failed:?}") };
+    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+    // Damage is found before anything is handed out.
+    let key = catalog.files[0].key;
+    let part = archive.parts(key).unwrap().pop().unwrap();
+    let path = archive.path_of(key, &part);
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let mut given = Vec::new();
+    let (_, missing) = catalog.files[0].write_to(&archive, None, &mut given).unwrap();
+    assert_eq!((given.len(), missing.problems.len()), (0, 1));
+}
+
+#[test]
+fn damage_after_a_time_is_no_matter_of_what_was_then() {
+    let world = World::new();
+    let line = |second: u32| {
+        format!("{{\"type\":\"user\",\"timestamp\":\"2026-01-01T00:00:0{second}Z\"}}\n")
+    };
+    let mut text = String::new();
+    for second in 0..4 {
+        text.push_str(&line(second));
+        world.home.write(&log(), &text);
+        world.collect();
+    }
+    let archive = world.archive();
+    let catalog = Catalog::read(&archive).unwrap();
+    let key = catalog.files[0].key;
+    let last = archive.parts(key).unwrap().pop().unwrap();
+    fs::write(archive.path_of(key, &last), b"nonsense").unwrap();
+    let at = |second: u32| {
+        let time = format!("2026-01-01T00:00:0{second}Z").parse().unwrap();
+        let mut bytes = Vec::new();
+        let (_, missing) = catalog.files[0].write_to(&archive, Some(time), &mut bytes).unwrap();
+        (String::from_utf8(bytes).unwrap(), missing.problems.len())
+    };
+    assert_eq!(at(1), (line(0) + &line(1), 0));
+    assert_eq!(at(9), (line(0) + &line(1) + &line(2), 1));
+}
