@@ -91,8 +91,8 @@ pub struct CheckRow {
 }
 
 impl LogCheck {
-    /// Reads a log and keeps at most so many problems of its lines. The reach is said for
-    /// some generations. `agents` is asked for the logs of its subagents if lines are missing.
+    /// Reads a log and keeps at most so many problems of its lines; who keeps none wants counts
+    /// only, and is not told of branches. The reach is said for some generations. `agents` is asked for the logs of its subagents if lines are missing.
     pub fn read(
         log: &LogFile,
         keep: usize,
@@ -106,7 +106,10 @@ impl LogCheck {
         if let Err(error) = check.read_lines(keep, buffer, session.as_mut()) {
             check.failure = Some(error.to_string());
         }
-        check.health = session.and_then(|session| session_health(&session, generations, agents));
+        check.health = session.and_then(|session| {
+            let health = session_health(&session, generations, agents)?;
+            Some(if keep > 0 { health.with_branches(&session) } else { health })
+        });
         check
     }
 

@@ -188,6 +188,7 @@ impl Library {
                 damaged_lines,
             });
         };
+        let health = health.with_branches(reading.session());
         let problems = health.problems.iter().take(MOST_PROBLEMS);
         Ok(HealthRow {
             id: id.to_string(),

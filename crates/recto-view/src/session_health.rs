@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use recto_log::EntryUuid;
 use recto_log::LineReader;
 use recto_log::decode;
-use recto_session::Parent;
 use recto_session::Session;
 use recto_session::health::Health;
 use recto_session::health::health;
@@ -27,13 +26,7 @@ pub fn session_health(
     generations: &[Generation],
     agents: impl FnOnce() -> Vec<LogFile>,
 ) -> Option<Health> {
-    let missing: HashSet<&EntryUuid> = session
-        .nodes()
-        .filter_map(|node| match node.parent {
-            Parent::Missing(missing) => session.missing_uuid(missing),
-            Parent::Node(_) | Parent::Root => None,
-        })
-        .collect();
+    let missing: HashSet<&EntryUuid> = session.missing_parents().collect();
     let mut found = HashMap::new();
     if !missing.is_empty() {
         for agent in agents() {

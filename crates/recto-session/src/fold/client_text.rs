@@ -1,6 +1,8 @@
 //! Texts as clients and the API see them: what is blank, and what cannot be sent.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use recto_log::json::Value;
 
 /// Whether a client would trim a text to nothing.
@@ -24,10 +26,10 @@ pub(crate) fn trim(text: &str) -> &str {
 
 /// Whether a line holds the escape of a lone surrogate, which the API refuses.
 pub(super) fn has_lone_surrogate(bytes: &[u8]) -> bool {
-    // Most lines hold no escape by number at all, and finding that out once is cheap.
-    let Some(first) = memmem::find(bytes, b"\\u") else { return false };
-    let has = |start: &[u8]| memmem::find(&bytes[first..], start).is_some();
-    if !has(b"\\ud") && !has(b"\\uD") {
+    // Most lines hold no such escape at all, and finding that out is cheap.
+    static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u"));
+    let may_be = |at: usize| matches!(bytes.get(at + 2), Some(b'd' | b'D'));
+    if !ESCAPE.find_iter(bytes).any(may_be) {
         return false;
     }
     let mut rest = bytes;

@@ -4,8 +4,10 @@
 //! Kept apart from the graph, because each of them has its own key: lines of
 //! one message can be anywhere in the log, and so can a call and its result.
 
+use std::sync::LazyLock;
+
 use jiff::Timestamp;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use recto_log::AgentId;
 use recto_log::Block;
 use recto_log::CompactMetadata;
@@ -361,7 +363,8 @@ impl Facts {
 /// Whether the text of a result says that the rest is in a file.
 fn has_overflow(entry: &Entry<'_>, call: &str) -> bool {
     // Few lines do, and to find that out is cheap.
-    if memmem::find(entry.bytes(), b"<persisted-output>").is_none() {
+    static MARK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"<persisted-output>"));
+    if MARK.find(entry.bytes()).is_none() {
         return false;
     }
     let Some(message) = entry.message() else { return false };

@@ -8,8 +8,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use recto_log::Block;
 use recto_log::Entry;
 use recto_log::Kind;
@@ -119,7 +120,8 @@ impl<'a> HookLine<'a> {
     /// `Stop hook feedback:` and why.
     fn of_user(entry: &Entry<'a>) -> Option<HookLine<'a>> {
         // Looking for the word is many times faster than reading the blocks once more.
-        memmem::find(entry.bytes(), b" hook ")?;
+        static WORD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b" hook "));
+        WORD.find(entry.bytes())?;
         let content = entry.message()?.content();
         let blocked = |teller, name: &str, occasion, why: &str| HookLine {
             teller,

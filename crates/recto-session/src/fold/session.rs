@@ -408,6 +408,14 @@ impl Session {
         }
     }
 
+    /// The parents that lines name and that are not there, once for each line.
+    pub fn missing_parents(&self) -> impl Iterator<Item = &EntryUuid> {
+        self.ids().filter_map(|id| match self.link(id) {
+            Parent::Missing(missing) => self.missing_uuid(missing),
+            Parent::Node(_) | Parent::Root => None,
+        })
+    }
+
     /// Reads a line of the chain again and gives it to `work`, decoded.
     pub fn with_entry<T>(
         &self,

@@ -16,7 +16,6 @@ use recto_log::UserText;
 
 use crate::Node;
 use crate::NodeId;
-use crate::Parent;
 use crate::Session;
 use crate::request::Generation;
 use crate::request::Outcome;
@@ -55,7 +54,7 @@ pub struct Health {
     /// The turns of which something is lost, in the order of the log.
     pub lost_turns: Vec<LostTurn>,
     /// What the newest clients would send from each way that the session went; empty if it
-    /// went one way.
+    /// went one way, and without [`Health::with_branches`].
     pub branches: Vec<BranchReach>,
     /// What is wrong, in the order of the log.
     pub problems: Vec<HealthProblem>,
@@ -68,6 +67,17 @@ impl Health {
     pub fn is_sound(&self) -> bool {
         let is_damage = |problem: &HealthProblem| problem.severity == Severity::Damage;
         self.latest.is_whole() && self.lost_prompts == 0 && !self.problems.iter().any(is_damage)
+    }
+
+    /// The same with the ways that the session went, which who looks at many sessions does
+    /// not ask for.
+    pub fn with_branches(mut self, session: &Session) -> Health {
+        let ReachSummary { branches, other_beginnings, .. } = self.latest;
+        let has_left = branches.lines > 0 || other_beginnings.lines > 0;
+        if has_left || !self.latest.is_whole() {
+            self.branches = branch::reaches(&View::new(session, Generation::latest()));
+        }
+        self
     }
 }
 
@@ -202,7 +212,7 @@ pub fn health(
     let reach_latest = reach_in(&view_latest, Place::Own);
     let fates_latest = fate::fates(&view_latest, &reach_latest);
     let summary_latest = summarize(session, &reach_latest, &fates_latest);
-    let has_gap = session.ids().any(|id| matches!(session.link(id), Parent::Missing(_)));
+    let has_gap = session.missing_parents().next().is_some();
     let tells = |generation: &Generation| {
         *generation >= writer && (has_gap || CHECKED.contains(generation))
     };
@@ -247,12 +257,6 @@ pub fn health(
     let worst = worst.map_or(&fates_latest, |(_, fates)| fates);
     if health.lost_prompts > 0 || !summary_latest.is_whole() {
         health.lost_turns = lost_turns(session, worst);
-    }
-    let is_one_way = summary_latest.is_whole()
-        && summary_latest.branches.lines == 0
-        && summary_latest.other_beginnings.lines == 0;
-    if !is_one_way {
-        health.branches = branch::reaches(&view_latest);
     }
     let mut list = problems::List::default();
     let seen = problems::Seen { reach: &reach_latest, fates: &fates_latest, older: &older };
