@@ -144,11 +144,14 @@ impl FileKind {
 
     /// The kind of a file, by its path below the home.
     pub fn of(below: &Path) -> Option<FileKind> {
-        let parts = parts(below)?;
-        if can_be_secret(below) {
-            return None;
-        }
-        match parts.as_slice() {
+        let (parts, count) = parts(below)?;
+        let kind = FileKind::by_parts(&parts[..count])?;
+        // The name of a session's log is a uuid and cannot be a secret's; a home has thousands.
+        (kind == FileKind::MainLog || !can_be_secret(below)).then_some(kind)
+    }
+
+    fn by_parts(parts: &[&str]) -> Option<FileKind> {
+        match parts {
             ["history.jsonl"] => Some(FileKind::History),
             ["stats-cache.json"] => Some(FileKind::StatsCache),
             ["projects", _, "sessions-index.json"] => Some(FileKind::SessionsIndex),
@@ -233,9 +236,9 @@ impl Home {
 
 /// Whether a directory can hold files of these kinds.
 pub(super) fn is_wanted_directory(below: &Path, kinds: &[FileKind]) -> bool {
-    let Some(parts) = parts(below) else { return false };
+    let Some((parts, count)) = parts(below) else { return false };
     let wants = |wanted: &[FileKind]| wanted.iter().any(|kind| kinds.contains(kind));
-    match parts.as_slice() {
+    match &parts[..count] {
         [area] => kinds.iter().any(|kind| kind.area() == *area),
         ["projects", _] | ["tasks" | "file-history", _] => true,
         ["projects", _, "memory", ..] => wants(&[FileKind::Memory]),
@@ -249,14 +252,25 @@ pub(super) fn is_wanted_directory(below: &Path, kinds: &[FileKind]) -> bool {
     }
 }
 
-/// The parts of a path below the home; none if a part is not text. A project may have
-/// any name.
-fn parts(below: &Path) -> Option<Vec<&str>> {
-    let parts = below.components().enumerate().map(|(at, part)| match part.as_os_str().to_str() {
-        None if at == 1 => Some(""),
-        text => text,
-    });
-    parts.collect()
+/// More parts of a path than this tell nothing more.
+const MOST_PARTS: usize = 6;
+
+/// The first parts of a path below the home, and how many they are; none if a part is not text.
+/// A project may have any name.
+fn parts(below: &Path) -> Option<([&str; MOST_PARTS], usize)> {
+    let mut parts = [""; MOST_PARTS];
+    let mut count = 0;
+    for (at, part) in below.components().enumerate() {
+        let text = match part.as_os_str().to_str() {
+            None if at == 1 => "",
+            text => text?,
+        };
+        if let Some(place) = parts.get_mut(at) {
+            *place = text;
+            count = at + 1;
+        }
+    }
+    Some((parts, count))
 }
 
 fn is_session(name: &str) -> bool {
