@@ -27,6 +27,10 @@ use super::host::Input;
 const APP: &str = "/home/dev/app";
 const PROGRAM: &str = "/opt/client/claude";
 
+/// The settings of the user of all recordings, which `get_settings` tells.
+const SETTINGS: &str =
+    r#"{"env":{"DISABLE_AUTOUPDATER":"1"},"skipDangerousModePermissionPrompt":true}"#;
+
 /// The longest that a run may take.
 const LONGEST: Duration = Duration::from_secs(40);
 
@@ -83,6 +87,8 @@ fn prepare(case: &Case) -> anyhow::Result<()> {
     fs::create_dir_all("/home/dev/.claude")?;
     fs::write(Path::new(APP).join("a.txt"), "alpha line 1\nbeta line 2\n")?;
     fs::write(Path::new(APP).join("b.txt"), "bravo\n")?;
+    // What the recorded client said about its settings.
+    fs::write("/home/dev/.claude/settings.json", SETTINGS)?;
     for (name, content) in case.command["files"].as_object().into_iter().flatten() {
         let path = Path::new(APP).join(name);
         if let Some(folder) = path.parent() {

@@ -70,8 +70,13 @@ impl Desk {
             })
             .collect();
         commands.extend(offer.skills.iter().map(
-            |skill| json!({"name": skill.name, "description": skill.about, "argumentHint": ""}),
+            |skill| json!({"name": skill.name, "description": skill.about, "argumentHint": skill.hint}),
         ));
+        commands.extend(
+            self.shared.servers.prompts().into_iter().map(
+                |(name, about)| json!({"name": name, "description": about, "argumentHint": ""}),
+            ),
+        );
         let agents: Vec<Value> = offer
             .agents
             .iter()
@@ -129,7 +134,8 @@ impl Desk {
 }
 
 /// Commands that a prompt may name: name, what it does, what it takes.
-const COMMANDS: [(&str, &str, &str); 2] = [
+const COMMANDS: [(&str, &str, &str); 3] = [
+    ("clear", "Start over: a new session that knows nothing of this one", ""),
     ("compact", "Replace the conversation by a summary of it", "[what the summary must keep]"),
     ("model", "Ask another model from now on", "<model>"),
 ];
