@@ -231,6 +231,8 @@ async fn start(
     conversation
         .transcript
         .attachment(&environment.attachment(), Some((&environment.note(), "system")))?;
+    let (note, attachment) = crate::memory::date_note(jiff::Zoned::now().date());
+    conversation.transcript.attachment(&attachment, Some((&note, "system")))?;
     Ok(())
 }
 

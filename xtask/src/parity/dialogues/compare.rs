@@ -80,6 +80,12 @@ pub(super) fn differences(case: &Case, played: &Played) -> Vec<String> {
     } else if played.log.is_some() {
         found.push("a log".to_owned());
     }
+    for ((_, theirs), ours) in case.others.iter().zip(&played.others) {
+        match ours {
+            Some(ours) => compare_logs(theirs, ours, &mut found),
+            None => found.push("another log is missing".to_owned()),
+        }
+    }
     found
 }
 
