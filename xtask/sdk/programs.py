@@ -115,11 +115,11 @@ def blocks(content):
 def normal(value):
     """Without what is of this run."""
     words = json.dumps(value, sort_keys=True, default=str)
-    words = words.replace(os.getcwd(), "<cwd>")
+    words = words.replace(os.getcwd(), "<cwd>").replace(os.environ.get("HOME", "/nowhere"), "<home>")
     words = words.replace(re.sub(r"[^A-Za-z0-9]", "-", os.getcwd()), "<key>")
     words = re.sub(r"\ba[0-9a-f]{16}\b", "<agent>", words)
-    words = re.sub(r"\bb[0-9a-z]{8}\b(?=[. ])", "<task>", words)
     words = re.sub(r"tool-results/[0-9a-z]+", "tool-results/<name>", words)
+    words = re.sub(r"\bb[0-9a-z]{8}\b(?=[. ])", "<task>", words)
     words = re.sub(r"(duration_ms|subagent_tokens): \d+", r"\1: 0", words)
     words = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>", words)
     return json.loads(words)
@@ -584,7 +584,7 @@ async def clear_command(seen):
     await talk(seen, ["one", "/clear", "two"])
 
 
-@program(text("First."), text("The summary."), text("Second."))
+@program(text("First."), text("The summary."), text("Second.", times=5))
 async def compact_command(seen):
     await talk(seen, ["one", "/compact", "two"])
 

@@ -434,6 +434,14 @@ async fn list(mut connected: Connected) -> Result<Connected, String> {
     Ok(connected)
 }
 
+/// A schema with the fields that every one has first, as models are shown it.
+fn in_order(schema: &Map<String, Value>) -> Map<String, Value> {
+    const FIRST: [&str; 3] = ["type", "properties", "required"];
+    let first = FIRST.iter().filter_map(|name| schema.get_key_value(*name));
+    let rest = schema.iter().filter(|(name, _)| !FIRST.contains(&name.as_str()));
+    first.chain(rest).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 fn command_name(server: &str, prompt: &str) -> String {
     format!("mcp__{}__{}", plain_name(server), plain_name(prompt))
 }
@@ -444,7 +452,7 @@ fn tool_of(config: &ServerConfig, tool: &Value) -> Option<McpTool> {
         tool: tool["name"].as_str()?.to_owned(),
         about: tool["description"].as_str().unwrap_or_default().to_owned(),
         schema: match &tool["inputSchema"] {
-            schema if schema.is_object() => schema.clone(),
+            Value::Object(schema) => Value::Object(in_order(schema)),
             _ => json!({"type": "object"}),
         },
         is_read_only: tool["annotations"]["readOnlyHint"] == true,

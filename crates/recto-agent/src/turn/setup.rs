@@ -199,6 +199,7 @@ impl Setup {
         });
         let mut resumed = self.resumed.take().unwrap_or_default();
         let kind = self.become_kind(&mut resumed);
+        let kind_to_be = self.with.agent.take().filter(|_| kind.is_none());
         let model = self
             .model
             .clone()
@@ -239,6 +240,7 @@ impl Setup {
             hooks: Hooks::new(&self.settings),
             link: link.clone(),
             callbacks: Mutex::default(),
+            kind_to_be: Mutex::new(kind_to_be),
             changes: Mutex::default(),
             servers: Servers::new(
                 std::mem::take(&mut self.with.servers),
@@ -327,7 +329,10 @@ impl Setup {
     fn become_kind(&mut self, resumed: &mut Resumed) -> Option<AgentType> {
         let name = self.with.agent.clone()?;
         let Some(kind) = self.kinds().into_iter().find(|kind| kind.name == name) else {
-            resumed.told.push(format!("there is no agent {name}; going on without it"));
+            // A host names its agents later.
+            if !self.with.is_hosted {
+                resumed.told.push(format!("there is no agent {name}; going on without it"));
+            }
             return None;
         };
         // What the user says counts more.

@@ -72,6 +72,8 @@ pub(super) struct Shared {
     pub(super) link: Option<HostLink>,
     /// Hooks of that program.
     pub(super) callbacks: Mutex<Vec<Callback>>,
+    /// The kind that the session shall be of, if the host has yet to say what that is.
+    pub(super) kind_to_be: Mutex<Option<String>>,
     /// What is taken over when the next turn begins.
     pub(super) changes: Mutex<Changes>,
     /// Servers of tools.

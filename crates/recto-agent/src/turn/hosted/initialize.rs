@@ -26,6 +26,7 @@ impl Desk {
                 offer.agents.extend(agents);
             });
         }
+        self.become_kind();
         let texts = |value: &Value| -> Option<String> {
             match value {
                 Value::String(text) => Some(text.clone()),
@@ -59,6 +60,24 @@ impl Desk {
             return Err(Refusal::plain("hooks must be lists of groups"));
         }
         Ok(Some(self.description(hooks.is_object())))
+    }
+
+    /// The session becomes what `--agent` names, if that is known by now.
+    fn become_kind(&self) {
+        let shared = &self.shared;
+        let mut wanted = lock(&shared.kind_to_be);
+        let offer = shared.offer.get();
+        let kind = offer.agents.iter().find(|kind| wanted.as_ref() == Some(&kind.name));
+        let Some(kind) = kind else { return };
+        *wanted = None;
+        if let Some(names) = &kind.tools {
+            let is_named = |tool: crate::tool::Tool| names.iter().any(|name| name == tool.name());
+            shared.offer.change(|offer| offer.withhold_but(is_named));
+        }
+        lock(&shared.changes).system_prompt.clone_from(&kind.prompt);
+        if let Some(model) = &kind.model {
+            *lock(&shared.model) = model_named(model);
+        }
     }
 
     fn description(&self, has_hooks: bool) -> Value {
