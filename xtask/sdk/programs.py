@@ -71,7 +71,9 @@ class Seen:
         elif name == "AssistantMessage":
             self.add("assistant", {"content": blocks(message.content), "error": message.error, "model": message.model, "parent": message.parent_tool_use_id is not None})
         elif name == "UserMessage":
-            self.add("user", {"content": blocks(message.content), "parent": message.parent_tool_use_id is not None})
+            # Each client has words of its own around a summary.
+            is_summary = str(message.content).find("This session is being continued") >= 0
+            self.add("user", {"content": "<summary>" if is_summary else blocks(message.content), "parent": message.parent_tool_use_id is not None})
         elif name == "StreamEvent":
             self.add("stream", message.event.get("type"))
         elif name == "ResultMessage":
@@ -113,7 +115,12 @@ def blocks(content):
 def normal(value):
     """Without what is of this run."""
     words = json.dumps(value, sort_keys=True, default=str)
-    words = words.replace(os.getcwd(), "<cwd>")
+    words = words.replace(os.getcwd(), "<cwd>").replace(os.environ.get("HOME", "/nowhere"), "<home>")
+    words = words.replace(re.sub(r"[^A-Za-z0-9]", "-", os.getcwd()), "<key>")
+    words = re.sub(r"\ba[0-9a-f]{16}\b", "<agent>", words)
+    words = re.sub(r"tool-results/[0-9a-z]+", "tool-results/<name>", words)
+    words = re.sub(r"\bb[0-9a-z]{8}\b(?=[. ])", "<task>", words)
+    words = re.sub(r"(duration_ms|subagent_tokens): \d+", r"\1: 0", words)
     words = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>", words)
     return json.loads(words)
 
@@ -555,6 +562,131 @@ async def rewind(seen):
             seen.message(message)
         seen.add("has prompt", prompt is not None)
         await client.rewind_files(prompt)
+
+
+def leave(name, content):
+    """A file of the project that is there before."""
+    os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
+    with open(name, "w") as file:
+        file.write(content)
+
+
+async def talk(seen, prompts, **given):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(**given)) as client:
+        for prompt in prompts:
+            await turn(seen, client, prompt)
+
+
+@program(text("First."), text("Second."))
+async def clear_command(seen):
+    await talk(seen, ["one", "/clear", "two"])
+
+
+@program(text("First."), text("The summary."), text("Second.", times=5))
+async def compact_command(seen):
+    await talk(seen, ["one", "/compact", "two"])
+
+
+@program(text("Hello, Ada."))
+async def custom_command(seen):
+    leave(".claude/commands/greet.md", "---\ndescription: greets\n---\nSay hello to $ARGUMENTS\n")
+    await talk(seen, ["/greet Ada"], setting_sources=["project"])
+
+
+@program(calls(bash("touch made.txt")), text("Made."), calls(bash("touch other.txt")), text("Not made."))
+async def command_with_allowed_tools(seen):
+    leave(".claude/commands/make.md", "---\nallowed-tools: Bash(touch:*)\n---\nMake the file\n")
+    await talk(seen, ["/make", "again"], setting_sources=["project"])
+
+
+@program(text("What is that?"))
+async def unknown_command(seen):
+    await talk(seen, ["/nosuchcommand now"])
+
+
+@program(calls(call("Read", file_path=os.path.join(os.getcwd(), "a.txt"))), calls(call("Edit", file_path=os.path.join(os.getcwd(), "a.txt"), old_string="one", new_string="two")), text("Edited."))
+async def read_and_edit(seen):
+    leave("a.txt", "one\n")
+    await ask(seen, "edit", permission_mode="acceptEdits")
+
+
+@program(calls(call("Edit", file_path=os.path.join(os.getcwd(), "a.txt"), old_string="one", new_string="two")), text("Not read."))
+async def edit_without_reading(seen):
+    leave("a.txt", "one\n")
+    await ask(seen, "edit", permission_mode="acceptEdits")
+
+
+@program(calls(write()), text("Only planning."))
+async def plan_mode(seen):
+    await ask(seen, "write", permission_mode="plan")
+
+
+@program(calls(bash("rm kept.txt")), text("Removed."))
+async def bypass_permissions(seen):
+    leave("kept.txt", "x\n")
+    await ask(seen, "remove", permission_mode="bypassPermissions")
+
+
+@program(calls(write()), text("Denied."))
+async def dont_ask(seen):
+    await ask(seen, "write", permission_mode="dontAsk")
+
+
+@program(calls(bash("rm kept.txt")), text("Denied."))
+async def disallowed_rule(seen):
+    leave("kept.txt", "x\n")
+    await ask(seen, "remove", allowed_tools=["Bash"], disallowed_tools=["Bash(rm:*)"])
+
+
+@program(calls(call("Nope", a=1)), text("No such tool."))
+async def unknown_tool(seen):
+    await ask(seen, "call")
+
+
+@program(calls(bash("seq 1 20000")), text("Long."))
+async def long_output(seen):
+    await ask(seen, "run", allowed_tools=["Bash"])
+
+
+@program(calls(bash('echo "$GREETING"')), text("Greeted."))
+async def environment(seen):
+    await ask(seen, "run", allowed_tools=["Bash"], env={"GREETING": "hi from env"})
+
+
+@program(text("Remembered."))
+async def hook_adds_context(seen):
+    answer = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "the door is blue"}}
+    await talk(seen, ["which door?"], hooks=hook(seen, "UserPromptSubmit", answer))
+
+
+@program(calls(bash("echo hi")), text("never"))
+async def hook_stops_after_a_tool(seen):
+    answer = {"continue_": False, "stopReason": "enough"}
+    await talk(seen, ["run"], hooks=hook(seen, "PostToolUse", answer), allowed_tools=["Bash"])
+
+
+@program(text("Two parts."))
+async def prompt_of_blocks(seen):
+    await ask(seen, stream_of([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]))
+
+
+@program(calls(write("../beside/out.txt")), text("Written there."))
+async def added_directory(seen):
+    os.makedirs("../beside", exist_ok=True)
+    await ask(seen, "write", permission_mode="acceptEdits", add_dirs=[os.path.abspath("../beside")])
+
+
+@program(calls(call("mcp__calc__add", a=2, b=3)), text("Off."), calls(call("mcp__calc__add", a=2, b=3)), text("On."))
+async def server_switched_off_and_on(seen):
+    from claude_agent_sdk import ClaudeSDKClient
+
+    async with ClaudeSDKClient(options(mcp_servers={"calc": calculator(seen)}, allowed_tools=["mcp__calc"])) as client:
+        await turn(seen, client, "add")
+        status = await client.get_mcp_status()
+        seen.add("status", [(server["name"], server["status"]) for server in status["mcpServers"]])
+        await turn(seen, client, "add again")
 
 
 async def main(name):

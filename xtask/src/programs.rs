@@ -60,16 +60,32 @@ pub(crate) fn find_sdks() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The version of the Agent SDK whose programs run on recto.
+/// The versions of the Agent SDKs whose programs run on recto.
 const AGENT_SDK: &str = "claude-agent-sdk==0.2.183";
+const NODE_AGENT_SDK: &str = "@anthropic-ai/claude-agent-sdk@0.3.325";
+const ZOD: &str = "zod@4";
 
-/// The folder with the Agent SDK for Python, installed below `target` with pip.
-pub(crate) fn find_agent_sdk() -> Option<PathBuf> {
-    let folder = target().join("agent-sdk/python");
-    if !folder.join("claude_agent_sdk").is_dir() {
+/// Which SDKs these are, in words.
+pub(crate) fn agent_sdk_versions() -> String {
+    format!("SDKs: `{AGENT_SDK}` and `{NODE_AGENT_SDK}`")
+}
+
+/// The folder with the Agent SDKs, installed below `target` with pip (`python`) and npm (`node`).
+pub(crate) fn find_agent_sdks() -> Option<PathBuf> {
+    let folder = target().join("agent-sdk");
+    let [python, node] = ["python", "node"].map(|name| folder.join(name));
+    if !python.join("claude_agent_sdk").is_dir() {
         let mut command = Command::new("python3");
-        command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&folder).arg(AGENT_SDK);
+        command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&python).arg(AGENT_SDK);
         succeeds(&mut command, "pip")?;
+    }
+    if !node.join("node_modules/@anthropic-ai/claude-agent-sdk").is_dir() {
+        std::fs::create_dir_all(&node).ok()?;
+        let mut command = Command::new("npm");
+        // The client that it brings along is not the one to run.
+        command.args(["install", "--silent", "--no-fund", "--no-audit", "--omit=optional"]);
+        command.arg("--prefix").arg(&node).args([NODE_AGENT_SDK, ZOD]);
+        succeeds(&mut command, "npm")?;
     }
     Some(folder)
 }

@@ -1,6 +1,6 @@
-//! `cargo xtask sdk`: programs on an Agent SDK, once with the real client and once with recto.
+//! `cargo xtask sdk`: programs on the Agent SDKs, once with the real client and once with recto.
 //!
-//! Owns: the command line, the runs and the table. The programs are in `xtask/sdk/programs.py`.
+//! Owns: the command line, the runs and the table. The programs are in `xtask/sdk`.
 //! Everything runs off the network, in a namespace that has loopback only, against a mock of
 //! its own for each run.
 
@@ -35,10 +35,10 @@ const CLIENT: &str = "2.1.325";
 const TABLE: &str = "bench/SDK.md";
 
 pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
-    if let [inside, recto, client, sdk, filter] = words
+    if let [inside, recto, client, sdks, filter] = words
         && inside == "inside"
     {
-        let rows = judge(Path::new(recto), Path::new(client), Path::new(sdk), filter)?;
+        let rows = judge(Path::new(recto), Path::new(client), Path::new(sdks), filter)?;
         say(&serde_json::to_string(&rows)?);
         return Ok(ExitCode::SUCCESS);
     }
@@ -62,17 +62,68 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     for row in rows.iter().filter(|row| !row.how.is_empty()) {
         say(&format!("{}: {}", row.program, row.how));
     }
-    let equal = rows.iter().filter(|row| row.how.is_empty()).count();
-    say(&format!("Python SDK: {equal} of {} programs equal", rows.len()));
+    for language in Language::ALL {
+        let (equal, all) = counts(&rows, Some(language));
+        say(&format!("{} SDK: {equal} of {all} programs equal", language.name()));
+    }
     if writes {
         fs::write(repository::root().join(TABLE), text)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// The languages that there is an SDK for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+enum Language {
+    Python,
+    TypeScript,
+}
+
+impl Language {
+    const ALL: [Language; 2] = [Language::Python, Language::TypeScript];
+
+    fn name(self) -> &'static str {
+        match self {
+            Language::Python => "Python",
+            Language::TypeScript => "TypeScript",
+        }
+    }
+
+    /// What runs its programs, in a directory.
+    fn command(self, sdks: &Path, directory: &Path) -> Command {
+        let programs = repository::root().join("xtask/sdk");
+        let mut command = match self {
+            Language::Python => {
+                let mut command = Command::new("python3");
+                command.arg(programs.join("programs.py"));
+                command.env("PYTHONPATH", sdks.join("python"));
+                command.env("PYTHONDONTWRITEBYTECODE", "1");
+                command
+            }
+            Language::TypeScript => {
+                let mut command = Command::new("node");
+                command.arg(programs.join("programs.mjs"));
+                command.env("AGENT_SDK", sdks.join("node"));
+                command
+            }
+        };
+        command.current_dir(directory).stdin(Stdio::null());
+        command
+    }
+
+    fn ask(self, sdks: &Path, directory: &Path, words: &[&str]) -> anyhow::Result<String> {
+        let output = self.command(sdks, directory).args(words).output()?;
+        if !output.status.success() {
+            bail!("{}: {}", self.name(), String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
 /// What came of a program.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Row {
+    language: Language,
     program: String,
     /// How recto differs; empty if it does not.
     how: String,
@@ -85,73 +136,58 @@ fn judge_off_the_network(client: &Path, filter: &str) -> anyhow::Result<Vec<Row>
     if !build.status().context("cannot run cargo")?.success() {
         bail!("recto does not build");
     }
-    let sdk = programs::find_agent_sdk().context("the Agent SDK for Python is not there")?;
+    let sdks = programs::find_agent_sdks().context("the Agent SDKs are not there")?;
     oracle::check_namespaces()?;
     let program = env::current_exe()?;
     let mut command = Command::new("unshare");
     command.args(oracle::namespaces());
     command.args(["sh", "-c", "ip link set lo up; exec \"$@\"", "sdk"]);
     command.arg(&program).args(["sdk", "inside"]).arg(program.with_file_name("recto"));
-    command.arg(client).arg(sdk).arg(filter);
+    command.arg(client).arg(sdks).arg(filter);
     oracle::finding(&mut command)
 }
 
-fn judge(recto: &Path, client: &Path, sdk: &Path, filter: &str) -> anyhow::Result<Vec<Row>> {
-    let listed = python(sdk, Path::new("/"), &["list"])?;
-    let names: Vec<&str> = listed.lines().filter(|name| name.contains(filter)).collect();
+fn judge(recto: &Path, client: &Path, sdks: &Path, filter: &str) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for name in names {
-        let place = tempfile::tempdir()?;
-        // Under this name it takes the client's command line.
-        let link = place.path().join("claude");
-        std::os::unix::fs::symlink(recto, &link)?;
-        let ours = observe(name, &link, sdk)?;
-        let how = match client.as_os_str().is_empty() {
-            true => String::new(),
-            false => difference(&observe(name, client, sdk)?, &ours),
-        };
-        rows.push(Row { program: name.to_owned(), how });
+    for language in Language::ALL {
+        let listed = language.ask(sdks, Path::new("/"), &["list"])?;
+        for name in listed.lines().filter(|name| name.contains(filter)) {
+            let place = tempfile::tempdir()?;
+            // Under this name it takes the client's command line.
+            let link = place.path().join("claude");
+            std::os::unix::fs::symlink(recto, &link)?;
+            let ours = observe(language, name, &link, sdks)?;
+            let how = match client.as_os_str().is_empty() {
+                true => String::new(),
+                false => difference(&observe(language, name, client, sdks)?, &ours),
+            };
+            rows.push(Row { language, program: name.to_owned(), how });
+        }
     }
     Ok(rows)
 }
 
 /// Runs a program with a CLI; what it saw.
-fn observe(name: &str, cli: &Path, sdk: &Path) -> anyhow::Result<Value> {
+fn observe(language: Language, name: &str, cli: &Path, sdks: &Path) -> anyhow::Result<Value> {
     let place = tempfile::tempdir()?;
     let (work, home) = (place.path().join("work"), place.path().join("home"));
     fs::create_dir_all(&work)?;
     fs::create_dir_all(home.join(".claude"))?;
-    let script = python(sdk, &work, &["script", name])?;
+    let script = language.ask(sdks, &work, &["script", name])?;
     let script = Script::parse(&script).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
     let options = MockOptions { script: Some(script), ..MockOptions::default() };
     let mock = Mock::start(options).map_err(|error| anyhow::anyhow!("{error}"))?;
-    let mut command = python_command(sdk, &work);
+    let mut command = language.command(sdks, &work);
     command.args(["run", name]).arg(cli);
     command.env("HOME", &home).env("CLAUDE_CONFIG_DIR", home.join(".claude"));
     command.env("ANTHROPIC_BASE_URL", mock.base_url()).env("ANTHROPIC_API_KEY", "sk-test");
     command.env("IS_SANDBOX", "1").env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
-    let output = command.output().context("cannot run python3")?;
+    let output = command.output().context("cannot run a program")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().next_back().unwrap_or_default();
     serde_json::from_str(last).with_context(|| {
         format!("{name} printed nothing: {}", String::from_utf8_lossy(&output.stderr))
     })
-}
-
-fn python_command(sdk: &Path, directory: &Path) -> Command {
-    let mut command = Command::new("python3");
-    command.arg(repository::root().join("xtask/sdk/programs.py"));
-    command.env("PYTHONPATH", sdk).env("PYTHONDONTWRITEBYTECODE", "1");
-    command.current_dir(directory).stdin(Stdio::null());
-    command
-}
-
-fn python(sdk: &Path, directory: &Path, words: &[&str]) -> anyhow::Result<String> {
-    let output = python_command(sdk, directory).args(words).output()?;
-    if !output.status.success() {
-        bail!("programs.py: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The first thing that differs, in words.
@@ -174,11 +210,18 @@ fn difference(theirs: &Value, ours: &Value) -> String {
     String::new()
 }
 
+/// How many programs are equal, and how many there are.
+fn counts(rows: &[Row], language: Option<Language>) -> (usize, usize) {
+    let of = |row: &&Row| language.is_none_or(|language| language == row.language);
+    let rows: Vec<&Row> = rows.iter().filter(of).collect();
+    (rows.iter().filter(|row| row.how.is_empty()).count(), rows.len())
+}
+
 fn table(rows: &[Row], client: &str) -> String {
-    let equal = rows.iter().filter(|row| row.how.is_empty()).count();
+    let (equal, all) = counts(rows, None);
+    let versions = programs::agent_sdk_versions();
     let mut text = format!(
-        "# Programs on the Agent SDK\n\n`cargo xtask sdk --write` runs each program of `xtask/sdk/programs.py` twice against `recto mock`: with the real client {client} and with recto as CLI. Equal means: the same messages with the same fields in the same order, the same calls of callbacks, hooks and tools, the same files.\n\n{equal} of {} programs are equal.\n\n| program | recto |\n|---|---|\n",
-        rows.len()
+        "# Programs on the Agent SDKs\n\n`cargo xtask sdk --write` runs each program of `xtask/sdk` twice against `recto mock`: with the real client {client} and with recto as CLI. Equal means: the same messages with the same fields in the same order, the same calls of callbacks, hooks and tools, the same files. {versions}.\n\n{equal} of {all} programs are equal.\n\n| program | recto |\n|---|---|\n"
     );
     for row in rows {
         let how = match row.how.as_str() {

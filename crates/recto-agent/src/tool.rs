@@ -28,6 +28,7 @@ mod ids;
 mod image_file;
 mod issue;
 mod mcp;
+mod message;
 mod news;
 mod notebook_edit;
 mod offer;
@@ -39,6 +40,7 @@ mod path;
 mod plan_mode;
 mod process;
 mod read;
+mod resource;
 mod schedule;
 mod schema;
 mod session;
@@ -65,12 +67,16 @@ pub use background::Notice;
 pub use host::Host;
 pub use host::HostRequest;
 pub use ids::Ids;
+pub use ids::SessionName;
+pub use message::Mail;
+pub(crate) use news::new_run;
 pub use offer::AgentType;
 pub use offer::Deferred;
 pub use offer::McpTool;
 pub use offer::Offer;
 pub use offer::Shelf;
 pub use offer::Skill;
+pub use offer::plain_name;
 pub use outcome::Content;
 pub use outcome::Denial;
 pub use outcome::Note;
@@ -108,10 +114,14 @@ pub enum Tool {
     ExitPlanMode,
     Glob,
     Grep,
+    ListAgents,
+    ListMcpResources,
     Ls,
     MultiEdit,
     NotebookEdit,
     Read,
+    ReadMcpResource,
+    SendMessage,
     Skill,
     TaskCreate,
     TaskGet,
@@ -128,7 +138,7 @@ pub enum Tool {
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 25] = [
+    pub const ALL: [Tool; 29] = [
         Tool::Agent,
         Tool::AskUserQuestion,
         Tool::Bash,
@@ -138,10 +148,14 @@ impl Tool {
         Tool::ExitPlanMode,
         Tool::Glob,
         Tool::Grep,
+        Tool::ListAgents,
+        Tool::ListMcpResources,
         Tool::Ls,
         Tool::MultiEdit,
         Tool::NotebookEdit,
         Tool::Read,
+        Tool::ReadMcpResource,
+        Tool::SendMessage,
         Tool::Skill,
         Tool::TaskCreate,
         Tool::TaskGet,
@@ -169,10 +183,14 @@ impl Tool {
             Tool::ExitPlanMode => "ExitPlanMode",
             Tool::Glob => "Glob",
             Tool::Grep => "Grep",
+            Tool::ListAgents => "ListAgents",
+            Tool::ListMcpResources => "ListMcpResourcesTool",
             Tool::Ls => "LS",
             Tool::MultiEdit => "MultiEdit",
             Tool::NotebookEdit => "NotebookEdit",
             Tool::Read => "Read",
+            Tool::ReadMcpResource => "ReadMcpResourceTool",
+            Tool::SendMessage => "SendMessage",
             Tool::Skill => "Skill",
             Tool::TaskCreate => "TaskCreate",
             Tool::TaskGet => "TaskGet",
@@ -221,10 +239,14 @@ impl Tool {
             Tool::ExitPlanMode => plan_mode::EXIT_ABOUT,
             Tool::Glob => glob::ABOUT,
             Tool::Grep => grep::ABOUT,
+            Tool::ListAgents => message::LIST_ABOUT,
+            Tool::ListMcpResources => resource::LIST_ABOUT,
             Tool::Ls => older::LS_ABOUT,
             Tool::MultiEdit => older::MULTI_EDIT_ABOUT,
             Tool::NotebookEdit => notebook_edit::ABOUT,
             Tool::Read => read::ABOUT,
+            Tool::ReadMcpResource => resource::READ_ABOUT,
+            Tool::SendMessage => message::SEND_ABOUT,
             Tool::Skill => skill::ABOUT,
             Tool::TaskCreate => task_list::CREATE_ABOUT,
             Tool::TaskGet => task_list::GET_ABOUT,
@@ -251,10 +273,14 @@ impl Tool {
             Tool::ExitPlanMode => &plan_mode::EXIT,
             Tool::Glob => &glob::SCHEMA,
             Tool::Grep => &grep::SCHEMA,
+            Tool::ListAgents => &message::LIST,
+            Tool::ListMcpResources => &resource::LIST,
             Tool::Ls => &older::LS,
             Tool::MultiEdit => &older::MULTI_EDIT,
             Tool::NotebookEdit => &notebook_edit::SCHEMA,
             Tool::Read => &read::SCHEMA,
+            Tool::ReadMcpResource => &resource::READ,
+            Tool::SendMessage => &message::SEND,
             Tool::Skill => &skill::SCHEMA,
             Tool::TaskCreate => &task_list::CREATE,
             Tool::TaskGet => &task_list::GET,
@@ -290,8 +316,11 @@ impl Tool {
                 | Tool::BashOutput
                 | Tool::Glob
                 | Tool::Grep
+                | Tool::ListAgents
+                | Tool::ListMcpResources
                 | Tool::Ls
                 | Tool::Read
+                | Tool::ReadMcpResource
                 | Tool::TaskGet
                 | Tool::TaskList
                 | Tool::TaskOutput
@@ -328,10 +357,14 @@ impl Tool {
             Tool::ExitPlanMode => plan_mode::exit(call),
             Tool::Glob => glob::run(call).await,
             Tool::Grep => grep::run(call).await,
+            Tool::ListAgents => message::list(call),
+            Tool::ListMcpResources => resource::list(call).await,
             Tool::Ls => older::ls(call),
             Tool::MultiEdit => older::multi_edit(call),
             Tool::NotebookEdit => notebook_edit::run(call),
             Tool::Read => read::run(call).await,
+            Tool::ReadMcpResource => resource::read(call).await,
+            Tool::SendMessage => message::send(call).await,
             Tool::Skill => skill::run(call),
             Tool::TaskCreate => task_list::create(call),
             Tool::TaskGet => task_list::get(call),

@@ -119,8 +119,13 @@ fn a_subagent_is_told_of_tasks_that_it_left_in_the_background() {
     let setup = Setup { model: Some("claude-haiku-4-5".into()), ..bench.setup() };
     let ran = bench.run(setup, &["begin here"]);
     assert_eq!(ran.ends()[0].text, "all done");
-    assert_eq!(system(&ran, "task_started")[0]["spawn_depth"], 2);
-    assert_eq!(system(&ran, "task_notification")[0]["status"], "completed");
+    let depths: Vec<(&Value, &Value)> = system(&ran, "task_started")
+        .into_iter()
+        .map(|line| (&line["spawn_depth"], &line["is_backgrounded"]))
+        .collect();
+    assert_eq!(depths, [(&json!(1), &json!(false)), (&json!(2), &json!(true))]);
+    let ended = system(&ran, "task_notification");
+    assert!(ended.len() == 2 && ended.iter().all(|line| line["status"] == "completed"));
     bench.is_sound().unwrap();
 }
 

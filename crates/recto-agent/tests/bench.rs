@@ -54,8 +54,13 @@ impl Ran {
 
 impl Bench {
     pub(crate) fn new(script: &str) -> Bench {
+        Bench::with(script, MockOptions { keep: 10_000, ..MockOptions::default() })
+    }
+
+    /// With a mock that keeps less, or is otherwise.
+    pub(crate) fn with(script: &str, options: MockOptions) -> Bench {
         let script = Script::parse(script).unwrap();
-        let options = MockOptions { script: Some(script), keep: 10_000, ..MockOptions::default() };
+        let options = MockOptions { script: Some(script), ..options };
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("home/.claude")).unwrap();
         fs::create_dir_all(folder.path().join("app")).unwrap();

@@ -278,3 +278,68 @@ fn a_server_that_is_a_process_is_called_and_one_that_fails_is_told() {
         began.unwrap().servers.iter().map(|one| one["status"].clone()).collect();
     assert_eq!(status, ["connected", "failed"]);
 }
+
+#[test]
+fn the_host_may_look_at_settings_rules_and_files() {
+    let bench = Bench::new(&script(&[json!({"text": "done"})]));
+    let mut setup = hosted(&bench, With::default());
+    setup.permissions.allowed = vec!["Bash(ls:*)".into()];
+    let ask = |id: &str, subtype: &str, path: &str| {
+        request(id, json!({"subtype": subtype, "path": path, "query": "a.t"}))
+    };
+    let first = vec![
+        ask("a", "get_settings", ""),
+        ask("b", "list_permission_rules", ""),
+        ask("c", "read_file", "a.txt"),
+        ask("d", "read_file", "none.txt"),
+        ask("e", "file_suggestions", ""),
+        Host::Prompt("go"),
+    ];
+    let lines = speak(setup, first, at_end);
+    let response = |id: &str| {
+        let is = |line: &&Value| line["response"]["request_id"] == id;
+        lines.iter().find(is).unwrap()["response"].clone()
+    };
+    assert_eq!(response("a")["response"]["applied"]["model"], "claude-opus-5-5");
+    let rules = &response("b")["response"]["state"]["rules"];
+    assert_eq!(rules[0]["rule"], "Bash(ls:*)");
+    assert_eq!(response("c")["response"]["contents"], "alpha\nbeta\n");
+    assert_eq!(response("d")["subtype"], "error");
+    assert_eq!(response("e")["response"]["cwd"], json!(bench.app()));
+}
+
+#[test]
+fn a_task_that_the_host_stops_is_in_the_log_and_the_model_hears_of_it_next() {
+    let command = json!({"command": "sleep 60", "description": "Long", "run_in_background": true});
+    let bench = Bench::new(&script(&[
+        json!({"last": "go", "blocks": [call("toolu_a", "Bash", command)]}),
+        json!({"text": "done"}),
+    ]));
+    let mut task = Value::Null;
+    let mut results = 0;
+    let lines = speak(hosted(&bench, With::default()), vec![Host::Prompt("go")], |line| {
+        if line["subtype"] == "task_started" {
+            task = line["task_id"].clone();
+        }
+        if line["response"]["request_id"] == "stop" {
+            return vec![Host::Prompt("and now?")];
+        }
+        results += usize::from(line["type"] == "result");
+        match (line["type"] == "result", results) {
+            (true, 1) => vec![request("stop", json!({"subtype": "stop_task", "task_id": task}))],
+            (true, _) => vec![Host::Close],
+            _ => Vec::new(),
+        }
+    });
+    let ended = lines.iter().find(|line| line["subtype"] == "task_notification").unwrap();
+    assert_eq!(ended["status"], "stopped");
+    let queued: Vec<Value> =
+        bench.lines().into_iter().filter(|line| line["type"] == "queue-operation").collect();
+    let steps: Vec<&str> = queued.iter().map(|line| line["operation"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["enqueue", "dequeue", "enqueue", "dequeue", "enqueue", "dequeue"]);
+    let notice = queued[2]["content"].as_str().unwrap();
+    assert!(notice.contains("<status>killed</status>"), "{notice}");
+    let last = json!(bench.messages().pop().unwrap()).to_string();
+    assert!(last.contains("was stopped by the user"), "{last}");
+    bench.is_sound().unwrap();
+}

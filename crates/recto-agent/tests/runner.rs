@@ -5,19 +5,24 @@
 mod agents;
 mod bench;
 mod caching;
+mod commands;
 mod compaction;
 mod dialogues;
 mod faults;
 mod hosts;
 #[cfg(unix)]
 mod interrupts;
+mod messages;
 mod recorded;
 mod resumes;
 mod roads;
 mod sdks;
+mod servers;
 mod settings;
 #[cfg(unix)]
 mod shell_fuzz;
+#[cfg(target_os = "linux")]
+mod soak;
 mod streams;
 mod strictness;
 mod support;

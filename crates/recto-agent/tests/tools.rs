@@ -38,7 +38,7 @@ impl Place {
             config: root.join("home/.claude"),
             project_key: "-project".to_owned(),
             project,
-            session: "session".to_owned(),
+            session: "session".into(),
             temporary: root.join("temporary"),
             shell: PathBuf::from("/bin/bash"),
         };

@@ -2,9 +2,9 @@
 //! with what the client wrote.
 //!
 //! Owns: the sessions, what must hold of them, the page. Each session is written by `recto run`
-//! on the strict mock (all kinds of tools, parallel calls, subagents; interrupted, killed) and
-//! resumed by the real client, which must send what is predicted. In the rounds, both go on
-//! with one session in turns.
+//! on the strict mock (all kinds of tools, parallel calls, subagents; compacted, interrupted,
+//! killed) and resumed by the real client, which must send what is predicted. In the rounds, both
+//! go on with one session in turns, and each makes a summary once.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -40,6 +40,10 @@ const SCRIPT: &str = include_str!("run_script.toml");
 /// What a prompt can ask for.
 const TASKS: [&str; 9] =
     ["TEXT", "THINK", "BASH", "PARALLEL", "WRITE", "ERROR", "AGENT", "SEARCH", "STREAM"];
+/// How sessions end.
+const ENDINGS: [&str; 5] = ["whole", "compacted", "interrupted", "killed", "whole"];
+/// The prompt that makes a summary of what was said.
+const COMPACT: &str = "/compact keep the names of files";
 /// What takes long enough to be stopped.
 const LONG_TASKS: [&str; 4] = ["SLOW", "STREAM", "PARALLEL", "BASH"];
 
@@ -78,7 +82,7 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let mut random = Random::new(options.seed);
     let mut findings = Findings::default();
     for number in 0..options.sessions {
-        let ending = ["whole", "whole", "interrupted", "killed"][number as usize % 4];
+        let ending = ENDINGS[number as usize % ENDINGS.len()];
         let faults = written(&options, &recto, workspace.path(), ending, &mut random)
             .unwrap_or_else(|error| vec![format!("{error:#}")]);
         findings.add(ending, &format!("session {number}, {ending}"), faults);
@@ -143,12 +147,18 @@ fn written(
     let claude = home.path().join(".claude");
     let session = uuid::Uuid::new_v4().to_string();
     let mut faults = Vec::new();
-    let turns = 1 + random.below(3);
+    let is_compacted = ending == "compacted";
+    let turns = 1 + random.below(3) + if is_compacted { 2 } else { 0 };
+    // Before the last turn, or as the last one.
+    let compaction = is_compacted.then(|| turns - 1 - random.below(2));
     let mut asked = Vec::new();
     for turn in 0..turns {
-        let is_stopped = turn + 1 == turns && ending != "whole";
+        let is_stopped = turn + 1 == turns && matches!(ending, "interrupted" | "killed");
         let tasks = if is_stopped { &LONG_TASKS[..] } else { &TASKS[..] };
-        let prompt = format!("TASK-{} number {turn}", random.pick(tasks));
+        let prompt = match compaction == Some(turn) {
+            true => COMPACT.to_owned(),
+            false => format!("TASK-{} number {turn}", random.pick(tasks)),
+        };
         let stop = is_stopped.then(|| Stop {
             after: Duration::from_millis(100 + random.below(1200) as u64),
             signal: if ending == "killed" { "KILL" } else { "INT" },
@@ -161,6 +171,9 @@ fn written(
         asked.push(prompt);
     }
     let log = read_log(&claude, &session);
+    if is_compacted && !is_in(&log, "compact_boundary") {
+        faults.push("nothing was compacted".into());
+    }
     if log.is_empty() {
         // Killed before the prompt was written: nothing is there, and nothing is lost.
         return Ok(faults);
@@ -208,13 +221,27 @@ fn rounds(
     let claude = home.path().join(".claude");
     let session = uuid::Uuid::new_v4().to_string();
     let mut prompts: Vec<String> = Vec::new();
+    // Each of the two makes a summary, with which the other one goes on.
+    let compactions = [options.turns / 3 / 2 * 2, options.turns * 2 / 3 / 2 * 2 + 1];
     for turn in 0..options.turns {
         let player = if turn % 2 == 0 { Player::Recto } else { Player::Client };
-        let prompt = format!("TASK-{} round-{turn}.", random.pick(&TASKS));
+        let is_compaction = turn > 0 && compactions.contains(&turn);
+        let prompt = match is_compaction {
+            true => COMPACT.to_owned(),
+            false => format!("TASK-{} round-{turn}.", random.pick(&TASKS)),
+        };
         let before = read_log(&claude, &session);
         let taken = play(&table, player, &session, turn == 0, &prompt, None)?;
         let mut faults = check_turn(&taken, false, &prompt);
         faults.extend(check_log(&before, &read_log(&claude, &session)));
+        if is_compaction {
+            prompts.clear();
+            if !is_in(&read_log(&claude, &session)[before.len()..], "compact_boundary") {
+                faults.push("nothing was compacted".into());
+            }
+            findings.add_round(turn, player, faults);
+            continue;
+        }
         prompts.push(prompt);
         let sent = taken.requests.iter().rev().map(|body| body["messages"].to_string());
         let sent = sent.into_iter().find(|text| text.contains(&format!("round-{turn}.")));
@@ -228,11 +255,7 @@ fn rounds(
                 }
             }
         }
-        findings.rounds.0 += 1;
-        findings.rounds.1 += u32::from(faults.is_empty());
-        let name = format!("round {turn}, {}", player.name());
-        findings.faults.extend(faults.iter().map(|fault| format!("{name}: {fault}")));
-        say(&format!("{} {name}", if faults.is_empty() { "good " } else { "FAULT" }));
+        findings.add_round(turn, player, faults);
     }
     Ok(())
 }
@@ -296,6 +319,11 @@ fn check_log(before: &[u8], after: &[u8]) -> Vec<String> {
     faults
 }
 
+/// Whether lines of a log have a word.
+fn is_in(log: &[u8], word: &str) -> bool {
+    String::from_utf8_lossy(log).contains(word)
+}
+
 /// How often the command of `TASK-BASH` ran.
 fn count_runs(home: &Path) -> usize {
     fs::read_to_string(home.join("app/ran.log")).map_or(0, |text| text.lines().count())
@@ -317,6 +345,14 @@ impl Findings {
             say(&format!("  {fault}"));
             self.faults.push(format!("{name}: {fault}"));
         }
+    }
+
+    fn add_round(&mut self, turn: u32, player: Player, faults: Vec<String>) {
+        self.rounds.0 += 1;
+        self.rounds.1 += u32::from(faults.is_empty());
+        let name = format!("round {turn}, {}", player.name());
+        say(&format!("{} {name}", if faults.is_empty() { "good " } else { "FAULT" }));
+        self.faults.extend(faults.iter().map(|fault| format!("{name}: {fault}")));
     }
 
     fn page(&self, options: &Options) -> String {

@@ -38,6 +38,8 @@ pub(super) struct Case {
     pub(super) stdout: String,
     pub(super) exit: Value,
     pub(super) log: Option<String>,
+    /// Other logs of the run: where each was, and its lines.
+    pub(super) others: Vec<(String, String)>,
 }
 
 impl Case {
@@ -47,6 +49,12 @@ impl Case {
             let text = text(name).with_context(|| format!("{} has no {name}", folder.display()))?;
             Ok(serde_json::from_str(&text)?)
         };
+        let exit = json("exit.json")?;
+        let named = exit["logs"].as_object().into_iter().flatten();
+        let others = named.filter(|(name, _)| *name != "log.jsonl");
+        let others =
+            others.filter_map(|(name, path)| Some((path.as_str()?.to_owned(), text(name).ok()?)));
+        let others = others.collect();
         let answers = text("api.jsonl").unwrap_or_default();
         let answers = answers.lines().map(|line| {
             let exchange: Value = serde_json::from_str(line)?;
@@ -57,8 +65,9 @@ impl Case {
             command: json("cmd.json")?,
             answers: answers.collect::<anyhow::Result<_>>()?,
             stdout: text("stdout.jsonl").unwrap_or_default(),
-            exit: json("exit.json")?,
+            exit,
             log: text("log.jsonl").ok(),
+            others,
         })
     }
 

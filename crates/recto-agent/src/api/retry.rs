@@ -15,6 +15,8 @@ pub struct Retries {
     pub most: u32,
     /// How often to ask again when the endpoint says, time after time, that it is overloaded.
     pub most_overloaded: u32,
+    /// Whether to ask again when the key was refused, as clients do whose keys come from a helper.
+    pub after_refused_key: bool,
     /// The first wait; it doubles each time.
     pub first_wait: Duration,
     /// The longest wait of our own.
@@ -28,6 +30,7 @@ impl Default for Retries {
         Retries {
             most: 10,
             most_overloaded: 3,
+            after_refused_key: false,
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(8),
             longest_asked_wait: Duration::from_secs(60),
@@ -97,7 +100,9 @@ impl Counter {
     pub(crate) fn decide(&mut self, error: &ApiError, advice: Advice) -> Decision {
         let is_overloaded = error.status() == Some(529) || error.kind() == "overloaded_error";
         self.overloaded = if is_overloaded { self.overloaded + 1 } else { 0 };
-        let is_worth_it = advice.should_retry.unwrap_or_else(|| is_passing(error));
+        let is_refused_key = self.retries.after_refused_key && error.status() == Some(401);
+        let is_worth_it =
+            advice.should_retry.unwrap_or_else(|| is_passing(error) || is_refused_key);
         if !is_worth_it
             || self.attempts > self.retries.most
             || self.overloaded > self.retries.most_overloaded

@@ -86,7 +86,9 @@ pub fn result_line(ended: &Ended, session: &str) -> Value {
     if let Some(origin) = &ended.origin {
         set("origin", origin.clone());
     }
-    if let Some(first) = ended.first_event {
+    let is_cut =
+        matches!(ended.end, End::InterruptedText | End::InterruptedTools | End::Deferred(..));
+    if let Some(first) = ended.first_event.filter(|_| !is_cut) {
         set("ttft_ms", milliseconds(first));
     }
     set("uuid", uuid::Uuid::new_v4().to_string().into());

@@ -51,13 +51,20 @@ impl StreamLines {
                 self.options.forwards_subagents = true;
                 Vec::new()
             }
-            TurnEvent::Prompted { uuid, content, is_output }
+            TurnEvent::StartedOver { session } => {
+                self.session.clone_from(session);
+                Vec::new()
+            }
+            TurnEvent::Prompted { uuid, content, is_output, is_known }
                 if *is_output || self.options.replays =>
             {
                 let mut line = Map::new();
                 line.insert("type".into(), "user".into());
                 line.insert("message".into(), json!({"role": "user", "content": content}));
                 self.add_speaker(&mut line, None, uuid);
+                if *is_known {
+                    line.remove("timestamp");
+                }
                 line.insert("isReplay".into(), true.into());
                 vec![Value::Object(line)]
             }
@@ -79,7 +86,7 @@ impl StreamLines {
                 "mcp_servers": began.servers,
                 "model": began.model,
                 "permissionMode": began.mode,
-                "slash_commands": began.skills,
+                "slash_commands": began.skills.iter().chain(&began.prompts).collect::<Vec<_>>(),
                 "terminal_slash_commands": [],
                 "apiKeySource": self.options.key_source,
                 "claude_code_version": self.options.version,
@@ -104,7 +111,7 @@ impl StreamLines {
                     Some(*after).filter(|_| is_start(event)),
                 )]
             }
-            TurnEvent::Abandoned { message, from_block, open_block, is_interrupted }
+            TurnEvent::Abandoned { message, from_block, open_block, is_interrupted, usage }
                 if self.options.partial =>
             {
                 let mut lines = Vec::new();
@@ -114,7 +121,20 @@ impl StreamLines {
                 }
                 if *is_interrupted {
                     let delta = json!({"stop_reason": null, "stop_sequence": null});
-                    let event = json!({"type": "message_delta", "delta": delta, "usage": {}});
+                    let usage = json!({
+                        "output_tokens_details": {"thinking_tokens": usage.thinking},
+                        "cache_creation_input_tokens": usage.cache_write,
+                        "cache_read_input_tokens": usage.cache_read,
+                        "input_tokens": usage.input,
+                        "iterations": [],
+                        "output_tokens": usage.output,
+                        "server_tool_use": {
+                            "web_search_requests": usage.web_searches,
+                            "web_fetch_requests": usage.web_fetches,
+                        },
+                        "fallback_credit": null,
+                    });
+                    let event = json!({"type": "message_delta", "delta": delta, "usage": usage});
                     lines.push(self.stream_line(message, event, None));
                 }
                 let mut stop = self.stream_line(message, json!({"type": "message_stop"}), None);
@@ -134,7 +154,13 @@ impl StreamLines {
             {
                 vec![self.said(said)]
             }
-            TurnEvent::User(user) => vec![self.user(user)],
+            TurnEvent::User(user) => {
+                let is_hidden = user.speaker.as_ref().is_some_and(|speaker| !speaker.is_shown());
+                match is_hidden && !self.options.forwards_subagents {
+                    true => Vec::new(),
+                    false => vec![self.user(user)],
+                }
+            }
             TurnEvent::Denied(denied) => {
                 let mut line = json!({
                     "type": "system",
@@ -181,10 +207,12 @@ impl StreamLines {
         }
     }
 
-    /// With the session, and an id of its own.
+    /// With the session, and an id of its own where it has none.
     fn signed(&self, mut line: Value) -> Value {
         line["session_id"] = self.session.as_str().into();
-        line["uuid"] = uuid::Uuid::new_v4().to_string().into();
+        if line["uuid"].is_null() {
+            line["uuid"] = uuid::Uuid::new_v4().to_string().into();
+        }
         line
     }
 
@@ -316,7 +344,7 @@ fn tool_use_meta(message: &Value) -> Option<Value> {
 fn is_shown(speaker: Option<&Speaker>, said: &Said) -> bool {
     speaker.is_none_or(|speaker| {
         let is_call = said.message.to_serde()["content"][0]["type"] == "tool_use";
-        speaker.is_background || is_call
+        speaker.is_background || (is_call && speaker.is_shown())
     })
 }
 

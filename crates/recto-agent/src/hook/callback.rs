@@ -63,7 +63,9 @@ pub fn callback_ran(
 pub fn callback_failed(callback: &Callback, answer: &Result<Value, HostError>) -> Option<Value> {
     let is_failure = match answer {
         Ok(answer) => !answer.is_object(),
-        Err(HostError::Refused(_) | HostError::Closed) => true,
+        Err(HostError::Refused(_)) => true,
+        // A host that went away need not be told, but what it forbids so is.
+        Err(HostError::Closed) => callback.blocks_on_failure,
         Err(HostError::Cancelled | HostError::TimedOut) => false,
     };
     is_failure.then(|| {

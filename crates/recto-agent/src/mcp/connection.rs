@@ -92,20 +92,31 @@ impl Connection {
         Ok(answer)
     }
 
-    /// All tools of the server.
-    pub(super) async fn tools(&self) -> Result<Vec<Value>, String> {
-        let mut tools = Vec::new();
+    /// All that the server has of a kind: `tools`, `resources` or `prompts`.
+    pub(super) async fn list(&self, kind: &str) -> Result<Vec<Value>, String> {
+        let mut all = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..MOST_PAGES {
             let params = cursor.as_ref().map(|cursor| json!({"cursor": cursor}));
-            let page = self.request("tools/list", params, START).await?;
-            tools.extend(page["tools"].as_array().cloned().unwrap_or_default());
+            let page = self.request(&format!("{kind}/list"), params, START).await?;
+            all.extend(page[kind].as_array().cloned().unwrap_or_default());
             cursor = page["nextCursor"].as_str().map(str::to_owned);
             if cursor.is_none() {
                 break;
             }
         }
-        Ok(tools)
+        Ok(all)
+    }
+
+    /// The contents of a resource.
+    pub(super) async fn read(&self, uri: &str) -> Result<Value, String> {
+        self.request("resources/read", Some(json!({"uri": uri})), START).await
+    }
+
+    /// A prompt with its arguments filled in.
+    pub(super) async fn prompt(&self, name: &str, given: &Value) -> Result<Value, String> {
+        let params = json!({"name": name, "arguments": given});
+        self.request("prompts/get", Some(params), START).await
     }
 
     /// Calls a tool.
@@ -180,7 +191,7 @@ impl Connection {
         }
     }
 
-    /// Whether the server says that its tools changed since it was asked.
+    /// Whether the server says that what it has changed since it was asked.
     pub(super) fn take_changed(&self) -> bool {
         match &self.road {
             Road::Process(process) => process.take_changed(),

@@ -15,6 +15,7 @@ use reqwest::redirect::Policy;
 use serde_json::Value;
 
 use super::connection::PROTOCOL;
+use super::process::is_list_changed;
 use crate::wire::SseParser;
 
 /// The most bytes of an answer.
@@ -135,7 +136,7 @@ impl Http {
 
     fn take(&self, bytes: &[u8], id: u64, found: &mut Option<Value>) {
         let Ok(message) = serde_json::from_slice::<Value>(bytes) else { return };
-        if message["method"] == "notifications/tools/list_changed" {
+        if message["method"].as_str().is_some_and(is_list_changed) {
             self.changed.store(true, Ordering::Relaxed);
         }
         if message.get("method").is_none() && message["id"].as_u64() == Some(id) {

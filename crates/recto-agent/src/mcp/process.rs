@@ -140,7 +140,7 @@ async fn read(stdout: ChildStdout, shared: Arc<Shared>, lines: mpsc::WeakUnbound
         let Ok(message) = serde_json::from_slice::<Value>(&line) else { continue };
         let id = message.get("id").and_then(Value::as_u64);
         match (message.get("method").and_then(Value::as_str), id) {
-            (Some("notifications/tools/list_changed"), _) => {
+            (Some(method), _) if is_list_changed(method) => {
                 shared.changed.store(true, Ordering::Relaxed);
             }
             (Some(method), Some(_)) => {
@@ -159,6 +159,11 @@ async fn read(stdout: ChildStdout, shared: Arc<Shared>, lines: mpsc::WeakUnbound
     let mut open = shared.open();
     open.is_gone = true;
     open.waiting.clear();
+}
+
+/// Whether a server says that a list of its own is another one now.
+pub(super) fn is_list_changed(method: &str) -> bool {
+    method.starts_with("notifications/") && method.ends_with("/list_changed")
 }
 
 /// What a server gets that asks something.

@@ -18,6 +18,7 @@ use super::connection::START;
 use super::connection::Surroundings;
 use crate::control::HostLink;
 use crate::tool::McpTool;
+use crate::tool::plain_name;
 
 /// What a server said.
 #[derive(Debug, Clone)]
@@ -25,6 +26,13 @@ struct Connected {
     connection: Arc<Connection>,
     hello: Value,
     tools: Vec<Value>,
+    prompts: Vec<Value>,
+}
+
+impl Connected {
+    fn has(&self, kind: &str) -> bool {
+        self.hello["capabilities"].get(kind).is_some()
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -194,6 +202,98 @@ impl Servers {
         connection.call(&tool.tool, input, tool_use).await
     }
 
+    fn connected(&self) -> Vec<(String, Connected)> {
+        let connected = |server: &Server| match &server.state {
+            State::Connected(connected) => Some((server.config.name.clone(), connected.clone())),
+            _ => None,
+        };
+        self.servers().iter().filter_map(connected).collect()
+    }
+
+    /// Whether a server has resources.
+    pub fn have_resources(&self) -> bool {
+        self.connected().iter().any(|(_, server)| server.has("resources"))
+    }
+
+    /// The resources of a server, or of all.
+    ///
+    /// # Errors
+    ///
+    /// What the server answered.
+    pub async fn resources(&self, of: Option<&str>) -> Result<Vec<Value>, String> {
+        let mut all = Vec::new();
+        let mut is_known = of.is_none();
+        for (name, server) in self.connected() {
+            if of.is_some_and(|of| of != name) {
+                continue;
+            }
+            is_known = true;
+            if server.has("resources") {
+                for mut resource in server.connection.list("resources").await? {
+                    resource["server"] = name.as_str().into();
+                    all.push(resource);
+                }
+            }
+        }
+        match is_known {
+            true => Ok(all),
+            false => Err(self.unknown(of.unwrap_or_default())),
+        }
+    }
+
+    /// What a resource contains.
+    ///
+    /// # Errors
+    ///
+    /// What the server answered.
+    pub async fn read_resource(&self, of: &str, uri: &str) -> Result<Value, String> {
+        let found = self.connected().into_iter().find(|(name, _)| name == of);
+        let (_, server) = found.ok_or_else(|| self.unknown(of))?;
+        server.connection.read(uri).await
+    }
+
+    fn unknown(&self, server: &str) -> String {
+        let names: Vec<String> = self.connected().into_iter().map(|(name, _)| name).collect();
+        format!("Server \"{server}\" not found. Available servers: {}", names.join(", "))
+    }
+
+    /// The prompts of all servers, as commands: `mcp__server__prompt`, and what they are for.
+    pub fn prompts(&self) -> Vec<(String, String)> {
+        let prompts = self.connected().into_iter().flat_map(|(name, server)| {
+            let of = move |prompt: &Value| {
+                let about = prompt["description"].as_str().unwrap_or_default().to_owned();
+                Some((command_name(&name, prompt["name"].as_str()?), about))
+            };
+            server.prompts.iter().filter_map(of).collect::<Vec<_>>()
+        });
+        prompts.collect()
+    }
+
+    /// The text of a prompt that is called as a command; `None` if there is no such prompt.
+    pub async fn prompt(&self, command: &str, arguments: &str) -> Option<Result<String, String>> {
+        let found = self.connected().into_iter().find_map(|(name, server)| {
+            let is_meant = |prompt: &&Value| {
+                prompt["name"].as_str().is_some_and(|own| command_name(&name, own) == command)
+            };
+            let prompt = server.prompts.iter().find(is_meant)?.clone();
+            Some((server, prompt))
+        });
+        let (server, prompt) = found?;
+        let names = prompt["arguments"].as_array().into_iter().flatten();
+        let names = names.filter_map(|argument| argument["name"].as_str());
+        let given: Map<String, Value> = names
+            .zip(arguments.split_whitespace())
+            .map(|(name, word)| (name.to_owned(), word.into()))
+            .collect();
+        let own = prompt["name"].as_str().unwrap_or_default();
+        let answer = server.connection.prompt(own, &Value::Object(given)).await;
+        Some(answer.map(|answer| {
+            let messages = answer["messages"].as_array().into_iter().flatten();
+            let texts = messages.filter_map(|message| message["content"]["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n\n")
+        }))
+    }
+
     /// `mcp_servers` of `init`.
     pub fn summary(&self) -> Vec<Value> {
         let servers = self.servers();
@@ -314,17 +414,36 @@ async fn finish(
         None => return Err("the server did not start".to_owned()),
     };
     match tools {
-        Some(tools) => Ok(Connected { connection, hello, tools }),
-        None => list(Connected { connection, hello, tools: Vec::new() }).await,
+        Some(tools) => Ok(Connected { connection, hello, tools, prompts: Vec::new() }),
+        None => {
+            let (tools, prompts) = (Vec::new(), Vec::new());
+            list(Connected { connection, hello, tools, prompts }).await
+        }
     }
 }
 
-/// Asks for the tools. A server without any need not be able to say so.
+/// Asks for tools and prompts. A server without any need not be able to say so.
 async fn list(mut connected: Connected) -> Result<Connected, String> {
-    if connected.hello["capabilities"].get("tools").is_some() {
-        connected.tools = connected.connection.tools().await?;
+    if connected.has("tools") {
+        connected.tools = connected.connection.list("tools").await?;
+    }
+    if connected.has("prompts") {
+        // Tools work without them.
+        connected.prompts = connected.connection.list("prompts").await.unwrap_or_default();
     }
     Ok(connected)
+}
+
+/// A schema with the fields that every one has first, as models are shown it.
+fn in_order(schema: &Map<String, Value>) -> Map<String, Value> {
+    const FIRST: [&str; 3] = ["type", "properties", "required"];
+    let first = FIRST.iter().filter_map(|name| schema.get_key_value(*name));
+    let rest = schema.iter().filter(|(name, _)| !FIRST.contains(&name.as_str()));
+    first.chain(rest).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn command_name(server: &str, prompt: &str) -> String {
+    format!("mcp__{}__{}", plain_name(server), plain_name(prompt))
 }
 
 fn tool_of(config: &ServerConfig, tool: &Value) -> Option<McpTool> {
@@ -333,7 +452,7 @@ fn tool_of(config: &ServerConfig, tool: &Value) -> Option<McpTool> {
         tool: tool["name"].as_str()?.to_owned(),
         about: tool["description"].as_str().unwrap_or_default().to_owned(),
         schema: match &tool["inputSchema"] {
-            schema if schema.is_object() => schema.clone(),
+            Value::Object(schema) => Value::Object(in_order(schema)),
             _ => json!({"type": "object"}),
         },
         is_read_only: tool["annotations"]["readOnlyHint"] == true,

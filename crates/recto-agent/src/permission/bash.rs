@@ -179,19 +179,15 @@ impl Permissions {
     fn check_parts(&self, command: &str, script: &Script, place: &Place) -> Check {
         let mut run = Run { place, directories: vec![place.cwd.clone()] };
         let mut asks: Vec<(String, Ask)> = Vec::new();
-        let mut allowed_by_rule = None;
         let uses_git = script.parts.iter().any(|part| name_of(part) == Some("git"));
         for part in &script.parts {
-            match self.check_part(part, &mut run, uses_git) {
-                Ok(rule) => allowed_by_rule = allowed_by_rule.or(rule),
-                Err(ask) => asks.push((part.text.clone(), *ask)),
+            if let Err(ask) = self.check_part(part, &mut run, uses_git) {
+                asks.push((part.text.clone(), *ask));
             }
         }
+        // Also where there is one part, and one rule that allows it.
         if asks.is_empty() && !script.parts.is_empty() {
-            return Check::Allow(match allowed_by_rule {
-                Some(rule) if script.parts.len() == 1 => Reason::Rule(rule.clone()),
-                _ => Reason::Subcommands(None),
-            });
+            return Check::Allow(Reason::Subcommands(None));
         }
         // Nothing to run is nothing to allow.
         if asks.is_empty() {
@@ -200,13 +196,8 @@ impl Permissions {
         Check::Ask(joined(asks, script, command))
     }
 
-    /// The rule that allows a part, nothing if it only looks, or a question.
-    fn check_part(
-        &self,
-        part: &Part,
-        run: &mut Run<'_>,
-        uses_git: bool,
-    ) -> Result<Option<&Rule>, Box<Ask>> {
+    /// Whether a part may run; a question otherwise.
+    fn check_part(&self, part: &Part, run: &mut Run<'_>, uses_git: bool) -> Result<(), Box<Ask>> {
         if let Some(rule) = self.part_rule(Behavior::Ask, part) {
             return Err(Box::new(self.asked_by(rule)));
         }
@@ -215,7 +206,7 @@ impl Permissions {
         }
         // Only redirections: of a loop, or `> file` alone.
         if part.words.is_empty() && part.assignments.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let allow = self.part_rule(Behavior::Allow, part);
         let name = name_of(part);
@@ -224,8 +215,8 @@ impl Permissions {
             Some(files) => self.check_operands(&files, run, allow.is_some())?,
             None => false,
         };
-        if let Some(rule) = allow {
-            return Ok(Some(rule));
+        if allow.is_some() {
+            return Ok(());
         }
         let moves = name == Some("cd");
         // `cd` can make `git` read the settings of another repository.
@@ -236,7 +227,7 @@ impl Permissions {
                 && part.assignments.is_empty()
                 && name.is_some_and(|name| EDITS.contains(&name));
             if accepted || read_only::is_read_only(part) {
-                return Ok(None);
+                return Ok(());
             }
         }
         Err(Box::new(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned())))

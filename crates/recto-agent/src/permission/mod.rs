@@ -128,6 +128,28 @@ impl Permissions {
         }
     }
 
+    /// Allows what a command or skill needs, until [`Permissions::end_turn`].
+    pub fn allow_for_turn(&mut self, rules: &[String]) {
+        let parsed =
+            rules.iter().filter_map(|text| Rule::parse(text, Behavior::Allow, Source::Command));
+        self.rules.extend(parsed);
+    }
+
+    /// Takes back what was allowed for a turn.
+    pub fn end_turn(&mut self) {
+        self.rules.retain(|rule| rule.source != Source::Command);
+    }
+
+    /// All rules, those of the settings first.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Whether files outside the working directories may not be written, whoever allows it.
+    pub fn blocks_writes_outside(&self) -> bool {
+        self.block_writes_outside
+    }
+
     /// Whether a tool is gone: a rule forbids all of it.
     pub fn is_removed(&self, tool: &str) -> bool {
         self.whole_tool_rule(Behavior::Deny, tool).is_some()
@@ -362,6 +384,10 @@ fn is_never_asked(tool: &str) -> bool {
     matches!(
         tool,
         "Agent"
+            | "ListAgents"
+            | "ListMcpResourcesTool"
+            | "ReadMcpResourceTool"
+            | "SendMessage"
             | "Task"
             | "Skill"
             | "ToolSearch"

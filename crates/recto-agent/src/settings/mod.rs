@@ -199,6 +199,16 @@ impl Settings {
         self.value(key).and_then(|(value, _)| value.as_bool()).unwrap_or(false)
     }
 
+    /// What holds in the end: objects of all layers together, lists one behind the other, and of
+    /// other values that of the winning layer.
+    pub fn merged(&self) -> Value {
+        let mut all = Value::Object(Map::new());
+        for layer in &self.layers {
+            merge(&mut all, &Value::Object(layer.value.clone()));
+        }
+        all
+    }
+
     fn add_file(&mut self, source: Source, path: &Path) {
         let bytes = match read_small(path) {
             Ok(bytes) => bytes,
@@ -244,6 +254,22 @@ impl Settings {
 
     fn report(&mut self, path: &Path, message: String) {
         self.problems.push(Problem { path: path.to_owned(), message });
+    }
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(into), Value::Array(from)) => {
+            for value in from.iter().filter(|value| !into.contains(value)).collect::<Vec<_>>() {
+                into.push(value.clone());
+            }
+        }
+        (into, from) => into.clone_from(from),
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Source {
     CommandLine,
     /// What the user granted while the session runs.
     Session,
+    /// What a command or skill allows while it is followed.
+    Command,
     /// Settings of the machine's administrator.
     Managed,
 }
@@ -31,6 +33,7 @@ impl Source {
             Source::Flag => "flagSettings",
             Source::CommandLine => "cliArg",
             Source::Session => "session",
+            Source::Command => "command",
             Source::Managed => "policySettings",
         }
     }

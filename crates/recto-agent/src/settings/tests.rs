@@ -64,3 +64,19 @@ fn sources_can_be_chosen_and_the_command_line_wins_over_files() {
     let missing = Settings::read(&home, &app, Wanted::default(), Some("no.json")).unwrap_err();
     assert!(missing.to_string().starts_with("Settings file not found: "));
 }
+
+#[test]
+fn what_holds_in_the_end_is_all_layers_together() {
+    let (_directory, home, app) = home(
+        r#"{"model":"a","env":{"X":"1"},"permissions":{"deny":["Bash"]}}"#,
+        "",
+        r#"{"model":"b","env":{"Y":"2"},"permissions":{"deny":["Write","Bash"]}}"#,
+    );
+    let settings = Settings::read(&home, &app, Wanted::default(), None).unwrap();
+    let merged = serde_json::json!({
+        "model": "b",
+        "env": {"X": "1", "Y": "2"},
+        "permissions": {"deny": ["Bash", "Write"]},
+    });
+    assert_eq!(settings.merged(), merged);
+}

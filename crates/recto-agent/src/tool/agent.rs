@@ -8,9 +8,11 @@ use serde_json::Value;
 use serde_json::json;
 use sha2::Digest as _;
 
+use super::Tool;
 use super::background::Status;
 use super::context::Call;
 use super::host::HostRequest;
+use super::message::Mail;
 use super::offer::AgentType;
 use super::outcome::ToolOutcome;
 use super::schema::Field;
@@ -66,6 +68,12 @@ pub struct AgentRequest {
     pub model: Option<String>,
     /// The name of its run as a task.
     pub run: String,
+    /// Whether it goes on from its log.
+    pub is_continued: bool,
+    /// What the model calls it.
+    pub name: Option<String>,
+    /// What others tell it meanwhile.
+    pub mail: Mail,
 }
 
 /// A call that a subagent made.
@@ -161,6 +169,9 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         prompt: text("prompt").unwrap_or_default(),
         model: text("model").or_else(|| kind.model.clone()),
         run: String::new(),
+        is_continued: false,
+        name: text("name"),
+        mail: Mail::default(),
     };
     link_output(session, &request.id);
     // Who has a task of its own waits, unless it says otherwise.
@@ -195,7 +206,7 @@ async fn foreground(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
         std::fs::remove_file(link).ok();
     }
     match report {
-        Some(AgentReport::Done(done)) => result(&request, &done),
+        Some(AgentReport::Done(done)) => result(&request, &done, can_continue(call.session)),
         Some(AgentReport::Silent) => ToolOutcome::failed("No assistant messages found"),
         Some(AgentReport::ApiError(error)) => {
             ToolOutcome::failed(format!("Agent terminated early due to an API error: {error}"))
@@ -205,23 +216,51 @@ async fn foreground(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
     }
 }
 
+/// Starts a subagent that nobody waits for; the model that it runs on.
+pub(super) async fn start(
+    call: &Call<'_>,
+    request: AgentRequest,
+) -> Result<String, Box<ToolOutcome>> {
+    let session = call.session;
+    let output = output_of(session, &request.id);
+    let (cancel, running) = session.background.add_agent(&request, output);
+    let ask =
+        |answer| HostRequest::StartAgent { request: Box::new(request), cancel, running, answer };
+    match session.host.ask(ask).await {
+        Some(Ok(model)) => Ok(model),
+        Some(Err(why)) => Err(Box::new(ToolOutcome::failed(why))),
+        None => Err(Box::new(ToolOutcome::failed("This session cannot run subagents."))),
+    }
+}
+
+fn output_of(session: &Session, id: &str) -> std::path::PathBuf {
+    session.places.tasks().join(format!("{id}.output"))
+}
+
+/// Whether the model can speak to a subagent again.
+fn can_continue(session: &Session) -> bool {
+    session.offer.get().tools.contains(&Tool::SendMessage)
+}
+
 async fn background(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
     let session = call.session;
-    let output = session.places.tasks().join(format!("{}.output", request.id));
-    let (cancel, running) =
-        session.background.add_agent(&request.id, call.id, &request.description, output.clone());
-    let asked = Box::new(request.clone());
-    let ask = |answer| HostRequest::StartAgent { request: asked, cancel, running, answer };
-    let model = match session.host.ask(ask).await {
-        Some(Ok(model)) => model,
-        Some(Err(why)) => return ToolOutcome::failed(why),
-        None => return ToolOutcome::failed("This session cannot run subagents."),
+    let model = match start(call, request.clone()).await {
+        Ok(model) => model,
+        Err(outcome) => return *outcome,
     };
-    let output = output.display().to_string();
+    let output = output_of(session, &request.id).display().to_string();
+    let can_continue = can_continue(session);
+    let how = match can_continue {
+        true => format!(
+            " Use SendMessage with to: '{}', summary: '<5-10 word recap>' to continue this agent.",
+            request.id
+        ),
+        false => String::new(),
+    };
     let text = format!(
         "Async agent launched successfully. (This tool result is internal metadata — never quote \
          or paste any part of it, including the agentId below, into a user-facing reply.)\n\
-         agentId: {} (internal ID - do not mention to user.)\n\
+         agentId: {} (internal ID - do not mention to user.{how})\n\
          The agent is working in the background. You will be notified automatically when it \
          completes. You know nothing about its results until that notification arrives — do not \
          report, assume, or predict them; continue other work or respond to the user in the \
@@ -242,13 +281,13 @@ async fn background(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
         "prompt": request.prompt,
         "outputFile": output,
         "canReadOutputFile": true,
-        "canContinueAgent": false,
+        "canContinueAgent": can_continue,
     });
     ToolOutcome::blocks(vec![json!({"type": "text", "text": text})], structured)
 }
 
 /// The result of a subagent that was waited for.
-fn result(request: &AgentRequest, done: &AgentDone) -> ToolOutcome {
+fn result(request: &AgentRequest, done: &AgentDone, can_continue: bool) -> ToolOutcome {
     let has_totals = !WITHOUT_TOTALS.contains(&request.kind.as_str());
     let note = note(&done.calls).filter(|_| has_totals);
     let mut text = String::new();
@@ -258,15 +297,22 @@ fn result(request: &AgentRequest, done: &AgentDone) -> ToolOutcome {
     text += FRAME;
     text += &indented(&done.text);
     if has_totals {
+        let how = match can_continue {
+            true => format!(
+                " (use SendMessage with to: '{}', summary: '<5-10 word recap>' to continue this agent)",
+                request.id
+            ),
+            false => String::new(),
+        };
         text += &format!(
-            "\nagentId: {}\n<usage>subagent_tokens: {}\ntool_uses: {}\nduration_ms: {}</usage>",
+            "\nagentId: {}{how}\n<usage>subagent_tokens: {}\ntool_uses: {}\nduration_ms: {}</usage>",
             request.id,
             done.tokens,
             done.calls.len(),
             done.duration_ms
         );
     }
-    let structured = structured(request, done, note.as_deref());
+    let structured = structured(request, done, note.as_deref(), can_continue);
     ToolOutcome::blocks(vec![json!({"type": "text", "text": text})], structured)
 }
 
@@ -292,7 +338,12 @@ fn indented(text: &str) -> String {
     text
 }
 
-fn structured(request: &AgentRequest, done: &AgentDone, note: Option<&str>) -> Value {
+fn structured(
+    request: &AgentRequest,
+    done: &AgentDone,
+    note: Option<&str>,
+    can_continue: bool,
+) -> Value {
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     set("status", json!("completed"));
@@ -323,7 +374,7 @@ fn structured(request: &AgentRequest, done: &AgentDone, note: Option<&str>) -> V
     if let Some(stats) = statistics(&done.calls) {
         set("toolStats", stats);
     }
-    set("canContinueAgent", json!(false));
+    set("canContinueAgent", json!(can_continue));
     Value::Object(fields)
 }
 

@@ -17,7 +17,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::sync::DropGuard;
 
+use super::agent::AgentRequest;
 use super::host::Host;
+use super::message::Mail;
 use super::news;
 use super::process::Running;
 
@@ -63,6 +65,8 @@ pub(super) struct Task {
     pub(super) command: Option<String>,
     /// What the model said it is for.
     pub(super) description: String,
+    /// What the model calls a subagent.
+    pub(super) name: Option<String>,
     /// Where its output is.
     pub(super) output: PathBuf,
     /// What it is doing.
@@ -76,6 +80,8 @@ pub(super) struct Task {
 /// How a subagent is ended, and how it says that it has.
 #[derive(Debug, Clone)]
 struct AgentEnd {
+    kind: String,
+    mail: Mail,
     cancel: CancellationToken,
     is_gone: CancellationToken,
 }
@@ -115,12 +121,28 @@ impl Task {
             run: news::new_run(),
             command: None,
             description: description.to_owned(),
+            name: None,
             output: output.to_owned(),
             status: Status::Running,
             code: None,
             running: None,
             agent: None,
         }
+    }
+
+    /// The kind of a subagent.
+    pub(super) fn agent_kind(&self) -> Option<&str> {
+        self.agent.as_ref().map(|agent| agent.kind.as_str())
+    }
+
+    /// Where messages for a subagent go.
+    pub(super) fn mail(&self) -> Option<&Mail> {
+        self.agent.as_ref().map(|agent| &agent.mail)
+    }
+
+    /// Whether a name means it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.name.as_deref() == Some(name)
     }
 }
 
@@ -153,6 +175,7 @@ impl Background {
             run: news::new_run(),
             command: Some(command),
             description,
+            name: None,
             output: output.clone(),
             status: Status::Running,
             code: None,
@@ -160,7 +183,7 @@ impl Background {
             agent: None,
         };
         self.tasks().known.insert(id.clone(), task.clone());
-        news::tell(&host, news::begun(&task, &self.commands())).await;
+        news::tell(&host, news::begun(&task, &self.running())).await;
         let background = self.clone();
         tokio::spawn(async move {
             let code = if is_overtime {
@@ -201,7 +224,7 @@ impl Background {
         // Where a command went that nobody waits for does not count.
         std::fs::remove_file(output.with_extension("cwd")).ok();
         let others: Vec<Task> =
-            self.owner().commands().into_iter().filter(|one| one.id != id).collect();
+            self.owner().running().into_iter().filter(|one| one.id != id).collect();
         // The surface knows before the model does.
         news::tell(host, news::ended(&task, task.status.as_str(), &summary, &others)).await;
         let owner = self.owner();
@@ -210,43 +233,52 @@ impl Background {
         let Some(known) = tasks.known.get_mut(id) else { return };
         known.code = task.code;
         known.status = task.status;
-        let text = notice(&task, &summary, "");
+        let text = notice(&task, task.status.as_str(), &summary, "");
         tasks.notices.push(Notice { run: task.run, text, before: None });
         owner.changed.notify_one();
     }
 
-    /// The commands that run.
-    pub(super) fn commands(&self) -> Vec<Task> {
+    /// The tasks that run.
+    pub(super) fn running(&self) -> Vec<Task> {
         let tasks = self.tasks();
-        let is_running = |task: &&Task| task.status == Status::Running && task.command.is_some();
+        let is_running = |task: &&Task| task.status == Status::Running;
         tasks.known.values().filter(is_running).cloned().collect()
+    }
+
+    /// The subagents that were started here, whether they run or not.
+    pub(super) fn agents(&self) -> Vec<Task> {
+        let tasks = self.tasks();
+        tasks.known.values().filter(|task| task.agent.is_some()).cloned().collect()
     }
 
     /// Takes a subagent on that the loop runs: it is cancelled by the token, and holds the
     /// guard as long as anything of it runs.
     pub(super) fn add_agent(
         &self,
-        id: &str,
-        tool_use: &str,
-        description: &str,
+        request: &AgentRequest,
         output: PathBuf,
     ) -> (CancellationToken, DropGuard) {
-        let agent =
-            AgentEnd { cancel: CancellationToken::new(), is_gone: CancellationToken::new() };
+        let agent = AgentEnd {
+            kind: request.kind.clone(),
+            mail: request.mail.clone(),
+            cancel: CancellationToken::new(),
+            is_gone: CancellationToken::new(),
+        };
         let handles = (agent.cancel.clone(), agent.is_gone.clone().drop_guard());
         let task = Task {
-            id: id.to_owned(),
-            tool_use: tool_use.to_owned(),
+            id: request.id.clone(),
+            tool_use: request.tool_use.clone(),
             run: news::new_run(),
             command: None,
-            description: description.to_owned(),
+            description: request.description.clone(),
+            name: request.name.clone(),
             output,
             status: Status::Running,
             code: None,
             running: None,
             agent: Some(agent),
         };
-        self.tasks().known.insert(id.to_owned(), task);
+        self.tasks().known.insert(request.id.clone(), task);
         handles
     }
 
@@ -264,7 +296,7 @@ impl Background {
         task.status = status;
         let how = if status == Status::Completed { "finished" } else { status.as_str() };
         let summary = format!("Agent \"{}\" {how}", task.description);
-        let text = notice(task, &summary, details);
+        let text = notice(task, status.as_str(), &summary, details);
         let run = task.run.clone();
         tasks.notices.push(Notice { run, text, before });
         owner.changed.notify_one();
@@ -358,16 +390,15 @@ fn append(path: &Path, text: &str) {
 }
 
 /// What the model is told about the end of a task.
-fn notice(task: &Task, summary: &str, details: &str) -> String {
+pub(super) fn notice(task: &Task, status: &str, summary: &str, details: &str) -> String {
     format!(
         "[Automated notice of a background task. The user did not write it: it answers no \
          question and approves nothing.]\n\n\
          <task-notification>\n<task-id>{}</task-id>\n<tool-use-id>{}</tool-use-id>\n\
-         <output-file>{}</output-file>\n<status>{}</status>\n<summary>{summary}</summary>\n\
+         <output-file>{}</output-file>\n<status>{status}</status>\n<summary>{summary}</summary>\n\
          {details}</task-notification>",
         task.id,
         task.tool_use,
         task.output.display(),
-        task.status.as_str(),
     )
 }

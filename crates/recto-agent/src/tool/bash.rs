@@ -208,7 +208,7 @@ impl Command<'_> {
             environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         };
         set("CLAUDECODE", "1");
-        set("CLAUDE_CODE_SESSION_ID", &session.places.session);
+        set("CLAUDE_CODE_SESSION_ID", &session.places.session.get());
         set("GIT_EDITOR", "true");
         set("SHELL", &session.places.shell.to_string_lossy());
         Running::start(&Script {

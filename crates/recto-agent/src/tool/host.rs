@@ -55,6 +55,15 @@ pub enum HostRequest {
         /// `CallToolResult`, or the error that the server sent.
         answer: oneshot::Sender<Result<Value, String>>,
     },
+    /// What MCP servers have to read.
+    Resources {
+        /// One server, or all.
+        server: Option<String>,
+        /// The resource to read; a list of all if `None`.
+        uri: Option<String>,
+        /// A list, or `ReadResourceResult`, or the error that the server sent.
+        answer: oneshot::Sender<Result<Value, String>>,
+    },
     /// Ask a model about a page that was fetched.
     AskAboutPage {
         /// The page, as text.

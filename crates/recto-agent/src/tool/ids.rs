@@ -3,8 +3,40 @@
 //! Owns: their forms. Random ones come from the system; counted ones are for tests, where
 //! two runs must be the same.
 
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
+
+/// The id of a session. A conversation that starts over gets another one; clones are the same.
+#[derive(Debug, Clone)]
+pub struct SessionName(Arc<Mutex<String>>);
+
+impl SessionName {
+    /// The id now.
+    #[must_use]
+    pub fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Another id from now on.
+    pub fn set(&self, name: impl Into<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = name.into();
+    }
+}
+
+impl From<String> for SessionName {
+    fn from(name: String) -> SessionName {
+        SessionName(Arc::new(Mutex::new(name)))
+    }
+}
+
+impl From<&str> for SessionName {
+    fn from(name: &str) -> SessionName {
+        SessionName::from(name.to_owned())
+    }
+}
 
 /// Where ids come from.
 #[derive(Debug, Default)]

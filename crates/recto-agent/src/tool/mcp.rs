@@ -44,14 +44,14 @@ pub(super) async fn run(call: &Call<'_>, tool: &McpTool) -> ToolOutcome {
         let text = structured.to_string();
         let mut outcome = ToolOutcome::text(text.clone(), json!(text));
         outcome.line.insert("mcpMeta".into(), json!({"structuredContent": structured}));
-        return fitted(call, tool, outcome).await;
+        return fitted(call, (&tool.server, &tool.tool), outcome).await;
     }
     let mut blocks = Vec::new();
     for content in &contents {
         blocks.extend(converted(call, tool, content));
     }
     let structured = Value::Array(blocks.clone());
-    fitted(call, tool, ToolOutcome::blocks(blocks, structured)).await
+    fitted(call, (&tool.server, &tool.tool), ToolOutcome::blocks(blocks, structured)).await
 }
 
 fn failed(call: &Call<'_>, tool: &McpTool, contents: &[Value]) -> ToolOutcome {
@@ -140,12 +140,16 @@ fn file_name(name: &str) -> String {
 }
 
 /// The same outcome, or where it was put if it is too large.
-async fn fitted(call: &Call<'_>, tool: &McpTool, outcome: ToolOutcome) -> ToolOutcome {
+pub(super) async fn fitted(
+    call: &Call<'_>,
+    (server, tool): (&str, &str),
+    outcome: ToolOutcome,
+) -> ToolOutcome {
     let text = outcome.content.text();
     if text.len() as u64 <= MOST_TOKENS || call.session.count_tokens(&text).await <= MOST_TOKENS {
         return outcome;
     }
-    let (server, name) = (file_name(&tool.server), file_name(&tool.tool));
+    let (server, name) = (file_name(server), file_name(tool));
     let name = format!("mcp-{server}-{name}-{}", call.session.ids.temporary());
     let Ok(kept) = overflow::keep_text(call.session, &text, &name) else { return outcome };
     let told = format!(

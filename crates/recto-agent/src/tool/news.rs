@@ -3,13 +3,15 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::background::Status;
 use super::background::Task;
+use super::background::notice;
 use super::host::Host;
 use super::host::HostRequest;
 use super::session::Session;
 
 /// A name of one run of a task.
-pub(super) fn new_run() -> String {
+pub(crate) fn new_run() -> String {
     format!("{:018x}", uuid::Uuid::new_v4().as_u128() >> 56)
 }
 
@@ -37,12 +39,16 @@ fn changed(all: &[Task]) -> Value {
     let tasks: Vec<Value> = all
         .iter()
         .map(|task| {
-            json!({
-                "task_id": task.id,
-                "run_id": task.run,
-                "task_type": "local_bash",
-                "description": task.description,
-            })
+            let mut line = json!({"task_id": task.id, "run_id": task.run});
+            line["task_type"] = match task.agent_kind() {
+                Some(kind) => {
+                    line["subagent_type"] = kind.into();
+                    "local_agent".into()
+                }
+                None => "local_bash".into(),
+            };
+            line["description"] = task.description.as_str().into();
+            line
         })
         .collect();
     json!({"type": "system", "subtype": "background_tasks_changed", "tasks": tasks})
@@ -84,16 +90,35 @@ pub(super) async fn tell(host: &Host, lines: Vec<Value>) {
 }
 
 impl Session {
-    /// Stops a background task, if there is one of that id; whether there was.
-    pub async fn stop_task(&self, id: &str) -> bool {
-        let Some(task) = self.background.task(id) else { return false };
+    /// Stops a background task, if one of that id runs: what a model that did not stop it
+    /// itself should know.
+    pub async fn stop_task(&self, id: &str) -> Option<String> {
+        let task = self.background.task(id).filter(|task| task.status == Status::Running)?;
         self.background.stop(id).await;
         // A subagent tells its end itself.
         if task.command.is_some() {
-            let lines = ended(&task, "killed", &task.description, &self.background.commands());
+            let lines = ended(&task, "killed", &task.description, &self.background.running());
             tell(&self.host, lines).await;
         }
-        true
+        let summary = format!(
+            "Task \"{}\" was stopped by the user or by the app connected to this session",
+            task.description
+        );
+        Some(notice(&task, "killed", &summary, ""))
+    }
+
+    /// Which tasks run now, as a JSON stream tells it.
+    #[must_use]
+    pub fn tasks_line(&self) -> Value {
+        changed(&self.background.running())
+    }
+
+    /// The same, when one is about to end.
+    #[must_use]
+    pub fn tasks_line_without(&self, id: &str) -> Value {
+        let mut running = self.background.running();
+        running.retain(|task| task.id != id);
+        changed(&running)
     }
 
     /// The name of the run of a task.

@@ -42,12 +42,15 @@ impl McpTool {
     /// The name under which models call it.
     #[must_use]
     pub fn name(&self) -> String {
-        let plain = |text: &str| -> String {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
-        };
-        format!("mcp__{}__{}", plain(&self.server), plain(&self.tool))
+        format!("mcp__{}__{}", plain_name(&self.server), plain_name(&self.tool))
     }
+}
+
+/// A name of a server, or of what it has, as a part of the names that models and users call.
+#[must_use]
+pub fn plain_name(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
 /// A kind of subagent.
@@ -76,6 +79,12 @@ pub struct Skill {
     pub directory: PathBuf,
     /// The text behind the front matter.
     pub body: String,
+    /// `allowed-tools`: rules that hold while it is followed.
+    pub allowed: Vec<String>,
+    /// `model`: who follows it, if not the model of the session.
+    pub model: Option<String>,
+    /// `argument-hint`: what it takes.
+    pub hint: String,
 }
 
 /// The tools of a session while it runs: servers and hosts change them. Clones are the same.
@@ -125,7 +134,13 @@ impl Offer {
     /// What a session without anybody to ask has.
     #[must_use]
     pub fn headless() -> Offer {
-        let absent = [Tool::Glob, Tool::Grep, Tool::TodoWrite];
+        let absent = [
+            Tool::Glob,
+            Tool::Grep,
+            Tool::TodoWrite,
+            Tool::ListMcpResources,
+            Tool::ReadMcpResource,
+        ];
         let is_there = |tool: &Tool| !tool.is_older() && !tool.asks() && !absent.contains(tool);
         let tools = Tool::ALL.into_iter().filter(is_there).collect();
         let is_off = |tool: &Tool| tool.asks() || *tool == Tool::TodoWrite;

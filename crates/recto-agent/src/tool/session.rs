@@ -19,6 +19,7 @@ use super::background::Notice;
 use super::host::Host;
 use super::host::HostRequest;
 use super::ids::Ids;
+use super::ids::SessionName;
 use super::offer::Shelf;
 use super::outcome::Note;
 use super::web_fetch::Web;
@@ -35,7 +36,7 @@ pub struct Places {
     /// The name of the project in `config/projects`.
     pub project_key: String,
     /// The id of the session.
-    pub session: String,
+    pub session: SessionName,
     /// A directory for output of background tasks, one for each user.
     pub temporary: PathBuf,
     /// The shell that runs commands.
@@ -46,7 +47,7 @@ impl Places {
     /// The directory of the session beside its log.
     #[must_use]
     pub fn session_directory(&self) -> PathBuf {
-        self.config.join("projects").join(&self.project_key).join(&self.session)
+        self.config.join("projects").join(&self.project_key).join(self.session.get())
     }
 
     /// Where output goes that is too large for a result.
@@ -58,7 +59,7 @@ impl Places {
     /// Where the output of background tasks goes.
     #[must_use]
     pub fn tasks(&self) -> PathBuf {
-        self.temporary.join(&self.project_key).join(&self.session).join("tasks")
+        self.temporary.join(&self.project_key).join(self.session.get()).join("tasks")
     }
 
     /// The log of a subagent.
@@ -70,7 +71,7 @@ impl Places {
     /// Where the to-do list of the session is.
     #[must_use]
     pub fn task_list(&self) -> PathBuf {
-        self.config.join("tasks").join(&self.session)
+        self.config.join("tasks").join(self.session.get())
     }
 }
 
@@ -202,6 +203,16 @@ impl Session {
         let mut all = vec![self.places.project.clone()];
         all.extend(self.state().directories.iter().cloned());
         all
+    }
+
+    /// Forgets what the model knows: it starts over. The directory and the mode stay.
+    pub fn forget(&self) {
+        let mut state = self.state();
+        state.seen.clear();
+        state.memory_told.clear();
+        state.launched.clear();
+        state.loaded.clear();
+        state.todos = serde_json::Value::Null;
     }
 
     /// Whether plan mode is on.

@@ -162,15 +162,38 @@ fn front_matter(text: &str) -> (Vec<(String, String)>, &str) {
     let (head, body) = rest.split_at(end);
     let body = body.strip_prefix("\n---").unwrap_or(body);
     let body = body.split_once('\n').map_or("", |(_, body)| body);
-    let fields = head.lines().filter_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        Some((name.trim().to_owned(), value.trim().trim_matches(['"', '\'']).to_owned()))
-    });
-    (fields.collect(), body)
+    let plain = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+    let mut fields: Vec<(String, String)> = Vec::new();
+    for line in head.lines() {
+        // A list is one value with commas, or a line for each.
+        if let (Some(item), Some((_, list))) = (line.trim().strip_prefix("- "), fields.last_mut()) {
+            if !list.is_empty() {
+                list.push_str(", ");
+            }
+            list.push_str(&plain(item));
+        } else if let Some((name, value)) = line.split_once(':') {
+            fields.push((name.trim().to_owned(), plain(value)));
+        }
+    }
+    (fields, body)
 }
 
 fn field(fields: &[(String, String)], name: &str) -> Option<String> {
     fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+}
+
+fn skill(name: String, fields: &[(String, String)], directory: PathBuf, body: &str) -> Skill {
+    let allowed = field(fields, "allowed-tools").unwrap_or_default();
+    let allowed = allowed.trim_start_matches('[').trim_end_matches(']');
+    Skill {
+        name,
+        about: field(fields, "description").unwrap_or_default(),
+        directory,
+        body: body.to_owned(),
+        allowed: crate::permission::split_list(allowed),
+        model: field(fields, "model").filter(|model| model != "inherit"),
+        hint: field(fields, "argument-hint").unwrap_or_default(),
+    }
 }
 
 /// The skills and commands below directories such as `~/.claude`, the first of a name counts.
@@ -187,22 +210,13 @@ pub fn skills_in(directories: &[PathBuf]) -> Vec<Skill> {
             let Ok(text) = fs::read_to_string(folder.join("SKILL.md")) else { continue };
             let (fields, body) = front_matter(&text);
             let named = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-            add(Skill {
-                name: field(&fields, "name").or(named).unwrap_or_default(),
-                about: field(&fields, "description").unwrap_or_default(),
-                directory: folder.clone(),
-                body: body.to_owned(),
-            });
+            let name = field(&fields, "name").or(named).unwrap_or_default();
+            add(skill(name, &fields, folder.clone(), body));
         }
         for file in markdown_in(&directory.join("commands")) {
             let Ok(text) = fs::read_to_string(&file) else { continue };
             let (fields, body) = front_matter(&text);
-            add(Skill {
-                name: stem(&file),
-                about: field(&fields, "description").unwrap_or_default(),
-                directory: PathBuf::new(),
-                body: body.to_owned(),
-            });
+            add(skill(stem(&file), &fields, PathBuf::new(), body));
         }
     }
     skills
@@ -277,8 +291,24 @@ mod tests {
     use super::*;
 
     fn skill(body: &str) -> Skill {
-        let directory = PathBuf::from("/s");
-        Skill { name: "s".into(), about: String::new(), directory, body: body.into() }
+        super::skill("s".into(), &[], PathBuf::from("/s"), body)
+    }
+
+    #[test]
+    fn a_command_says_what_it_may_do_and_who_follows_it() {
+        let lists = [
+            "allowed-tools: Bash(git add:*), Read",
+            "allowed-tools: [Bash(git add:*), Read]",
+            "allowed-tools:\n  - Bash(git add:*)\n  - \"Read\"",
+        ];
+        for list in lists {
+            let text = format!("---\n{list}\nmodel: haiku\nargument-hint: '[file]'\n---\nGo\n");
+            let (fields, body) = front_matter(&text);
+            let skill = super::skill("c".into(), &fields, PathBuf::new(), body);
+            assert_eq!(skill.allowed, ["Bash(git add:*)", "Read"], "{list}");
+            assert_eq!((skill.model.as_deref(), skill.hint.as_str()), (Some("haiku"), "[file]"));
+            assert_eq!(skill.body, "Go\n");
+        }
     }
 
     #[test]

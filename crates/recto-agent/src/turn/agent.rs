@@ -1,5 +1,7 @@
 //! Subagents: a conversation of its own, with a log of its own.
 
+mod told;
+
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ use crate::tool::Ids;
 use crate::tool::Offer;
 use crate::tool::Tool;
 use crate::wire::Block;
+use told::tell_ended;
+use told::tell_started;
 
 /// A subagent that runs.
 type Running = Pin<Box<dyn Future<Output = AgentReport> + Send>>;
@@ -107,7 +111,11 @@ fn offer_of(all: &Offer, kind: &AgentType, depth: u32) -> Offer {
     };
     // Only the session itself speaks to its user.
     offer.withhold_but(|tool| {
-        is_named(tool) && !tool.asks() && (tool != Tool::Agent || depth < MOST_DEPTH)
+        let is_of_session = matches!(tool, Tool::ListAgents | Tool::SendMessage);
+        is_named(tool)
+            && !tool.asks()
+            && !is_of_session
+            && (tool != Tool::Agent || depth < MOST_DEPTH)
     });
     if let Some(names) = &kind.tools {
         offer.mcp.retain(|tool| names.contains(&tool.name()));
@@ -128,15 +136,19 @@ async fn converse(
     let meta = path.with_extension("meta.json");
     write_meta(shared, &meta, request, kind, &model, how, false);
     let mut envelope = Envelope::new(recto_log::Generation::latest());
-    envelope.session = shared.places.session.parse().ok();
+    envelope.session = shared.places.session.get().parse().ok();
     envelope.agent = request.id.parse().ok();
     envelope.user_type = Some("external".to_owned());
     envelope.entrypoint = Some(shared.entrypoint.clone());
     envelope.cwd = Some(tools.cwd().display().to_string());
     envelope.version = Some(version("2.1.325"));
     let writer = shared.keeps_log.then(|| LogWriter::new(&shared.home, &path, SyncPolicy::Never));
-    let history = History::new(&model, Vec::new());
+    let (history, leaf) = match request.is_continued {
+        true => History::of_log(&path, &model),
+        false => (History::new(&model, Vec::new()), None),
+    };
     let mut transcript = Transcript::new(envelope, writer, history, shared.style);
+    transcript.go_on_from(leaf, 0, 0);
     transcript.mirror_to(shared.mirror.clone(), &path);
     let words = kind
         .prompt
@@ -146,6 +158,7 @@ async fn converse(
     let mut conversation =
         Conversation::new(Arc::clone(shared), Arc::clone(tools), transcript, system);
     conversation.own_model = Some(model.clone());
+    conversation.mail = request.mail.clone();
     conversation.transcript.set_prompt_id(&lock(&shared.prompt_id));
     conversation.speaker = Some(Speaker {
         tool_use: request.tool_use.clone(),
@@ -154,6 +167,7 @@ async fn converse(
         description: request.description.clone(),
         is_background: how.is_background,
         run: request.run.clone(),
+        depth: how.depth(),
     });
     let branch = conversation.branch();
     let cwd = tools.cwd().display().to_string();
@@ -161,7 +175,17 @@ async fn converse(
     if let Err(error) = start(&mut conversation, request, cancel).await {
         return AgentReport::Refused(error.to_string());
     }
-    let end = conversation.work(cancel).await;
+    let mut end = conversation.work(cancel).await;
+    while end == End::Completed {
+        let messages = request.mail.take_or_close();
+        if messages.is_empty() {
+            break;
+        }
+        if let Err(error) = conversation.transcript.task(&messages.join("\n\n")) {
+            return AgentReport::Refused(error.to_string());
+        }
+        end = conversation.work(cancel).await;
+    }
     write_meta(shared, &meta, request, kind, &model, how, true);
     let turn = &conversation.turn;
     match end {
@@ -188,7 +212,11 @@ async fn start(
     request: &AgentRequest,
     cancel: &CancellationToken,
 ) -> super::conversation::Written<()> {
-    conversation.transcript.task(&request.prompt)?;
+    let uuid = conversation.transcript.task(&request.prompt)?;
+    conversation.tell_task(uuid, &request.prompt).await;
+    if request.is_continued {
+        return Ok(());
+    }
     let id = uuid::Uuid::new_v4().to_string();
     let scene: HookScene = conversation.scene();
     let kind = request.kind.as_str();
@@ -203,6 +231,8 @@ async fn start(
     conversation
         .transcript
         .attachment(&environment.attachment(), Some((&environment.note(), "system")))?;
+    let (note, attachment) = crate::memory::date_note(jiff::Zoned::now().date());
+    conversation.transcript.attachment(&attachment, Some((&note, "system")))?;
     Ok(())
 }
 
@@ -242,6 +272,23 @@ fn write_meta(
     }
 }
 
+/// Runs a subagent that is waited for, and tells about it.
+pub(super) async fn run_and_tell(
+    shared: Arc<Shared>,
+    caller: Arc<tool::Session>,
+    request: AgentRequest,
+    above: Above,
+    cancel: CancellationToken,
+) -> AgentReport {
+    let request = AgentRequest { run: tool::new_run(), ..request };
+    let how = AgentStart { is_background: false, above };
+    tell_started(&shared, &request, &how).await;
+    let asked = request.clone();
+    let report = run(Arc::clone(&shared), caller, asked, how, cancel.clone()).await;
+    tell_ended(&shared, &request, Some(&report).filter(|_| !cancel.is_cancelled())).await;
+    report
+}
+
 /// Starts a subagent that nobody waits for, and tells about it.
 pub(super) async fn start_in_background(
     shared: Arc<Shared>,
@@ -251,70 +298,19 @@ pub(super) async fn start_in_background(
     (cancel, running): (CancellationToken, DropGuard),
 ) {
     let run = tools.run_of_task(&request.id).unwrap_or_default();
-    let request = AgentRequest { run: run.clone(), ..request };
-    let mut task = json!({
-        "task_id": request.id,
-        "run_id": run,
-        "task_type": "local_agent",
-        "subagent_type": request.kind,
-        "description": request.description,
-    });
-    let system = |subtype: &str, fields: Value| {
-        let mut line = json!({"type": "system", "subtype": subtype});
-        if let (Some(line), Some(fields)) = (line.as_object_mut(), fields.as_object()) {
-            line.extend(fields.clone());
-        }
-        TurnEvent::System(line)
-    };
-    let events = shared.events.clone();
-    if let Some(parent) = &above.agent {
-        task["parent_task_id"] = parent.as_str().into();
-    }
-    events.send(system("background_tasks_changed", json!({"tasks": [task]}))).await;
-    let mut started = json!({
-        "task_id": request.id,
-        "run_id": run,
-        "tool_use_id": request.tool_use,
-        "description": request.description,
-        "subagent_type": request.kind,
-        "is_backgrounded": true,
-        "spawn_depth": above.depth + 1,
-    });
-    if let Some(parent) = &above.agent {
-        started["parent_task_id"] = parent.as_str().into();
-    }
-    started["task_type"] = "local_agent".into();
-    started["prompt"] = request.prompt.as_str().into();
-    events.send(system("task_started", started)).await;
+    let request = AgentRequest { run, ..request };
+    let how = AgentStart { is_background: true, above };
+    shared.events.send(TurnEvent::System(tools.tasks_line())).await;
+    tell_started(&shared, &request, &how).await;
     tokio::spawn(async move {
-        let id = request.id.clone();
-        let tool_use = request.tool_use.clone();
-        let start = AgentStart { is_background: true, above };
-        let caller = Arc::clone(&tools);
-        let report = self::run(Arc::clone(&shared), caller, request, start, cancel.clone()).await;
+        let (caller, asked) = (Arc::clone(&tools), request.clone());
+        let report = self::run(Arc::clone(&shared), caller, asked, how, cancel.clone()).await;
         drop(running);
         let report = Some(report).filter(|_| !cancel.is_cancelled());
-        let (status, summary) = match &report {
-            Some(AgentReport::Done(done)) => ("completed", done.text.clone()),
-            Some(AgentReport::Silent) => ("failed", String::new()),
-            Some(AgentReport::ApiError(why) | AgentReport::Refused(why)) => ("failed", why.clone()),
-            None => ("stopped", String::new()),
-        };
-        let end = json!({"task_id": id, "run_id": run, "patch": {"status": status, "end_time": jiff::Timestamp::now().as_millisecond()}});
-        shared.events.send(system("task_updated", end)).await;
-        let output = shared.places.tasks().join(format!("{id}.output"));
-        let notification = json!({
-            "task_id": id,
-            "run_id": run,
-            "tool_use_id": tool_use,
-            "status": status,
-            "output_file": output,
-            "summary": summary,
-        });
-        shared.events.send(system("task_notification", notification)).await;
-        shared.events.send(system("background_tasks_changed", json!({"tasks": []}))).await;
+        tell_ended(&shared, &request, report.as_ref()).await;
+        shared.events.send(TurnEvent::System(tools.tasks_line_without(&request.id))).await;
         if let Some(report) = &report {
-            tools.end_agent(&id, report);
+            tools.end_agent(&request.id, report);
         }
     });
 }

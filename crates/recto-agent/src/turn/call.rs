@@ -210,10 +210,24 @@ impl Calling {
         finished.has_run = true;
         finished.outcome = prepared.run(&self.tools, &self.cancel).await;
         finished.took = began.elapsed();
-        if prepared.tool() == Some(Tool::ExitPlanMode) && !finished.outcome.is_error {
-            self.leave_plan_mode().await;
+        if !finished.outcome.is_error {
+            match prepared.tool() {
+                Some(Tool::ExitPlanMode) => self.leave_plan_mode().await,
+                Some(Tool::Skill) => self.follow_skill(&finished.outcome),
+                _ => {}
+            }
         }
         self.after_run(finished, &prepared).await;
+    }
+
+    /// A skill was launched: what it needs is allowed while the turn lasts.
+    fn follow_skill(&self, outcome: &ToolOutcome) {
+        let offer = self.tools.offer.get();
+        let skill =
+            offer.skills.iter().find(|skill| outcome.structured["commandName"] == *skill.name);
+        if let Some(skill) = skill {
+            lock(&self.shared.permissions).allow_for_turn(&skill.allowed);
+        }
     }
 
     /// The plan was approved.

@@ -1,5 +1,6 @@
-//! Commands that a prompt names: `/compact`, `/model`, and those of the user.
+//! Commands that a prompt names: `/clear`, `/compact`, `/model`, and those of the user.
 
+use recto_log::EntryUuid;
 use recto_log::build::SystemLine;
 use serde_json::Value;
 use serde_json::json;
@@ -38,7 +39,7 @@ impl Runner {
     /// The command of a prompt, if the client runs it itself.
     pub(super) fn local_command(&self, start: &Start) -> Option<Command> {
         let command = command_of(start)?;
-        matches!(command.0.as_str(), "compact" | "model").then_some(command)
+        matches!(command.0.as_str(), "clear" | "compact" | "model").then_some(command)
     }
 
     /// Runs a command of the client.
@@ -49,8 +50,12 @@ impl Runner {
         cancel: &CancellationToken,
     ) -> Written<End> {
         self.open_turn(start, cancel).await?;
-        self.conversation.transcript.begin_prompt();
         let (name, arguments) = command;
+        if name == "clear" {
+            self.start_over(cancel).await?;
+            return Ok(End::Local(Some(name)));
+        }
+        self.conversation.transcript.begin_prompt();
         let (text, is_error) = match name.as_str() {
             "compact" => match self.conversation.compact("manual", &arguments, cancel).await? {
                 Outcome::Done(events) => {
@@ -86,32 +91,46 @@ impl Runner {
         self.conversation.announce_world()?;
         self.knows_day = false;
         let content = Value::String(text.to_owned());
-        let event = TurnEvent::Prompted { uuid: uuid.to_string(), content, is_output: true };
+        let event = TurnEvent::Prompted {
+            uuid: uuid.to_string(),
+            content,
+            is_output: true,
+            is_known: false,
+        };
         self.conversation.tell(event).await;
         self.conversation.turn.text.clear();
         Ok(End::Local(Some(name.to_owned())))
     }
 
-    fn write_command(&mut self, name: &str, arguments: &str) -> Written<()> {
+    /// The lines that say which command it was; the name of the last one.
+    pub(super) fn write_command(&mut self, name: &str, arguments: &str) -> Written<EntryUuid> {
         let transcript = &mut self.conversation.transcript;
         transcript.command_line(CAVEAT, true)?;
         let text = format!(
             "<command-name>/{name}</command-name>\n            <command-message>{name}</command-message>\n            <command-args>{arguments}</command-args>"
         );
-        transcript.command_line(&text, false)?;
-        Ok(())
+        transcript.command_line(&text, false)
+    }
+
+    /// What a command said, for the log.
+    pub(super) fn write_output(
+        &mut self,
+        command: &LocalCommand,
+        text: &str,
+    ) -> Written<EntryUuid> {
+        let kind = if command.is_error { "stderr" } else { "stdout" };
+        let content = format!("<local-command-{kind}>{text}</local-command-{kind}>");
+        let run = Json::from(json!({"command": command.name, "args": command.arguments}));
+        self.conversation.transcript.system(&SystemLine::LocalCommand {
+            content: content.into(),
+            run: Some(run.value()),
+            is_display_only: false,
+        })
     }
 
     /// What a command says, in the model's place.
     async fn say_output(&mut self, command: &LocalCommand, text: &str) -> Written<()> {
-        let kind = if command.is_error { "stderr" } else { "stdout" };
-        let content = format!("<local-command-{kind}>{text}</local-command-{kind}>");
-        let run = Json::from(json!({"command": command.name, "args": command.arguments}));
-        let uuid = self.conversation.transcript.system(&SystemLine::LocalCommand {
-            content: content.into(),
-            run: Some(run.value()),
-            is_display_only: false,
-        })?;
+        let uuid = self.write_output(command, text)?;
         let message = json!({
             "id": uuid::Uuid::new_v4().to_string(),
             "model": "<synthetic>",
@@ -119,7 +138,20 @@ impl Runner {
             "stop_reason": "end_turn",
             "stop_sequence": null,
             "type": "message",
-            "usage": {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+            "usage": {
+                "output_tokens_details": null,
+                "input_tokens": 0,
+                "output_tokens": 0,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 0,
+                "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+                "service_tier": null,
+                "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
+                "inference_geo": null,
+                "iterations": null,
+                "speed": null,
+                "fallback_credit": null,
+            },
             "content": [{"type": "text", "text": text}],
         });
         let said = Said {
@@ -137,6 +169,19 @@ impl Runner {
         Ok(())
     }
 
+    /// Asks the server whose prompt is called by a command.
+    pub(super) async fn ask_for_prompt(&mut self, start: &Start) {
+        let Some((name, arguments)) = command_of(start) else { return };
+        let shared = &self.conversation.shared;
+        match shared.servers.prompt(&name, &arguments).await {
+            Some(Ok(text)) => self.server_prompt = Some(text),
+            Some(Err(why)) => {
+                self.resumed.told.push(format!("/{name} gave no prompt: {why}"));
+            }
+            None => {}
+        }
+    }
+
     /// Writes a prompt; one that names a skill or command of the user is expanded.
     pub(super) fn write_prompt(
         &mut self,
@@ -147,6 +192,11 @@ impl Runner {
         let transcript = &mut self.conversation.transcript;
         let offer = self.conversation.shared.offer.get();
         let command = command_of(start);
+        if let (Some((name, arguments)), Some(text)) = (&command, self.server_prompt.take()) {
+            transcript.prompt(&Value::String(command_text(name, arguments)), facts)?;
+            transcript.companion(&text, true, None)?;
+            return Ok(());
+        }
         let skill = command
             .as_ref()
             .and_then(|(name, _)| offer.skills.iter().find(|skill| skill.name == *name));
@@ -155,14 +205,10 @@ impl Runner {
             self.unknown_command = command.map(|(name, _)| name);
             return Ok(());
         };
-        let mut text = format!(
-            "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>"
-        );
-        if !arguments.is_empty() {
-            text.push_str(&format!("\n<command-args>{arguments}</command-args>"));
-        }
-        transcript.prompt(&Value::String(text), facts)?;
+        transcript.prompt(&Value::String(command_text(name, arguments)), facts)?;
         transcript.companion(&filled_skill(skill, arguments), true, None)?;
+        lock(&self.conversation.shared.permissions).allow_for_turn(&skill.allowed);
+        self.conversation.own_model = skill.model.as_deref().map(model_named);
         Ok(())
     }
 
@@ -188,6 +234,16 @@ impl Runner {
         self.conversation.transcript.attachment(&attachment, Some((&note, "system")))?;
         Ok(())
     }
+}
+
+/// A command in a prompt's place.
+fn command_text(name: &str, arguments: &str) -> String {
+    let mut text =
+        format!("<command-message>{name}</command-message>\n<command-name>/{name}</command-name>");
+    if !arguments.is_empty() {
+        text.push_str(&format!("\n<command-args>{arguments}</command-args>"));
+    }
+    text
 }
 
 fn command_of(start: &Start) -> Option<Command> {

@@ -135,6 +135,7 @@ impl Conversation {
             "pre_tokens": before,
             "post_tokens": after,
             "cumulative_dropped_tokens": written.dropped,
+            "duration_ms": milliseconds(began.elapsed()),
         });
         let uuids: Vec<String> = written.kept.iter().map(ToString::to_string).collect();
         if let (Some(head), Some(tail)) = (uuids.first(), uuids.last()) {
@@ -174,7 +175,7 @@ impl Conversation {
         if self.shared.keeps_log {
             text.push_str(&format!(
                 "\n\nThe whole conversation is in {}, if a detail is missing.",
-                self.shared.log.display()
+                lock(&self.shared.log).display()
             ));
         }
         text.push_str("\nGo on where the work stood, without a word about the summary.");

@@ -22,6 +22,7 @@ use super::event::UserSaid;
 use super::output_schema::OutputSchema;
 use super::prompt::thinks_by_itself;
 use super::prompt::usual_tokens;
+use super::receiving::Receiving;
 use super::sentence;
 use super::shared::HookScene;
 use super::shared::Shared;
@@ -35,6 +36,7 @@ use crate::hook;
 use crate::tool;
 use crate::tool::AgentCall;
 use crate::tool::Denial;
+use crate::tool::Mail;
 use crate::tool::Note;
 use crate::tool::Tool;
 use crate::tool::ToolCall;
@@ -113,6 +115,10 @@ pub(super) struct Conversation {
     pub(super) schema: Option<Arc<OutputSchema>>,
     pub(super) limits: Limits,
     pub(super) turn: TurnState,
+    /// Results go into the log alone: the turn is over but for them.
+    pub(super) hides_results: bool,
+    /// What others tell a subagent meanwhile.
+    pub(super) mail: Mail,
     /// Calls that were put off, with their lines.
     pub(super) deferred: Vec<(ToolCall, EntryUuid)>,
 }
@@ -138,6 +144,8 @@ impl Conversation {
             schema: None,
             limits: Limits::default(),
             turn: TurnState::new(),
+            hides_results: false,
+            mail: Mail::default(),
             deferred: Vec::new(),
         }
     }
@@ -145,19 +153,37 @@ impl Conversation {
     /// A turn begins.
     pub(super) fn begin(&mut self) {
         self.turn = TurnState::new();
+        self.hides_results = false;
     }
 
     pub(super) fn model(&self) -> String {
         self.own_model.clone().unwrap_or_else(|| self.shared.model())
     }
 
-    /// Tells what a subagent of the background does.
-    pub(super) async fn tell_task_progress(&mut self, call: &ToolCall) {
-        let Some(speaker) = self.speaker.clone().filter(|speaker| speaker.is_background) else {
+    /// Tells what a subagent shall do that is waited for.
+    pub(super) async fn tell_task(&self, uuid: EntryUuid, prompt: &str) {
+        let Some(speaker) = self.speaker.clone().filter(|speaker| !speaker.is_background) else {
             return;
         };
+        let said = UserSaid {
+            uuid: uuid.to_string(),
+            content: json!([{"type": "text", "text": prompt}]),
+            speaker: Some(speaker),
+            tool_use_result: None,
+            meta: None,
+            is_synthetic: false,
+            refused: None,
+            replay: None,
+        };
+        self.tell(TurnEvent::User(Box::new(said))).await;
+    }
+
+    /// Tells what a subagent does.
+    pub(super) async fn tell_task_progress(&mut self, call: &ToolCall, receiving: &Receiving) {
+        let Some(speaker) = self.speaker.clone() else { return };
         self.turn.begun += 1;
-        let last = self.turn.last_usage.as_ref().map(ModelTotals::of).unwrap_or_default();
+        let usage = receiving.first_usage.as_ref().or(self.turn.last_usage.as_ref());
+        let last = usage.map(ModelTotals::of).unwrap_or_default();
         let line = json!({
             "type": "system",
             "subtype": "task_progress",
@@ -323,8 +349,11 @@ impl Conversation {
             assistant: line,
             decision,
         })?;
-        self.turn.user_lines += 1;
         self.note_for_parent("user", &json!({"role": "user", "content": blocks}));
+        if self.hides_results {
+            return Ok(());
+        }
+        self.turn.user_lines += 1;
         let said = UserSaid {
             uuid: uuid.to_string(),
             content: blocks,
@@ -432,6 +461,7 @@ fn doing(call: &ToolCall) -> String {
             "" => format!("Running {}", text("command")),
             about => format!("Running {about}"),
         },
+        "Agent" => text("description").to_owned(),
         other => format!("Using {other}"),
     }
 }
@@ -442,7 +472,7 @@ pub(super) fn declarations(tools: &tool::Session) -> Vec<Json> {
     let is_useful = |tool: &Tool| match tool {
         Tool::ToolSearch => !offer.deferred.is_empty(),
         Tool::Skill => !offer.skills.is_empty(),
-        Tool::Agent => !offer.agents.is_empty(),
+        Tool::Agent | Tool::ListAgents | Tool::SendMessage => !offer.agents.is_empty(),
         _ => !tool.is_older(),
     };
     let own = offer.tools.iter().copied().filter(is_useful);

@@ -40,6 +40,8 @@ pub enum TurnEvent {
         open_block: Option<u64>,
         /// Whether the user interrupted.
         is_interrupted: bool,
+        /// What the endpoint had counted.
+        usage: ModelTotals,
     },
     /// The model thinks; tokens so far in this block, and since the last time.
     Thinking {
@@ -67,6 +69,13 @@ pub enum TurnEvent {
         content: Value,
         /// Whether it is the output of a command, which every host sees.
         is_output: bool,
+        /// Whether it was worked on before, and is not again.
+        is_known: bool,
+    },
+    /// The conversation starts over under another id: everything that follows is of that session.
+    StartedOver {
+        /// The id.
+        session: String,
     },
     /// The host wants to see what subagents say.
     ForwardSubagents,
@@ -128,6 +137,8 @@ pub struct Began {
     pub agents: Vec<String>,
     /// Skills.
     pub skills: Vec<String>,
+    /// Prompts of servers, by the names of their commands.
+    pub prompts: Vec<String>,
     /// Further working directories.
     pub directories: Vec<String>,
 }
@@ -147,6 +158,16 @@ pub struct Speaker {
     pub is_background: bool,
     /// The name of its run as a task.
     pub run: String,
+    /// 1 for a subagent of the session itself.
+    pub depth: u32,
+}
+
+impl Speaker {
+    /// Whether what it says and calls is shown: of a subagent that another one waits for, only
+    /// that it works is.
+    pub fn is_shown(&self) -> bool {
+        self.is_background || self.depth == 1
+    }
 }
 
 /// A block of an answer.

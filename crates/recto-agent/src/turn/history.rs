@@ -5,6 +5,9 @@
 //! everything before is kept as messages, which never change: the endpoint finds them in its
 //! cache.
 
+use std::path::Path;
+
+use recto_log::EntryUuid;
 use recto_log::Role;
 use recto_session::request::messages_of;
 
@@ -28,6 +31,21 @@ impl History {
     /// A conversation that goes on from messages.
     pub(super) fn new(model: &str, closed: Vec<Message>) -> History {
         History { closed, model: model.to_owned(), ..History::default() }
+    }
+
+    /// The conversation of a subagent, by its log; and the last line of that.
+    pub(super) fn of_log(path: &Path, model: &str) -> (History, Option<EntryUuid>) {
+        let mut history = History::new(model, Vec::new());
+        let mut last = None;
+        let bytes = recto_store::read_small(path).unwrap_or_default();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok(json) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
+            let Some(uuid) = json["uuid"].as_str() else { continue };
+            last = Some(EntryUuid::new(uuid));
+            let answer = json["message"]["id"].as_str();
+            history.push(line, answer.filter(|_| json["type"] == "assistant"));
+        }
+        (history, last)
     }
 
     /// The model that is asked.

@@ -8,7 +8,6 @@ use tokio::sync::mpsc;
 
 use super::agent;
 use super::agent::Above;
-use super::agent::AgentStart;
 use super::shared::Shared;
 use super::shared::lock;
 use crate::tool;
@@ -47,8 +46,8 @@ async fn answer(
             let _ = answer.send(count(&shared, &text).await);
         }
         HostRequest::RunAgent { request, cancel, mut answer } => {
-            let start = AgentStart { is_background: false, above };
-            let mut running = agent::run(shared, tools, *request, start, cancel.clone());
+            let running = agent::run_and_tell(shared, tools, *request, above, cancel.clone());
+            let mut running = Box::pin(running);
             let report = tokio::select! {
                 report = &mut running => report,
                 // Nobody waits any more. What it started must end all the same.
@@ -72,6 +71,20 @@ async fn answer(
                 () = answer.closed() => return,
             };
             let _ = answer.send(called);
+        }
+        HostRequest::Resources { server, uri, mut answer } => {
+            let servers = &shared.servers;
+            let asking = async {
+                match uri {
+                    Some(uri) => servers.read_resource(&server.unwrap_or_default(), &uri).await,
+                    None => servers.resources(server.as_deref()).await.map(Value::Array),
+                }
+            };
+            let read = tokio::select! {
+                read = asking => read,
+                () = answer.closed() => return,
+            };
+            let _ = answer.send(read);
         }
         HostRequest::Tell { lines, answer } => {
             for line in lines {

@@ -38,6 +38,7 @@ mod setup;
 mod shared;
 mod size;
 mod slug;
+mod start_over;
 mod step;
 mod totals;
 mod transcript;

@@ -37,7 +37,12 @@ impl Runner {
         self.conversation.transcript.mend(&calls, needs_answer)
     }
 
-    pub(super) async fn session_start_hooks(&mut self, cancel: &CancellationToken) -> Written<()> {
+    /// Hooks that look at a session which begins; `source` says how it does.
+    pub(super) async fn session_start_hooks(
+        &mut self,
+        source: &'static str,
+        cancel: &CancellationToken,
+    ) -> Written<()> {
         let shared = std::sync::Arc::clone(&self.conversation.shared);
         if shared.hooks.has(Event::InstructionsLoaded) {
             let instructions = self.conversation.instructions();
@@ -55,7 +60,6 @@ impl Runner {
                 shared.run_hooks(&facts, &scene, None, &id, cancel).await;
             }
         }
-        let source = if self.resumed.leaf.is_some() { "resume" } else { "startup" };
         let facts = Facts::SessionStart { source, extra: Map::new() };
         let id = uuid::Uuid::new_v4().to_string();
         let scene = self.conversation.scene();
@@ -222,6 +226,7 @@ impl Runner {
             servers: shared.servers.summary(),
             agents: offer.agents.iter().map(|kind| kind.name.clone()).collect(),
             skills: offer.skills.iter().map(|skill| skill.name.clone()).collect(),
+            prompts: shared.servers.prompts().into_iter().map(|(name, _)| name).collect(),
             directories: place.additional.iter().map(|path| path.display().to_string()).collect(),
         };
         conversation.tell(TurnEvent::Began(Box::new(began))).await;

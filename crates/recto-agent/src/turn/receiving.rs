@@ -11,6 +11,7 @@ use super::conversation::Conversation;
 use super::conversation::Written;
 use super::event::TurnEvent;
 use super::shared::lock;
+use super::totals::ModelTotals;
 use crate::api::ApiError;
 use crate::tool::Tool;
 use crate::tool::ToolCall;
@@ -24,6 +25,8 @@ pub(super) struct Receiving {
     pub(super) request_id: Option<String>,
     /// The message as far as it is known.
     pub(super) message: Option<Json>,
+    /// What the endpoint counted when it began to answer, which hosts are shown.
+    pub(super) first_usage: Option<Json>,
     /// A block that is whole and not yet in the log, and the event that ended it.
     pub(super) held: Option<(u64, Block)>,
     pub(super) held_stop: Option<StreamEvent>,
@@ -88,6 +91,7 @@ impl Conversation {
                 from_block: receiving.written,
                 open_block: receiving.open.as_ref().map(|(index, _)| *index),
                 is_interrupted,
+                usage: receiving.first_usage.as_ref().map(ModelTotals::of).unwrap_or_default(),
             };
             self.tell(event).await;
         }
@@ -130,6 +134,17 @@ pub(super) fn sendable(block: Block) -> Block {
     let mut whole = br#"{"replace_all":false,"#.to_vec();
     whole.extend(input.bytes().iter().skip(1));
     block.json().with("input", &whole).into()
+}
+
+/// The call that a block is.
+pub(super) fn call_of(block: &Block) -> Option<ToolCall> {
+    let recto_log::Block::ToolUse { .. } = block.view() else { return None };
+    let json = block.json().to_serde();
+    Some(ToolCall {
+        id: json["id"].as_str().unwrap_or_default().to_owned(),
+        name: json["name"].as_str().unwrap_or_default().to_owned(),
+        input: json["input"].clone(),
+    })
 }
 
 /// A message with what its end says.

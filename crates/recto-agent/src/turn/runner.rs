@@ -55,13 +55,17 @@ pub struct Runner {
     pub(super) resumed: Resumed,
     pub(super) setup: Setup,
     announcement: Option<Announcement>,
-    started: Timestamp,
+    pub(super) started: Timestamp,
     has_begun: bool,
     turns: u64,
     last_failed: bool,
     is_told_running: bool,
-    /// What is told before a notice.
-    before_notice: Vec<String>,
+    /// What is told before the next prompt or notice.
+    before_prompt: Vec<String>,
+    /// Notices that the log has and the model does not know.
+    unheard: Vec<String>,
+    /// What a server says for a command that is one of its prompts.
+    pub(super) server_prompt: Option<String>,
     /// A prompt names a command that is not there.
     pub(super) unknown_command: Option<String>,
     /// Whether the model knows of the world, and of the day.
@@ -79,15 +83,17 @@ pub(super) enum Start {
     Notice(String, String),
 }
 
+/// The words before it are for results; elsewhere the line says what it is.
+fn from_notification(text: &str) -> &str {
+    let at = text.find("<task-notification>").unwrap_or_default();
+    text.get(at..).unwrap_or_default()
+}
+
 impl Start {
     pub(super) fn content(&self) -> Value {
         match self {
             Start::Prompt(prompt) => prompt.content.clone(),
-            // The words before it are for results; here the line says what it is.
-            Start::Notice(_, text) => {
-                let at = text.find("<task-notification>").unwrap_or_default();
-                Value::String(text.get(at..).unwrap_or_default().to_owned())
-            }
+            Start::Notice(_, text) => Value::String(from_notification(text).to_owned()),
         }
     }
 
@@ -144,7 +150,9 @@ impl Runner {
             turns: 0,
             last_failed: false,
             is_told_running: false,
-            before_notice: Vec::new(),
+            before_prompt: Vec::new(),
+            unheard: Vec::new(),
+            server_prompt: None,
             unknown_command: None,
             knows_world: false,
             knows_day: false,
@@ -175,12 +183,13 @@ impl Runner {
             let notices = tools.take_notices();
             if !notices.is_empty() {
                 let run = notices.last().map(|notice| notice.run.clone()).unwrap_or_default();
-                self.before_notice = notices.iter().filter_map(|one| one.before.clone()).collect();
+                self.before_prompt.extend(notices.iter().filter_map(|one| one.before.clone()));
                 let texts: Vec<String> = notices.into_iter().map(|notice| notice.text).collect();
                 is_broken = self.turn(Start::Notice(run, texts.join("\n\n"))).await;
                 continue;
             }
             let _ = self.has_begun.then(|| self.write_title());
+            let _ = self.write_unheard();
             if shared.control.is_closed() && !tools.is_busy() {
                 break;
             }
@@ -213,6 +222,11 @@ impl Runner {
             activity,
             since: Timestamp::now(),
         }
+    }
+
+    /// Others see which session this process works on.
+    pub(super) fn show_session(&mut self) {
+        self.is_now(Activity::Busy);
     }
 
     fn is_now(&mut self, activity: Activity) {
@@ -255,6 +269,8 @@ impl Runner {
         let is_broken = matches!(end, End::LogFailed(_));
         let _ = self.close_turn();
         self.conversation.shared.control.end();
+        lock(&self.conversation.shared.permissions).end_turn();
+        self.conversation.own_model = None;
         self.end_turn(end, origin).await;
         for uuid in std::mem::take(&mut self.conversation.turn.prompts) {
             self.conversation.tell(lifecycle(&EntryUuid::new(&uuid), "completed")).await;
@@ -275,6 +291,8 @@ impl Runner {
         cancel: &CancellationToken,
     ) -> Written<()> {
         self.take_changes().await?;
+        self.write_unheard()?;
+        self.hear()?;
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         let now = Timestamp::now();
         let content = start.content();
@@ -295,7 +313,31 @@ impl Runner {
         if is_first {
             self.begin_log()?;
             self.write_repairs()?;
-            self.session_start_hooks(cancel).await?;
+            let source = if self.resumed.leaf.is_some() { "resume" } else { "startup" };
+            self.session_start_hooks(source, cancel).await?;
+        }
+        Ok(())
+    }
+
+    /// Notes what the model shall hear later.
+    fn write_unheard(&mut self) -> Written<()> {
+        let notices = std::mem::take(&mut *lock(&self.conversation.shared.unheard));
+        for notice in notices {
+            let notice = from_notification(&notice).to_owned();
+            let content = Some(UserContent::Text(notice.as_str().into()));
+            let line = QueueLine::new(QueueStep::Enqueue, Timestamp::now(), content);
+            self.conversation.transcript.meta(&MetaLine::QueueOperation(line))?;
+            self.unheard.push(notice);
+        }
+        Ok(())
+    }
+
+    /// The model hears it with what comes next.
+    fn hear(&mut self) -> Written<()> {
+        for notice in std::mem::take(&mut self.unheard) {
+            let line = QueueLine::new(QueueStep::Dequeue, Timestamp::now(), None);
+            self.conversation.transcript.meta(&MetaLine::QueueOperation(line))?;
+            self.before_prompt.push(notice);
         }
         Ok(())
     }
@@ -323,6 +365,7 @@ impl Runner {
             uuid: uuid.to_string(),
             content: content.clone(),
             is_output: false,
+            is_known: false,
         };
         let facts = PromptFacts {
             uuid: Some(uuid),
@@ -333,10 +376,11 @@ impl Runner {
             is_meta: matches!(&start, Start::Prompt(prompt) if prompt.is_synthetic),
             skips_attachments: matches!(start, Start::Notice(..)),
         };
-        for note in std::mem::take(&mut self.before_notice) {
+        for note in std::mem::take(&mut self.before_prompt) {
             let text = format!("<system-reminder>\n{note}\n</system-reminder>");
             self.conversation.transcript.companion(&text, true, None)?;
         }
+        self.ask_for_prompt(&start).await;
         self.write_prompt(&start, &content, &facts)?;
         let prompt_id = self.conversation.transcript.prompt_id().to_owned();
         *lock(&self.conversation.shared.prompt_id) = prompt_id;
@@ -418,25 +462,30 @@ impl Runner {
         conversation.tell(TurnEvent::Ended(Box::new(ended))).await;
     }
 
+    /// The last lines of a log; what hooks complained about.
+    pub(super) async fn end_log(&mut self, reason: &'static str) -> Vec<String> {
+        let shared = std::sync::Arc::clone(&self.conversation.shared);
+        let never = CancellationToken::new();
+        let facts = Facts::SessionEnd { reason };
+        let scene = self.conversation.scene();
+        let id = uuid::Uuid::new_v4().to_string();
+        let hooks = shared.run_hooks(&facts, &scene, None, &id, &never).await;
+        // Nobody is left who could do something about a line that cannot be written.
+        let _ = self.write_unheard().and_then(|()| self.hear());
+        let totals = lock(&shared.totals);
+        let line = MetaLine::CostState(totals.cost_line(self.started));
+        let _ = self.conversation.transcript.meta(&line);
+        hooks.map(|(_, ran)| session_end_failures(&ran)).unwrap_or_default()
+    }
+
     async fn finish(mut self) -> RunEnd {
         let tools = std::sync::Arc::clone(&self.conversation.tools);
         tools.close().await;
         self.conversation.shared.servers.close();
-        let mut complaints = Vec::new();
-        if self.has_begun {
-            let shared = std::sync::Arc::clone(&self.conversation.shared);
-            let never = CancellationToken::new();
-            let facts = Facts::SessionEnd { reason: "other" };
-            let scene = self.conversation.scene();
-            let id = uuid::Uuid::new_v4().to_string();
-            if let Some((_, ran)) = shared.run_hooks(&facts, &scene, None, &id, &never).await {
-                complaints = session_end_failures(&ran);
-            }
-            let totals = lock(&shared.totals);
-            let line = MetaLine::CostState(totals.cost_line(self.started));
-            // Nobody is left who could do something about it.
-            let _ = self.conversation.transcript.meta(&line);
-        }
+        let complaints = match self.has_begun {
+            true => self.end_log("other").await,
+            false => Vec::new(),
+        };
         self.conversation.shared.tell_mirror().await;
         if let Some(announcement) = self.announcement.take() {
             let _ = announcement.finish();

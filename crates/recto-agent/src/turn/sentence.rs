@@ -28,6 +28,13 @@ pub(super) fn queued(prompt: &str) -> String {
     )
 }
 
+/// What the session that started a subagent says while it works.
+pub(super) fn mail(message: &str) -> String {
+    format!(
+        "The session that started you sent a message while you were working:\n{message}\n\nIt belongs to your task: take it into account as you go on."
+    )
+}
+
 /// How an error is named in a JSON stream.
 pub(super) fn failed(error: &ApiError) -> Failed {
     let kind = match error {
@@ -42,6 +49,8 @@ pub(super) fn failed(error: &ApiError) -> Failed {
         (Some(429), _) => "rate_limit",
         (Some(404), _) => "model_not_found",
         (Some(529), _) | (None, "overloaded_error") => "overloaded",
+        // Of requests that are plainly wrong, hosts are told no more than that.
+        (Some(400), _) if !is_too_long(error) => "unknown",
         (Some(400..=499), _) => "invalid_request",
         (Some(_), _) | (None, "api_error") => "server_error",
         (None, _) => "unknown",

@@ -152,6 +152,8 @@ pub struct With {
     pub servers: Vec<ServerConfig>,
     /// Further kinds of subagents.
     pub agents: Vec<AgentType>,
+    /// The kind that the session itself is of.
+    pub agent: Option<String>,
     /// A window that is smaller than the model's, in tokens.
     pub own_window: Option<u64>,
     /// Whether lines of the log are told as events, too.
@@ -184,7 +186,7 @@ impl Setup {
             config: self.home.root().to_owned(),
             project: self.project.clone(),
             project_key,
-            session: self.session.to_string(),
+            session: self.session.to_string().into(),
             temporary: self.temporary.clone(),
             shell: self.shell.clone(),
         };
@@ -196,6 +198,8 @@ impl Setup {
             }))
         });
         let mut resumed = self.resumed.take().unwrap_or_default();
+        let kind = self.become_kind(&mut resumed);
+        let kind_to_be = self.with.agent.take().filter(|_| kind.is_none());
         let model = self
             .model
             .clone()
@@ -209,7 +213,10 @@ impl Setup {
         let plan_file = is_attended.then(|| plans.join(format!("{}.md", slug())));
         place.writable.extend(plan_file.clone());
         let permissions = Permissions::new(&self.settings, &self.permissions);
-        let offer = self.offer(&permissions, &model, &resumed);
+        let mut offer = self.offer(&permissions, &model, &resumed);
+        if let Some(names) = kind.and_then(|kind| kind.tools) {
+            offer.withhold_but(|tool| names.iter().any(|name| name == tool.name()));
+        }
         let shelf = Shelf::from(offer);
         let asked = self.with.permission_tool.as_ref().map(|_| mpsc::channel(1));
         let (asker, questions) = match asked {
@@ -229,9 +236,11 @@ impl Setup {
             client: self.client.clone(),
             places: places.clone(),
             offer: shelf.clone(),
+            settings: self.settings.clone(),
             hooks: Hooks::new(&self.settings),
             link: link.clone(),
             callbacks: Mutex::default(),
+            kind_to_be: Mutex::new(kind_to_be),
             changes: Mutex::default(),
             servers: Servers::new(
                 std::mem::take(&mut self.with.servers),
@@ -253,6 +262,7 @@ impl Setup {
             own_window: self.with.own_window,
             checkpoints,
             noted: Mutex::default(),
+            unheard: Mutex::default(),
             denials: Mutex::default(),
             model: Mutex::new(model.clone()),
             prompt_id: Mutex::default(),
@@ -264,7 +274,7 @@ impl Setup {
             betas: self.betas.clone(),
             wanted: self.wanted,
             managed_instructions: self.managed_instructions.clone(),
-            log: log.clone(),
+            log: Mutex::new(log.clone()),
             keeps_log: self.keeps_log,
             style: self.style,
             entrypoint: self.entrypoint.clone(),
@@ -296,6 +306,44 @@ impl Setup {
         Runner::new(conversation, resumed, self)
     }
 
+    /// The folders that hold skills and kinds of subagents, those of the project first.
+    fn folders(&self) -> Vec<PathBuf> {
+        let claude = [self.project.join(".claude"), self.home.root().to_owned()];
+        let wanted = [self.wanted.project, self.wanted.user];
+        let folders = claude.into_iter().zip(wanted).filter(|(_, is_wanted)| *is_wanted);
+        folders.map(|(folder, _)| folder).collect()
+    }
+
+    /// All kinds of subagents; the first of a name counts.
+    fn kinds(&self) -> Vec<AgentType> {
+        let mut kinds = self.with.agents.clone();
+        for kind in agents_in(&self.folders()).into_iter().chain(built_in_agents()) {
+            if kinds.iter().all(|known| known.name != kind.name) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
+
+    /// Takes over prompt and model of the kind that the session is of.
+    fn become_kind(&mut self, resumed: &mut Resumed) -> Option<AgentType> {
+        let name = self.with.agent.clone()?;
+        let Some(kind) = self.kinds().into_iter().find(|kind| kind.name == name) else {
+            // A host names its agents later.
+            if !self.with.is_hosted {
+                resumed.told.push(format!("there is no agent {name}; going on without it"));
+            }
+            return None;
+        };
+        // What the user says counts more.
+        let is_unsaid = self.system_prompt.as_ref().is_none_or(String::is_empty);
+        if let Some(prompt) = kind.prompt.as_ref().filter(|_| is_unsaid) {
+            self.system_prompt = Some(prompt.clone());
+        }
+        self.model = self.model.take().or_else(|| kind.model.clone());
+        Some(kind)
+    }
+
     fn place(&self, places: &Places) -> Place {
         let mut place = Place::new(self.project.clone(), self.user_home.clone());
         place.claude = self.home.root().to_owned();
@@ -322,27 +370,8 @@ impl Setup {
             let known = resumed.tools.iter().filter_map(|name| Tool::named(name));
             known.filter(|tool| !tool.asks()).for_each(|tool| offer.add(tool));
         }
-        let claude = [self.home.root().to_owned(), self.project.join(".claude")];
-        let wanted = [self.wanted.user, self.wanted.project];
-        let folders: Vec<PathBuf> = claude
-            .into_iter()
-            .zip(wanted)
-            .filter(|(_, is_wanted)| *is_wanted)
-            .map(|(folder, _)| folder)
-            .rev()
-            .collect();
-        offer.skills = skills_in(&folders);
-        offer.agents.clone_from(&self.with.agents);
-        for kind in agents_in(&folders) {
-            if offer.agents.iter().all(|known| known.name != kind.name) {
-                offer.agents.push(kind);
-            }
-        }
-        for kind in built_in_agents() {
-            if offer.agents.iter().all(|known| known.name != kind.name) {
-                offer.agents.push(kind);
-            }
-        }
+        offer.skills = skills_in(&self.folders());
+        offer.agents = self.kinds();
         if let Some(names) = &self.tools {
             let is_wanted = |tool: &Tool| names.iter().any(|name| Tool::named(name) == Some(*tool));
             for tool in Tool::ALL.into_iter().filter(|tool| !tool.is_older()) {

@@ -40,9 +40,11 @@ use crate::hook::started_line;
 use crate::mcp::Servers;
 use crate::permission::Permissions;
 use crate::permission::Place;
+use crate::settings::Settings;
 use crate::settings::Wanted;
 use crate::tool::Places;
 use crate::tool::Shelf;
+use crate::tool::Tool;
 use crate::tool::ToolCall;
 use crate::wire::Json;
 
@@ -63,11 +65,15 @@ pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) places: Places,
     pub(super) offer: Shelf,
+    /// Settings of all layers, for those who ask.
+    pub(super) settings: Settings,
     pub(super) hooks: Hooks,
     /// The program that started the session, if one speaks with it.
     pub(super) link: Option<HostLink>,
     /// Hooks of that program.
     pub(super) callbacks: Mutex<Vec<Callback>>,
+    /// The kind that the session shall be of, if the host has yet to say what that is.
+    pub(super) kind_to_be: Mutex<Option<String>>,
     /// What is taken over when the next turn begins.
     pub(super) changes: Mutex<Changes>,
     /// Servers of tools.
@@ -95,6 +101,9 @@ pub(super) struct Shared {
     pub(super) checkpoints: Option<Mutex<Checkpoints>>,
     /// What subagents said and which hooks ran, for older logs.
     pub(super) noted: Mutex<Vec<Noted>>,
+    /// What the model shall know with what comes next, and what wakes nobody: a task that
+    /// somebody else stopped.
+    pub(super) unheard: Mutex<Vec<String>>,
     /// Calls that were not allowed in this turn.
     pub(super) denials: Mutex<Vec<Value>>,
     pub(super) model: Mutex<String>,
@@ -109,7 +118,8 @@ pub(super) struct Shared {
     /// Which files of instructions are read, and where the administrator's are.
     pub(super) wanted: Wanted,
     pub(super) managed_instructions: PathBuf,
-    pub(super) log: PathBuf,
+    /// The log of the session, which another one follows when the conversation starts over.
+    pub(super) log: Mutex<PathBuf>,
     pub(super) keeps_log: bool,
     pub(super) style: LogStyle,
     pub(super) entrypoint: String,
@@ -151,8 +161,9 @@ impl Shared {
             !lock(&self.permissions).is_removed(&name)
                 && self.permission_tool.as_ref() != Some(&name)
         });
+        let has_resources = self.servers.have_resources();
         self.offer.change(|offer| {
-            let has_search = offer.tools.contains(&crate::tool::Tool::ToolSearch);
+            let has_search = offer.tools.contains(&Tool::ToolSearch);
             offer.deferred.retain(|tool| !tool.name.starts_with("mcp__"));
             if has_search && self.client.endpoint().capabilities.server_tools {
                 let deferred = |tool: &crate::tool::McpTool| crate::tool::Deferred {
@@ -162,6 +173,12 @@ impl Shared {
                 offer.deferred.extend(tools.iter().map(deferred));
             }
             offer.mcp = tools;
+            for tool in [Tool::ListMcpResources, Tool::ReadMcpResource] {
+                match has_resources && !offer.disabled.contains(tool.name()) {
+                    true => offer.tools.insert(tool),
+                    false => offer.tools.remove(&tool),
+                };
+            }
         });
     }
 
@@ -196,8 +213,8 @@ impl Shared {
             return None;
         }
         let common = Common {
-            session_id: self.places.session.clone(),
-            transcript_path: self.log.display().to_string(),
+            session_id: self.places.session.get(),
+            transcript_path: lock(&self.log).display().to_string(),
             cwd: scene.cwd.clone(),
             prompt_id: scene.prompt_id.clone(),
             permission_mode: self.mode().to_owned(),

@@ -16,6 +16,7 @@ use super::jobs::Jobs;
 use super::progress::PACE;
 use super::receiving::Receiving;
 use super::receiving::Thinking;
+use super::receiving::call_of;
 use super::receiving::merged;
 use super::receiving::sendable;
 use super::sentence;
@@ -63,6 +64,9 @@ pub(super) struct Step {
     pub(super) batch: Vec<Value>,
     pub(super) message: String,
 }
+
+/// How often a call that begins is let work first: enough for what it tells at once.
+const FIRST_STEPS: u32 = 12;
 
 /// What is made of an event.
 enum Next {
@@ -114,6 +118,8 @@ impl Conversation {
             }
         };
         end_exchange(exchange);
+        // Whoever gave the money hears that it is gone, and not what the last calls gave.
+        self.hides_results = self.spent().is_some();
         self.turn.api += began.elapsed();
         lock(&self.shared.totals).api += began.elapsed();
         // Calls go on after the answer.
@@ -247,6 +253,7 @@ impl Conversation {
                 if self.turn.first_event.is_none() {
                     self.turn.first_event = Some(self.turn.began.elapsed());
                 }
+                receiving.first_usage = message.get("usage");
                 receiving.message = Some(message.clone());
             }
             StreamEvent::BlockStart { index, block } => {
@@ -292,6 +299,12 @@ impl Conversation {
         let Some((index, block)) = receiving.held.take() else { return Ok(()) };
         let block = self.with_plan(sendable(block));
         let message = receiving.message.clone().unwrap_or_else(|| json!({}).into());
+        let call = call_of(&block);
+        let is_waited_for = self.speaker.as_ref().is_some_and(|speaker| !speaker.is_background);
+        // Of a subagent that is waited for, what it does is told before what it says.
+        if let Some(call) = call.as_ref().filter(|_| is_waited_for) {
+            self.tell_task_progress(call, receiving).await;
+        }
         let uuid = self.write_block(&message, &block, index, receiving, false).await?;
         receiving.written += 1;
         step.is_empty &= block.is_thinking();
@@ -303,19 +316,19 @@ impl Conversation {
         {
             self.turn.text = text.into_owned();
         }
-        if let recto_log::Block::ToolUse { .. } = block.view() {
-            let json = block.json().to_serde();
-            let call = ToolCall {
-                id: json["id"].as_str().unwrap_or_default().to_owned(),
-                name: json["name"].as_str().unwrap_or_default().to_owned(),
-                input: json["input"].clone(),
-            };
+        if let Some(call) = call {
             step.has_calls = true;
             receiving.open_calls.push((call.clone(), uuid.clone()));
-            self.tell_task_progress(&call).await;
+            if !is_waited_for {
+                self.tell_task_progress(&call, receiving).await;
+            }
             let calling = self.calling(cancel);
             let may_overlap = calling.may_overlap(&call);
             jobs.add(may_overlap, calling.run(call, uuid));
+            // It begins before the rest of the answer is read.
+            for _ in 0..FIRST_STEPS {
+                tokio::task::yield_now().await;
+            }
         }
         Ok(())
     }
@@ -346,8 +359,8 @@ impl Conversation {
         is_aborted: bool,
     ) -> Written<EntryUuid> {
         let uuid = new_uuid();
-        let thinking =
-            block.is_thinking().then(|| receiving.block_began.map(|began| began.elapsed()));
+        let is_shown = block.kind() == "thinking";
+        let thinking = is_shown.then(|| receiving.block_began.map(|began| began.elapsed()));
         let thinking = thinking.flatten();
         let model = self.model();
         let kind = self.speaker.as_ref().map(|speaker| speaker.kind.clone());
@@ -365,7 +378,10 @@ impl Conversation {
         let mut content = b"[".to_vec();
         content.extend_from_slice(block.json().bytes());
         content.push(b']');
-        let message = message.with("content", &content).with("stop_reason", b"null");
+        let mut message = message.with("content", &content).with("stop_reason", b"null");
+        if let Some(usage) = &receiving.first_usage {
+            message = message.with("usage", usage.bytes());
+        }
         if self.speaker.is_some() && self.has_progress() {
             self.note_for_parent("assistant", &message.to_serde());
         }

@@ -132,6 +132,11 @@ impl Totals {
         self.models.iter().fold(Money::default(), |sum, (_, model)| sum.plus(model.cost))
     }
 
+    /// Another session begins, with the same prices.
+    pub fn start_over(&mut self) {
+        *self = Totals { prices: std::mem::take(&mut self.prices), ..Totals::default() };
+    }
+
     /// What was counted since the last time.
     pub fn take_since(&mut self) -> Vec<(String, ModelTotals)> {
         std::mem::take(&mut self.since)

@@ -173,7 +173,7 @@ impl Conversation {
         Ok(())
     }
 
-    fn spent(&self) -> Option<f64> {
+    pub(super) fn spent(&self) -> Option<f64> {
         let budget = self.limits.budget?;
         let cost = dollars(lock(&self.shared.totals).cost());
         (cost >= budget).then_some(budget)
@@ -219,7 +219,14 @@ impl Conversation {
             self.write_note(&note)?;
         }
         if self.speaker.is_none() {
+            let unheard = std::mem::take(&mut *lock(&self.shared.unheard));
+            for notice in unheard {
+                self.write_note(&Note::System(notice))?;
+            }
             self.take_queued().await?;
+        }
+        for message in self.mail.take() {
+            self.transcript.companion(&sentence::mail(&message), true, None)?;
         }
         self.transcript.last_prompt()?;
         Ok(Verdict::GoOn)

@@ -155,7 +155,7 @@ fn make(
         config: scratch.clone(),
         project_key: ProjectKey::of_path(&project.to_string_lossy()).as_str().to_owned(),
         project,
-        session,
+        session: session.into(),
         temporary: scratch.clone(),
         shell: environment.run.shell.clone(),
     };

@@ -130,6 +130,9 @@ pub(crate) struct RunOptions {
     /// More kinds of subagents: JSON by name
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
+    /// The agent that the session itself is: its prompt, tools and model
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
     /// The shape of the output, as a JSON schema
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,

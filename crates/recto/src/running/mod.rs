@@ -57,7 +57,8 @@ pub(crate) fn run(
         Err(Refused::Session(text)) => {
             complain(&format!("{}\n", crate::terminal::text::safe(&text)));
             if options.output_format != "text" {
-                let session = options.session_id.clone().unwrap_or_default();
+                let session = options.session_id.clone();
+                let session = session.unwrap_or_else(|| recto_store::new_session_id().to_string());
                 let line = recto_agent::headless::refused(&text, &session).to_string();
                 output.bytes(format!("{line}\n").as_bytes())?;
             }

@@ -6,6 +6,7 @@ use recto_agent::headless::StreamLines;
 use recto_agent::headless::StreamOptions;
 use recto_agent::headless::text_of;
 use recto_agent::turn::End;
+use recto_agent::turn::State;
 use recto_agent::turn::TurnEvent;
 use serde_json::Value;
 
@@ -26,6 +27,12 @@ pub(super) struct Surface {
     lines: StreamLines,
     /// All lines so far, for `json` with `--verbose`.
     kept: Vec<Value>,
+    /// Whether a program speaks with the session; otherwise a script waits for its end.
+    is_hosted: bool,
+    /// Results of a script's run, while subagents still work.
+    held: Vec<Value>,
+    /// What the last turn said.
+    text: Option<String>,
     is_terminal: bool,
     is_quiet: bool,
     was_interrupted: bool,
@@ -67,6 +74,9 @@ impl Surface {
             },
             lines: StreamLines::new(session, stream),
             kept: Vec::new(),
+            is_hosted: options.input_format == "stream-json",
+            held: Vec::new(),
+            text: None,
             is_terminal: std::io::stdout().is_terminal(),
             is_quiet: run.is_client,
             was_interrupted: false,
@@ -102,14 +112,10 @@ impl Surface {
         }
         match &self.format {
             Format::Text => {
-                let TurnEvent::Ended(ended) = event else { return Ok(()) };
-                let text = text_of(ended);
-                let text = if self.is_terminal {
-                    text.lines().map(safe).collect::<Vec<_>>().join("\n")
-                } else {
-                    text
-                };
-                output.bytes(format!("{text}\n").as_bytes())?;
+                // A subagent that reports later may change what there is to say.
+                if let TurnEvent::Ended(ended) = event {
+                    self.text = Some(text_of(ended));
+                }
             }
             Format::Json { is_verbose } => {
                 if *is_verbose || matches!(event, TurnEvent::Ended(_)) {
@@ -117,16 +123,42 @@ impl Surface {
                 }
             }
             Format::Stream => {
-                for line in self.lines.lines(event) {
-                    output.bytes(format!("{line}\n").as_bytes())?;
+                let lines = self.lines.lines(event);
+                match event {
+                    TurnEvent::Ended(_) if !self.is_hosted => self.held.extend(lines),
+                    TurnEvent::State(State::Idle) => {
+                        print_lines(&self.take_held(), output)?;
+                        print_lines(&lines, output)?;
+                    }
+                    _ => print_lines(&lines, output)?,
                 }
-                output.flush()?;
             }
         }
         Ok(())
     }
 
+    /// Results that were held back. What the process cost is what it cost by now.
+    fn take_held(&mut self) -> Vec<Value> {
+        let mut held = std::mem::take(&mut self.held);
+        let Some(last) = held.last().cloned() else { return held };
+        for line in &mut held {
+            for total in ["total_cost_usd", "modelUsage"] {
+                line[total] = last[total].clone();
+            }
+        }
+        held
+    }
+
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<(), CommandError> {
+        print_lines(&self.take_held(), output)?;
+        if let Some(text) = self.text.take() {
+            let text = if self.is_terminal {
+                text.lines().map(safe).collect::<Vec<_>>().join("\n")
+            } else {
+                text
+            };
+            output.bytes(format!("{text}\n").as_bytes())?;
+        }
         if let Format::Json { is_verbose } = self.format {
             let kept = std::mem::take(&mut self.kept);
             let text = match is_verbose {
@@ -139,4 +171,11 @@ impl Surface {
         }
         output.flush()
     }
+}
+
+fn print_lines(lines: &[Value], output: &mut Output) -> Result<(), CommandError> {
+    for line in lines {
+        output.bytes(format!("{line}\n").as_bytes())?;
+    }
+    if lines.is_empty() { Ok(()) } else { output.flush() }
 }

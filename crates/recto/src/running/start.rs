@@ -61,6 +61,7 @@ pub(super) fn prepare(
         permission_tool: options.permission_prompt_tool.clone(),
         servers,
         agents: super::servers::agents(options)?,
+        agent: options.agent.clone(),
         own_window: environment.run.window,
         mirrors: options.session_mirror,
     };
@@ -75,6 +76,7 @@ pub(super) fn prepare(
     }
     // Clients give up, or ask another model, at the third time.
     endpoint.retries.most_overloaded = 2;
+    endpoint.retries.after_refused_key = environment.run.is_client;
     let client = Client::new(endpoint).map_err(|error: ApiError| CommandError::from(error))?;
     let user_home = environment.user_home.clone().unwrap_or_else(|| PathBuf::from("/"));
     let managed = home.settings_files(Some(&project)).into_iter();

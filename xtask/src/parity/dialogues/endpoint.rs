@@ -7,16 +7,29 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::Condvar;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
+use std::time::Instant;
 
 use serde_json::Value;
 use serde_json::json;
 
+/// How long an answer waits for those before it, which may never be asked for.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+/// How long an answer to another conversation comes later, at most.
+const LONGEST_GAP: Duration = Duration::from_millis(500);
+
 /// An answer, and whose it is: a session and its subagents ask at the same time.
 #[derive(Debug, Clone)]
 pub(super) struct Scripted {
+    /// Its place among all answers of the recording.
+    place: usize,
+    /// When it was asked for, in milliseconds.
+    time: u64,
     /// The first prompt of the conversation.
     conversation: Option<String>,
     answer: Value,
@@ -26,12 +39,14 @@ impl Scripted {
     /// Of a recorded exchange.
     pub(super) fn of(exchange: &Value) -> Scripted {
         let conversation = conversation(&exchange["request"]["messages"]);
-        Scripted { conversation, answer: exchange["answer"].clone() }
+        let place = exchange["n"].as_u64().unwrap_or_default() as usize;
+        let time = exchange["ms"].as_u64().unwrap_or_default();
+        Scripted { place, time, conversation, answer: exchange["answer"].clone() }
     }
 
     /// For whoever asks.
     pub(super) fn any(answer: Value) -> Scripted {
-        Scripted { conversation: None, answer }
+        Scripted { place: 0, time: 0, conversation: None, answer }
     }
 }
 
@@ -42,34 +57,105 @@ fn conversation(messages: &Value) -> Option<String> {
     rest.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned)
 }
 
+/// Answers that are left, and those that are being given, by their places.
+#[derive(Debug, Default)]
+struct Answers {
+    left: Vec<Scripted>,
+    given: Vec<usize>,
+    /// Whose the last one was, and when that was asked for.
+    last: Option<(Option<String>, u64)>,
+}
+
+impl Answers {
+    /// Whether one that came before is not through: what a subagent was told stands between
+    /// two answers to the session, and so it shall again.
+    fn are_before(&self, place: usize, asks: Option<&String>) -> bool {
+        let is_before = |one: &Scripted| one.place < place && one.conversation.as_ref() != asks;
+        self.left.iter().any(is_before) || self.given.iter().any(|given| *given < place)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    answers: Mutex<Answers>,
+    changed: Condvar,
+}
+
+impl Book {
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the next answer to a conversation, when its turn has come.
+    fn take(&self, asks: Option<&String>) -> Option<Scripted> {
+        let is_meant =
+            |one: &Scripted| one.conversation.is_none() || one.conversation.as_ref() == asks;
+        let mut answers = self.answers();
+        let at = answers.left.iter().position(is_meant).unwrap_or(0);
+        let place = answers.left.get(at)?.place;
+        let until = Instant::now() + LONGEST_WAIT;
+        while answers.are_before(place, asks) {
+            let Some(rest) = until.checked_duration_since(Instant::now()) else { break };
+            let waited = self.changed.wait_timeout(answers, rest);
+            answers = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        // Others may have taken theirs meanwhile.
+        let at = answers.left.iter().position(|one| one.place == place).unwrap_or(0);
+        // The last error is given again and again.
+        let taken = match answers.left.len() {
+            0 => None,
+            1 => answers.left.first().cloned(),
+            _ => Some(answers.left.remove(at)),
+        };
+        let taken = taken?;
+        answers.given.push(taken.place);
+        let last = answers.last.replace((taken.conversation.clone(), taken.time));
+        drop(answers);
+        // Two conversations keep the distance that they had.
+        if let Some((of, time)) = last
+            && of != taken.conversation
+        {
+            let gap = Duration::from_millis(taken.time.saturating_sub(time));
+            std::thread::sleep(gap.min(LONGEST_GAP));
+        }
+        Some(taken)
+    }
+
+    /// An answer is through.
+    fn end(&self, place: usize) {
+        self.answers().given.retain(|given| *given != place);
+        self.changed.notify_all();
+    }
+}
+
 /// An endpoint on a port of its own. It lives as long as this program.
 pub(super) struct Endpoint {
     pub(super) port: u16,
-    answers: Arc<Mutex<Vec<Scripted>>>,
+    book: Arc<Book>,
 }
 
 impl Endpoint {
     pub(super) fn start() -> anyhow::Result<Endpoint> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
-        let answers: Arc<Mutex<Vec<Scripted>>> = Arc::default();
-        let shared = Arc::clone(&answers);
+        let book: Arc<Book> = Arc::default();
+        let shared = Arc::clone(&book);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let answers = Arc::clone(&shared);
-                std::thread::spawn(move || serve(stream, &answers));
+                let book = Arc::clone(&shared);
+                std::thread::spawn(move || serve(stream, &book));
             }
         });
-        Ok(Endpoint { port, answers })
+        Ok(Endpoint { port, book })
     }
 
     /// What is answered from now on.
     pub(super) fn set(&self, answers: Vec<Scripted>) {
-        *self.answers.lock().unwrap_or_else(PoisonError::into_inner) = answers;
+        *self.book.answers() = Answers { left: answers, ..Answers::default() };
     }
 }
 
-fn serve(stream: TcpStream, answers: &Mutex<Vec<Scripted>>) -> Option<()> {
+fn serve(stream: TcpStream, book: &Book) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
@@ -95,21 +181,12 @@ fn serve(stream: TcpStream, answers: &Mutex<Vec<Scripted>>) -> Option<()> {
             respond(&mut stream, 200, &[], &json!({"input_tokens": length / 4}))?;
             continue;
         }
-        let answer = {
-            let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let asks = conversation(&body["messages"]);
-            let is_meant = |one: &Scripted| one.conversation.is_none() || one.conversation == asks;
-            let at = answers.iter().position(is_meant).unwrap_or(0);
-            // The last error is given again and again.
-            let answer = match answers.len() {
-                0 => None,
-                1 => answers.first().cloned(),
-                _ => Some(answers.remove(at)),
-            };
-            answer.map(|scripted| with_plan(&scripted.answer, &body))
-        };
-        give(&mut stream, &answer?)?;
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let asks = conversation(&body["messages"]);
+        let scripted = book.take(asks.as_ref())?;
+        let given = give(&mut stream, &with_plan(&scripted.answer, &body));
+        book.end(scripted.place);
+        given?;
     }
 }
 

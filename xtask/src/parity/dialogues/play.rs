@@ -27,6 +27,10 @@ use super::host::Input;
 const APP: &str = "/home/dev/app";
 const PROGRAM: &str = "/opt/client/claude";
 
+/// The settings of the user of all recordings, which `get_settings` tells.
+const SETTINGS: &str =
+    r#"{"env":{"DISABLE_AUTOUPDATER":"1"},"skipDangerousModePermissionPrompt":true}"#;
+
 /// The longest that a run may take.
 const LONGEST: Duration = Duration::from_secs(40);
 
@@ -39,6 +43,8 @@ pub(super) struct Played {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) log: Option<String>,
+    /// Other logs, in the order of the recording.
+    pub(super) others: Vec<Option<String>>,
 }
 
 pub(super) fn play(case: &Case) -> anyhow::Result<Played> {
@@ -52,23 +58,41 @@ pub(super) fn play(case: &Case) -> anyhow::Result<Played> {
     endpoint.set(case.answers.clone());
     let mut played = run(&case.command, &endpoint, first.as_ref())?;
     let wanted = case.exit["logs"]["log.jsonl"].as_str();
-    played.log = wanted.and_then(log);
+    let log = wanted.and_then(|wanted| find_log(wanted, &[]));
+    let mut found: Vec<PathBuf> = log.iter().cloned().collect();
+    played.log = log.and_then(|log| fs::read_to_string(log).ok());
+    for (recorded, _) in &case.others {
+        let other = find_log(recorded, &found);
+        found.extend(other.clone());
+        played.others.push(other.and_then(|log| fs::read_to_string(log).ok()));
+    }
     Ok(played)
 }
 
-/// The log of the run: under its recorded name, or the only new one.
-fn log(recorded: &str) -> Option<String> {
+/// A log of the run: under its recorded name, or the newest one in its place that is not found
+/// yet.
+fn find_log(recorded: &str, found: &[PathBuf]) -> Option<PathBuf> {
     let path = Path::new("/home/dev/.claude").join(recorded);
-    if let Ok(text) = fs::read_to_string(&path) {
-        return Some(text);
+    if path.is_file() {
+        return Some(path);
     }
-    let mut logs: Vec<PathBuf> = fs::read_dir(path.parent()?)
-        .ok()?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
-        .collect();
+    let logs_in = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
+    };
+    let folder = path.parent()?;
+    let mut logs = match folder.ends_with("subagents") {
+        // Beside the log of a session whose name is of this run.
+        true => {
+            let sessions = fs::read_dir(folder.parent()?.parent()?).ok()?.flatten();
+            sessions.flat_map(|session| logs_in(&session.path().join("subagents"))).collect()
+        }
+        false => logs_in(folder),
+    };
+    logs.retain(|log| !found.contains(log));
     logs.sort_by_key(|path| fs::metadata(path).and_then(|file| file.modified()).ok());
-    fs::read_to_string(logs.pop()?).ok()
+    logs.pop()
 }
 
 fn prepare(case: &Case) -> anyhow::Result<()> {
@@ -83,6 +107,8 @@ fn prepare(case: &Case) -> anyhow::Result<()> {
     fs::create_dir_all("/home/dev/.claude")?;
     fs::write(Path::new(APP).join("a.txt"), "alpha line 1\nbeta line 2\n")?;
     fs::write(Path::new(APP).join("b.txt"), "bravo\n")?;
+    // What the recorded client said about its settings.
+    fs::write("/home/dev/.claude/settings.json", SETTINGS)?;
     for (name, content) in case.command["files"].as_object().into_iter().flatten() {
         let path = Path::new(APP).join(name);
         if let Some(folder) = path.parent() {
@@ -200,7 +226,7 @@ fn run(command: &Value, endpoint: &Endpoint, before: Option<&Played>) -> anyhow:
     };
     let stdout = seen.into_iter().map(|line| line + "\n").collect();
     let stderr = errors.join().unwrap_or_default();
-    Ok(Played { code, stdout, stderr, log: None })
+    Ok(Played { code, stdout, stderr, log: None, others: Vec::new() })
 }
 
 /// With subagents at work, when the host goes away matters: not before it did in the recording,

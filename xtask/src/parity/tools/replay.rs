@@ -133,7 +133,7 @@ fn new_session(case: &Value, kind: &str) -> anyhow::Result<Arc<Session>> {
         config: config.clone(),
         project: PathBuf::from(APP),
         project_key: "-home-dev-app".to_owned(),
-        session: SESSION.to_owned(),
+        session: SESSION.into(),
         temporary: PathBuf::from("/tmp/claude-1000"),
         shell: PathBuf::from("/bin/bash"),
     };
@@ -143,6 +143,8 @@ fn new_session(case: &Value, kind: &str) -> anyhow::Result<Arc<Session>> {
     if kind != "search" {
         offer.add(Tool::Glob);
         offer.add(Tool::Grep);
+        // They named the tools that they wanted, and this was none of them.
+        offer.tools.remove(&Tool::SendMessage);
     }
     let deferred = |(name, about): &(&str, &str)| Deferred {
         name: (*name).to_owned(),
@@ -202,6 +204,9 @@ async fn answer(
                 let result =
                     server.as_mut().map_or_else(gone, |server| server.call(&tool.tool, &input));
                 answer.send(result).ok();
+            }
+            HostRequest::Resources { answer, .. } => {
+                answer.send(Err("there is no server".to_owned())).ok();
             }
             HostRequest::AskAboutPage { answer, .. } => {
                 answer.send(None).ok();

@@ -15,6 +15,7 @@ use super::super::prompt::model_named;
 use super::super::shared::Shared;
 use super::super::shared::lock;
 use super::super::totals::dollars;
+use super::look::KnownFiles;
 use crate::control::HostLink;
 use crate::permission::Mode;
 use crate::tool;
@@ -62,6 +63,7 @@ pub struct Desk {
     pub(super) link: HostLink,
     pub(super) facts: DeskFacts,
     pub(super) was_initialized: bool,
+    pub(super) files: KnownFiles,
 }
 
 impl Desk {
@@ -71,7 +73,8 @@ impl Desk {
         link: HostLink,
         facts: DeskFacts,
     ) -> Desk {
-        Desk { shared, tools, link, facts, was_initialized: false }
+        let files = KnownFiles::default();
+        Desk { shared, tools, link, facts, was_initialized: false, files }
     }
 
     /// Where answers of the host go.
@@ -89,6 +92,7 @@ impl Desk {
                     uuid: uuid.to_string(),
                     content: prompt.content.clone(),
                     is_output: false,
+                    is_known: true,
                 })
                 .await;
                 self.tell(TurnEvent::State(State::Idle)).await;
@@ -127,6 +131,10 @@ impl Desk {
             Some("stop_task") => self.stop_task(request).await,
             Some("get_context_usage") => Ok(Some(self.context_usage())),
             Some("get_session_cost") => Ok(Some(json!({"text": self.cost_text()}))),
+            Some("get_settings") => Ok(Some(self.settings())),
+            Some("list_permission_rules") => Ok(Some(self.permission_rules())),
+            Some("file_suggestions") => Ok(Some(self.suggest_files(request))),
+            Some("read_file") => self.read_file(request),
             Some("get_binary_version") => Ok(Some(json!({"version": self.facts.version}))),
             Some("rename_session") => self.rename(request).await,
             Some("cancel_async_message") => Ok(Some(self.cancel_prompt(request))),
@@ -221,6 +229,7 @@ impl Desk {
                 uuid: uuid::Uuid::new_v4().to_string(),
                 content: format!("<local-command-stdout>{text}</local-command-stdout>").into(),
                 is_output: true,
+                is_known: false,
             })
             .await;
         }
@@ -282,7 +291,10 @@ impl Desk {
 
     async fn stop_task(&self, request: &Value) -> Granted {
         let id = request["task_id"].as_str().unwrap_or_default();
-        if self.tools.stop_task(id).await && !self.shared.control.is_running() {
+        let Some(notice) = self.tools.stop_task(id).await else { return Ok(Some(json!({}))) };
+        lock(&self.shared.unheard).push(notice);
+        self.shared.control.wake();
+        if !self.shared.control.is_running() {
             // Nothing runs any more; whoever waits for that may go on after the answer.
             let events = self.shared.events.clone();
             tokio::spawn(async move { events.send(TurnEvent::State(State::Idle)).await });

@@ -26,6 +26,7 @@ impl Desk {
                 offer.agents.extend(agents);
             });
         }
+        self.become_kind();
         let texts = |value: &Value| -> Option<String> {
             match value {
                 Value::String(text) => Some(text.clone()),
@@ -61,6 +62,24 @@ impl Desk {
         Ok(Some(self.description(hooks.is_object())))
     }
 
+    /// The session becomes what `--agent` names, if that is known by now.
+    fn become_kind(&self) {
+        let shared = &self.shared;
+        let mut wanted = lock(&shared.kind_to_be);
+        let offer = shared.offer.get();
+        let kind = offer.agents.iter().find(|kind| wanted.as_ref() == Some(&kind.name));
+        let Some(kind) = kind else { return };
+        *wanted = None;
+        if let Some(names) = &kind.tools {
+            let is_named = |tool: crate::tool::Tool| names.iter().any(|name| name == tool.name());
+            shared.offer.change(|offer| offer.withhold_but(is_named));
+        }
+        lock(&shared.changes).system_prompt.clone_from(&kind.prompt);
+        if let Some(model) = &kind.model {
+            *lock(&shared.model) = model_named(model);
+        }
+    }
+
     fn description(&self, has_hooks: bool) -> Value {
         let offer = self.shared.offer.get();
         let mut commands: Vec<Value> = COMMANDS
@@ -70,8 +89,13 @@ impl Desk {
             })
             .collect();
         commands.extend(offer.skills.iter().map(
-            |skill| json!({"name": skill.name, "description": skill.about, "argumentHint": ""}),
+            |skill| json!({"name": skill.name, "description": skill.about, "argumentHint": skill.hint}),
         ));
+        commands.extend(
+            self.shared.servers.prompts().into_iter().map(
+                |(name, about)| json!({"name": name, "description": about, "argumentHint": ""}),
+            ),
+        );
         let agents: Vec<Value> = offer
             .agents
             .iter()
@@ -129,7 +153,8 @@ impl Desk {
 }
 
 /// Commands that a prompt may name: name, what it does, what it takes.
-const COMMANDS: [(&str, &str, &str); 2] = [
+const COMMANDS: [(&str, &str, &str); 3] = [
+    ("clear", "Start over: a new session that knows nothing of this one", ""),
     ("compact", "Replace the conversation by a summary of it", "[what the summary must keep]"),
     ("model", "Ask another model from now on", "<model>"),
 ];

@@ -10,6 +10,7 @@ mod callback;
 mod context;
 mod desk;
 mod initialize;
+mod look;
 
 pub use ask::tool_title;
 pub use desk::Desk;

@@ -1,15 +1,20 @@
 //! The lines of a compaction, and of commands of the client.
 
+use std::path::Path;
+
 use recto_log::CompactMetadata;
 use recto_log::EntryUuid;
 use recto_log::PreservedSegment;
+use recto_log::SessionId;
 use recto_log::build::SystemLine;
 use recto_log::build::UserLine;
+use recto_store::append::LogWriter;
 
 use super::Transcript;
 use super::Written;
 use super::for_generation;
 use super::new_uuid;
+use crate::turn::mirror::Mirror;
 use crate::turn::slug::slug;
 
 /// What is known of a compaction.
@@ -83,6 +88,30 @@ impl Transcript {
             self.history.push(line, None);
         }
         Ok(Compacted { summary, kept: uuids, logical_parent, dropped: self.dropped })
+    }
+
+    /// Begins another conversation, in another log.
+    pub(in crate::turn) fn start_over(
+        &mut self,
+        session: SessionId,
+        writer: Option<LogWriter>,
+        mirror: Option<Mirror>,
+        log: &Path,
+    ) {
+        for envelope in std::iter::once(&mut self.envelope).chain(&mut self.old) {
+            envelope.session = Some(session);
+        }
+        self.writer = writer;
+        self.history.forget();
+        self.mirror_to(mirror, log);
+        self.go_on_from(None, 0, 0);
+        self.prompt_id.clear();
+        self.prompt_text.clear();
+        self.tools_used.clear();
+        self.newest.clear();
+        self.prompt_line = None;
+        self.answer_line = None;
+        self.dropped = 0;
     }
 
     /// A line of the client about a command, in place of the user.
