@@ -116,7 +116,7 @@ impl KnownPlans {
         };
         let home = library.home();
         let found: Vec<ReadPlans> =
-            home.with_kept_lines(logs, library.cache(), KeptLines::Plans, &work);
+            home.with_kept_lines(logs, library.cache(), KeptLines::Plans, work);
         let kept =
             found.iter().map(|(log, plans)| (log.path.clone(), (log.clone(), Arc::clone(plans))));
         *self.lock() = kept.collect();

@@ -202,7 +202,7 @@ impl Gatherer {
             (found, lines)
         };
         let home = library.home();
-        let found = home.with_kept_lines(logs, library.cache(), KeptLines::Prompts, &work);
+        let found = home.with_kept_lines(logs, library.cache(), KeptLines::Prompts, work);
         let mut found: Vec<_> = found.into_iter().flatten().collect();
         // A session that goes on from another one begins with a copy of its
         // lines. The log that was written last is taken for the copy.

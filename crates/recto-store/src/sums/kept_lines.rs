@@ -55,7 +55,7 @@ impl Home {
         logs: &[LogFile],
         cache: Option<&CacheDirectory>,
         question: KeptLines,
-        work: &(dyn Fn(&LogFile, Option<&[Span]>) -> Worked<T> + Sync),
+        work: impl Fn(&LogFile, Option<&[Span]>) -> Worked<T> + Sync,
     ) -> Vec<T> {
         let mut rollups = cache.and_then(|cache| Rollups::open(self, cache, question.kind()));
         let is_kept = rollups.is_some();

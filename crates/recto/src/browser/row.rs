@@ -65,7 +65,7 @@ pub(super) fn by_project(entries: &[Arc<Entry>], here: &Path) -> Vec<Row> {
         projects[place].1.push(entry);
     }
     let is_here = |entry: &&Arc<Entry>| entry.directory.as_deref() == Some(here);
-    projects.sort_by_key(|(_, entries)| !entries.iter().any(|entry| is_here(entry)));
+    projects.sort_by_key(|(_, entries)| !entries.iter().any(&is_here));
     for (project, entries) in projects {
         rows.push(Row::Heading { text: project.to_owned(), count: entries.len() });
         rows.extend(entries.into_iter().map(row));
