@@ -4,8 +4,10 @@ mod attack;
 mod bench;
 mod browser;
 mod r#gen;
+mod minute;
 mod oracle;
 mod parity;
+mod pictures;
 mod programs;
 mod repository;
 mod sdk;
@@ -15,13 +17,15 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <task>
 
-  attack  what recto does under attack: tried and failed, for as long as asked
-  test    format, lints, tests and documentation, away from the real home
-  bench   how fast recto is, against cat and others
-  gen     a made-up Claude home of any size
-  oracle  what the real client does with a session, off the network
-  parity  what recto does with the cases that the real client was recorded on
-  sdk     programs on the Agent SDK, with the real client and with recto";
+  attack    what recto does under attack: tried and failed, for as long as asked
+  test      format, lints, tests and documentation, away from the real home
+  bench     how fast recto is, against cat and others
+  gen       a made-up Claude home of any size
+  minute    a stranger's first minute, on a large home without an index
+  oracle    what the real client does with a session, off the network
+  pictures  the pictures in docs/pictures, made by the program
+  parity    what recto does with the cases that the real client was recorded on
+  sdk       programs on the Agent SDK, with the real client and with recto";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +36,8 @@ fn main() -> ExitCode {
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
         Some(("oracle", rest)) => oracle::run(rest),
         Some(("parity", rest)) => parity::run(rest),
+        Some(("minute", rest)) => minute::run(rest),
+        Some(("pictures", rest)) => pictures::run(rest),
         Some(("sdk", rest)) => sdk::run(rest),
         _ => {
             repository::say(USAGE);

@@ -127,5 +127,8 @@ pub use read::status::Statuses;
 pub use search::grep::GrepRequest;
 pub use search::index;
 pub use sums::digests::Digests;
+pub use sums::kept_lines::KeptLines;
+pub use sums::kept_lines::Worked;
+pub use sums::kept_lines::each_line_at;
 pub use sums::usage::Usage;
 pub use sums::usage::UsageScan;

@@ -15,12 +15,12 @@ use recto_store::keep::RestoredFile;
 use recto_store::keep::VerifyReport;
 use recto_store::publish::Intent;
 use recto_store::publish::Journal;
-use recto_store::publish::Recovered;
 use serde::Serialize;
 
 use crate::Moment;
 use crate::error::ViewError;
 use crate::library::Library;
+use crate::operations::remarks;
 
 /// What one look at the home added to an archive.
 #[derive(Debug, Serialize)]
@@ -289,7 +289,7 @@ impl Library {
                 operation,
                 files: plan.files.iter().map(RestoredRow::from).collect(),
             },
-            remarks: journal.recovered().iter().flat_map(Recovered::lines).collect(),
+            remarks: remarks(&journal),
         })
     }
 }

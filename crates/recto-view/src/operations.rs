@@ -184,6 +184,7 @@ impl Library {
     }
 }
 
-fn remarks(journal: &Journal) -> Vec<String> {
+/// What had been interrupted before, and was put right first.
+pub(crate) fn remarks(journal: &Journal) -> Vec<String> {
     journal.recovered().iter().flat_map(Recovered::lines).collect()
 }

@@ -13,8 +13,10 @@ use rayon::prelude::*;
 use recto_log::Entry;
 use recto_log::ToolResult;
 use recto_log::json::Value;
+use recto_session::Span;
 use recto_session::ToolCall;
 use recto_session::with_call;
+use recto_store::KeptLines;
 use recto_store::LogFile;
 use recto_store::PlanFile;
 use recto_store::read_small;
@@ -92,24 +94,29 @@ impl KnownPlans {
     }
 
     /// The plans of all logs; those that are new or have changed are read.
-    fn of(&self, logs: Vec<LogFile>, tell: Tell<'_>) -> Vec<Arc<PlansOfLog>> {
+    fn of(&self, library: &Library, logs: &[LogFile], tell: Tell<'_>) -> Vec<Arc<PlansOfLog>> {
         let known = |log: &LogFile| {
             let known = self.lock().get(&log.path).cloned();
             known.filter(|(before, _)| before == log).map(|(_, plans)| plans)
         };
-        let read = |log: &LogFile| {
-            Arc::new(if log.holds(PLAN_TOOL) { plans_in(log) } else { Ok(Vec::new()) })
-        };
         let (done, all) = (AtomicU64::new(0), logs.len() as u64);
-        let found: Vec<ReadPlans> = logs
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|log| {
-                tell(done.fetch_add(1, Ordering::Relaxed), all);
-                let plans = known(&log).unwrap_or_else(|| read(&log));
-                (log, plans)
-            })
-            .collect();
+        // A log without plans has no lines that count. Where it has some, all of it is read.
+        let work = |log: &LogFile, lines: Option<&[Span]>| {
+            tell(done.fetch_add(1, Ordering::Relaxed), all);
+            if let Some(plans) = known(log) {
+                return ((log.clone(), plans), None);
+            }
+            let has_plans = lines.map_or_else(|| log.holds(PLAN_TOOL), |lines| !lines.is_empty());
+            let plans = if has_plans { plans_in(log) } else { Ok(Vec::new()) };
+            let lines = plans.is_ok().then(|| match has_plans {
+                true => vec![Span { offset: 0, length: log.bytes() }],
+                false => Vec::new(),
+            });
+            ((log.clone(), Arc::new(plans)), lines)
+        };
+        let home = library.home();
+        let found: Vec<ReadPlans> =
+            home.with_kept_lines(logs, library.cache(), KeptLines::Plans, work);
         let kept =
             found.iter().map(|(log, plans)| (log.path.clone(), (log.clone(), Arc::clone(plans))));
         *self.lock() = kept.collect();
@@ -124,7 +131,7 @@ impl Library {
         let found: Vec<Arc<PlansOfLog>> = match scope {
             PlanScope::Home => {
                 let logs = self.home().all_logs(&self.inventory());
-                self.figures().plans.of(logs, tell)
+                self.figures().plans.of(self, &logs, tell)
             }
             PlanScope::Logs(logs) => logs.par_iter().map(|log| Arc::new(plans_in(log))).collect(),
         };

@@ -18,13 +18,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
-use rayon::prelude::*;
 use recto_log::EntryUuid;
+use recto_session::Span;
 use recto_store::Filter;
 use recto_store::Home;
+use recto_store::KeptLines;
 use recto_store::LogFile;
 use recto_store::StoreError;
-use recto_store::each_alone;
 use serde::Serialize;
 
 use crate::Moment;
@@ -112,7 +112,7 @@ impl Library {
             .collect();
         let gatherer = Gatherer::default();
         let history = gatherer.of_history(self.home(), &is_text)?;
-        let (logged, skipped) = gatherer.of_logs(&logs, tell, &is_text);
+        let (logged, skipped) = gatherer.of_logs(self, &logs, tell, &is_text);
         let mut rows = merge(history, logged);
         rows.retain(|prompt| {
             let time = prompt.time.map_or(Timestamp::UNIX_EPOCH, |time| time.0);
@@ -179,28 +179,31 @@ impl Gatherer {
     /// read.
     fn of_logs(
         &self,
+        library: &Library,
         logs: &[LogFile],
         tell: Tell<'_>,
         wanted: impl Fn(&str) -> bool + Sync,
     ) -> (Vec<PromptRow>, Vec<String>) {
         let (done, skipped) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-        let mut found: Vec<(Option<EntryUuid>, Timestamp, PromptRow)> = each_alone(logs)
-            .flat_map_iter(|log| {
-                tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
-                let mut found = Vec::new();
-                let read = read_prompts(&log.path, |prompt| {
-                    if wanted(&prompt.text) {
-                        let uuid = prompt.uuid.clone();
-                        found.push((uuid, log.modified(), self.of_log(log, prompt)));
-                    }
-                });
-                if let Err(error) = read {
-                    let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
-                    skipped.push(error.to_string());
+        let work = |log: &LogFile, known: Option<&[Span]>| {
+            tell(done.fetch_add(1, Ordering::Relaxed), logs.len() as u64);
+            let mut found: Vec<(Option<EntryUuid>, Timestamp, PromptRow)> = Vec::new();
+            let read = read_prompts(&log.path, known, &mut |prompt| {
+                if wanted(&prompt.text) {
+                    let uuid = prompt.uuid.clone();
+                    found.push((uuid, log.modified(), self.of_log(log, prompt)));
                 }
-                found
-            })
-            .collect();
+            });
+            let lines = read.unwrap_or_else(|error| {
+                let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
+                skipped.push(error.to_string());
+                None
+            });
+            (found, lines)
+        };
+        let home = library.home();
+        let found = home.with_kept_lines(logs, library.cache(), KeptLines::Prompts, work);
+        let mut found: Vec<_> = found.into_iter().flatten().collect();
         // A session that goes on from another one begins with a copy of its
         // lines. The log that was written last is taken for the copy.
         found.sort_by(|(_, modified, a), (_, other, b)| {

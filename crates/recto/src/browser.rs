@@ -2,7 +2,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `list`, `row`, `fitting`, `reader`, `find`, `table_page`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
+//! | `state`, `list`, `list_keys`, `row`, `scope`, `fitting`, `preview`, `reader`, `find`, `table_page`, `actions`, `overlay`, `mouse`, `incoming` | what is shown and what keys do; no input and output |
 //! | `view`, `layout`, `keys` | the screen, from the state alone |
 //! | `worker`, `jobs`, `listing`, `search` | files, on threads of their own |
 //! | `message`, `document` | what they say to each other |
@@ -10,6 +10,7 @@
 //! This file runs them: what happened goes into the state, what comes out of it is
 //! done. Nothing here waits for a file.
 
+mod actions;
 mod document;
 mod find;
 mod fitting;
@@ -18,12 +19,15 @@ mod jobs;
 mod keys;
 mod layout;
 mod list;
+mod list_keys;
 mod listing;
 mod message;
 mod mouse;
 mod overlay;
+mod preview;
 mod reader;
 mod row;
+mod scope;
 mod search;
 mod state;
 mod table_page;
@@ -40,11 +44,13 @@ use std::time::Duration;
 use crossterm::event;
 use crossterm::event::Event;
 use crossterm::event::MouseEventKind;
+use recto_log::SessionId;
 use recto_store::Home;
 
 use self::message::Effect;
 use self::message::Input;
 use self::message::Resume;
+use self::scope::Here;
 use self::state::Browser;
 use self::state::Facts;
 use self::state::shown_path;
@@ -54,11 +60,14 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::select::file_path::is_directory;
+use crate::select::file_path::repository_of;
+use crate::select::file_path::without_links;
 use crate::select::target::home_to_name;
 use crate::terminal::screen;
 use crate::terminal::screen::Screen;
 use crate::terminal::screen::signals::Signals;
 use crate::terminal::screen::signals::stop;
+use crate::terminal::tmux;
 
 /// How long to wait for a key while something is on its way from the workers.
 const SHORT: Duration = Duration::from_millis(15);
@@ -72,11 +81,14 @@ pub(crate) struct Opening<'a> {
     pub(crate) has_colour: bool,
     /// What is typed already.
     pub(crate) filter: String,
+    /// The session to read at first; who leaves it leaves the browser.
+    pub(crate) session: Option<SessionId>,
+    pub(crate) signals: Signals,
 }
 
 /// Opens the browser, and comes back when it is left.
 pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
-    let Opening { home, environment, has_colour, filter } = opening;
+    let Opening { home, environment, has_colour, filter, session, signals } = opening;
     let place = Place {
         home: Arc::new(home.clone()),
         user_home: environment.user_home.clone(),
@@ -86,12 +98,14 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
     let client = environment.client.clone().unwrap_or_else(|| "claude".into());
     let facts = Facts {
         home: shown_path(home.root(), environment.user_home.as_ref()),
-        directory: environment.working_directory.clone().unwrap_or_default(),
+        here: here(environment),
+        first: session.map(|session| session.to_string()),
+        in_tmux: environment.in_tmux,
+        keymap: environment.keymap.clone(),
         home_to_name: home_to_name(home, environment),
         client: client.clone(),
         has_colour,
     };
-    let signals = Signals::watch()?;
     let workers = Workers::start(&place)?;
     let client = Client { program: client.into(), home: facts.home_to_name.clone() };
     let screen = Screen::take()?;
@@ -106,6 +120,14 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
     ended?;
     session.signals.obey()?;
     Ok(Outcome::Done)
+}
+
+/// Where the browser was started, as clients name directories: without links.
+fn here(environment: &Environment) -> Here {
+    let directory = environment.working_directory.clone().unwrap_or_default();
+    let directory = without_links(&directory).unwrap_or(directory);
+    let project = repository_of(&directory);
+    Here { directory, project }
 }
 
 /// The real client.
@@ -224,6 +246,11 @@ impl Running {
                         self.signals.forget_interrupt();
                         more.extend(self.browser.handle(Input::Returned(ended)));
                     }
+                    Effect::Pane(pid) => {
+                        if let Err(message) = tmux::go_to(pid) {
+                            more.extend(self.browser.handle(Input::Failed(message)));
+                        }
+                    }
                     Effect::Quit => return Ok(true),
                 }
             }
@@ -235,6 +262,8 @@ impl Running {
 
 #[cfg(test)]
 mod browser_tests;
+#[cfg(test)]
+mod doing_tests;
 #[cfg(test)]
 mod finding_tests;
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::commands::browse::BrowseArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::clone::CloneArgs;
 use crate::commands::collect::CollectArgs;
+use crate::commands::complete::CompleteArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::compress::CompressArgs;
 use crate::commands::config::ConfigArgs;
@@ -187,6 +188,8 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     Shim(ShimArgs),
     Completions(CompletionsArgs),
+    #[command(hide = true)]
+    Complete(CompleteArgs),
     Man(ManArgs),
     Licenses(LicensesArgs),
     Help(HelpArgs),

@@ -10,6 +10,7 @@ pub(crate) mod clone;
 pub(crate) mod collect;
 pub(crate) mod collect_prune;
 pub(crate) mod collect_service;
+pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod config;
@@ -184,6 +185,9 @@ pub(crate) fn run(
         Some(Command::Licenses(_)) => licenses::cmd_licenses(output),
         Some(Command::Help(args)) => help::cmd_help(args, output),
         Some(Command::Demo) => demo::cmd_demo(environment, output),
+        Some(Command::Complete(args)) => {
+            complete::cmd_complete(&cli.global, environment, output, args)
+        }
         Some(Command::Completions(args)) => completions::cmd_completions(args, output),
         Some(Command::Man(args)) => man::cmd_man(args, output),
         Some(Command::Statusline(args)) => statusline::cmd_statusline(environment, output, args),

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use anstyle::Style;
 use clap::ValueEnum;
 use recto_store::distance;
 use recto_store::read_chosen;
@@ -17,6 +18,10 @@ use crate::error::CommandError;
 use crate::global::ColorChoice;
 use crate::global::Global;
 use crate::select::file_path;
+use crate::terminal::keymap::Keymap;
+use crate::terminal::output::Look;
+use crate::terminal::palette;
+use crate::terminal::palette::LOOKS;
 
 /// Where a value is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,14 +52,20 @@ pub(crate) struct Setting {
 }
 
 /// The names of settings, and what they mean.
-pub(crate) const SETTINGS: [(&str, &str); 6] = [
+pub(crate) const SETTINGS: [(&str, &str); 8] = [
     ("home", "Claude Code's home directory"),
     ("color", "when to use colour: auto, always or never"),
     ("pager", "the program that shows long text"),
     ("client", "the program that resumes sessions"),
     ("prices", "a price file"),
     ("search_bytes", "how much unindexed text a search reads before it answers"),
+    ("keys", "keys of the browser and the board, by command"),
+    ("colors", "colours of text, by what it is"),
 ];
+
+const COLOUR_HINT: &str = "name one of strong, faint, user, model, tool, good, bad, warning, \
+    keyword, literal, constant, name, match; write a colour such as \"bold cyan\", \"208\" or \
+    \"#ff8800\"";
 
 /// Reads the file, and puts what it says where an option or a variable does not. Gives every
 /// setting with its origin.
@@ -111,7 +122,33 @@ pub(crate) fn apply(
     let origin = origin_of(environment.search_bytes.is_some(), "RECTO_SEARCH_BYTES");
     environment.search_bytes = environment.search_bytes.or(file.number("search_bytes")?);
     note("search_bytes", environment.search_bytes.map(|bytes| bytes.to_string()), origin);
+
+    let keys = file.pairs("keys")?;
+    environment.keymap = Keymap::read(&keys)
+        .map_err(|(command, hint)| file.bad(&format!("keys.{command}"), &hint))?;
+    note("keys", shown_pairs(&keys), Origin::File);
+
+    let colours = file.pairs("colors")?;
+    let styles = read_styles(&colours);
+    palette::choose(styles.map_err(|name| file.bad(&format!("colors.{name}"), COLOUR_HINT))?);
+    note("colors", shown_pairs(&colours), Origin::File);
     Ok(settings)
+}
+
+/// Names with their values, on one line.
+fn shown_pairs(pairs: &[(String, String)]) -> Option<String> {
+    let shown = pairs.iter().map(|(name, value)| format!("{name}={value}"));
+    (!pairs.is_empty()).then(|| shown.collect::<Vec<_>>().join(" "))
+}
+
+/// Reads the colours. Gives the name that is wrong.
+fn read_styles(pairs: &[(String, String)]) -> Result<Vec<(Look, Style)>, String> {
+    let mut styles = Vec::new();
+    for (name, value) in pairs {
+        let look = LOOKS.iter().find(|(known, _)| known == name).map(|(_, look)| *look);
+        styles.push(look.zip(palette::parse(value)).ok_or_else(|| name.clone())?);
+    }
+    Ok(styles)
 }
 
 fn origin_of(is_set: bool, variable: &'static str) -> Origin {
@@ -160,6 +197,20 @@ impl File {
             Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
             Some(_) => Err(self.bad(name, "write a text in quotes")),
         }
+    }
+
+    /// A table of texts.
+    fn pairs(&self, name: &str) -> Result<Vec<(String, String)>, CommandError> {
+        let bad = || self.bad(name, &format!("write a table, such as: [{name}]"));
+        let Some(value) = self.table.get(name) else { return Ok(Vec::new()) };
+        let pairs = value.as_table().ok_or_else(bad)?.iter();
+        let pairs = pairs.map(|(key, value)| {
+            let text = value
+                .as_str()
+                .ok_or_else(|| self.bad(&format!("{name}.{key}"), "write a text in quotes"))?;
+            Ok((key.clone(), text.to_owned()))
+        });
+        pairs.collect()
     }
 
     fn number(&self, name: &str) -> Result<Option<u64>, CommandError> {

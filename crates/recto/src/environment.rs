@@ -16,6 +16,8 @@ use recto_store::StoreError;
 use recto_view::Library;
 use recto_view::LibraryOptions;
 
+use crate::terminal::keymap::Keymap;
+
 /// A text that is never shown.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
@@ -153,6 +155,10 @@ pub(crate) struct Environment {
     pub(crate) dumb_terminal: bool,
     /// `RECTO_TEST_HOME_GUARD`: a test runs; a home must be named.
     pub(crate) in_test: bool,
+    /// `TMUX`: recto runs in a pane of tmux, so that it can go to another one.
+    pub(crate) in_tmux: bool,
+    /// Keys of the browser and the board that `config.toml` names.
+    pub(crate) keymap: Keymap,
     /// Where the program was started; not a variable, but of the same nature.
     pub(crate) working_directory: Option<PathBuf>,
     /// `RECTO_NOW`: the time to take for now, so that output can be compared.
@@ -189,6 +195,8 @@ impl Environment {
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
+            in_tmux: text("TMUX").is_some(),
+            keymap: Keymap::default(),
             working_directory: env::current_dir().ok(),
             now: text("RECTO_NOW"),
         }

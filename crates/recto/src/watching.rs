@@ -21,6 +21,8 @@ mod webhook;
 #[cfg(test)]
 mod board_tests;
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -28,6 +30,7 @@ use std::time::Duration;
 
 use crossterm::event;
 use crossterm::event::Event as TerminalEvent;
+use recto_log::SessionId;
 use recto_session::status::StatusKind;
 use recto_store::Home;
 
@@ -43,6 +46,8 @@ use self::transition::Event;
 use self::transition::Lasting;
 use self::transition::Transitions;
 pub(crate) use self::transition::end;
+use crate::browser;
+use crate::browser::Opening;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -52,6 +57,7 @@ use crate::terminal::screen::Screen;
 use crate::terminal::screen::signals::Signals;
 use crate::terminal::screen::signals::stop;
 use crate::terminal::text::path_from_home;
+use crate::terminal::tmux;
 
 /// How long the board waits for a key before it looks for news.
 const KEYS: Duration = Duration::from_millis(100);
@@ -148,7 +154,7 @@ impl Watching<'_> {
         let mut board = Board::new(facts, screen.size()?, self.environment.now());
         board.shows_ended = self.shows_ended;
         let mut running = Running { screen, board, telling, news, signals };
-        let ended = running.run(self.environment);
+        let ended = running.run(self.home, self.environment);
         drop(running.screen);
         ended?;
         running.signals.obey()?;
@@ -185,7 +191,7 @@ struct Running {
 }
 
 impl Running {
-    fn run(&mut self, environment: &Environment) -> Result<(), CommandError> {
+    fn run(&mut self, home: &Home, environment: &Environment) -> Result<(), CommandError> {
         let mut is_dirty = true;
         loop {
             if self.signals.came() {
@@ -227,8 +233,73 @@ impl Running {
                 Some(Effect::Quit) => return Ok(()),
                 Some(Effect::Redraw) => self.screen.redraw()?,
                 Some(Effect::Suspend) => self.screen.lend(stop)??,
+                Some(Effect::Open(session)) => self.read(home, environment, session)?,
+                Some(Effect::Pane(pid)) => {
+                    if let Err(failure) = tmux::go_to(pid) {
+                        self.board.handle(Input::Failure(failure));
+                    }
+                }
                 None => {}
             }
         }
     }
+
+    /// Lends the screen to the browser, which reads a session. Notifications go on meanwhile.
+    fn read(
+        &mut self,
+        home: &Home,
+        environment: &Environment,
+        session: SessionId,
+    ) -> Result<(), CommandError> {
+        let Running { screen, board, telling, news, signals } = self;
+        let opening = Opening {
+            home,
+            environment,
+            has_colour: board.facts.has_colour,
+            filter: String::new(),
+            session: Some(session),
+            signals: signals.clone(),
+        };
+        let is_over = AtomicBool::new(false);
+        let (read, meanwhile) = screen.lend(|| {
+            thread::scope(|scope| {
+                let telling = scope.spawn(|| tell_meanwhile(telling, news, environment, &is_over));
+                let read = browser::browse(opening);
+                is_over.store(true, Ordering::Relaxed);
+                (read, telling.join())
+            })
+        })?;
+        let size = screen.size()?;
+        board.handle(Input::Resize(size.0, size.1));
+        // A panic of the other thread is noticed as that of any worker.
+        for input in meanwhile.unwrap_or_else(|_| Ok(Vec::new()))? {
+            board.handle(input);
+        }
+        read.map(drop)
+    }
+}
+
+/// Tells what happens while somebody reads; gives what the board has missed.
+fn tell_meanwhile(
+    telling: &mut Telling,
+    news: &mut Receiver<Result<Sight, CommandError>>,
+    environment: &Environment,
+    is_over: &AtomicBool,
+) -> Result<Vec<Input>, CommandError> {
+    let mut missed = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        match news.recv_timeout(KEYS) {
+            Ok(sight) => {
+                let sight = sight?;
+                telling.take(&sight, environment.now());
+                missed.retain(|input| !matches!(input, Input::Found(_)));
+                missed.push(Input::Found(sight.found));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            // The board notices it by itself.
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+        missed.extend(telling.tell(environment.now()).into_iter().map(Input::Failure));
+    }
+    Ok(missed)
 }

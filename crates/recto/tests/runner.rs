@@ -8,6 +8,7 @@
 //! | `crash`, `crash_collecting` | killed at any call to the system, an edit or a collector is whole |
 //! | `archived` | sessions that only the archive has are the same on every surface |
 //! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `mock`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `completing` | sessions that shells offer |
 //! | `sharing` | what is given away has no secrets, and edits that find nothing to do say so |
 //! | `surface` | words in any order, errors that say what to do, one exit code for one thing |
 //! | `surfaces` | the terminal, the API, pages and MCP give the same answers |
@@ -47,6 +48,8 @@ mod browse;
 mod browser;
 mod check;
 mod collecting;
+#[cfg(unix)]
+mod completing;
 mod context;
 mod crash;
 mod crash_collecting;

@@ -366,6 +366,13 @@ fn a_config_file_is_weaker_than_variables_and_options() {
         ["home", "client", "pager"].map(origin),
         ["CLAUDE_CONFIG_DIR", "config.toml", "default"]
     );
+    write("[keys]\nresume = \"v\"\n[colors]\nstrong = \"bold #ff8800\"\n");
+    let rows = test.run(&["config", "--json"]).json();
+    let value = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap()["value"].clone();
+    assert_eq!(["keys", "colors"].map(value), ["resume=v", "strong=bold #ff8800"]);
+    let painted = test.run(&["show", DOCS, "--color", "always"]).stdout;
+    assert!(painted.contains("\u{1b}[1m\u{1b}[38;2;255;136;0m"), "{painted:?}");
+    write("client = \"claude-beta\"\nhome = \"~/elsewhere\"\n");
     // The home of the file counts where no variable names one.
     let mut command = test.command(&["ls"]);
     let run = test.finish(command.env_remove("CLAUDE_CONFIG_DIR"));
@@ -375,6 +382,12 @@ fn a_config_file_is_weaker_than_variables_and_options() {
         ("color = \"red\"", "use auto, always or never"),
         ("home = \"relative\"", "write an absolute path"),
         ("= 1", "the file is TOML"),
+        ("keys = 1", "write a table, such as: [keys]"),
+        ("[keys]\nresum = \"v\"", "the commands are agents, back"),
+        ("[keys]\nresume = \"t\"", "another command has this key"),
+        ("[keys]\nresume = 1", "write a text in quotes"),
+        ("[colors]\nuser = \"purple\"", "write a colour such as \"bold cyan\""),
+        ("[colors]\nnobody = \"red\"", "name one of strong, faint"),
     ] {
         write(text);
         let mut command = test.command(&["ls"]);

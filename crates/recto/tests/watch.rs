@@ -261,6 +261,27 @@ fn the_board_opens_and_leaves_a_clean_terminal() {
 }
 
 #[test]
+fn a_session_is_read_from_the_board_which_comes_back() {
+    let test = busy_home();
+    let mut seat = Seat::at(&test, &["watch"], &[]);
+    seat.wait_for("Parser", 1);
+    seat.wait_for("approval", 1);
+    seat.type_keys("\r");
+    // Only the reader counts turns, and the terminal was taken once more.
+    seat.wait_for("1/1", 1);
+    seat.type_keys("q");
+    seat.wait_for("choose", 2);
+    seat.type_keys("\r");
+    seat.wait_for("1/1", 2);
+    seat.type_keys("\u{3}");
+    seat.wait_for("choose", 3);
+    seat.type_keys("q");
+    let (status, shown) = seat.end();
+    assert_eq!(status.code(), Some(0), "{shown:?}");
+    assert!(!shown.contains("type to filter"), "the list was never seen: {shown:?}");
+}
+
+#[test]
 fn a_signal_to_end_leaves_a_clean_terminal() {
     let test = busy_home();
     let seat = Seat::at(&test, &["watch", "--notify", "bell"], &[]);

@@ -34,7 +34,7 @@ const WORDS: [(&str, &str); 17] = [
 ];
 
 /// What looks like one of them and is fine.
-const FINE: [&str; 12] = [
+const FINE: [&str; 15] = [
     "there is no ",
     "there are no ",
     "there was no ",
@@ -45,6 +45,10 @@ const FINE: [&str; 12] = [
     // Options and fields of JSON.
     "--fit",
     "`pictures`",
+    // A folder, and the task that fills it.
+    "docs/pictures",
+    "../pictures/",
+    "xtask pictures",
     "`left_out`",
     "{pictures}",
     "a prompt to go on",

@@ -6,8 +6,10 @@ use std::io;
 use std::path::Path;
 
 use recto_log::LineReader;
+use recto_log::UserText;
 use recto_log::decode;
 use recto_session::LineSource;
+use recto_session::NodeId;
 use recto_session::Session;
 use recto_session::Span;
 use recto_session::edit::EditError as PlanError;
@@ -61,6 +63,24 @@ impl OpenedLog {
     /// The session.
     pub fn session(&self) -> &Session {
         &self.manuscript.session
+    }
+
+    /// What the user said last before a line, for the client's list of sessions.
+    pub fn prompt_before(&self, leaf: NodeId) -> String {
+        let session = self.session();
+        let mut at = Some(leaf);
+        let mut steps = session.node_count();
+        while let Some(id) = at {
+            if matches!(session.node(id).user, UserText::Human) {
+                let text = session.with_entry(id, self, |entry| {
+                    entry.message().map(|message| message.content().text().into_owned())
+                });
+                return text.ok().flatten().unwrap_or_default().chars().take(200).collect();
+            }
+            steps = steps.saturating_sub(1);
+            at = session.parent(id).filter(|_| steps > 0);
+        }
+        String::new()
     }
 
     /// Refuses if a file was written to since it was read.

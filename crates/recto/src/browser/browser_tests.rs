@@ -23,7 +23,7 @@ use super::trial::trial;
 #[test]
 fn the_first_screen_has_projects_sessions_and_a_transcript() {
     assert_snapshot!(trial().screen(), @"
-    | recto  ~/.claude                                                    3 sessions
+    | recto  ~/.claude   ^s all sessions   ^o by project                  3 sessions
     | › type to filter, / to search      │ Repair the parser
     | /home/dev/app                    2 │ /home/dev/app · fix/parser · opus-5-5 · …
     |   Repair the parser             2h │
@@ -56,7 +56,7 @@ fn running_sessions_come_first_and_show_their_end() {
     home.announce(OLD, "busy");
     let mut trial = Trial::new(home, (80, 12));
     assert_snapshot!(trial.screen(), @"
-    | recto  ~/.claude                                       ● 1 running  3 sessions
+    | recto  ~/.claude   ^s all sessions   ^o by project     ● 1 running  3 sessions
     | › type to filter, / to search      │ What does this project do?
     | Running now                      1 │ ● working  /home/dev/app · main · sonnet…
     | ● What does this pro… working   3w │ You  1  0000-00-00 00:00:00
@@ -101,7 +101,7 @@ fn letters_narrow_the_list_and_escape_goes_back_step_by_step() {
     trial.browser.handle(Input::Resize(80, 8));
     trial.keys("prsr");
     assert_snapshot!(trial.screen(), @"
-    | recto  ~/.claude                                                    3 sessions
+    | recto  ~/.claude   ^s all sessions   ^o by project                  3 sessions
     | › prsr                             │ Repair the parser
     |   Repair the parser       app   2h │ /home/dev/app · fix/parser · opus-5-5 · …
     |   Parser docs            docs   1d │ You  1  0000-00-00 00:00:00              ┃
@@ -220,19 +220,19 @@ fn full_text_is_searched_as_one_types_and_read_at_the_hit() {
     trial.browser.handle(Input::Resize(80, 14));
     trial.keys("/PARSER");
     assert_snapshot!(trial.screen(), @"
-    | recto  ~/.claude                                                    3 sessions
-    | / PARSER                        4 hits │ Repair the parser
-    | Repair the parser                    2 │ /home/dev/app · fix/parser · opus-5-…
-    |    1 The parser fails on empty lines.… │ You  1  0000-00-00 00:00:00          ┃
-    |    3 Repair the parser                 │   The parser fails on empty lines.   ┃
-    | Parser docs                          2 │   Please repair it.
-    |    1 Write the parser docs             │
-    |    1 Parser docs                       │ Claude
-    |                                        │   ⏺ Bash cargo test
-    |                                        │   ⎿ one
-    |                                        │     two
-    |                                        │     three
-    |                                        │     four
+    | recto  ~/.claude   ^s all sessions   ^o by project                  3 sessions
+    | / PARSER                            4 hits │ Repair the parser
+    | Repair the parser                        2 │ /home/dev/app · fix/parser · opu…
+    |   1 you    The parser fails on empty…   3h │ You  1  0000-00-00 00:00:00      ┃
+    |   3 title  Repair the parser            3h │   The parser fails on empty      ┃
+    | Parser docs                              2 │   lines.
+    |   1 you    Write the parser docs        4h │   Please repair it.
+    |   1 title  Parser docs                  3h │
+    |                                            │ Claude
+    |                                            │   ⏺ Bash cargo test
+    |                                            │   ⎿ one
+    |                                            │     two
+    |                                            │     three
     | enter read  ↑↓ hits  tab transcript  ^u clear  F1 help  esc all sessions   1/4
     ");
     trial.keys("<c-u>needle");
@@ -487,7 +487,7 @@ fn on_a_narrow_screen_the_transcript_gets_all_of_it() {
     assert!(trial.shows("resume command"), "{}", trial.screen());
     trial.keys("<esc>q");
     assert_snapshot!(trial.screen(), @"
-    | recto  ~/.claude                      3 sessions
+    | recto  ~/.claude   ^s all sessions    3 sessions
     | › type to filter, / to search
     | /home/dev/app                                  2
     |   Repair the parser                   11 kB   2h

@@ -3,8 +3,12 @@
 use super::document::Progress;
 use super::list::Mode;
 use super::message::Effect;
+use super::message::Keep;
 use super::message::Listing;
+use super::message::Part;
 use super::message::Report;
+use super::overlay::Overlay;
+use super::reader::Anchor;
 use super::reader::Reader;
 use super::state::Browser;
 use super::state::Page;
@@ -65,9 +69,39 @@ impl Browser {
                 self.notice = Some((text, Look::Good));
                 self.push(Effect::Refresh);
             }
+            Report::Clips { ticket: wanted, clips: found } => {
+                if let Some(Overlay::Copy { ticket, clips, .. }) = &mut self.overlay
+                    && *ticket == wanted
+                {
+                    *clips = found;
+                }
+            }
+            Report::Changed { text, removed } => self.changed(text, &removed),
+            Report::LastOperation(None) => {
+                self.notice = Some(("there is nothing to undo".into(), Look::Warning));
+            }
+            Report::LastOperation(Some((operation, command))) => {
+                self.overlay = Some(Overlay::Undo { operation, command });
+            }
             Report::Remark(text) => self.notice = Some((one_line(&text), Look::Warning)),
             Report::Failed { ticket, message } => self.failed(ticket, &message),
         }
+    }
+
+    /// The home was changed. What shows a session that is gone goes.
+    fn changed(&mut self, text: String, removed: &[String]) {
+        self.notice = Some((text, Look::Good));
+        self.list.marked.retain(|id| !removed.contains(id));
+        let is_gone = |page: &Page| match page {
+            Page::Reader(reader) => removed.iter().any(|id| id == reader.entry.id()),
+            Page::Table(table) => removed.iter().any(|id| id == table.entry.id()),
+        };
+        if self.pages.iter().any(is_gone) {
+            self.pages.clear();
+            self.facts.first = None;
+            self.resize();
+        }
+        self.push(Effect::Refresh);
     }
 
     fn failed(&mut self, ticket: Option<u64>, message: &str) {
@@ -105,9 +139,31 @@ impl Browser {
         readers.find(|reader| reader.ticket == ticket).map(work).is_some()
     }
 
+    /// Reads the session that the browser was opened for, as soon as it is known.
+    fn open_first(&mut self) {
+        let Some(wanted) = self.facts.first.clone().filter(|_| self.pages.is_empty()) else {
+            return;
+        };
+        let entry = self.list.entries.iter().find(|entry| entry.id() == wanted).cloned();
+        match entry {
+            Some(entry) => {
+                let anchor = entry.live.map(|_| Anchor::End);
+                let reader = Reader::new(entry, Part::Conversation, Keep::All).at(anchor);
+                self.open(reader);
+            }
+            None if self.list.is_whole => {
+                self.facts.first = None;
+                let text = "the session has no log yet".to_owned();
+                self.notice = Some((text, Look::Warning));
+            }
+            None => {}
+        }
+    }
+
     /// Takes a new look at the home.
     fn fill(&mut self, listing: Listing) {
         self.list.fill(listing);
+        self.open_first();
         if self.pages.is_empty() {
             self.preview();
         }

@@ -1,7 +1,9 @@
 //! The work of the browser that reads or writes files. It runs beside the screen.
 
 mod changes;
+mod clips;
 mod conversation;
+mod edits;
 mod errand;
 mod sheet;
 

@@ -10,8 +10,18 @@ pub(super) const LIST: &[Key] = &[
     ("^r", "resume"),
     ("^y", "copy"),
     ("^e", "export"),
+    ("^space", "mark"),
     ("?", "help"),
     ("esc", "quit"),
+];
+
+pub(super) const MARKED: &[Key] = &[
+    ("^space", "mark"),
+    ("^y", "copy"),
+    ("^e", "export"),
+    ("del", "remove"),
+    ("?", "help"),
+    ("esc", "unmark all"),
 ];
 
 pub(super) const FILTERED: &[Key] = &[
@@ -40,6 +50,7 @@ pub(super) const PREVIEW: &[Key] = &[
     ("d", "diff"),
     ("c", "copy"),
     ("e", "export"),
+    ("m", "mark"),
     ("?", "help"),
     ("tab", "list"),
 ];
@@ -55,6 +66,9 @@ pub(super) const READER: &[Key] = &[
     ("c", "copy"),
     ("r", "resume"),
     ("e", "export"),
+    ("F", "fork"),
+    ("R", "rename"),
+    ("D", "remove"),
     ("?", "help"),
     ("q", "back"),
 ];
@@ -85,7 +99,11 @@ pub(super) const HELP: &[(&str, &[Key])] = &[
             ("↑ ↓ PgUp PgDn", "choose a session, or a hit"),
             ("enter", "read it"),
             ("tab →", "go to the transcript, where letters are commands"),
+            ("^s", "sessions of this directory, of this project, or all"),
+            ("^o", "by project, newest first, largest first, or by title"),
+            ("^space insert", "mark a session; copy, export and remove are for all marked ones"),
             ("^r ^y ^e ^t ^a", "resume, copy, export, tools, agents (also with Alt)"),
+            ("F2 del", "rename, remove; Alt with U undoes, Alt with p goes to the tmux pane"),
             ("^u ^w", "clear, delete a word"),
             ("esc", "one step back; with nothing typed, quit"),
         ],
@@ -102,9 +120,14 @@ pub(super) const HELP: &[(&str, &[Key])] = &[
             ("t", "tool calls; enter goes to the one chosen"),
             ("a", "subagents; enter reads the one chosen"),
             ("d", "what the turn on the screen changed in files"),
-            ("c", "copy the id, the resume command or the path"),
+            ("c", "copy the answer, a code block, the id, the resume command or the path"),
             ("r", "resume the session in Claude Code, then come back; restore an archived one"),
             ("e", "export; the file is written where recto was started"),
+            ("F", "make a new session that ends with the turn on the screen"),
+            ("R D", "rename, remove the session"),
+            ("U", "undo the last change that recto made"),
+            ("p", "go to the tmux pane where the session runs"),
+            ("s o m", "beside the list: scope, order, mark"),
             ("q esc", "back"),
         ],
     ),

@@ -50,7 +50,8 @@ pub(super) fn list(size: (u16, u16), share: Share) -> ListLayout {
     }
     let left = match share {
         Share::Titles => (width * 9 / 20).clamp(30, 64),
-        Share::Hits => (width / 2).clamp(30, 90),
+        // Beside the words there are the turn, the role and the age.
+        Share::Hits => (width * 11 / 20).clamp(30, 100),
     };
     let list = Rect::new(0, body.y, left, body.height);
     // The transcript begins beside the input, to the right of a rule.

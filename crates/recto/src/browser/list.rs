@@ -1,10 +1,8 @@
 //! The list of sessions: what fits what is typed, and what is chosen.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crossterm::event::KeyCode;
-use crossterm::event::KeyEvent;
-use crossterm::event::KeyModifiers;
 use nucleo_matcher::Config;
 use nucleo_matcher::Matcher;
 
@@ -17,8 +15,10 @@ use super::message::SearchState;
 use super::reader::Reader;
 use super::row;
 use super::row::Row;
+use super::scope::Here;
+use super::scope::Order;
+use super::scope::Scope;
 use super::state::Ask;
-use super::state::COMMAND;
 
 /// What typing does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,15 +55,20 @@ pub(super) struct List {
     pub(super) selected: usize,
     pub(super) top: usize,
     pub(super) preview: Option<Reader>,
-    has_room_beside: bool,
+    pub(super) scope: Scope,
+    pub(super) order: Order,
+    /// The sessions that a command is for, by their ids; none for the chosen one.
+    pub(super) marked: BTreeSet<String>,
+    here: Here,
+    pub(super) has_room_beside: bool,
     /// Whether the hits are those of the search before.
     has_old_hits: bool,
-    height: usize,
+    pub(super) height: usize,
     matcher: Matcher,
 }
 
 impl List {
-    pub(super) fn new(filter: String) -> List {
+    pub(super) fn new(filter: String, here: Here) -> List {
         List {
             entries: Vec::new(),
             is_whole: false,
@@ -81,6 +86,10 @@ impl List {
             selected: 0,
             top: 0,
             preview: None,
+            scope: Scope::default(),
+            order: Order::default(),
+            marked: BTreeSet::new(),
+            here,
             has_room_beside: false,
             has_old_hits: false,
             height: 0,
@@ -101,7 +110,51 @@ impl List {
         self.entries = listing.entries;
         self.is_whole = listing.is_whole;
         self.skipped = listing.skipped;
+        if self.is_whole {
+            let ids: BTreeSet<&str> = self.entries.iter().map(|entry| entry.id()).collect();
+            self.marked.retain(|id| ids.contains(id.as_str()));
+        }
         self.make_rows();
+    }
+
+    /// The sessions of the scope, newest first.
+    pub(super) fn in_scope(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.iter().filter(|entry| self.scope.has(entry, &self.here))
+    }
+
+    /// The sessions that a command is for: those that are marked, else the chosen one.
+    pub(super) fn meant(&self) -> Vec<Arc<Entry>> {
+        if self.marked.is_empty() {
+            return self.chosen().map(|(entry, _)| entry.clone()).into_iter().collect();
+        }
+        let is_marked = |entry: &&Arc<Entry>| self.marked.contains(entry.id());
+        self.entries.iter().filter(is_marked).cloned().collect()
+    }
+
+    /// Marks the chosen session or unmarks it, and goes to the next row.
+    pub(super) fn mark(&mut self) -> Ask {
+        let Some((entry, _)) = self.chosen() else { return Ask::Nothing };
+        if entry.log.is_agent() {
+            return Ask::Say("only sessions can be marked".into());
+        }
+        let id = entry.id().to_owned();
+        if !self.marked.remove(&id) {
+            self.marked.insert(id);
+        }
+        self.move_by(1);
+        Ask::Preview
+    }
+
+    /// Lists other sessions, or the same ones in another order.
+    pub(super) fn list_again(&mut self) -> Ask {
+        self.top = 0;
+        self.make_rows();
+        Ask::Preview
+    }
+
+    /// Whether a row names its directory: no heading does.
+    pub(super) fn names_directories(&self) -> bool {
+        self.order != Order::Projects || !self.filter.trim().is_empty()
     }
 
     pub(super) fn chosen(&self) -> Option<(&Arc<Entry>, Option<&Hit>)> {
@@ -110,6 +163,11 @@ impl List {
             Row::Session { entry, .. } => Some((entry, None)),
             Row::Hit { entry, hit } => Some((entry, self.hits.get(*hit))),
         }
+    }
+
+    /// How many hits are in sessions of the scope.
+    pub(super) fn shown_hits(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row, Row::Hit { .. })).count()
     }
 
     /// What is not in the list, or was not searched, and why.
@@ -128,10 +186,15 @@ impl List {
     /// Makes the rows again; what was chosen stays chosen, if it is still there.
     fn make_rows(&mut self) {
         let chosen = self.rows.get(self.selected).and_then(|row| row.key(&self.hits));
-        self.rows = match (self.mode, self.filter.trim().is_empty()) {
-            (Mode::Search, _) => row::of_hits(&self.entries, &self.hits),
-            (Mode::Filter, true) => row::by_project(&self.entries),
-            (Mode::Filter, false) => self.rows_that_fit(),
+        let mut entries: Vec<Arc<Entry>> = self.in_scope().cloned().collect();
+        self.order.sort(&mut entries);
+        self.rows = match (self.mode, self.filter.trim().is_empty(), self.order) {
+            (Mode::Search, ..) => row::of_hits(&entries, &self.hits),
+            (Mode::Filter, false, _) => self.rows_that_fit(&entries),
+            (Mode::Filter, true, Order::Projects) => {
+                row::by_project(&entries, &self.here.directory)
+            }
+            (Mode::Filter, true, _) => row::in_order(&entries),
         };
         let place = chosen.and_then(|chosen| {
             self.rows.iter().position(|row| row.key(&self.hits).as_ref() == Some(&chosen))
@@ -139,18 +202,20 @@ impl List {
         self.select(place.unwrap_or(0));
     }
 
-    /// Those that fit what was typed, the best first.
-    fn rows_that_fit(&mut self) -> Vec<Row> {
+    /// Those that fit what was typed, the best first, or in the order that was asked for.
+    fn rows_that_fit(&mut self, entries: &[Arc<Entry>]) -> Vec<Row> {
         let fitter = Fitter::new(&self.filter);
         let mut fitting: Vec<(u32, Row)> = Vec::new();
-        for entry in &self.entries {
+        for entry in entries {
             if let Some((score, places)) = fitter.fit(entry, &mut self.matcher) {
                 let row = Row::Session { entry: entry.clone(), fitting: places };
                 fitting.push((score, row));
             }
         }
         // The sort is stable: of those that fit equally well, the newest is first.
-        fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        if self.order == Order::Projects {
+            fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        }
         fitting.into_iter().map(|(_, row)| row).collect()
     }
 
@@ -199,7 +264,7 @@ impl List {
         }
     }
 
-    fn typed(&mut self) -> &mut String {
+    pub(super) fn typed(&mut self) -> &mut String {
         match self.mode {
             Mode::Filter => &mut self.filter,
             Mode::Search => &mut self.words,
@@ -207,7 +272,7 @@ impl List {
     }
 
     /// What follows from other letters in the input.
-    fn was_typed(&mut self) -> Ask {
+    pub(super) fn was_typed(&mut self) -> Ask {
         self.top = 0;
         match self.mode {
             Mode::Filter => {
@@ -262,6 +327,8 @@ impl List {
         if !state.is_under_way() && self.has_old_hits {
             self.add_hits(Vec::new());
         }
+        // It is made again, and its hits take the place of these.
+        self.has_old_hits |= state == SearchState::Partial;
     }
 
     pub(super) fn fail_search(&mut self, trouble: String) {
@@ -269,14 +336,14 @@ impl List {
         self.set_search(SearchState::Failed);
     }
 
-    fn leave_search(&mut self) -> Ask {
+    pub(super) fn leave_search(&mut self) -> Ask {
         self.mode = Mode::Filter;
         self.words.clear();
         self.was_typed();
         Ask::Search
     }
 
-    fn enter_search(&mut self) -> Ask {
+    pub(super) fn enter_search(&mut self) -> Ask {
         self.focus = Focus::List;
         self.mode = Mode::Search;
         self.was_typed()
@@ -288,131 +355,11 @@ impl List {
     }
 
     /// Searches the text of all sessions for what is typed.
-    fn search_typed(&mut self) -> Ask {
+    pub(super) fn search_typed(&mut self) -> Ask {
         if self.mode == Mode::Search {
             return Ask::Nothing;
         }
         self.words.clone_from(&self.filter);
         self.enter_search()
-    }
-
-    pub(super) fn key(&mut self, key: KeyEvent) -> Ask {
-        match self.focus {
-            Focus::List => self.list_key(key),
-            Focus::Preview => self.preview_key(key),
-        }
-    }
-
-    fn list_key(&mut self, key: KeyEvent) -> Ask {
-        let page = self.height.saturating_sub(1).max(1) as isize;
-        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Down => self.move_by(1),
-            KeyCode::Up => self.move_by(-1),
-            KeyCode::Char('n' | 'j') if is_control => self.move_by(1),
-            KeyCode::Char('p' | 'k') if is_control => self.move_by(-1),
-            KeyCode::PageDown => self.move_by(page),
-            KeyCode::PageUp => self.move_by(-page),
-            KeyCode::Home => self.select(0),
-            KeyCode::End => self.select(usize::MAX),
-            KeyCode::Enter if self.fits_nothing() => return self.search_typed(),
-            KeyCode::Char('f') if is_control => return self.search_typed(),
-            KeyCode::Enter => return Ask::Open,
-            // Where there is no room for a transcript beside the list, it gets the screen.
-            KeyCode::Tab | KeyCode::Right if !self.has_room_beside => return Ask::Open,
-            KeyCode::Tab | KeyCode::Right if self.chosen().is_some() => {
-                self.focus = Focus::Preview;
-                return Ask::Nothing;
-            }
-            KeyCode::Esc => return self.escape(),
-            KeyCode::Backspace => {
-                if self.typed().pop().is_none() {
-                    return if self.mode == Mode::Search {
-                        self.leave_search()
-                    } else {
-                        Ask::Nothing
-                    };
-                }
-                return self.was_typed();
-            }
-            KeyCode::Char('u') if is_control => {
-                self.typed().clear();
-                return self.was_typed();
-            }
-            KeyCode::Char('w') if is_control => {
-                let text = self.typed().trim_end();
-                let kept = text.rfind(' ').map_or(0, |at| at + 1);
-                self.typed().truncate(kept);
-                return self.was_typed();
-            }
-            KeyCode::F(1) => return Ask::Help,
-            KeyCode::Char(c) if key.modifiers.intersects(COMMAND) => return self.command(c),
-            // Inside of what is typed it is a letter: branches and directories have it.
-            KeyCode::Char('/') if self.mode == Mode::Filter && self.filter.is_empty() => {
-                return self.enter_search();
-            }
-            KeyCode::Char('?') if self.mode == Mode::Filter => return Ask::Help,
-            KeyCode::Char(c) => {
-                self.typed().push(c);
-                return self.was_typed();
-            }
-            _ => return Ask::Nothing,
-        }
-        Ask::Preview
-    }
-
-    /// A command that needs no other focus: letters with Ctrl or Alt.
-    fn command(&mut self, letter: char) -> Ask {
-        // Ctrl+C leaves, so that a copy has a key of its own.
-        let letter = if letter == 'y' { 'c' } else { letter };
-        let Some((entry, _)) = self.chosen() else { return Ask::Nothing };
-        match letter {
-            'd' => Ask::Nothing,
-            letter => Ask::of_command(KeyCode::Char(letter), entry),
-        }
-    }
-
-    fn escape(&mut self) -> Ask {
-        if self.mode == Mode::Search {
-            return self.leave_search();
-        }
-        if self.filter.is_empty() {
-            return Ask::Back;
-        }
-        self.filter.clear();
-        self.was_typed()
-    }
-
-    fn preview_key(&mut self, key: KeyEvent) -> Ask {
-        let is_back = matches!(
-            key.code,
-            KeyCode::Tab
-                | KeyCode::BackTab
-                | KeyCode::Esc
-                | KeyCode::Backspace
-                | KeyCode::Left
-                | KeyCode::Char('q' | 'h')
-        );
-        let Some(preview) = self.preview.as_mut().filter(|_| !is_back) else {
-            self.focus = Focus::List;
-            return Ask::Nothing;
-        };
-        match key.code {
-            KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') => return Ask::Open,
-            KeyCode::Char('/') => return self.enter_search(),
-            KeyCode::Char('n') if self.mode == Mode::Search => self.move_by(1),
-            KeyCode::Char('N') if self.mode == Mode::Search => self.move_by(-1),
-            KeyCode::Char('n' | 'N') => {
-                return Ask::Say("nothing is searched for; / searches all sessions".into());
-            }
-            KeyCode::Char('d') => {
-                let turn = preview.turn();
-                let entry = preview.entry.clone();
-                return turn.map_or(Ask::Nothing, |turn| Ask::Changes(entry, turn));
-            }
-            _ if preview.move_key(key) => return Ask::Nothing,
-            code => return Ask::of_command(code, &preview.entry),
-        }
-        Ask::Preview
     }
 }

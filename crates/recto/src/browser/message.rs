@@ -72,6 +72,8 @@ pub(super) enum Input {
     Report(Report),
     /// The client that was resumed has ended, and how.
     Returned(Result<(), String>),
+    /// Something outside could not be done.
+    Failed(String),
 }
 
 /// What is to be done outside the state.
@@ -84,6 +86,8 @@ pub(super) enum Effect {
     Refresh,
     Copy(String),
     Resume(Resume),
+    /// Go to the tmux pane of a process.
+    Pane(u32),
     Redraw,
     Suspend,
     Quit,
@@ -162,6 +166,8 @@ pub(super) struct Hit {
     /// The line of the log, from 1.
     pub(super) line: u64,
     pub(super) turn: Option<u32>,
+    /// When the line was written.
+    pub(super) time: Option<Timestamp>,
     /// The words with what stands around them.
     pub(super) snippet: String,
     pub(super) shown: Shown,
@@ -198,10 +204,55 @@ pub(super) struct FoundPlace {
 /// Work that takes a while and is not reading.
 #[derive(Debug, Clone)]
 pub(super) enum Errand {
-    Tools { ticket: u64, entry: Arc<Entry>, width: usize },
-    Agents { ticket: u64, entry: Arc<Entry>, width: usize },
-    Export { entry: Arc<Entry>, format: ExportFormat },
-    Restore { entry: Arc<Entry> },
+    Tools {
+        ticket: u64,
+        entry: Arc<Entry>,
+        width: usize,
+    },
+    Agents {
+        ticket: u64,
+        entry: Arc<Entry>,
+        width: usize,
+    },
+    Export {
+        entry: Arc<Entry>,
+        format: ExportFormat,
+    },
+    Restore {
+        entry: Arc<Entry>,
+    },
+    /// What can be copied of a turn.
+    Clips {
+        ticket: u64,
+        entry: Arc<Entry>,
+        turn: u32,
+    },
+    Rename {
+        entry: Arc<Entry>,
+        title: String,
+    },
+    Fork {
+        entry: Arc<Entry>,
+        turn: u32,
+    },
+    Remove {
+        entries: Vec<Arc<Entry>>,
+    },
+    /// What an undo would undo.
+    LastOperation,
+    Undo {
+        operation: u64,
+    },
+}
+
+/// A text of a transcript that can be copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Clip {
+    pub(super) letter: char,
+    /// What it is; it has been made safe.
+    pub(super) name: String,
+    /// As the model wrote it.
+    pub(super) text: String,
 }
 
 /// A session to go on with in the real client.
@@ -252,6 +303,17 @@ pub(super) enum Report {
     Restored {
         files: u64,
     },
+    Clips {
+        ticket: u64,
+        clips: Vec<Clip>,
+    },
+    /// The home was changed; what to say of it, and the sessions that are gone.
+    Changed {
+        text: String,
+        removed: Vec<String>,
+    },
+    /// The last operation that is in force, with the command that it was.
+    LastOperation(Option<(u64, String)>),
     Remark(String),
     /// Something could not be done; with a ticket, what was asked with it.
     Failed {
@@ -283,6 +345,8 @@ pub(super) enum SearchState {
     Whole,
     /// There are more hits than are shown.
     Cut,
+    /// The index is being built; older logs were not searched yet.
+    Partial,
     /// It could not be made; what is wrong is told beside.
     Failed,
 }
@@ -291,7 +355,9 @@ impl SearchState {
     pub(super) fn is_under_way(self) -> bool {
         match self {
             SearchState::Running | SearchState::Reading { .. } => true,
-            SearchState::Whole | SearchState::Cut | SearchState::Failed => false,
+            SearchState::Whole | SearchState::Cut | SearchState::Partial | SearchState::Failed => {
+                false
+            }
         }
     }
 }

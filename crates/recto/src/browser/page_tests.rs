@@ -63,7 +63,7 @@ fn menus_are_gone_through_with_arrows_and_keep_other_keys_to_themselves() {
     assert!(trial.shows("↑↓ enter, esc gives up"), "{}", trial.screen());
     trial.keys("z<c-r>k<f1>");
     assert!(trial.shows("path of the log"), "an unknown key leaves it open: {}", trial.screen());
-    trial.keys("<down><down><down><up><enter>");
+    trial.keys("<down><down><down><down><up><up><enter>");
     assert_eq!(trial.copied, [format!("cd /home/dev/app && claude --resume {FIX}")]);
     assert!(trial.browser.pages.is_empty(), "enter opens nothing below");
     trial.keys("e<down><enter>");
@@ -145,7 +145,7 @@ fn all_of_the_help_can_be_read_on_a_narrow_screen() {
         let mut trial = Trial::new(home(), (width, 12));
         trial.keys("?");
         let mut seen = String::new();
-        for _ in 0..120 {
+        for _ in 0..160 {
             seen.push_str(&trial.screen().replace(['│', '\n', '|'], " "));
             trial.keys("j");
         }

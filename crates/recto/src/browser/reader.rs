@@ -420,7 +420,20 @@ impl Reader {
                 (Part::Conversation, None) => Ask::Say("there is no turn here".into()),
                 (Part::Changes(_), _) => Ask::Back,
             },
+            KeyCode::Char('c') if self.part == Part::Conversation => {
+                Ask::Copy(vec![self.entry.clone()], self.turn())
+            }
+            KeyCode::Char('F') => self.fork(),
             code => Ask::of_command(code, &self.entry),
+        }
+    }
+
+    /// A new session that ends with the turn on the screen.
+    pub(super) fn fork(&self) -> Ask {
+        match (self.part, self.turn()) {
+            (Part::Conversation, Some(turn)) => Ask::Fork(self.entry.clone(), turn),
+            (Part::Changes(turn), _) => Ask::Fork(self.entry.clone(), turn),
+            (Part::Conversation, None) => Ask::Say("there is no turn here".into()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The rows of the list: what there is to choose from, and the headings above it.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::message::Entry;
@@ -37,9 +38,17 @@ impl Row {
     }
 }
 
-/// Those that run first, then the projects, the newest first.
-pub(super) fn by_project(entries: &[Arc<Entry>]) -> Vec<Row> {
-    let row = |entry: &Arc<Entry>| Row::Session { entry: entry.clone(), fitting: Vec::new() };
+fn row(entry: &Arc<Entry>) -> Row {
+    Row::Session { entry: entry.clone(), fitting: Vec::new() }
+}
+
+/// One below the other.
+pub(super) fn in_order(entries: &[Arc<Entry>]) -> Vec<Row> {
+    entries.iter().map(row).collect()
+}
+
+/// Those that run first, then the current directory, then the projects, the newest first.
+pub(super) fn by_project(entries: &[Arc<Entry>], here: &Path) -> Vec<Row> {
     let mut rows = Vec::new();
     let (live, others): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.live.is_some());
     if !live.is_empty() {
@@ -55,6 +64,8 @@ pub(super) fn by_project(entries: &[Arc<Entry>]) -> Vec<Row> {
         });
         projects[place].1.push(entry);
     }
+    let is_here = |entry: &&Arc<Entry>| entry.directory.as_deref() == Some(here);
+    projects.sort_by_key(|(_, entries)| !entries.iter().any(&is_here));
     for (project, entries) in projects {
         rows.push(Row::Heading { text: project.to_owned(), count: entries.len() });
         rows.extend(entries.into_iter().map(row));

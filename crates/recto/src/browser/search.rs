@@ -1,7 +1,8 @@
 //! Full text of all sessions. The one place that knows how it is searched.
 //!
 //! The index answers, as it does for `recto search`: first it takes in what is new in the
-//! logs, so that what was written a moment ago is found.
+//! logs, so that what was written a moment ago is found. If much is new, the newest logs are
+//! read instead, and the index is built beside.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -21,6 +22,7 @@ use recto_store::Inventory;
 use recto_store::LogFile;
 use recto_store::index;
 use recto_store::index::Sorting;
+use recto_view::Search;
 
 use super::message::FoundPlace;
 use super::message::Hit;
@@ -29,6 +31,7 @@ use super::message::SearchState;
 use super::message::Shown;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::search::background;
 use crate::search::query::read_search;
 use crate::select::filter::FilterArgs;
 use crate::terminal::text::one_line;
@@ -127,6 +130,8 @@ pub(super) fn search(
     }
     let everywhere = FilterArgs::default();
     let search = read_search(&text, &everywhere, environment, Sorting::Newest, MOST_HITS)?;
+    // Where much is missing, the newest logs are read, and another process builds the index.
+    let search = Search { most_read: Some(background::most_read(environment)), ..search };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
     let pace = Pace::new(tell);
@@ -155,9 +160,17 @@ pub(super) fn search(
     for remark in answer.remarks {
         tell(Found::Remark(remark));
     }
+    if answer.is_partial {
+        background::build_unless_built(home, &inventory, environment);
+    }
     let is_cut = answer.total > answer.hits.len();
+    let state = match (answer.is_partial, is_cut) {
+        (true, _) => SearchState::Partial,
+        (false, true) => SearchState::Cut,
+        (false, false) => SearchState::Whole,
+    };
     tell(Found::Hits(hits(home, &inventory, &search.query, answer.hits)));
-    tell(Found::State(if is_cut { SearchState::Cut } else { SearchState::Whole }));
+    tell(Found::State(state));
     Ok(())
 }
 
@@ -227,6 +240,7 @@ fn hits(home: &Home, inventory: &Inventory, query: &Query, found: Vec<index::Hit
                 agent: agents.get(&*hit.path).cloned(),
                 line: hit.line,
                 turn: (hit.turn > 0).then_some(hit.turn),
+                time: text.time.or(hit.time),
                 snippet: snippet(query, &text.text),
                 shown: shown(hit.role),
                 place: Arc::new(FoundPlace { words: found_words(query, &text.text), hit }),

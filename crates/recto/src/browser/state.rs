@@ -12,28 +12,27 @@ use crossterm::event::KeyEventKind;
 use crossterm::event::KeyModifiers;
 use jiff::Timestamp;
 
-use super::find::Find;
 use super::layout;
 use super::layout::ListLayout;
 use super::layout::Share;
+use super::list::Focus;
 use super::list::List;
 use super::list::Mode;
 use super::message::Detail;
 use super::message::Effect;
 use super::message::Entry;
 use super::message::Errand;
-use super::message::Hit;
 use super::message::Input;
 use super::message::Keep;
 use super::message::LeadsTo;
 use super::message::Part;
-use super::message::SearchRequest;
-use super::message::Shown;
 use super::overlay::Overlay;
 use super::reader::Anchor;
 use super::reader::Reader;
+use super::scope::Here;
 use super::table_page::Subject;
 use super::table_page::TablePage;
+use crate::terminal::keymap::Keymap;
 use crate::terminal::output::Look;
 use crate::terminal::text::one_line;
 
@@ -59,9 +58,17 @@ pub(super) enum Ask {
     Changes(Arc<Entry>, u32),
     Tools(Arc<Entry>),
     Agents(Arc<Entry>),
-    Copy(Arc<Entry>),
-    Export(Arc<Entry>),
+    /// Copy something of these, or of a turn of the only one.
+    Copy(Vec<Arc<Entry>>, Option<u32>),
+    Export(Vec<Arc<Entry>>),
     Resume(Arc<Entry>),
+    Rename(Arc<Entry>),
+    /// Make a session of this one that ends with a turn.
+    Fork(Arc<Entry>, u32),
+    Remove(Vec<Arc<Entry>>),
+    Undo,
+    /// Go where the session runs.
+    Pane(Arc<Entry>),
 }
 
 impl Ask {
@@ -70,9 +77,13 @@ impl Ask {
         match code {
             KeyCode::Char('t') => Ask::Tools(entry.clone()),
             KeyCode::Char('a') => Ask::Agents(entry.clone()),
-            KeyCode::Char('c') => Ask::Copy(entry.clone()),
-            KeyCode::Char('e') => Ask::Export(entry.clone()),
+            KeyCode::Char('c') => Ask::Copy(vec![entry.clone()], None),
+            KeyCode::Char('e') => Ask::Export(vec![entry.clone()]),
             KeyCode::Char('r') => Ask::Resume(entry.clone()),
+            KeyCode::Char('R') | KeyCode::F(2) => Ask::Rename(entry.clone()),
+            KeyCode::Char('D') | KeyCode::Delete => Ask::Remove(vec![entry.clone()]),
+            KeyCode::Char('U') => Ask::Undo,
+            KeyCode::Char('p') => Ask::Pane(entry.clone()),
             KeyCode::Char('?') | KeyCode::F(1) => Ask::Help,
             _ => Ask::Nothing,
         }
@@ -100,7 +111,11 @@ pub(super) struct Facts {
     /// The home, as people write it.
     pub(super) home: String,
     /// Where the browser was started.
-    pub(super) directory: PathBuf,
+    pub(super) here: Here,
+    /// The session to read at first; who leaves it leaves the browser.
+    pub(super) first: Option<String>,
+    pub(super) in_tmux: bool,
+    pub(super) keymap: Keymap,
     /// The home, where the client would use another one by itself.
     pub(super) home_to_name: Option<PathBuf>,
     /// The program that resumes a session.
@@ -124,11 +139,12 @@ pub(super) struct Browser {
 
 impl Browser {
     pub(super) fn new(facts: Facts, size: (u16, u16), now: Timestamp, filter: String) -> Browser {
+        let here = facts.here.clone();
         let mut browser = Browser {
             facts,
             size,
             now,
-            list: List::new(filter),
+            list: List::new(filter, here),
             pages: Vec::new(),
             overlay: None,
             notice: None,
@@ -152,6 +168,7 @@ impl Browser {
                 self.resize();
             }
             Input::Tick(now) => self.now = now,
+            Input::Failed(message) => self.notice = Some((one_line(&message), Look::Bad)),
             Input::Report(report) => self.report(report),
             Input::Returned(result) => {
                 self.effects.push(Effect::Refresh);
@@ -193,7 +210,7 @@ impl Browser {
         Scene { page, top, rows: self.list.rows.len(), preview }
     }
 
-    fn ticket(&mut self) -> u64 {
+    pub(super) fn ticket(&mut self) -> u64 {
         self.tickets += 1;
         self.tickets
     }
@@ -211,6 +228,11 @@ impl Browser {
         if let Some(overlay) = self.overlay.take() {
             return self.overlay_key(overlay, key);
         }
+        let is_typed = self.is_typing() && !key.modifiers.intersects(COMMAND);
+        let key = match is_typed && !self.facts.keymap.is_command(key) {
+            true => key,
+            false => self.facts.keymap.meant(key),
+        };
         let ask = match self.pages.last_mut() {
             Some(Page::Reader(reader)) => reader.key(key),
             Some(Page::Table(table)) => table.key(key),
@@ -219,7 +241,19 @@ impl Browser {
         self.answer(ask);
     }
 
+    /// Whether letters are text where one is.
+    fn is_typing(&self) -> bool {
+        match self.pages.last() {
+            Some(Page::Reader(reader)) => reader.typed.is_some(),
+            Some(Page::Table(_)) => false,
+            None => self.list.focus == Focus::List,
+        }
+    }
+
     fn paste(&mut self, text: &str) {
+        if let Some(Overlay::Rename { typed, .. }) = &mut self.overlay {
+            typed.push_str(text);
+        }
         if self.overlay.is_some() {
             return;
         }
@@ -252,14 +286,20 @@ impl Browser {
             }
             Ask::Tools(entry) => self.open_table(Subject::Tools, entry),
             Ask::Agents(entry) => self.open_table(Subject::Agents, entry),
-            Ask::Copy(entry) => self.overlay = Some(Overlay::Copy { entry, chosen: 0 }),
-            Ask::Export(entry) => self.overlay = Some(Overlay::Export { entry, chosen: 0 }),
+            Ask::Copy(entries, turn) => self.copy(entries, turn),
+            Ask::Export(entries) => self.overlay = Some(Overlay::Export { entries, chosen: 0 }),
             Ask::Resume(entry) => self.resume(entry),
+            Ask::Rename(entry) => self.rename(entry),
+            Ask::Fork(entry, turn) => self.fork(entry, turn),
+            Ask::Remove(entries) => self.remove(entries),
+            Ask::Undo => self.push(Effect::Errand(Errand::LastOperation)),
+            Ask::Pane(entry) => self.go_to_pane(&entry),
         }
     }
 
     fn back(&mut self) {
-        if self.pages.pop().is_none() {
+        let was_first = self.pages.len() == 1 && self.facts.first.is_some();
+        if self.pages.pop().is_none() || was_first {
             return self.effects.push(Effect::Quit);
         }
         // What lies below may have been left half read, or had another size.
@@ -312,7 +352,7 @@ impl Browser {
         self.open(reader);
     }
 
-    fn open(&mut self, reader: Reader) {
+    pub(super) fn open(&mut self, reader: Reader) {
         self.pages.push(Page::Reader(Box::new(reader)));
         self.resize();
     }
@@ -375,7 +415,7 @@ impl Browser {
     }
 
     /// Tells every part how large it is; what is wrapped for another width is read again.
-    fn resize(&mut self) {
+    pub(super) fn resize(&mut self) {
         let layout = self.list_layout();
         self.list.resize(layout.list.height, layout.preview.is_some());
         let page = layout::page(self.size);
@@ -395,95 +435,6 @@ impl Browser {
         if must_read {
             self.read_again();
         }
-    }
-
-    /// Shows what is chosen beside the list.
-    pub(super) fn preview(&mut self) {
-        if self.list_layout().preview.is_none() {
-            return;
-        }
-        let Some((entry, hit)) = self.list.chosen() else {
-            self.list.preview = None;
-            return;
-        };
-        let hit = hit.cloned();
-        let known = self.list.preview.as_ref().filter(|preview| preview.entry.id() == entry.id());
-        let detail = hit.as_ref().map_or(Detail::Brief, Hit::detail);
-        let apart = hit.as_ref().filter(|hit| hit.shown == Shown::Apart).map(|hit| &hit.place);
-        let is_same = known.is_some_and(|preview| {
-            let is_live = preview.entry.live.is_some() == entry.live.is_some();
-            let is_as_long = preview.entry.bytes == entry.bytes || entry.live.is_some();
-            let is_there = preview.entry.log.path == entry.log.path;
-            let is_found = hit.is_some() == (preview.keep == Keep::All);
-            let is_seen = apart.is_none() || preview.place.as_ref() == apart;
-            is_live && is_as_long && is_there && is_found && is_seen && preview.detail == detail
-        });
-        let find = match self.list.mode {
-            Mode::Filter => Find::default(),
-            Mode::Search => self.list.find(hit.as_ref()),
-        };
-        if is_same && self.list.mode == Mode::Filter {
-            return;
-        }
-        let keep = match (&hit, entry.live) {
-            // A hit may be anywhere.
-            (Some(_), _) => Keep::All,
-            (None, Some(_)) => Keep::End,
-            (None, None) => Keep::Start,
-        };
-        let entry = entry.clone();
-        match (self.list.preview.as_mut().filter(|_| is_same), &hit) {
-            (Some(preview), Some(hit)) => {
-                preview.find_again(find);
-                preview.go_to_log_line(hit.line);
-            }
-            _ => {
-                let mut reader = Reader::new(entry, Part::Conversation, keep).finding(find);
-                reader.detail = detail;
-                reader.place = hit.as_ref().map(|hit| hit.place.clone());
-                reader = reader.at(hit.map(|hit| Anchor::Hit { log_line: hit.line }));
-                self.list.preview = Some(reader);
-                self.resize();
-            }
-        }
-    }
-
-    fn search(&mut self) {
-        let ticket = self.ticket();
-        self.list.begin_search(ticket);
-        let words = self.list.words.clone();
-        self.effects.push(Effect::Search(SearchRequest { ticket, words }));
-        // Between titles and hits, the list has another width.
-        self.resize();
-        // What was found before stays beside the list until there is something new.
-        if self.list.mode == Mode::Filter || self.list.rows.is_empty() {
-            self.preview();
-        }
-    }
-
-    fn resume(&mut self, entry: Arc<Entry>) {
-        if entry.log.is_archived() && !entry.log.is_agent() {
-            self.overlay = Some(Overlay::Restore { entry });
-            return;
-        }
-        match (&entry.live, entry.log.is_agent()) {
-            (_, true) => {
-                let text = "a subagent cannot be resumed, only its session";
-                self.notice = Some((text.into(), Look::Warning));
-            }
-            (Some(_), false) => self.overlay = Some(Overlay::Resume { entry }),
-            (None, false) => self.resume_now(&entry),
-        }
-    }
-
-    pub(super) fn resume_now(&mut self, entry: &Entry) {
-        let Some(directory) = entry.directory.clone() else {
-            let text = "the log does not say in which directory the session was";
-            self.notice = Some((text.into(), Look::Bad));
-            return;
-        };
-        let id = entry.id().to_owned();
-        self.effects.push(Effect::Resume(super::message::Resume { id, directory }));
     }
 
     pub(super) fn push(&mut self, effect: Effect) {

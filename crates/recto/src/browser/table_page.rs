@@ -140,7 +140,7 @@ impl TablePage {
             // The key that opened a table closes it.
             KeyCode::Char('t') if self.subject == Subject::Tools => return Ask::Back,
             KeyCode::Char('a') if self.subject == Subject::Agents => return Ask::Back,
-            KeyCode::Char('c') => return Ask::Copy(self.meant().clone()),
+            KeyCode::Char('c') => return Ask::Copy(vec![self.meant().clone()], None),
             code => return Ask::of_command(code, &self.entry),
         }
         Ask::Nothing

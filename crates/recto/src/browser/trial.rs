@@ -104,6 +104,7 @@ pub(super) struct Trial {
     pub(super) watch: Watch,
     pub(super) copied: Vec<String>,
     pub(super) resumed: Vec<Resume>,
+    pub(super) panes: Vec<u32>,
     pub(super) has_quit: bool,
 }
 
@@ -111,11 +112,14 @@ impl Trial {
     pub(super) fn new(home: FakeHome, size: (u16, u16)) -> Trial {
         let facts = Facts {
             home: "~/.claude".into(),
-            directory: PathBuf::new(),
-            home_to_name: None,
             client: "claude".into(),
             has_colour: true,
+            ..Facts::default()
         };
+        Trial::with(home, size, facts)
+    }
+
+    pub(super) fn with(home: FakeHome, size: (u16, u16), facts: Facts) -> Trial {
         let browser = Browser::new(facts, size, NOW.parse().unwrap(), String::new());
         let cache = tempfile::tempdir().unwrap();
         let environment = Environment {
@@ -135,6 +139,7 @@ impl Trial {
             watch: Watch::new(library),
             copied: Vec::new(),
             resumed: Vec::new(),
+            panes: Vec::new(),
             has_quit: false,
         };
         trial.look();
@@ -193,6 +198,7 @@ impl Trial {
                 }
                 Effect::Copy(text) => self.copied.push(text),
                 Effect::Resume(resume) => self.resumed.push(resume),
+                Effect::Pane(pid) => self.panes.push(pid),
                 Effect::Quit => self.has_quit = true,
                 Effect::Refresh | Effect::Redraw | Effect::Suspend => {}
             }
@@ -277,6 +283,11 @@ pub(super) fn key(name: &str) -> KeyEvent {
         "home" => KeyCode::Home,
         "back" => KeyCode::Backspace,
         "f1" => KeyCode::F(1),
+        "f2" => KeyCode::F(2),
+        "f8" => KeyCode::F(8),
+        "del" => KeyCode::Delete,
+        "insert" => KeyCode::Insert,
+        "space" => KeyCode::Char(' '),
         one => KeyCode::Char(one.chars().next().unwrap()),
     };
     KeyEvent::new(code, modifiers)

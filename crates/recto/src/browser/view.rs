@@ -174,7 +174,7 @@ impl View<'_> {
         // What was found is said before the keys.
         let left = usize::from(room.width).checked_sub(spans[0].0.width());
         if let Some(left) = left {
-            spans.extend(key_spans(keys::FINDING, left));
+            spans.extend(self.key_spans(keys::FINDING, left));
             self.theme.put_right(buffer, room, &spans);
         }
         Position::new(end, area.y)
@@ -284,37 +284,41 @@ impl View<'_> {
             self.theme.put(buffer, left, &[span(fit(text, left.width.into()), *look)]);
             return;
         }
-        self.theme.put(buffer, left, &key_spans(keys, left.width.into()));
+        self.theme.put(buffer, left, &self.key_spans(keys, left.width.into()));
     }
-}
 
-/// As many keys as there is room for. The last two, help and the way out, come before
-/// the others.
-fn key_spans(keys: &[Key], room: usize) -> Vec<Span> {
-    let width = |(key, label): &Key| key.width() + label.width() + 3;
-    let mut kept: Vec<usize> = Vec::new();
-    let mut used = 0;
-    let last = keys.len().saturating_sub(2);
-    for at in (last..keys.len()).rev().chain(0..last) {
-        if used + width(&keys[at]) > room + 2 {
-            break;
+    /// As many keys as there is room for. The last two, help and the way out, come before
+    /// the others.
+    fn key_spans(&self, keys: &[Key], room: usize) -> Vec<Span> {
+        let keymap = &self.browser.facts.keymap;
+        let keys: Vec<(String, &str)> =
+            keys.iter().map(|(key, label)| (keymap.shown(key), *label)).collect();
+        let width = |(key, label): &(String, &str)| key.width() + label.width() + 3;
+        let mut kept: Vec<usize> = Vec::new();
+        let mut used = 0;
+        let last = keys.len().saturating_sub(2);
+        for at in (last..keys.len()).rev().chain(0..last) {
+            if used + width(&keys[at]) > room + 2 {
+                break;
+            }
+            used += width(&keys[at]);
+            kept.push(at);
         }
-        used += width(&keys[at]);
-        kept.push(at);
+        kept.sort_unstable();
+        let mut spans = Vec::new();
+        for (key, label) in kept.into_iter().map(|at| keys[at].clone()) {
+            spans.push(span(key, Look::Strong));
+            spans.push(span(format!(" {label}  "), Look::Faint));
+        }
+        spans
     }
-    kept.sort_unstable();
-    let mut spans = Vec::new();
-    for (key, label) in kept.into_iter().map(|at| keys[at]) {
-        spans.push(span(key, Look::Strong));
-        spans.push(span(format!(" {label}  "), Look::Faint));
-    }
-    spans
 }
 
 fn list_keys(browser: &Browser) -> &'static [Key] {
     match (browser.list.focus, browser.list.mode) {
         (Focus::Preview, _) => keys::PREVIEW,
         (Focus::List, Mode::Search) => keys::SEARCH,
+        (Focus::List, Mode::Filter) if !browser.list.marked.is_empty() => keys::MARKED,
         (Focus::List, Mode::Filter) if !browser.list.filter.is_empty() => keys::FILTERED,
         (Focus::List, Mode::Filter) => keys::LIST,
     }

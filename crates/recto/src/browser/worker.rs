@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::thread::JoinHandle;
@@ -35,10 +37,13 @@ use super::search;
 use super::search::Found;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::search::background;
 use crate::watching::home_watch::HomeWatch;
 
 /// The death of a client is told by nobody, so it is looked for this often.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// A search that could not see all is made again after this time.
+const AGAIN: Duration = Duration::from_secs(3);
 /// A home that is written to all the time is looked at no more often than this,
 const SHORTEST: Duration = Duration::from_millis(100);
 /// and for so many times as long as it takes to look, it is left alone.
@@ -216,23 +221,48 @@ fn search_logs(
     wanted: &AtomicU64,
     reports: &Sender<Report>,
 ) {
-    for request in searches {
-        let ticket = request.ticket;
-        let is_stopped = || wanted.load(Ordering::Relaxed) != ticket;
-        if is_stopped() {
-            continue;
-        }
-        let tell = |found: Found| {
-            // What is read is read for whatever is asked next, too.
-            let ticket = match found {
-                Found::State(SearchState::Reading { .. }) => wanted.load(Ordering::Relaxed),
-                _ => ticket,
-            };
-            let _ = reports.send(found.report(ticket));
+    background::build_if_missing(&place.home, &place.home.inventory(), &place.environment);
+    let mut next = searches.recv().ok();
+    while let Some(request) = next {
+        let is_partial = search_once(place, &request, wanted, reports);
+        // What could not be searched yet is searched when more of the index is there.
+        next = match is_partial {
+            true => match searches.recv_timeout(AGAIN) {
+                Err(RecvTimeoutError::Timeout) => Some(request),
+                newer => newer.ok(),
+            },
+            false => searches.recv().ok(),
         };
-        let (home, environment) = (&place.home, &place.environment);
-        if let Err(error) = search::search(home, environment, &request.words, &is_stopped, &tell) {
-            let _ = reports.send(search::failed(ticket, &error));
-        }
     }
+}
+
+/// Searches, and tells whether something was not searched yet.
+fn search_once(
+    place: &Place,
+    request: &SearchRequest,
+    wanted: &AtomicU64,
+    reports: &Sender<Report>,
+) -> bool {
+    let ticket = request.ticket;
+    let is_stopped = || wanted.load(Ordering::Relaxed) != ticket;
+    if is_stopped() {
+        return false;
+    }
+    let is_partial = AtomicBool::new(false);
+    let tell = |found: Found| {
+        // What is read is read for whatever is asked next, too.
+        let ticket = match found {
+            Found::State(SearchState::Reading { .. }) => wanted.load(Ordering::Relaxed),
+            _ => ticket,
+        };
+        if let Found::State(SearchState::Partial) = found {
+            is_partial.store(true, Ordering::Relaxed);
+        }
+        let _ = reports.send(found.report(ticket));
+    };
+    let (home, environment) = (&place.home, &place.environment);
+    if let Err(error) = search::search(home, environment, &request.words, &is_stopped, &tell) {
+        let _ = reports.send(search::failed(ticket, &error));
+    }
+    is_partial.load(Ordering::Relaxed)
 }

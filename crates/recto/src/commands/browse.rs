@@ -12,6 +12,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
+use crate::terminal::screen::signals::Signals;
 
 /// Browse sessions full-screen
 ///
@@ -59,5 +60,7 @@ pub(crate) fn open(
     output: &Output,
     filter: String,
 ) -> Result<Outcome, CommandError> {
-    browser::browse(Opening { home, environment, has_colour: output.has_colour(), filter })
+    let has_colour = output.has_colour();
+    let signals = Signals::watch()?;
+    browser::browse(Opening { home, environment, has_colour, filter, session: None, signals })
 }

@@ -56,7 +56,7 @@ pub(crate) fn cmd_fork(
         Err(_) => ForkPoint::Line(EntryUuid::new(&args.at)),
     };
     let (mut draft, leaf) = fork(&source.opened.manuscript, &point).map_err(StoreError::from)?;
-    draft.settle_leaf(leaf, Some(source.session.id), &source.prompt_before(leaf));
+    draft.settle_leaf(leaf, Some(source.session.id), &source.opened.prompt_before(leaf));
     let goal = Goal::beside(&source, &args.new, "fork");
     let job =
         Job::new("fork", vec![args.session.clone(), "--at".to_owned(), args.at.clone()], draft);

@@ -87,7 +87,7 @@ pub(crate) fn cmd_merge(
             .with_hint("name the session that begins first, or use --force"));
     }
     let mut draft = merged.draft;
-    let prompt = source.prompt_before(merged.leaf);
+    let prompt = source.opened.prompt_before(merged.leaf);
     draft.settle_leaf(merged.leaf, Some(source.session.id), &prompt);
     let Goal::New(new) = Goal::beside(&source, &args.new, "merged") else {
         return Err(StoreError::from(EditError::NothingToDo).into());

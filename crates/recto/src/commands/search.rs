@@ -1,8 +1,6 @@
 //! `recto search`: words or a regular expression in all sessions.
 
 use std::ops::ControlFlow;
-use std::process::Command;
-use std::process::Stdio;
 
 use clap::Args;
 use recto_session::search::highlights;
@@ -17,13 +15,11 @@ use crate::commands::hit_args::HitArgs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
+use crate::search::background;
 use crate::search::query::read_search;
 use crate::select::target;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
-
-/// So many bytes take a second or two to read, on an ordinary machine.
-const SEARCH_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Search all sessions
 ///
@@ -83,8 +79,7 @@ pub(crate) fn cmd_search(
     let sorting = if args.rank { Sorting::Rank } else { Sorting::Newest };
     let limit = args.hits.limit(output);
     let search = read_search(&text, &args.hits.filter, environment, sorting, limit)?;
-    let search =
-        Search { most_read: Some(environment.search_bytes.unwrap_or(SEARCH_BYTES)), ..search };
+    let search = Search { most_read: Some(background::most_read(environment)), ..search };
     let cache = environment.cache_directory()?;
     let inventory = home.inventory();
     target::tell_skipped(&inventory, output);
@@ -95,22 +90,8 @@ pub(crate) fn cmd_search(
     });
     progress.done();
     if answer.is_partial {
-        build_index(home);
+        background::build_index(home);
     }
     let mark = |text: &str| highlights(&search.query, text);
     hit_args::give(answer, &args.hits, &mark, home, environment, output)
-}
-
-/// Lets another process build the index, which goes on after this one has answered. If one
-/// builds it already, the new one ends at once.
-fn build_index(home: &Home) {
-    let Ok(program) = Environment::program() else { return };
-    let mut command = Command::new(program);
-    command.arg("--home").arg(home.root()).args(["index", "update"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Ctrl-C ends what is in the foreground only.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    // Without it, the next search reads the logs again: slower, and as right.
-    let _ = command.spawn();
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::thread;
 
 use clap::Args;
 use recto_log::json::ObjectWriter;
@@ -18,6 +19,7 @@ use recto_serve::Server;
 use recto_serve::Token;
 use recto_store::Home;
 use recto_store::LoginPage;
+use recto_view::Library;
 
 use crate::commands::collect::collect_beside;
 use crate::commands::prices::PricesOption;
@@ -83,6 +85,7 @@ pub(crate) fn cmd_serve(
     environment.cache_directory()?;
     environment.data_directory()?;
     let library = environment.library(home, PricesOption::default().read(environment)?);
+    build_index_beside(library.clone())?;
     let mut options = ServeOptions::new(library, read_listen(args)?);
     options.home_to_name = target::home_to_name(home, environment);
     options.allow_edits = args.allow_edits;
@@ -124,6 +127,13 @@ pub(crate) fn cmd_serve(
     }
     server.wait();
     Ok(Outcome::Done)
+}
+
+/// Starts the build of the index if much of it is missing, before anybody searches.
+fn build_index_beside(library: Library) -> Result<(), CommandError> {
+    let build = move || drop(library.index_state());
+    thread::Builder::new().name("index-state".into()).spawn(build)?;
+    Ok(())
 }
 
 fn read_listen(args: &ServeArgs) -> Result<Listen, CommandError> {

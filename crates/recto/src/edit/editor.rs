@@ -125,25 +125,6 @@ impl Source {
         let (title, _) = Digest::read(&self.session.path, false).ok()?.title?;
         Some(format!("{} ({word})", title.chars().take(200).collect::<String>()))
     }
-
-    /// What the user said last before a line, for the client's list of sessions.
-    pub(crate) fn prompt_before(&self, leaf: recto_session::NodeId) -> String {
-        let session = self.opened.session();
-        let mut at = Some(leaf);
-        let mut steps = session.node_count();
-        while let Some(id) = at {
-            let node = session.node(id);
-            if matches!(node.user, recto_log::UserText::Human) {
-                let text = session.with_entry(id, &self.opened, |entry| {
-                    entry.message().map(|message| message.content().text().into_owned())
-                });
-                return text.ok().flatten().unwrap_or_default().chars().take(200).collect();
-            }
-            steps = steps.saturating_sub(1);
-            at = session.parent(id).filter(|_| steps > 0);
-        }
-        String::new()
-    }
 }
 
 /// The working directory of a session, as its log says.

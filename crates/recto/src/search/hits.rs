@@ -77,7 +77,8 @@ fn kind(hit: &Hit) -> String {
     }
 }
 
-fn look(hit: &Hit) -> Look {
+/// How the role of a hit looks.
+pub(crate) fn look(hit: &Hit) -> Look {
     match hit.role {
         TextRole::User => Look::User,
         TextRole::Assistant | TextRole::Thinking | TextRole::Plan => Look::Model,

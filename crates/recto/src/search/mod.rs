@@ -1,4 +1,5 @@
 //! What `find`, `grep` and the browser share.
 
+pub(crate) mod background;
 pub(crate) mod hits;
 pub(crate) mod query;

@@ -56,6 +56,12 @@ pub(crate) fn is_directory(path: &Path) -> bool {
     path.is_dir()
 }
 
+/// The repository that a directory is in, else the directory itself.
+pub(crate) fn repository_of(directory: &Path) -> PathBuf {
+    let root = directory.ancestors().find(|above| above.join(".git").exists());
+    root.unwrap_or(directory).to_owned()
+}
+
 /// A path without links, if it leads anywhere.
 pub(crate) fn without_links(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()

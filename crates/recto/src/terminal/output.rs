@@ -18,6 +18,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::global::ColorChoice;
 use crate::global::Global;
+use crate::terminal::palette;
 use crate::terminal::shape::Shape;
 use crate::terminal::text::Span;
 use crate::terminal::text::escape_hidden;
@@ -50,7 +51,12 @@ pub(crate) enum Look {
 }
 
 impl Look {
+    /// How it looks: as the user's settings say, else as follows.
     pub(crate) fn style(self) -> Style {
+        palette::chosen(self).unwrap_or_else(|| self.own_style())
+    }
+
+    fn own_style(self) -> Style {
         let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
         match self {
             Look::Plain => Style::new(),

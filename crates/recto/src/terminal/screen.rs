@@ -29,6 +29,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// Whether the terminal is ours, and must be given back.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether a panic gives the terminal back.
+static HAS_HOOK: AtomicBool = AtomicBool::new(false);
 /// What a panic of another thread said.
 static WORKER_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
@@ -128,6 +130,10 @@ fn give_back() {
 /// A panic of this thread gives the terminal back before it says anything. One of
 /// another thread must not write over the screen: it is kept for [`worker_panic`].
 fn give_back_on_panic() {
+    // The board lends its screen to the browser, which takes it again.
+    if HAS_HOOK.swap(true, Ordering::SeqCst) {
+        return;
+    }
     let screen_thread = thread::current().id();
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -238,6 +244,7 @@ pub(crate) mod signals {
     use std::io;
 
     /// Other systems end programs without asking.
+    #[derive(Clone)]
     pub(crate) struct Signals;
 
     impl Signals {

@@ -15,6 +15,7 @@ pub(crate) use human::clock;
 pub(crate) use human::money;
 pub(crate) use human::path_from_home;
 pub(crate) use markdown::Span;
+pub(crate) use markdown::code_blocks;
 pub(crate) use markdown::markdown;
 pub(crate) use recto_session::duration;
 pub(crate) use recto_session::plural;

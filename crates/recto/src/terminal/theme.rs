@@ -24,9 +24,12 @@ impl Theme {
     pub(crate) fn style(self, look: Look) -> Style {
         let known = look.style();
         let mut style = Style::new();
-        if let Some(anstyle::Color::Ansi(colour)) = known.get_fg_color().filter(|_| self.has_colour)
-        {
-            style = style.fg(colour_of(colour));
+        if let Some(colour) = known.get_fg_color().filter(|_| self.has_colour) {
+            style = style.fg(match colour {
+                anstyle::Color::Ansi(colour) => colour_of(colour),
+                anstyle::Color::Ansi256(colour) => Color::Indexed(colour.0),
+                anstyle::Color::Rgb(colour) => Color::Rgb(colour.0, colour.1, colour.2),
+            });
         }
         let effects = known.get_effects();
         for (effect, modifier) in

@@ -25,6 +25,19 @@ pub(super) struct Facts {
     pub(super) has_colour: bool,
 }
 
+/// All keys of the board.
+pub(super) const HELP: [(&str, &str); 9] = [
+    ("↑ ↓ k j", "choose a session (also PgUp, PgDn, Home, End)"),
+    ("enter", "read it; q comes back to the board"),
+    ("p", "go to the tmux pane where it runs"),
+    ("a", "show or hide sessions that ended"),
+    ("?", "this help"),
+    ("q esc", "quit"),
+    ("^c", "quit"),
+    ("^z", "put recto aside"),
+    ("^l", "draw the screen again"),
+];
+
 /// Something that happened.
 pub(super) enum Input {
     Key(KeyEvent),
@@ -41,6 +54,10 @@ pub(super) enum Effect {
     Quit,
     Redraw,
     Suspend,
+    /// Read a session.
+    Open(SessionId),
+    /// Go to the tmux pane of a process.
+    Pane(u32),
 }
 
 pub(super) struct Board {
@@ -57,6 +74,8 @@ pub(super) struct Board {
     first: usize,
     pub(super) failure: Option<String>,
     pub(super) has_looked: bool,
+    /// Whether the keys are shown over the board.
+    pub(super) shows_help: bool,
 }
 
 impl Board {
@@ -71,6 +90,7 @@ impl Board {
             first: 0,
             failure: None,
             has_looked: false,
+            shows_help: false,
         }
     }
 
@@ -145,10 +165,17 @@ impl Board {
         let page = isize::try_from(self.room().saturating_sub(1).max(1)).unwrap_or(1);
         // It was seen, and what keys do is to be seen again.
         self.failure = None;
+        let key = match has_control {
+            true => key,
+            false => self.facts.environment.keymap.meant(key),
+        };
+        // Any key puts the help away, and those that quit do that too.
+        let showed_help = std::mem::take(&mut self.shows_help);
         match key.code {
             KeyCode::Char('c' | 'd') if has_control => return Some(Effect::Quit),
             KeyCode::Char('l') if has_control => return Some(Effect::Redraw),
             KeyCode::Char('z') if has_control => return Some(Effect::Suspend),
+            _ if showed_help => {}
             KeyCode::Char('q') | KeyCode::Esc => return Some(Effect::Quit),
             KeyCode::Char('j') | KeyCode::Down => self.go(1),
             KeyCode::Char('k') | KeyCode::Up => self.go(-1),
@@ -157,9 +184,38 @@ impl Board {
             KeyCode::Home | KeyCode::Char('g') => self.go(isize::MIN),
             KeyCode::End | KeyCode::Char('G') => self.go(isize::MAX),
             KeyCode::Char('a') => self.shows_ended = !self.shows_ended,
+            KeyCode::Char('?') | KeyCode::F(1) => self.shows_help = true,
+            KeyCode::Enter | KeyCode::Right => return self.open(),
+            KeyCode::Char('p') => return self.go_to_pane(),
             _ => {}
         }
         None
+    }
+
+    fn chosen(&self) -> Option<&SessionStatus> {
+        self.shown().get(self.selected()).copied()
+    }
+
+    fn open(&mut self) -> Option<Effect> {
+        let one = self.chosen()?;
+        if one.path.is_none() {
+            self.failure = Some("the session has no log yet".into());
+            return None;
+        }
+        Some(Effect::Open(one.id))
+    }
+
+    fn go_to_pane(&mut self) -> Option<Effect> {
+        let live = self.chosen()?.announced.as_ref().filter(|announced| announced.alive);
+        let Some(pid) = live.map(|live| live.pid) else {
+            self.failure = Some("the session does not run".into());
+            return None;
+        };
+        if !self.facts.environment.in_tmux {
+            self.failure = Some("recto does not run in tmux".into());
+            return None;
+        }
+        Some(Effect::Pane(pid))
     }
 
     fn go(&mut self, by: isize) {

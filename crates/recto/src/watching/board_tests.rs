@@ -105,7 +105,7 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     |
     |
     |
-    | ↑↓ choose   a show ended   q quit
+    | ↑↓ choose   enter read   a show ended   ? help   q quit
     ");
     press(&mut board, KeyCode::Down);
     press(&mut board, KeyCode::Char('a'));
@@ -130,7 +130,7 @@ fn who_waits_is_at_the_top_and_one_is_explained() {
     |
     |
     |
-    | ↑↓ choose   a hide ended   q quit
+    | ↑↓ choose   enter read   a hide ended   ? help   q quit
     ");
 }
 
@@ -165,6 +165,45 @@ fn the_choice_stays_with_its_session() {
     assert_eq!(board.selected(), 1);
     press(&mut board, KeyCode::Home);
     assert_eq!(board.selected(), 0);
+}
+
+#[test]
+fn enter_reads_a_session_and_p_goes_to_its_pane() {
+    let home = home();
+    let pid = std::process::id();
+    home.announce(ONE, "busy");
+    let mut board = board((80, 20));
+    assert_eq!(press(&mut board, KeyCode::Enter), None, "nothing is chosen");
+    board.handle(Input::Found(found(&home, at(0))));
+    press(&mut board, KeyCode::End);
+    assert_eq!(press(&mut board, KeyCode::Enter), Some(Effect::Open(ONE.parse().unwrap())));
+    assert_eq!(press(&mut board, KeyCode::Char('p')), None);
+    assert!(screen(&board).contains("recto does not run in tmux"), "{}", screen(&board));
+    board.facts.environment.in_tmux = true;
+    assert_eq!(press(&mut board, KeyCode::Char('p')), Some(Effect::Pane(pid)));
+    assert!(screen(&board).contains("p pane"), "{}", screen(&board));
+    press(&mut board, KeyCode::Home);
+    assert_eq!(press(&mut board, KeyCode::Char('p')), None);
+    assert!(screen(&board).contains("the session does not run"), "{}", screen(&board));
+    // One that ended without a log cannot be read.
+    press(&mut board, KeyCode::Char('a'));
+    press(&mut board, KeyCode::End);
+    assert_eq!(press(&mut board, KeyCode::Enter), None);
+    assert!(screen(&board).contains("the session has no log yet"), "{}", screen(&board));
+}
+
+#[test]
+fn help_names_the_keys_and_any_key_puts_it_away() {
+    let home = home();
+    let mut board = board((80, 14));
+    board.handle(Input::Found(found(&home, at(0))));
+    press(&mut board, KeyCode::Char('?'));
+    let shown = screen(&board);
+    assert!(shown.contains("enter    read it; q comes back to the board"), "{shown}");
+    assert!(shown.contains("draw the screen again") && !shown.contains("Parser"), "{shown}");
+    assert_eq!(press(&mut board, KeyCode::Char('q')), None);
+    assert!(screen(&board).contains("Parser"), "{}", screen(&board));
+    assert_eq!(press(&mut board, KeyCode::Char('q')), Some(Effect::Quit));
 }
 
 /// A home with sessions that wait, the longest first.
@@ -234,7 +273,7 @@ fn on_an_ordinary_terminal_a_row_has_its_project_and_its_call() {
     |
     |
     |
-    | ↑↓ choose   a show ended   q quit
+    | ↑↓ choose   enter read   a show ended   ? help   q quit
     ");
 }
 
@@ -247,7 +286,7 @@ fn a_failure_is_shown_until_a_key_is_pressed() {
     board.handle(Input::Tick(at(1)));
     assert_eq!(footer(&board), "| webhook failed");
     press(&mut board, KeyCode::Down);
-    assert_eq!(footer(&board), "| ↑↓ choose   a show ended   q quit");
+    assert_eq!(footer(&board), "| ↑↓ choose   enter read   a show ended   ? help   q quit");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use recto_store::SessionStatus;
 
 use super::board::Board;
 use super::board::DETAILS;
+use super::board::HELP;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::count;
@@ -24,6 +25,8 @@ use crate::watching::status_view;
 
 /// How wide the labels of details are.
 const LABELS: usize = 9;
+/// How wide the keys in the help are.
+const KEYS: usize = 8;
 /// How wide a status and an age are.
 const STATUS: usize = 14;
 const AGE: usize = 7;
@@ -46,6 +49,9 @@ pub(super) fn draw(board: &Board, frame: &mut Frame<'_>) {
         view.details(one, Rect { x: 0, y: end, width: area.width, height: DETAILS }, buffer);
     }
     view.footer(line(footer), buffer);
+    if board.shows_help {
+        view.help(area, buffer);
+    }
 }
 
 struct View<'a> {
@@ -213,6 +219,23 @@ impl View<'_> {
         ]
     }
 
+    /// The keys, over the rows.
+    fn help(&self, area: Rect, buffer: &mut Buffer) {
+        let keymap = &self.board.facts.environment.keymap;
+        let lines = HELP.iter().map(|(key, does)| {
+            let key = padded(&keymap.shown(key), KEYS);
+            vec![span(format!("  {key} "), Look::Strong), span(*does, Look::Plain)]
+        });
+        let rows = area.height.saturating_sub(2);
+        let blank = " ".repeat(area.width.into());
+        for (at, spans) in (0..rows).zip(lines.map(Some).chain(std::iter::repeat(None))) {
+            let line = Rect { y: area.y + 1 + at, height: 1, ..area };
+            buffer.set_style(line, Style::reset());
+            buffer.set_string(line.x, line.y, &blank, Style::reset());
+            self.theme.put(buffer, inset(line), &spans.unwrap_or_default());
+        }
+    }
+
     fn footer(&self, area: Rect, buffer: &mut Buffer) {
         let area = inset(area);
         if let Some(failure) = &self.board.failure {
@@ -230,10 +253,15 @@ impl View<'_> {
             .collect();
         let start = self.theme.put_right(buffer, area, &[span(hidden.join(", "), Look::Faint)]);
         let area = Rect { width: start.saturating_sub(area.x), ..area };
-        let keys = [("↑↓", "choose"), ("a", ended), ("q", "quit")];
+        let mut keys = vec![("↑↓", "choose"), ("enter", "read"), ("a", ended)];
+        if self.board.facts.environment.in_tmux {
+            keys.push(("p", "pane"));
+        }
+        keys.extend([("?", "help"), ("q", "quit")]);
+        let keymap = &self.board.facts.environment.keymap;
         let mut spans = Vec::new();
         for (key, does) in keys {
-            spans.push(span(key, Look::Strong));
+            spans.push(span(keymap.shown(key), Look::Strong));
             spans.push(span(format!(" {does}   "), Look::Faint));
         }
         self.theme.put(buffer, area, &spans);

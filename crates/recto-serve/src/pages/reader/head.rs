@@ -120,14 +120,9 @@ fn restore(context: &Context, row: &recto_view::SessionRow) -> Markup {
 
 fn resume(context: &Context, row: &recto_view::SessionRow) -> Markup {
     let home = context.home_to_name.as_deref();
-    let plain = resume_command(home, "claude", &row.id, None);
     let there = resume_command(home, "claude", &row.id, row.cwd.as_deref().map(Path::new));
-    let fork = format!("{plain} --fork-session");
-    let ways = [
-        ("Resume in its directory", &there),
-        ("Resume from any directory (newest clients)", &plain),
-        ("Continue in a copy of the session", &fork),
-    ];
+    let fork = format!("{there} --fork-session");
+    let ways = [("Resume the session", &there), ("Continue in a copy of the session", &fork)];
     html! {
         details.menu {
             summary.button.primary { "Resume" }

@@ -14,8 +14,7 @@ use crate::log::file_state::Stamp;
 /// What has to be done so that the index says what the disk says.
 #[derive(Debug, Default)]
 pub(super) struct Plan<'l> {
-    /// Logs to read, oldest first: the newest get the highest numbers, and are
-    /// found first.
+    /// Logs to read, newest first: people look for those, and may do so before all are read.
     pub(super) work: Vec<Work<'l>>,
     /// Logs that are gone, by their numbers.
     pub(super) gone: Vec<i64>,
@@ -142,7 +141,7 @@ pub(super) fn compare<'l>(
     }
     plan.gone.extend(nameless.into_values().map(|left| left.id));
     plan.work.sort_by(|a, b| {
-        let modified = a.log.state.modified.cmp(&b.log.state.modified);
+        let modified = b.log.state.modified.cmp(&a.log.state.modified);
         modified.then_with(|| a.log.path.cmp(&b.log.path))
     });
     Ok(plan)

@@ -252,7 +252,6 @@ impl Finding<'_> {
         logs: usize,
     ) -> Result<Found, StoreError> {
         let mut work = plan.work.clone();
-        work.sort_by_key(|work| std::cmp::Reverse(work.log.modified()));
         let mut left = self.request.most_read.unwrap_or(READ_BESIDE);
         let read = work
             .iter()

@@ -42,16 +42,28 @@ pub(crate) enum RollupKind {
     Statistics,
     /// Nothing: what a listing says of the log.
     Digest,
+    /// Nothing: where its prompts are.
+    Prompts,
+    /// Nothing: where it has plans.
+    Plans,
 }
 
 impl RollupKind {
-    const ALL: [RollupKind; 3] = [RollupKind::Usage, RollupKind::Statistics, RollupKind::Digest];
+    const ALL: [RollupKind; 5] = [
+        RollupKind::Usage,
+        RollupKind::Statistics,
+        RollupKind::Digest,
+        RollupKind::Prompts,
+        RollupKind::Plans,
+    ];
 
     fn table(self) -> &'static str {
         match self {
             RollupKind::Usage => "usage_rollups",
             RollupKind::Statistics => "statistics_rollups",
             RollupKind::Digest => "digest_rollups",
+            RollupKind::Prompts => "prompt_lines",
+            RollupKind::Plans => "plan_lines",
         }
     }
 }

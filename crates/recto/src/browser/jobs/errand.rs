@@ -11,9 +11,11 @@ use recto_store::Home;
 use recto_store::LogFile;
 use recto_view::CallQuery;
 use recto_view::ExportFormat;
-use recto_view::ViewError;
 
 use super::cannot_read;
+use super::clips::clips;
+use super::edits::edit;
+use super::edits::refused;
 use crate::browser::message::Entry;
 use crate::browser::message::Errand;
 use crate::browser::message::LeadsTo;
@@ -57,6 +59,20 @@ pub(in crate::browser) fn errand(
                 message: format!("the session could not be restored: {error}"),
             });
         }
+        Errand::Clips { ticket, entry, turn } => {
+            return match clips(entry, *turn) {
+                Ok(clips) => Report::Clips { ticket: *ticket, clips },
+                Err(error) => {
+                    let message = cannot_read(&error, &entry.log.path);
+                    Report::Failed { ticket: None, message }
+                }
+            };
+        }
+        Errand::Rename { .. }
+        | Errand::Fork { .. }
+        | Errand::Remove { .. }
+        | Errand::LastOperation
+        | Errand::Undo { .. } => return edit(home, environment, errand),
     };
     match rows {
         Ok(rows) => Report::Rows { ticket, rows },
@@ -71,10 +87,7 @@ fn restore(home: &Home, environment: &Environment, entry: &Entry) -> Result<Repo
     let library = environment.library(home, PriceTable::default());
     let missing = || CommandError::user("no-session", "a subagent comes back with its session");
     let done = library.restore(entry.log.session.ok_or_else(missing)?);
-    let done = done.map_err(|error| match error {
-        ViewError::Store(error) => CommandError::Store(error),
-        error => CommandError::user("not-found", error.to_string()),
-    })?;
+    let done = done.map_err(refused)?;
     let files =
         done.restored.files.iter().filter(|file| ["new", "completed"].contains(&file.verdict));
     Ok(Report::Restored { files: files.count() as u64 })

@@ -5,6 +5,7 @@ use ratatui::layout::Position;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::style::Style;
+use recto_session::search::TextRole;
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
@@ -18,6 +19,8 @@ use crate::browser::message::Entry;
 use crate::browser::message::Hit;
 use crate::browser::message::SearchState;
 use crate::browser::row::Row;
+use crate::browser::scope::Scope;
+use crate::search::hits;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::age;
@@ -37,6 +40,11 @@ impl View<'_> {
     pub(super) fn list_page(&self, buffer: &mut Buffer) -> Option<Position> {
         let list = &self.browser.list;
         let layout = self.browser.list_layout();
+        // Who asked for one session does not see the list of all for a moment.
+        if self.browser.facts.first.is_some() {
+            self.theme.put(buffer, layout.input, &[span(" looking…", Look::Faint)]);
+            return None;
+        }
         self.list_header(layout.header, buffer);
         let cursor = self.input(layout.input, buffer);
         self.rows(layout.list, buffer);
@@ -66,14 +74,41 @@ impl View<'_> {
             let text = format!("{} skipped (F1)  ", count(left_out as u64));
             right.push(span(text, Look::Warning));
         }
-        let sessions = plural(list.entries.len() as u64, "session");
+        if !list.marked.is_empty() {
+            let text = format!("{} marked  ", count(list.marked.len() as u64));
+            right.push(span(text, Look::User));
+        }
+        let sessions = match list.scope {
+            Scope::All => plural(list.entries.len() as u64, "session"),
+            Scope::Here | Scope::Project => {
+                let all = plural(list.entries.len() as u64, "session");
+                format!("{} of {all}", count(list.in_scope().count() as u64))
+            }
+        };
         let text = if list.is_whole { sessions } else { format!("{sessions} so far…") };
         right.push(span(text, Look::Faint));
         let start = self.theme.put_right(buffer, inner, &right);
         let left = Rect { width: start.saturating_sub(inner.x + 1), ..inner };
         let home = fit(&self.browser.facts.home, usize::from(left.width).saturating_sub(7));
         let spans = [span("recto", Look::User), span(format!("  {home}"), Look::Faint)];
-        self.theme.put(buffer, left, &spans);
+        let end = self.theme.put(buffer, left, &spans);
+        self.toggles(Rect { x: end, width: left.right().saturating_sub(end), ..left }, buffer);
+    }
+
+    /// What is listed and in which order, with the keys that change it.
+    fn toggles(&self, area: Rect, buffer: &mut Buffer) {
+        let list = &self.browser.list;
+        let keymap = &self.browser.facts.keymap;
+        let mut x = area.x;
+        for (key, name) in [("^s", list.scope.name()), ("^o", list.order.name())] {
+            let key = format!("   {} ", keymap.shown(key));
+            let width = key.width() + name.width();
+            if usize::from(area.right().saturating_sub(x)) < width {
+                return;
+            }
+            let place = Rect { x, width: width as u16, ..area };
+            x = self.theme.put(buffer, place, &[span(key, Look::Strong), span(name, Look::Faint)]);
+        }
     }
 
     fn input(&self, area: Rect, buffer: &mut Buffer) -> Option<Position> {
@@ -90,9 +125,14 @@ impl View<'_> {
             (Mode::Search, SearchState::Reading { done, all, .. }) => {
                 format!("{} %", (done * 100).checked_div(all).unwrap_or(100))
             }
-            (Mode::Search, SearchState::Whole) => plural(list.hits.len() as u64, "hit"),
+            (Mode::Search, SearchState::Whole) => plural(list.shown_hits() as u64, "hit"),
             (Mode::Search, SearchState::Failed) => String::new(),
-            (Mode::Search, SearchState::Cut) => format!("{}+ hits", count(list.hits.len() as u64)),
+            (Mode::Search, SearchState::Partial) => {
+                format!("{} so far", plural(list.shown_hits() as u64, "hit"))
+            }
+            (Mode::Search, SearchState::Cut) => {
+                format!("{}+ hits", count(list.shown_hits() as u64))
+            }
         };
         let end = self.theme.put_right(buffer, area, &[span(state, Look::Faint)]);
         let room = usize::from(end.saturating_sub(area.x + 3));
@@ -172,9 +212,16 @@ impl View<'_> {
                 format!("reading {} of {}{}", bytes(done), bytes(all), left.unwrap_or_default())
             }
             (Mode::Search, SearchState::Failed) => list.trouble.clone(),
+            (Mode::Search, SearchState::Partial) => {
+                "not found so far; the index is being built".into()
+            }
             (Mode::Search, SearchState::Whole | SearchState::Cut) => "not found".into(),
             (Mode::Filter, _) if !list.is_whole => "looking…".into(),
             (Mode::Filter, _) if list.entries.is_empty() => "no session yet".into(),
+            (Mode::Filter, _) if list.filter.trim().is_empty() => {
+                let key = self.browser.facts.keymap.shown("^s");
+                format!("no session of {}; {key} lists others", list.scope.name())
+            }
             (Mode::Filter, _) => "no match; Enter searches all text".into(),
         }
     }
@@ -199,7 +246,7 @@ impl View<'_> {
             end.push(span("archived ", Look::Faint));
         }
         // What stands below no heading of its project names the directory.
-        let is_apart = entry.live.is_some() || !self.browser.list.filter.trim().is_empty();
+        let is_apart = entry.live.is_some() || self.browser.list.names_directories();
         if line.width >= ROOM_FOR_MORE {
             let more = match is_apart {
                 true => directory(entry),
@@ -209,7 +256,9 @@ impl View<'_> {
         }
         end.push(span(format!("{:>4}", age(entry.modified, self.browser.now)), Look::Faint));
         let start = self.theme.put_right(buffer, inner, &end);
+        let is_marked = self.browser.list.marked.contains(entry.id());
         let mark = match entry.live {
+            _ if is_marked => span("✓ ", Look::User),
             Some(live) => span("● ", live.look),
             None => span("  ", Look::Plain),
         };
@@ -238,8 +287,15 @@ impl View<'_> {
     fn hit(&self, hit: &Hit, line: Rect, buffer: &mut Buffer) {
         let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
         let turn = hit.turn.map_or(String::new(), |turn| turn.to_string());
-        let x = self.theme.put(buffer, inner, &[span(format!("{turn:>4} "), Look::Faint)]);
-        let area = Rect { x, width: inner.right().saturating_sub(x), ..inner };
+        let age = hit.time.map_or(String::new(), |time| age(time, self.browser.now));
+        let end = self.theme.put_right(buffer, inner, &[span(format!(" {age:>4}"), Look::Faint)]);
+        let found = &hit.place.hit;
+        let start = [
+            span(format!("{turn:>3} "), Look::Faint),
+            span(format!("{:<7}", role(found.role)), hits::look(found)),
+        ];
+        let x = self.theme.put(buffer, inner, &start);
+        let area = Rect { x, width: end.saturating_sub(x), ..inner };
         let find = self.browser.list.find(Some(hit));
         let text = fit(&around(&hit.snippet, &find, area.width.into()), area.width.into());
         self.theme.put(buffer, area, &[span(text.as_str(), Look::Plain)]);
@@ -261,6 +317,21 @@ impl View<'_> {
             self.theme.put(buffer, line, &self.facts(entry, line.width));
         }
         self.document(preview, text, buffer);
+    }
+}
+
+/// Who wrote a text, in a word.
+fn role(role: TextRole) -> &'static str {
+    match role {
+        TextRole::User => "you",
+        TextRole::Assistant => "claude",
+        TextRole::Thinking => "thinks",
+        TextRole::ToolInput => "tool",
+        TextRole::ToolResult => "result",
+        TextRole::Summary => "sum",
+        TextRole::Title => "title",
+        TextRole::Plan => "plan",
+        TextRole::System => "note",
     }
 }
 
@@ -297,7 +368,7 @@ fn slid(title: &str, fitting: &[u32], width: usize) -> (String, usize) {
 fn around(snippet: &str, find: &Find, width: usize) -> String {
     let Some(first) = find.places(snippet).into_iter().next() else { return snippet.to_owned() };
     let before = columns(snippet, &first).start;
-    if before <= width / 3 {
+    if before <= width / 3 || snippet.width() <= width {
         return snippet.to_owned();
     }
     let kept: Vec<char> = snippet[..first.start].chars().rev().take(width / 4).collect();

@@ -1,5 +1,7 @@
 //! What lies over the screen: help and questions.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -10,20 +12,23 @@ use super::View;
 use super::span;
 use crate::browser::document::fold;
 use crate::browser::keys;
+use crate::browser::message::Entry;
 use crate::browser::overlay::FORMATS;
 use crate::browser::overlay::Overlay;
 use crate::browser::overlay::copies;
+use crate::browser::state::Browser;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
+use crate::terminal::text::plural;
 use crate::terminal::text::wrap;
 
 impl View<'_> {
     pub(super) fn overlay(&self, overlay: &Overlay, buffer: &mut Buffer) {
         match overlay {
             Overlay::Help { top } => {
-                let lines = help_lines(self.size.0, &self.browser.list.left_out());
+                let lines = help_lines(self.browser);
                 let area = self.frame("Keys", lines.len(), widest(&lines), buffer);
                 let rest = lines.len().saturating_sub(*top + usize::from(area.height));
                 self.lines(&lines[(*top).min(lines.len())..], area, buffer);
@@ -33,37 +38,91 @@ impl View<'_> {
                     self.theme.put_right(buffer, line, &[more]);
                 }
             }
-            Overlay::Copy { entry, chosen } => {
-                let copies = copies(entry, &self.browser.facts);
+            Overlay::Copy { entries, clips, chosen, .. } => {
+                let room = usize::from(self.size.0).saturating_sub(4);
                 let mut lines = Vec::new();
                 let mut at_line = 0;
-                for (at, (letter, name, text)) in copies.into_iter().enumerate() {
+                let copies = copies(entries, clips, &self.browser.facts);
+                let facts = copies.len() - clips.len();
+                for (at, clip) in copies.into_iter().enumerate() {
                     if at == *chosen {
                         at_line = lines.len();
                     }
-                    lines.push(choice(letter, name));
-                    // All of it is shown, for terminals that take no copy.
-                    let room = usize::from(self.size.0).saturating_sub(4);
-                    let text = vec![span(format!("   {}", one_line(&text)), Look::Faint)];
-                    lines.extend(fold(text, room));
+                    lines.push(choice(clip.letter, &clip.name));
+                    let text = span(format!("   {}", one_line(&clip.text)), Look::Faint);
+                    match at < facts && entries.len() == 1 {
+                        // All of it is shown, for terminals that take no copy.
+                        true => lines.extend(fold(vec![text], room)),
+                        false => lines.push(vec![span(fit(&text.0, room.min(60)), Look::Faint)]),
+                    }
                 }
                 self.question("Copy", &lines, Some(at_line), buffer);
             }
-            Overlay::Export { entry, chosen } => {
+            Overlay::Export { entries, chosen } => {
                 let lines: Vec<Vec<Span>> =
                     FORMATS.iter().map(|(letter, name, _)| choice(*letter, name)).collect();
-                let title = format!("Export {} as", entry.short_id());
+                let title = format!("Export {} as", named(entries));
                 self.question(&title, &lines, Some(*chosen), buffer);
+            }
+            Overlay::Rename { entry, typed } => {
+                let width = usize::from(self.size.0).saturating_sub(8).min(60);
+                // Of a long title, the end is what is being typed.
+                let skipped = typed.chars().count().saturating_sub(width);
+                let shown: String = typed.chars().skip(skipped).collect();
+                let mut line = vec![span(shown, Look::Plain), span("▏", Look::User)];
+                let used = widest(std::slice::from_ref(&line));
+                line.push(span(" ".repeat(width.saturating_sub(used)), Look::Plain));
+                let title = format!("Rename {}", entry.short_id());
+                self.framed(&title, &[line], " enter renames, esc gives up ", buffer);
+            }
+            Overlay::Fork { entry, turn } => {
+                let turns =
+                    if *turn == 1 { "turn 1".to_owned() } else { format!("turns 1 to {turn}") };
+                let text = format!("Make a new session with {turns} of {}.", entry.short_id());
+                let lines = [
+                    vec![span(text, Look::Plain)],
+                    vec![span("The session itself stays as it is.", Look::Plain)],
+                    Vec::new(),
+                    choice('y', "make the new session"),
+                ];
+                self.question("Fork", &lines, None, buffer);
+            }
+            Overlay::Remove { entries } => {
+                let room = usize::from(self.size.0).saturating_sub(4);
+                let row = |entry: &Arc<Entry>| {
+                    let text = format!("{}  {}", entry.short_id(), entry.title);
+                    vec![span(fit(&text, room), Look::Plain)]
+                };
+                let mut lines: Vec<_> = entries.iter().take(MOST_NAMED).map(row).collect();
+                if entries.len() > MOST_NAMED {
+                    let more = format!("and {} more", entries.len() - MOST_NAMED);
+                    lines.push(vec![span(more, Look::Plain)]);
+                }
+                let kept = "With subagents, results and snapshots. U brings all of it back.";
+                lines.extend([vec![span(kept, Look::Faint)], Vec::new()]);
+                lines.push(choice('y', &format!("remove {}", named(entries))));
+                self.question("Remove", &lines, None, buffer);
+            }
+            Overlay::Undo { operation, command } => {
+                let room = usize::from(self.size.0).saturating_sub(4);
+                let text = span(format!("recto {command}"), Look::Plain);
+                let mut lines = fold(vec![text], room);
+                lines.push(Vec::new());
+                lines.push(choice('y', "undo it"));
+                self.question(&format!("Undo operation {operation}"), &lines, None, buffer);
             }
             Overlay::Resume { entry } => {
                 let pid = entry.live.map_or(0, |live| live.pid);
                 let text = format!("This session is open in a client (process {pid}).");
-                let lines = [
+                let mut lines = vec![
                     vec![span(text, Look::Warning)],
                     vec![span("Two clients would write to one log.", Look::Plain)],
                     Vec::new(),
                     choice('y', "resume it here nevertheless"),
                 ];
+                if self.browser.facts.in_tmux {
+                    lines.push(choice('p', "go to its tmux pane"));
+                }
                 self.question("Resume", &lines, None, buffer);
             }
             Overlay::Restore { entry } => {
@@ -91,14 +150,20 @@ impl View<'_> {
             Some(_) => " ↑↓ enter, esc gives up ",
             None => " esc gives up ",
         };
-        let area = self.frame(title, lines.len(), widest(lines).max(keys.width()), buffer);
-        self.lines(lines, area, buffer);
+        let area = self.framed(title, lines, keys, buffer);
         if let Some(at) = chosen.filter(|at| *at < usize::from(area.height)) {
             let line = Rect { y: area.y + at as u16, height: 1, ..area };
             buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
         }
+    }
+
+    /// Lines in a frame, with keys below; gives where the lines are.
+    fn framed(&self, title: &str, lines: &[Vec<Span>], keys: &str, buffer: &mut Buffer) -> Rect {
+        let area = self.frame(title, lines.len(), widest(lines).max(keys.width()), buffer);
+        self.lines(lines, area, buffer);
         let line = Rect { y: area.bottom(), height: 1, ..area };
         self.theme.put_right(buffer, line, &[span(keys, Look::Faint)]);
+        area
     }
 
     fn lines(&self, lines: &[Vec<Span>], area: Rect, buffer: &mut Buffer) {
@@ -143,6 +208,14 @@ impl View<'_> {
     }
 }
 
+/// One session by its id, or how many there are.
+fn named(entries: &[Arc<Entry>]) -> String {
+    match entries {
+        [entry] => entry.short_id(),
+        entries => plural(entries.len() as u64, "session"),
+    }
+}
+
 /// A letter, and what it does.
 fn choice(letter: char, name: &str) -> Vec<Span> {
     vec![span(format!("{letter}  "), Look::User), span(name, Look::Plain)]
@@ -168,6 +241,8 @@ fn inside(frame: Rect) -> Rect {
     }
 }
 
+/// How many of the sessions that go are named.
+const MOST_NAMED: usize = 8;
 /// How many of the things that were left out are named.
 const MOST_LEFT_OUT: usize = 20;
 
@@ -190,18 +265,19 @@ fn left_out_lines(left_out: &[&str], room: usize) -> Vec<Vec<Span>> {
     lines
 }
 
-/// The help, for a screen of this width. What was left out comes first.
-fn help_lines(width: u16, left_out: &[&str]) -> Vec<Vec<Span>> {
-    let room = usize::from(width).saturating_sub(4);
+/// The help, for the width of the screen. What was left out comes first.
+fn help_lines(browser: &Browser) -> Vec<Vec<Span>> {
+    let room = usize::from(browser.size.0).saturating_sub(4);
     // Where there is no room beside the keys, what they do stands below them.
     let indent = if room < 40 { 4 } else { 18 };
-    let mut lines = left_out_lines(left_out, room);
+    let mut lines = left_out_lines(&browser.list.left_out(), room);
     for (heading, keys) in keys::HELP {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
         lines.extend(wrap(heading, room).into_iter().map(|line| vec![span(line, Look::Tool)]));
         for (key, what) in *keys {
+            let key = browser.facts.keymap.shown(key);
             let mut start = span(format!("  {key:<15} "), Look::Strong);
             if room < 40 {
                 lines.push(vec![start]);
@@ -217,8 +293,8 @@ fn help_lines(width: u16, left_out: &[&str]) -> Vec<Vec<Span>> {
 }
 
 /// How many lines of the help do not fit on the screen.
-pub(in crate::browser) fn help_overflow(size: (u16, u16), left_out: &[&str]) -> usize {
-    let lines = help_lines(size.0, left_out);
-    let area = inside(frame_area(size, lines.len(), 0));
+pub(in crate::browser) fn help_overflow(browser: &Browser) -> usize {
+    let lines = help_lines(browser);
+    let area = inside(frame_area(browser.size, lines.len(), 0));
     lines.len().saturating_sub(area.height.into())
 }

@@ -38,6 +38,32 @@ pub(crate) fn markdown(text: &str, width: usize) -> Vec<Vec<Span>> {
     page.lines
 }
 
+/// The blocks of code in Markdown, as they were written: language and text.
+pub(crate) fn code_blocks(text: &str) -> Vec<(String, String)> {
+    let mut blocks: Vec<(String, String)> = Vec::new();
+    let mut is_code = false;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                is_code = true;
+                let language = match kind {
+                    CodeBlockKind::Fenced(language) => language.to_string(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                blocks.push((language, String::new()));
+            }
+            Event::End(TagEnd::CodeBlock) => is_code = false,
+            Event::Text(piece) if is_code => {
+                if let Some((_, block)) = blocks.last_mut() {
+                    block.push_str(&piece);
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
 /// A block of code, whose text comes in pieces.
 #[derive(Default)]
 struct Code {
