@@ -3,6 +3,7 @@
 mod attack;
 mod bench;
 mod browser;
+mod fleet;
 mod r#gen;
 mod oracle;
 mod parity;
@@ -18,6 +19,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   attack  what recto does under attack: tried and failed, for as long as asked
   test    format, lints, tests and documentation, away from the real home
   bench   how fast recto is, against cat and others
+  fleet   many machines into one store, while collectors and the store fail
   gen     a made-up Claude home of any size
   oracle  what the real client does with a session, off the network
   parity  what recto does with the cases that the real client was recorded on
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         Some(("test", [])) => test::run(),
         Some(("attack", rest)) => attack::run(rest),
         Some(("bench", rest)) => bench::run(rest),
+        Some(("fleet", rest)) => fleet::run(rest),
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
         Some(("oracle", rest)) => oracle::run(rest),
         Some(("parity", rest)) => parity::run(rest),

@@ -10,6 +10,7 @@ pub(crate) mod clone;
 pub(crate) mod collect;
 pub(crate) mod collect_prune;
 pub(crate) mod collect_service;
+pub(crate) mod collect_store;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod config;
@@ -21,6 +22,7 @@ pub(crate) mod drift;
 pub(crate) mod export;
 pub(crate) mod file_uses;
 pub(crate) mod files;
+pub(crate) mod fleet;
 pub(crate) mod fork;
 pub(crate) mod grep;
 pub(crate) mod help;
@@ -172,6 +174,7 @@ pub(crate) fn run(
         }
         Some(Command::Pack(args)) => pack::cmd_pack(&home()?, environment, output, args),
         Some(Command::Collect(args)) => collect::cmd_collect(&home()?, environment, output, args),
+        Some(Command::Fleet(args)) => fleet::cmd_fleet(environment, output, args),
         Some(Command::Restore(args)) => restore::cmd_restore(&home()?, environment, output, args),
         Some(Command::Unpack(args)) => unpack::cmd_unpack(&home()?, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home()?, environment, output, args),

@@ -28,6 +28,9 @@ use recto_view::VerifyRow;
 use crate::commands::collect_prune;
 use crate::commands::collect_prune::PruneArgs;
 use crate::commands::collect_service;
+use crate::commands::collect_store;
+use crate::commands::collect_store::PolicyArgs;
+use crate::commands::collect_store::SendArgs;
 use crate::commands::home::due_sessions;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -53,9 +56,14 @@ const RETRY: Duration = Duration::from_secs(10);
 ///
 /// With --watch, keep running and archive every line within seconds.
 ///
+/// --to with the address of a bucket or container (s3://, gs://, az://) archives first and then
+/// sends the archive to a store that many machines share, with secrets replaced; see `recto
+/// collect policy`. What cannot be sent now is sent by the next run, however much later.
+///
 /// Examples:
 ///   recto collect
 ///   recto collect --watch
+///   recto collect --to s3://team-sessions/claude
 ///   recto collect status
 ///   recto collect verify
 #[derive(Debug, Args)]
@@ -71,12 +79,14 @@ pub(crate) struct CollectArgs {
     /// Skip large kinds of files; without file-history, restored sessions cannot rewind files
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     without: Vec<Optional>,
+    #[command(flatten)]
+    send: SendArgs,
 }
 
 /// Where the archive is.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// The archive: a directory or a file:// URL [default: archive in recto's data directory]
+    /// A directory, or a store: s3://, gs://, az:// [default: archive in recto's data directory]
     #[arg(long = "to", value_name = "URL")]
     to: Option<String>,
 }
@@ -92,6 +102,7 @@ enum Optional {
 enum CollectCommand {
     Status(StatusArgs),
     Verify(VerifyArgs),
+    Policy(PolicyArgs),
     Prune(PruneArgs),
     Install(InstallArgs),
     Uninstall(UninstallArgs),
@@ -158,6 +169,11 @@ impl TargetArgs {
     pub(crate) fn directory(&self, data: &DataDirectory) -> Result<PathBuf, CommandError> {
         archive_directory(self.to.as_deref(), "--to", data)
     }
+
+    /// The address of a store beyond this machine.
+    pub(crate) fn store(&self) -> Option<&str> {
+        self.to.as_deref().filter(|address| collect_store::is_store(address))
+    }
 }
 
 /// The directory that an option names, or the usual one.
@@ -172,7 +188,7 @@ pub(crate) fn archive_directory(
         Some((scheme, _)) => {
             let message = format!("{option}: unsupported scheme `{}`", one_line(scheme));
             let error = CommandError::user("usage", message);
-            return Err(error.with_hint("use a directory or a file:// URL"));
+            return Err(error.with_hint("use a directory or a file:// URL here"));
         }
         None => url,
     };
@@ -189,10 +205,19 @@ pub(crate) fn cmd_collect(
     match &args.command {
         None => {}
         Some(CollectCommand::Status(args)) => {
+            if let Some(address) = args.target.store() {
+                return collect_store::cmd_status(home, environment, output, address);
+            }
             let root = args.target.directory(&data)?;
             return status(home, environment, output, &data, &root);
         }
+        Some(CollectCommand::Policy(args)) => {
+            return collect_store::cmd_policy(home, environment, output, args);
+        }
         Some(CollectCommand::Verify(args)) => {
+            if let Some(address) = args.target.store() {
+                return collect_store::cmd_verify(home, environment, output, address);
+            }
             let root = args.target.directory(&data)?;
             return verify(home, environment, output, &root);
         }
@@ -201,22 +226,33 @@ pub(crate) fn cmd_collect(
             return collect_prune::cmd_prune(home, environment, output, &root, args);
         }
         Some(CollectCommand::Install(args)) => {
-            let root = args.target.to.is_some().then(|| args.target.directory(&data));
-            let root = root.transpose()?;
-            return collect_service::install(
-                home,
-                environment,
-                output,
-                root.as_deref(),
-                args.dry_run,
-            );
+            let to = match (args.target.store(), &args.target.to) {
+                (Some(address), _) => {
+                    collect_store::open_store(environment, address)?;
+                    Some(address.to_owned())
+                }
+                (None, Some(_)) => {
+                    Some(args.target.directory(&data)?.to_string_lossy().into_owned())
+                }
+                (None, None) => None,
+            };
+            let to = to.as_deref();
+            return collect_service::install(home, environment, output, to, args.dry_run);
         }
         Some(CollectCommand::Uninstall(args)) => {
             return collect_service::uninstall(environment, output, args.dry_run);
         }
     }
-    let root = args.target.directory(&data)?;
     let options = CollectOptions { kinds: kinds(&args.without), ..CollectOptions::default() };
+    if let Some(address) = args.target.store() {
+        let (send, watches) = (&args.send, args.watch);
+        return collect_store::cmd_send(home, environment, output, address, options, send, watches);
+    }
+    if args.send.is_given() {
+        let message = "--every and --bandwidth need a store";
+        return Err(CommandError::user("usage", message).with_hint("name it with --to"));
+    }
+    let root = args.target.directory(&data)?;
     let mut collector = Collector::open(home, &data, &root, options)?;
     let progress = Progress::new("collecting", output);
     let report = collector.collect(&mut |at| progress.tell_bytes(at.done_bytes, at.bytes));
@@ -308,16 +344,16 @@ fn keep_on(mut watch: KeepWatch, tell: &mut Told<'_>) -> Result<Outcome, Command
     }
 }
 
-fn collecting_failed(text: &str) -> String {
+pub(crate) fn collecting_failed(text: &str) -> String {
     format!("collecting failed, trying again: {}", one_line(text))
 }
 
-fn not_kept(trouble: &Trouble) -> String {
+pub(crate) fn not_kept(trouble: &Trouble) -> String {
     let path = one_line(&trouble.path.to_string_lossy());
     format!("not archived: {path}: {}", one_line(&trouble.reason))
 }
 
-fn tell(
+pub(crate) fn tell(
     environment: &Environment,
     output: &mut Output,
     root: &Path,
