@@ -5,7 +5,7 @@ use recto_store::keep::MachineId;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::send::SendReport;
+use crate::report::SendReport;
 
 /// Where machines say what they are.
 pub(crate) const FOLDER: &str = "machines/v1";

@@ -11,7 +11,8 @@
 //! | `policy`, `content`, `filter` | what leaves the machine, line by line |
 //! | `projects` | which project a kept file belongs to |
 //! | `parcel` | segments as they are sent |
-//! | `send` | what is due of each file into the store |
+//! | `send`, `report` | what is due of each file into the store |
+//! | `naming` | which life of a file in the store is which in the archive |
 //! | `state` | what the store is known to have, in SQLite |
 //! | `pace` | bandwidth, and waiting for a store that is away |
 //! | `outlook` | what would go, and how far a store is |
@@ -29,11 +30,13 @@ mod error;
 mod filter;
 mod fleet;
 mod mirror;
+mod naming;
 mod outlook;
 mod pace;
 mod parcel;
 mod policy;
 mod projects;
+mod report;
 mod send;
 mod state;
 mod store;
@@ -55,8 +58,8 @@ pub use pace::backoff;
 pub use policy::Policy;
 pub use policy::Redaction;
 pub use policy::Withheld;
-pub use send::SendOptions;
-pub use send::SendReport;
+pub use report::SendOptions;
+pub use report::SendReport;
 pub use send::Sender;
 pub use store::Store;
 pub use verify::StoreVerify;

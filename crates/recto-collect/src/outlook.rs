@@ -12,11 +12,11 @@ use crate::content::reduced;
 use crate::error::CollectError;
 use crate::filter::Cut;
 use crate::filter::Cutter;
+use crate::parcel::header_of;
 use crate::policy::Policy;
 use crate::policy::Withheld;
 use crate::projects::Projects;
 use crate::send::Sender;
-use crate::send::header_of;
 
 /// What a policy would let go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -162,3 +162,27 @@ pub(crate) fn event(
         .number_if_any("end", event.get("end").and_then(Value::as_u64))
         .finish()
 }
+
+/// A header of a kept file, which says what it is.
+pub(crate) fn header_of(
+    archive: &Archive,
+    file: FileKey,
+    lives: &Lives,
+) -> Result<Option<SegmentHeader>, CollectError> {
+    let lines = lives.ids().filter_map(|life| {
+        let range = lives.segments(life).iter().max_by_key(|range| range.end)?;
+        Some(Part::Lines { life, range: *range })
+    });
+    let others = lives.versions.iter().rev().chain(&lives.torn).cloned();
+    let mut failed = None;
+    for part in lines.chain(others) {
+        match archive.part_header(file, &part) {
+            Ok(header) => return Ok(Some(header)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    match failed {
+        Some(error) => Err(error.into()),
+        None => Ok(None),
+    }
+}

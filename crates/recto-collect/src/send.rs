@@ -3,7 +3,6 @@
 //! The archive is the spool: whatever happens to the network, what was written is there, and the
 //! next round sends it. A round goes through all files and sends what is due of each.
 
-use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
@@ -34,9 +33,12 @@ use crate::pace::Pace;
 use crate::parcel::Packer;
 use crate::parcel::Parcel;
 use crate::parcel::event;
+use crate::parcel::header_of;
 use crate::policy::Policy;
 use crate::policy::Withheld;
 use crate::projects::Projects;
+use crate::report::SendOptions;
+use crate::report::SendReport;
 use crate::state::Known;
 use crate::state::State;
 use crate::store::Put;
@@ -52,82 +54,6 @@ const TRIES: usize = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A machine tells that it lives this often, if there is nothing to send.
 const BEAT: Duration = Duration::from_secs(3600);
-
-/// When and how things are sent.
-#[derive(Debug, Clone)]
-pub struct SendOptions {
-    /// New bytes of a file are sent as soon as there are so many.
-    pub at_least: u64,
-    /// Fewer bytes are sent when they are this old.
-    pub every: Duration,
-    /// Everything is sent, however little it is.
-    pub all: bool,
-    /// The most bytes in a second, on average.
-    pub bytes_per_second: Option<u64>,
-    /// The clock.
-    pub clock: fn() -> Timestamp,
-}
-
-impl Default for SendOptions {
-    fn default() -> SendOptions {
-        SendOptions {
-            at_least: 256 * 1024,
-            every: Duration::from_secs(3600),
-            all: true,
-            bytes_per_second: None,
-            clock: Timestamp::now,
-        }
-    }
-}
-
-/// What a round came to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SendReport {
-    /// Files in the archive.
-    pub files: u64,
-    /// Files of which something was sent.
-    pub changed: u64,
-    /// Objects that were sent.
-    pub objects: u64,
-    /// Bytes of files that are in the store now.
-    pub bytes: u64,
-    /// Compressed bytes that were sent.
-    pub sent_bytes: u64,
-    /// Bytes that wait for more, or for their time.
-    pub waiting_bytes: u64,
-    /// When the oldest of them were archived.
-    pub waiting_since: Option<Timestamp>,
-    /// Names under which the store had something else.
-    pub conflicts: u64,
-    /// Files that stay on this machine, by the reason.
-    pub withheld: BTreeMap<&'static str, u64>,
-    /// Files that could not be read, and why.
-    pub troubles: Vec<(String, String)>,
-}
-
-impl SendReport {
-    fn add(&mut self, other: SendReport) {
-        self.files += other.files;
-        self.changed += u64::from(other.objects > 0);
-        self.objects += other.objects;
-        self.bytes += other.bytes;
-        self.sent_bytes += other.sent_bytes;
-        self.waiting_bytes += other.waiting_bytes;
-        self.waiting_since = match (self.waiting_since, other.waiting_since) {
-            (Some(one), Some(two)) => Some(one.min(two)),
-            (one, two) => one.or(two),
-        };
-        self.conflicts += other.conflicts;
-        for (reason, count) in other.withheld {
-            *self.withheld.entry(reason).or_default() += count;
-        }
-        self.troubles.extend(other.troubles);
-    }
-
-    fn withhold(&mut self, reason: Withheld) {
-        *self.withheld.entry(reason.name()).or_default() += 1;
-    }
-}
 
 /// Sends what is kept to a store.
 #[derive(Debug)]
@@ -509,78 +435,6 @@ impl Sender {
         Ok(is_ours)
     }
 
-    /// Which life of the store a life of the archive is. It is remembered; if it is not, what the
-    /// store has of the lives that begin like this one is compared, byte for byte.
-    async fn named(
-        &self,
-        packer: &Packer<'_>,
-        file: FileKey,
-        lives: &Lives,
-        life: LifeId,
-    ) -> Result<LifeId, CollectError> {
-        if let Some(named) = self.state().life(file, life)? {
-            return Ok(named);
-        }
-        let wanted = life.sealed(&self.secret);
-        let known = self.state().of_file(file)?;
-        let there = known.iter().filter(|one| one.is_there).map(|one| one.part.clone());
-        let remote = Lives::of(there.collect());
-        let mut alike: Vec<LifeId> =
-            remote.ids().filter(|one| one.generation == wanted.generation).collect();
-        alike.sort_by_key(|one| *one != wanted);
-        let mut found = None;
-        for one in &alike {
-            if self.is_same(packer, file, lives, life, &remote, *one).await? {
-                found = Some(*one);
-                break;
-            }
-        }
-        let named = match (found, wanted.generation) {
-            (Some(found), _) => found,
-            (None, Some(generation)) if !alike.is_empty() => remote.unused(generation),
-            (None, _) => wanted,
-        };
-        self.state().set_life(file, life, named)?;
-        Ok(named)
-    }
-
-    /// Whether what a store has of a life is what the archive has, as far as both have it.
-    async fn is_same(
-        &self,
-        packer: &Packer<'_>,
-        file: FileKey,
-        lives: &Lives,
-        life: LifeId,
-        remote: &Lives,
-        named: LifeId,
-    ) -> Result<bool, CollectError> {
-        let (_, end) = lives.cover(life);
-        for range in remote.cover(named).0 {
-            if range.end > end {
-                return Ok(false);
-            }
-            let part = Part::Lines { life: named, range };
-            let key = SegmentKey { machine: self.archive.machine(), file, part };
-            let there = self.store.header(&key).await?;
-            // What another policy made of the bytes cannot be compared: better twice than never.
-            if there.policy != self.policy.name()
-                || packer.lines(file, lives, life, range)?.header.sha256 != there.sha256
-            {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn unused(&self, file: FileKey, named: LifeId) -> Result<LifeId, CollectError> {
-        let known = self.state().of_file(file)?;
-        let remote = Lives::of(known.into_iter().map(|one| one.part).collect());
-        Ok(match named.generation {
-            Some(generation) => remote.unused(generation),
-            None => LifeId { number: named.number + 1, ..named },
-        })
-    }
-
     /// Tells those who build on the store what is new. Listing finds it as well: whether a hint
     /// arrives does not matter.
     async fn hint(&self, keys: &[SegmentKey]) {
@@ -636,28 +490,4 @@ fn piece(cover: &[Range64], from: u64) -> Range64 {
         piece.end = range.end;
     }
     piece
-}
-
-/// A header of a kept file, which says what it is.
-pub(crate) fn header_of(
-    archive: &Archive,
-    file: FileKey,
-    lives: &Lives,
-) -> Result<Option<SegmentHeader>, CollectError> {
-    let lines = lives.ids().filter_map(|life| {
-        let range = lives.segments(life).iter().max_by_key(|range| range.end)?;
-        Some(Part::Lines { life, range: *range })
-    });
-    let others = lives.versions.iter().rev().chain(&lives.torn).cloned();
-    let mut failed = None;
-    for part in lines.chain(others) {
-        match archive.part_header(file, &part) {
-            Ok(header) => return Ok(Some(header)),
-            Err(error) => failed = Some(error),
-        }
-    }
-    match failed {
-        Some(error) => Err(error.into()),
-        None => Ok(None),
-    }
 }

@@ -1,5 +1,5 @@
 //! What other crates do with directories that are not a home: stores, and what is remembered
-//! about them.
+//! about them. And what a machine is called there.
 
 use std::io;
 use std::path::Path;
@@ -39,4 +39,17 @@ pub fn remove_database(path: &Path) {
         name.push(ending);
         let _ = fs::remove_file(Path::new(&name));
     }
+}
+
+/// What this machine is called in its network.
+#[cfg(unix)]
+pub fn host_name() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    (!name.is_empty()).then_some(name)
+}
+
+/// What this machine is called in its network.
+#[cfg(not(unix))]
+pub fn host_name() -> Option<String> {
+    None
 }

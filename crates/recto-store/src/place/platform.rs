@@ -71,19 +71,6 @@ pub fn give_memory_back() {
     malloc_trim(0);
 }
 
-/// What this machine is called in its network.
-#[cfg(unix)]
-pub fn host_name() -> Option<String> {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    (!name.is_empty()).then_some(name)
-}
-
-/// What this machine is called in its network.
-#[cfg(not(unix))]
-pub fn host_name() -> Option<String> {
-    None
-}
-
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the C library can be asked in no other way")]
 unsafe extern "C" {

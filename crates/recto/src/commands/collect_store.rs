@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
 use recto_collect::CollectError;
 use recto_collect::MachineFacts;
-use recto_collect::Policy;
 use recto_collect::SendOptions;
 use recto_collect::SendReport;
 use recto_collect::Sender;
@@ -22,15 +20,13 @@ use recto_store::keep::CollectOptions;
 use recto_store::keep::Collector;
 use recto_store::keep::KeepWatch;
 use recto_store::keep::MachineId;
-use recto_store::keep::MachineSecret;
-use recto_store::read_chosen;
 use serde::Serialize;
 
 use crate::commands::collect;
+use crate::commands::collect_policy::policy;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
-use crate::select::file_path;
 use crate::select::filter::parse_size;
 use crate::select::filter::read_time;
 use crate::terminal::output::Output;
@@ -51,24 +47,6 @@ pub(crate) struct SendArgs {
     /// Send no more than this to a store in a second, such as 500kB
     #[arg(long, value_name = "SIZE")]
     bandwidth: Option<String>,
-}
-
-/// Show what would leave this machine
-///
-/// The file collect.toml in recto's settings directory says which projects are sent to a store
-/// beyond this machine, how much of each session, and what is redacted. Without the file,
-/// everything is sent with its secrets replaced. With --dry-run, goes through the archive and
-/// counts what would be sent and what stays; with --to, only what the store does not have yet.
-///
-/// Examples:
-///   recto collect policy
-///   recto collect policy --dry-run
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct PolicyArgs {
-    /// Go through the archive and count
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// What was sent to a store.
@@ -128,17 +106,6 @@ pub(crate) struct BehindRow {
     bytes: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct PolicyRow<'a> {
-    file: Option<String>,
-    policy: &'a str,
-    content: &'static str,
-    files: Option<u64>,
-    would_send: Option<u64>,
-    would_send_bytes: Option<u64>,
-    withheld: Option<BTreeMap<&'static str, u64>>,
-}
-
 impl From<CollectError> for CommandError {
     fn from(error: CollectError) -> CommandError {
         match error {
@@ -190,19 +157,6 @@ pub(crate) fn is_store(address: &str) -> bool {
 /// Opens a store by its address.
 pub(crate) fn open_store(environment: &Environment, address: &str) -> Result<Store, CommandError> {
     Ok(Store::open(address, &environment.cloud)?)
-}
-
-/// The policy of the user, and the file that it is from.
-pub(crate) fn policy(
-    home: &Home,
-    environment: &Environment,
-) -> Result<(Policy, Option<PathBuf>), CommandError> {
-    let secret = MachineSecret::of(home);
-    let file = environment.settings_file("collect.toml").filter(|path| file_path::exists(path));
-    let Some(path) = file else { return Ok((Policy::standard(&secret), None)) };
-    let text = String::from_utf8_lossy(&read_chosen(&path)?).into_owned();
-    let policy = Policy::read(&text, &path, &secret, environment.user_home.as_deref())?;
-    Ok((policy, Some(path)))
 }
 
 /// Makes ready to send.
@@ -469,52 +423,4 @@ pub(crate) fn cmd_status(
         }
     }
     Ok(if status.error.is_some() { Outcome::Found } else { Outcome::Done })
-}
-
-pub(crate) fn cmd_policy(
-    home: &Home,
-    environment: &Environment,
-    output: &mut Output,
-    args: &PolicyArgs,
-) -> Result<Outcome, CommandError> {
-    let (policy, file) = policy(home, environment)?;
-    let data = environment.data_directory()?;
-    let planned = match args.dry_run {
-        true => {
-            let archive = collect::open_archive(home, &data.root().join("archive"))?;
-            Some(recto_collect::Outlook::of(&archive, &policy)?)
-        }
-        false => None,
-    };
-    let shown = file.map(|path| path.to_string_lossy().into_owned());
-    if output.json {
-        output.row(&PolicyRow {
-            file: shown,
-            policy: policy.name(),
-            content: policy.content.name(),
-            files: planned.as_ref().map(|planned| planned.files),
-            would_send: planned.as_ref().map(|planned| planned.would_send),
-            would_send_bytes: planned.as_ref().map(|planned| planned.bytes),
-            withheld: planned.map(|planned| planned.withheld),
-        })?;
-        return Ok(Outcome::Done);
-    }
-    let from = shown.map_or_else(|| "the default".to_owned(), |path| one_line(&path));
-    output.line(&format!("{} ({from})", policy.name()))?;
-    if let Some(planned) = planned {
-        output.line(&format!(
-            "would send {} of {}, {}",
-            planned.would_send,
-            plural(planned.files, "file"),
-            bytes(planned.bytes)
-        ))?;
-        for (path, findings) in &planned.redacted {
-            let count = plural(*findings, "secret");
-            output.line(&format!("  {}: {count} replaced", one_line(path)))?;
-        }
-        for (path, reason) in &planned.kept_back {
-            output.line(&format!("  {}: withheld ({})", one_line(path), reason.name()))?;
-        }
-    }
-    Ok(Outcome::Done)
 }
