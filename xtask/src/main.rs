@@ -3,6 +3,7 @@
 mod attack;
 mod bench;
 mod browser;
+mod fleet;
 mod r#gen;
 mod minute;
 mod oracle;
@@ -20,6 +21,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   attack    what recto does under attack: tried and failed, for as long as asked
   test      format, lints, tests and documentation, away from the real home
   bench     how fast recto is, against cat and others
+  fleet     many machines into one store, while collectors and the store fail
   gen       a made-up Claude home of any size
   minute    a stranger's first minute, on a large home without an index
   oracle    what the real client does with a session, off the network
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Some(("test", [])) => test::run(),
         Some(("attack", rest)) => attack::run(rest),
         Some(("bench", rest)) => bench::run(rest),
+        Some(("fleet", rest)) => fleet::run(rest),
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
         Some(("oracle", rest)) => oracle::run(rest),
         Some(("parity", rest)) => parity::run(rest),

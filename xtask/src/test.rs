@@ -73,6 +73,7 @@ struct Tool {
 
 const BROWSER: Tool = Tool { find: browser::find, variable: "RECTO_TEST_BROWSER" };
 const SDKS: Tool = Tool { find: programs::find_sdks, variable: "RECTO_TEST_SDKS" };
+const WEED: Tool = Tool { find: programs::find_weed, variable: "RECTO_TEST_WEED" };
 const STRACE: Tool = Tool { find: programs::find_strace, variable: "RECTO_TEST_STRACE" };
 
 struct Step {
@@ -93,7 +94,7 @@ const fn alone(words: &'static [&'static str]) -> Step {
     Step { title: "features", words, component: Some("clippy"), has_tests: false, tool: None }
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step {
         title: "format",
         words: &["fmt", "--all", "--check"],
@@ -134,6 +135,13 @@ const STEPS: [Step; 12] = [
         tool: Some(SDKS),
     },
     Step {
+        title: "tests with an object store",
+        words: &["test", "--workspace", "--test", "runner", "--", "--ignored", "stores::"],
+        component: None,
+        has_tests: true,
+        tool: Some(WEED),
+    },
+    Step {
         title: "tests in a browser",
         words: &[
             "test",
@@ -147,6 +155,8 @@ const STEPS: [Step; 12] = [
             "crash::",
             "--skip",
             "sdks::",
+            "--skip",
+            "stores::",
         ],
         component: None,
         has_tests: true,

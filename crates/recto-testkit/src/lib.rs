@@ -5,6 +5,7 @@
 //! | [`generate`] | a home of any size, with exact knowledge of what is in it |
 //! | [`SessionBuilder`] | one log, line by line, as a client of a given version writes it |
 //! | [`FakeHome`] | a home in a temporary directory, to put logs and other files into |
+//! | [`FakeS3`] | an object store that can be told to fail |
 //! | [`SnapshotFilter`] | output in which the paths of this run are replaced |
 //! | [`tree`](tree()), [`contents`] | what lies in a folder, to compare before and after |
 //! | [`assert_all_listed`], [`tool`] | the files of a test binary, and programs that it runs |
@@ -17,6 +18,7 @@
 mod compare;
 mod corpus;
 mod fake_home;
+mod fake_s3;
 pub mod fuzz;
 pub mod generate;
 mod session_builder;
@@ -28,6 +30,8 @@ pub use compare::difference;
 pub use corpus::Recording;
 pub use corpus::recordings;
 pub use fake_home::FakeHome;
+pub use fake_s3::BUCKET;
+pub use fake_s3::FakeS3;
 pub use session_builder::Client;
 pub use session_builder::SessionBuilder;
 pub use snapshot_filter::SnapshotFilter;

@@ -28,6 +28,7 @@ use crate::commands::context::ContextArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::files::FilesArgs;
+use crate::commands::fleet::FleetArgs;
 use crate::commands::fork::ForkArgs;
 use crate::commands::grep::GrepArgs;
 use crate::commands::help;
@@ -175,6 +176,7 @@ pub(crate) enum Command {
     #[command(aliases = ["archive", "backup"])]
     Collect(CollectArgs),
     Restore(RestoreArgs),
+    Fleet(FleetArgs),
     Pack(PackArgs),
     Unpack(UnpackArgs),
     Mcp(McpArgs),

@@ -8,8 +8,11 @@ pub(crate) mod browse;
 pub(crate) mod check;
 pub(crate) mod clone;
 pub(crate) mod collect;
+pub(crate) mod collect_policy;
 pub(crate) mod collect_prune;
 pub(crate) mod collect_service;
+pub(crate) mod collect_status;
+pub(crate) mod collect_store;
 pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod compress;
@@ -22,6 +25,7 @@ pub(crate) mod drift;
 pub(crate) mod export;
 pub(crate) mod file_uses;
 pub(crate) mod files;
+pub(crate) mod fleet;
 pub(crate) mod fork;
 pub(crate) mod grep;
 pub(crate) mod help;
@@ -173,6 +177,7 @@ pub(crate) fn run(
         }
         Some(Command::Pack(args)) => pack::cmd_pack(&home()?, environment, output, args),
         Some(Command::Collect(args)) => collect::cmd_collect(&home()?, environment, output, args),
+        Some(Command::Fleet(args)) => fleet::cmd_fleet(environment, output, args),
         Some(Command::Restore(args)) => restore::cmd_restore(&home()?, environment, output, args),
         Some(Command::Unpack(args)) => unpack::cmd_unpack(&home()?, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home()?, environment, output, args),

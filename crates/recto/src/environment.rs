@@ -35,6 +35,37 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// What the environment says about stores. Some of it is secret.
+#[derive(Clone, Default)]
+pub(crate) struct CloudVariables(Vec<(String, String)>);
+
+impl CloudVariables {
+    fn from_process() -> CloudVariables {
+        let is_of_store = |name: &str| {
+            ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| name.starts_with(prefix))
+        };
+        let known = env::vars_os().filter_map(|(name, value)| {
+            let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+            (is_of_store(&name) && !value.is_empty()).then_some((name, value))
+        });
+        CloudVariables(known.collect())
+    }
+}
+
+impl std::ops::Deref for CloudVariables {
+    type Target = [(String, String)];
+
+    fn deref(&self) -> &[(String, String)] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for CloudVariables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
 /// What the environment says about a session of our own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunEnvironment {
@@ -149,6 +180,10 @@ pub(crate) struct Environment {
     pub(crate) search_bytes: Option<u64>,
     /// `RECTO_COLUMNS`: lay out output for a terminal of this width, also in a pipe.
     pub(crate) columns: Option<usize>,
+    /// `USER` (`USERNAME` on Windows): who a machine says its user is, in a store.
+    pub(crate) user_name: Option<String>,
+    /// `AWS_…`, `GOOGLE_…`, `AZURE_…`: credentials, regions and endpoints of stores.
+    pub(crate) cloud: CloudVariables,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
     pub(crate) no_color: bool,
     /// `TERM=dumb`: no colour and no pager.
@@ -192,6 +227,8 @@ impl Environment {
             run: RunEnvironment::from_process(),
             search_bytes: text("RECTO_SEARCH_BYTES").and_then(|bytes| bytes.parse().ok()),
             columns: text("RECTO_COLUMNS").and_then(|columns| columns.parse().ok()),
+            user_name: text(if cfg!(windows) { "USERNAME" } else { "USER" }),
+            cloud: CloudVariables::from_process(),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),

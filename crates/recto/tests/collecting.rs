@@ -76,7 +76,7 @@ fn a_place_that_is_not_an_archive_is_named() {
         assert!(run.stderr.contains("no archive at"), "{}", run.shown());
         assert!(run.stderr.contains("hint: run `recto collect`"), "{}", run.shown());
     }
-    let scheme = test.run(&["collect", "--to", "s3://bucket"]);
+    let scheme = test.run(&["collect", "prune", "--to", "s3://bucket"]);
     assert!(scheme.stderr.starts_with("error: --to: unsupported scheme `s3`\n"));
 }
 

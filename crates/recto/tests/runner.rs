@@ -60,6 +60,7 @@ mod editing;
 mod edition;
 mod files;
 mod find;
+mod fleet;
 mod grep;
 mod home;
 mod hostile;

@@ -21,16 +21,25 @@ use crate::support::repository;
 
 /// Which crates of the workspace a crate may use. The order is that of the
 /// layers: nothing may use what stands below it.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("recto-log", &[]),
     ("recto-session", &["recto-log"]),
     ("recto-store", &["recto-log", "recto-session"]),
     ("recto-view", &["recto-log", "recto-session", "recto-store"]),
     ("recto-serve", &["recto-log", "recto-session", "recto-store", "recto-view"]),
     ("recto-agent", &["recto-log", "recto-session", "recto-store"]),
+    ("recto-collect", &["recto-log", "recto-session", "recto-store"]),
     (
         "recto",
-        &["recto-log", "recto-session", "recto-store", "recto-view", "recto-serve", "recto-agent"],
+        &[
+            "recto-log",
+            "recto-session",
+            "recto-store",
+            "recto-view",
+            "recto-serve",
+            "recto-agent",
+            "recto-collect",
+        ],
     ),
     ("recto-testkit", &["recto-log"]),
     ("xtask", &["recto-log", "recto-session", "recto-store", "recto-agent", "recto-testkit"]),
@@ -226,6 +235,7 @@ fn the_environment_is_read_in_one_place() {
     assert_absent("crates/recto-store/src", &words, &[]);
     assert_absent("crates/recto-view/src", &words, &[]);
     assert_absent("crates/recto-serve/src", &words, &[]);
+    assert_absent("crates/recto-collect/src", &words, &[]);
 }
 
 #[test]
@@ -265,7 +275,7 @@ fn files_are_opened_through_the_store() {
     assert_absent("crates/recto-serve/src", &words, &[]);
 }
 
-fn page(name: &str) -> String {
+pub(crate) fn page(name: &str) -> String {
     let path: PathBuf = repository().join("docs/reference").join(name);
     fs::read_to_string(path).unwrap()
 }
@@ -421,7 +431,7 @@ fn every_field_of_json_output_is_documented() {
 }
 
 /// The names of all fields, with those around them.
-fn collect_names(value: &serde_json::Value, path: &str, names: &mut Vec<String>) {
+pub(crate) fn collect_names(value: &serde_json::Value, path: &str, names: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(members) => {
             for (name, value) in members {

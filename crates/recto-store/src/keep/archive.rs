@@ -146,7 +146,7 @@ impl Archive {
     }
 
     /// All parts of a file, in order.
-    pub(super) fn parts(&self, file: FileKey) -> Result<Vec<Part>, KeepError> {
+    pub fn parts(&self, file: FileKey) -> Result<Vec<Part>, KeepError> {
         let folder = self.folder(file);
         let mut parts = Vec::new();
         for (name, path) in names(&folder)? {
@@ -164,7 +164,7 @@ impl Archive {
     }
 
     /// All files of this machine.
-    pub(super) fn files(&self) -> Result<Vec<FileKey>, KeepError> {
+    pub fn files(&self) -> Result<Vec<FileKey>, KeepError> {
         let names = names(&self.machine_folder())?;
         let key = |name: &str| name.strip_prefix("file=")?.parse().ok();
         let mut files: Vec<FileKey> = names.iter().filter_map(|(name, _)| key(name)).collect();
@@ -203,6 +203,16 @@ impl Archive {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(KeepError::of(&self.path_of(file, part))(error)),
+        }
+    }
+
+    /// Gives a file its name, unless there is one with that name.
+    pub(super) fn adopt(&self, temporary: &Path, path: &Path) -> Result<(), KeepError> {
+        match self.publish(temporary, path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(KeepError::of(path)(error))
+            }
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 

@@ -370,6 +370,7 @@ fn header(source: &Source<'_>, start: u64, state: FileState) -> SegmentHeader {
         policy: "raw".to_owned(),
         level: LEVEL,
         marks: Vec::new(),
+        length: None,
     }
 }
 

@@ -277,7 +277,7 @@ fn milliseconds_of(time: Timestamp) -> u64 {
 }
 
 /// The session that a file belongs to, by its path.
-pub(super) fn session_of(kind: FileKind, path: &str) -> Option<SessionId> {
+pub fn session_of(kind: FileKind, path: &str) -> Option<SessionId> {
     let parts: Vec<&str> = path.split('/').collect();
     let name = match (kind, parts.as_slice()) {
         (FileKind::MainLog, [.., name]) => name.strip_suffix(".jsonl")?,

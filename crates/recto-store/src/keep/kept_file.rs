@@ -154,7 +154,7 @@ impl KeptFile {
             });
             written.map_err(KeepError::of(&path))?;
             match read {
-                Ok(header) => end += header.end - header.start,
+                Ok(header) => end += header.content_bytes(),
                 Err(problem) => {
                     missing.problems.push(problem);
                     file.set_len(end).map_err(KeepError::of(&path))?;

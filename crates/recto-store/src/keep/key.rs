@@ -20,6 +20,7 @@ use std::str::FromStr;
 use crate::GenerationId;
 use crate::follow::FileKind;
 use crate::keep::machine::MachineId;
+use crate::keep::machine::MachineSecret;
 
 /// The directory of this version of the form.
 pub(super) const ROOT: &str = "raw/v1";
@@ -121,6 +122,17 @@ impl FromStr for LifeId {
     }
 }
 
+impl LifeId {
+    /// The same life as stores beyond this machine name it: by a hash with a key that only this
+    /// machine knows, because the hash of a line lets others try what the line says.
+    pub fn sealed(self, secret: &MachineSecret) -> LifeId {
+        let generation = self.generation.map(|generation| {
+            GenerationId::from_bytes(secret.hash(b"life", &generation.to_bytes()))
+        });
+        LifeId { generation, ..self }
+    }
+}
+
 /// What of a file it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
@@ -169,8 +181,25 @@ impl From<Range<u64>> for Range64 {
 }
 
 impl Part {
+    /// The same part as stores beyond this machine name it. See [`LifeId::sealed`].
+    pub fn sealed(&self, secret: &MachineSecret) -> Part {
+        match self {
+            Part::Lines { life, range } => Part::Lines { life: life.sealed(secret), range: *range },
+            Part::Torn { life, range, digest } => Part::Torn {
+                life: life.sealed(secret),
+                range: *range,
+                digest: secret.hash(b"part", digest),
+            },
+            Part::Version { modified, digest } => {
+                Part::Version { modified: *modified, digest: secret.hash(b"version", digest) }
+            }
+            Part::Gone(time) => Part::Gone(*time),
+            Part::Moved(time) => Part::Moved(*time),
+        }
+    }
+
     /// The name of the part in the folder of its file.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Part::Lines { life, range: Range64 { start, end } } => {
                 format!("gen={life}/{start:020}-{end:020}.jsonl.zst")
@@ -187,7 +216,7 @@ impl Part {
     }
 
     /// Reads a name; nothing if it is not one that [`Part::name`] writes.
-    pub(super) fn parse(name: &str) -> Option<Part> {
+    pub fn parse(name: &str) -> Option<Part> {
         let (folder, file) = name.split_once('/')?;
         let part = match folder {
             "whole" => {
@@ -226,6 +255,30 @@ pub struct SegmentKey {
     pub file: FileKey,
     /// Which part of it.
     pub part: Part,
+}
+
+impl SegmentKey {
+    /// Everything from one machine and home begins like this.
+    pub fn prefix(machine: MachineId) -> String {
+        format!("{ROOT}/machine={machine}")
+    }
+
+    /// Everything of one file begins like this.
+    pub fn file_prefix(machine: MachineId, file: FileKey) -> String {
+        format!("{ROOT}/machine={machine}/file={file}")
+    }
+
+    /// Reads a name; nothing if it is not one that is written.
+    pub fn parse(text: &str) -> Option<SegmentKey> {
+        let rest = text.strip_prefix(ROOT)?.strip_prefix("/machine=")?;
+        let (machine, rest) = rest.split_once('/')?;
+        let (file, part) = rest.strip_prefix("file=")?.split_once('/')?;
+        Some(SegmentKey {
+            machine: machine.parse().ok()?,
+            file: file.parse().ok()?,
+            part: Part::parse(part)?,
+        })
+    }
 }
 
 impl fmt::Display for SegmentKey {
@@ -298,6 +351,26 @@ mod tests {
         for part in parts {
             assert_eq!(Part::parse(&part.name()), Some(part));
         }
+    }
+
+    #[test]
+    fn names_beyond_this_machine_say_nothing_about_the_content() {
+        let range = Range64 { start: 0, end: 4096 };
+        let part = Part::Lines { life: life(2), range };
+        let (one, other) = (MachineSecret::derived(b"one"), MachineSecret::derived(b"other"));
+        let sealed = part.sealed(&one);
+        assert_eq!(sealed, part.sealed(&one));
+        assert_ne!(sealed, part);
+        assert_ne!(sealed, part.sealed(&other));
+        let Part::Lines { life: of, range: at } = &sealed else { panic!("{sealed:?}") };
+        assert_eq!((of.number, *at), (2, range));
+        let machine: MachineId = "0123456789abcdef".parse().unwrap();
+        let file = FileKey::of(FileKind::History, "history.jsonl");
+        let key = SegmentKey { machine, file, part: sealed };
+        assert_eq!(SegmentKey::parse(&key.to_string()), Some(key.clone()));
+        assert!(key.to_string().starts_with(&SegmentKey::file_prefix(machine, file)));
+        assert_eq!(SegmentKey::parse(&format!("{key}x")), None);
+        assert_eq!(SegmentKey::parse("raw/v1/machine=../file=x/gone/0.json"), None);
     }
 
     #[test]

@@ -20,16 +20,21 @@ use crate::place::platform::read_up_to;
 
 /// What an archive has of one file.
 #[derive(Debug, Default)]
-pub(super) struct Lives {
+pub struct Lives {
     lines: BTreeMap<LifeId, Vec<Range64>>,
-    pub(super) torn: Vec<Part>,
-    pub(super) versions: Vec<Part>,
-    pub(super) gone: Vec<u64>,
-    pub(super) moved: Vec<u64>,
+    /// Ends without a line end.
+    pub torn: Vec<Part>,
+    /// Versions of a file that is rewritten whole.
+    pub versions: Vec<Part>,
+    /// When it was seen to be deleted.
+    pub gone: Vec<u64>,
+    /// When it was seen to have another path.
+    pub moved: Vec<u64>,
 }
 
 impl Lives {
-    pub(super) fn of(parts: Vec<Part>) -> Lives {
+    /// Sorts the parts of a file.
+    pub fn of(parts: Vec<Part>) -> Lives {
         let mut lives = Lives::default();
         for part in parts {
             match part {
@@ -47,13 +52,14 @@ impl Lives {
         lives
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = LifeId> {
+    /// The lives with whole lines.
+    pub fn ids(&self) -> impl Iterator<Item = LifeId> {
         self.lines.keys().copied()
     }
 
     /// Segments that hold a life from its beginning, as few as possible, and where they end.
     /// Segments that were merged may stand beside what they were merged from.
-    pub(super) fn cover(&self, life: LifeId) -> (Vec<Range64>, u64) {
+    pub fn cover(&self, life: LifeId) -> (Vec<Range64>, u64) {
         let (mut chosen, mut end) = (Vec::new(), 0);
         let ranges = self.lines.get(&life).map_or(&[][..], Vec::as_slice);
         let mut at = 0;
@@ -77,14 +83,14 @@ impl Lives {
     }
 
     /// Segments behind a gap, of which the beginning is missing.
-    pub(super) fn behind_gap(&self, life: LifeId) -> Option<Range64> {
+    pub fn behind_gap(&self, life: LifeId) -> Option<Range64> {
         let (_, end) = self.cover(life);
         let ranges = self.lines.get(&life)?;
         ranges.iter().find(|range| range.start > end).copied()
     }
 
     /// Every segment of a life.
-    pub(super) fn segments(&self, life: LifeId) -> &[Range64] {
+    pub fn segments(&self, life: LifeId) -> &[Range64] {
         self.lines.get(&life).map_or(&[], Vec::as_slice)
     }
 
@@ -107,7 +113,7 @@ impl Lives {
     }
 
     /// A life of this beginning that no segment belongs to.
-    pub(super) fn unused(&self, generation: GenerationId) -> LifeId {
+    pub fn unused(&self, generation: GenerationId) -> LifeId {
         let used = self.lines.keys().filter(|life| life.generation == Some(generation));
         let number = used.map(|life| life.number + 1).max().unwrap_or(0);
         LifeId { generation: Some(generation), number }

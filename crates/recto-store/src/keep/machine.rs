@@ -32,6 +32,39 @@ impl MachineId {
     }
 }
 
+/// What only this machine knows, and knows again when everything that recto remembers is lost.
+#[derive(Clone)]
+pub struct MachineSecret([u8; 32]);
+
+impl MachineSecret {
+    /// Of this machine and a home on it.
+    pub fn of(home: &Home) -> MachineSecret {
+        let mut known = machine_name();
+        known.push(b'\n');
+        known.extend_from_slice(home.real_root().as_os_str().as_encoded_bytes());
+        MachineSecret::derived(&known)
+    }
+
+    pub(super) fn derived(known: &[u8]) -> MachineSecret {
+        MachineSecret(blake3::derive_key("recto 2026-11 names in stores beyond a machine", known))
+    }
+
+    /// The beginning of a hash that others cannot compute.
+    pub fn hash<const LENGTH: usize>(&self, what: &[u8], bytes: &[u8]) -> [u8; LENGTH] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(&(what.len() as u64).to_le_bytes()).update(what).update(bytes);
+        let mut hash = [0; LENGTH];
+        hasher.finalize_xof().fill(&mut hash);
+        hash
+    }
+}
+
+impl fmt::Debug for MachineSecret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("MachineSecret(…)")
+    }
+}
+
 impl fmt::Display for MachineId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", Hex(&self.0))

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `key` | names in an archive |
 //! | `segment` | the form of a segment: a header, then a zstd frame |
+//! | `spool` | an archive as what other stores are filled from, and are mirrored into |
 //! | `archive` | an archive on the local disk: put once, list, read |
 //! | `life` | which life of a file an archive has, and how far |
 //! | `capture` | one file into the archive |
@@ -43,6 +44,7 @@ mod restore;
 mod segment;
 mod shelf;
 mod shelf_list;
+mod spool;
 mod state;
 mod status;
 mod verify;
@@ -57,6 +59,8 @@ mod recorded_tests;
 #[cfg(test)]
 mod shelf_tests;
 #[cfg(test)]
+mod spool_tests;
+#[cfg(test)]
 mod trouble_tests;
 #[cfg(test)]
 mod version_tests;
@@ -66,6 +70,7 @@ pub use capture::Captured;
 pub use catalog::Catalog;
 pub use catalog::KeptFile;
 pub use catalog::KeptSession;
+pub use catalog::session_of;
 pub use collector::CollectOptions;
 pub use collector::CollectProgress;
 pub use collector::CollectReport;
@@ -78,7 +83,9 @@ pub use key::LifeId;
 pub use key::Part;
 pub use key::Range64;
 pub use key::SegmentKey;
+pub use life::Lives;
 pub use machine::MachineId;
+pub use machine::MachineSecret;
 pub use prune::MergeReport;
 pub use prune::PruneChoice;
 pub use prune::PruneReport;
@@ -88,6 +95,9 @@ pub use restore::RestoreOptions;
 pub use restore::RestoredFile;
 pub use restore::Verdict;
 pub use segment::SegmentHeader;
+pub use segment::SegmentReader;
+pub use segment::SegmentWriter;
+pub use spool::LinesRead;
 pub use status::CollectStatus;
 pub use verify::VerifyReport;
 pub use watch::KeepWatch;

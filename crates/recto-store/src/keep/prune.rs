@@ -195,7 +195,7 @@ fn tighten(
 ) -> Result<(), StoreError> {
     let path = archive.path_of(key, part);
     let header = match header_of(&path) {
-        Ok(header) if header.level < TIGHT_LEVEL => header,
+        Ok(header) if header.level < TIGHT_LEVEL && header.length.is_none() => header,
         // What is damaged stays as it is, for whoever can still mend it.
         Ok(_) | Err(KeepError::Damaged { .. }) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -252,6 +252,10 @@ fn merge_group(
     let mut last: Option<SegmentHeader> = None;
     for path in &paths {
         let header = header_of(path)?;
+        // Where a policy changed the bytes, places in them are not those of the file.
+        if header.length.is_some() {
+            return Ok(());
+        }
         marks.extend_from_slice(&header.marks);
         if header.marks.is_empty() {
             marks.push((header.end, milliseconds(header.captured)));

@@ -35,8 +35,11 @@ use crate::place::platform;
 
 /// The first bytes of a frame that decompressors skip.
 const MAGIC: [u8; 4] = [0x52, 0x2a, 0x4d, 0x18];
-/// The version of the header.
+/// The version of the header of a segment with the bytes of its source.
 const VERSION: u8 = 1;
+/// The version of the header of a segment with other bytes than its source. Programs that take
+/// the range for the length cannot read it.
+const FILTERED_VERSION: u8 = 2;
 /// The longest header that is read.
 const LONGEST_HEADER: u32 = 1024 * 1024;
 /// How hard the bytes are compressed as they come.
@@ -72,9 +75,28 @@ pub struct SegmentHeader {
     pub level: u8,
     /// Of a merged segment: up to where the file was captured at which time, in milliseconds.
     pub marks: Vec<(u64, u64)>,
+    /// How many bytes it contains, if a policy changed them. The range is that of the source.
+    pub length: Option<u64>,
 }
 
 impl SegmentHeader {
+    /// How hard bytes are compressed as they come.
+    pub const USUAL_LEVEL: u8 = LEVEL;
+
+    /// Reads the header at the beginning of a segment, of which more than that need not be there.
+    pub fn read(mut beginning: &[u8], name: &str) -> Result<SegmentHeader, KeepError> {
+        read_header(&mut beginning, Path::new(name))
+    }
+
+    /// How many plain bytes the segment contains.
+    pub fn content_bytes(&self) -> u64 {
+        self.length.unwrap_or(self.end - self.start)
+    }
+
+    fn version(&self) -> u8 {
+        if self.length.is_some() { FILTERED_VERSION } else { VERSION }
+    }
+
     fn to_json(&self) -> Vec<u8> {
         let object = ObjectWriter::new()
             .string("path", &self.path)
@@ -89,6 +111,7 @@ impl SegmentHeader {
             LEVEL => object,
             level => object.number("level", u64::from(level)),
         };
+        let object = object.number_if_any("length", self.length);
         if self.marks.is_empty() {
             return object.finish();
         }
@@ -119,6 +142,7 @@ impl SegmentHeader {
             policy: header.str("policy")?.into_owned(),
             level: number("level").and_then(|level| level.try_into().ok()).unwrap_or(LEVEL),
             marks,
+            length: number("length"),
         };
         (header.start <= header.end).then_some(header)
     }
@@ -129,8 +153,10 @@ pub(super) fn milliseconds(time: Timestamp) -> u64 {
 }
 
 /// Writes a segment into a file: the bytes first, the header when they are known.
-pub(super) struct SegmentWriter {
+pub struct SegmentWriter {
     file: Output,
+    /// Whether the range is that of the source, whatever is written.
+    is_filtered: bool,
     header: SegmentHeader,
     header_bytes: usize,
     hash: Sha256,
@@ -145,12 +171,24 @@ enum Output {
 
 impl SegmentWriter {
     /// Begins a segment whose `end` and `sha256` are not known yet.
-    pub(super) fn new(file: File, header: SegmentHeader) -> SegmentWriter {
+    pub fn new(file: File, header: SegmentHeader) -> SegmentWriter {
+        SegmentWriter::begin(file, header, /* is filtered */ false)
+    }
+
+    /// Begins a segment of a range of its source, with other bytes than the source has there.
+    pub fn filtered(file: File, header: SegmentHeader) -> SegmentWriter {
+        SegmentWriter::begin(file, header, /* is filtered */ true)
+    }
+
+    fn begin(file: File, header: SegmentHeader, is_filtered: bool) -> SegmentWriter {
         // Whatever the end will be, its digits find room.
+        let length = is_filtered.then_some(u64::MAX);
+        let header = SegmentHeader { length, ..header };
         let longest = SegmentHeader { end: u64::MAX, ..header.clone() };
         let header_bytes = longest.to_json().len();
         SegmentWriter {
             file: Output::Waiting(file, Vec::new()),
+            is_filtered,
             header,
             header_bytes,
             hash: Sha256::new(),
@@ -163,7 +201,8 @@ impl SegmentWriter {
         self.written
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Adds plain bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.hash.update(bytes);
         self.written += bytes.len() as u64;
         if let Output::Waiting(file, waiting) = &mut self.file {
@@ -186,32 +225,41 @@ impl SegmentWriter {
     }
 
     fn placeholder(&self) -> Vec<u8> {
-        frame(&vec![b' '; self.header_bytes])
+        frame(self.header.version(), &vec![b' '; self.header_bytes])
     }
 
     /// Ends the segment and makes it durable. Gives its header.
-    pub(super) fn finish(mut self) -> io::Result<SegmentHeader> {
-        self.header.end = self.header.start + self.written;
+    pub(super) fn finish(self) -> io::Result<SegmentHeader> {
+        let (header, file) = self.seal()?;
+        file.sync_data()?;
+        Ok(header)
+    }
+
+    /// Ends the segment. Gives its header and the file.
+    pub fn seal(mut self) -> io::Result<(SegmentHeader, File)> {
+        match self.is_filtered {
+            true => self.header.length = Some(self.written),
+            false => self.header.end = self.header.start + self.written,
+        }
         self.header.sha256 = self.hash.finalize().into();
         let mut json = self.header.to_json();
         json.resize(self.header_bytes, b' ');
-        let level = i32::from(self.header.level);
+        let (level, version) = (i32::from(self.header.level), self.header.version());
         let mut file = match self.file {
             Output::Waiting(mut file, waiting) => {
-                file.write_all(&frame(&json))?;
+                file.write_all(&frame(version, &json))?;
                 file.write_all(&zstd::bulk::compress(&waiting, level)?)?;
                 file
             }
             Output::Streaming(encoder) => {
                 let mut file = encoder.finish()?;
                 file.seek(SeekFrom::Start(0))?;
-                file.write_all(&frame(&json))?;
+                file.write_all(&frame(version, &json))?;
                 file
             }
         };
         file.flush()?;
-        file.sync_data()?;
-        Ok(self.header)
+        Ok((self.header, file))
     }
 }
 
@@ -223,35 +271,46 @@ fn encoder(file: File, level: u8) -> io::Result<zstd::stream::write::Encoder<'st
 }
 
 /// A frame that decompressors skip.
-fn frame(header: &[u8]) -> Vec<u8> {
+fn frame(version: u8, header: &[u8]) -> Vec<u8> {
     let length = header.len() as u32 + 1;
-    [&MAGIC[..], &length.to_le_bytes(), &[VERSION], header].concat()
+    [&MAGIC[..], &length.to_le_bytes(), &[version], header].concat()
 }
 
 /// A segment that is read.
-pub(super) struct SegmentReader {
-    pub(super) header: SegmentHeader,
+pub struct SegmentReader {
+    /// What it says of itself.
+    pub header: SegmentHeader,
     bytes: zstd::stream::read::Decoder<'static, BufReader<File>>,
 }
 
 impl SegmentReader {
     pub(super) fn open(path: &Path) -> Result<SegmentReader, KeepError> {
-        let mut file = platform::open_without_waiting(path).map_err(KeepError::of(path))?;
+        let file = platform::open_without_waiting(path).map_err(KeepError::of(path))?;
+        SegmentReader::within(file, path, /* window */ 27)
+    }
+
+    /// Reads a segment of a stranger from the beginning of a file: a window that no writer of
+    /// segments asks for is refused, because the memory for it would be the stranger's to choose.
+    pub fn of_stranger(file: File, name: &str) -> Result<SegmentReader, KeepError> {
+        SegmentReader::within(file, Path::new(name), WINDOW_LOG)
+    }
+
+    fn within(mut file: File, path: &Path, window_log: u32) -> Result<SegmentReader, KeepError> {
         let header = read_header(&mut file, path)?;
         let mut bytes = zstd::stream::read::Decoder::new(file).map_err(KeepError::of(path))?;
-        bytes.window_log_max(WINDOW_LOG.max(27)).map_err(KeepError::of(path))?;
+        bytes.window_log_max(window_log).map_err(KeepError::of(path))?;
         Ok(SegmentReader { header, bytes })
     }
 
     /// Hands out all bytes, in pieces, and compares them with the header.
-    pub(super) fn read_all(
+    pub fn read_all(
         mut self,
         path: &Path,
         mut take: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<SegmentHeader, KeepError> {
         let mut hash = Sha256::new();
         let mut length = 0;
-        let expected = self.header.end - self.header.start;
+        let expected = self.header.content_bytes();
         let mut buffer = vec![0; 256 * 1024];
         loop {
             let read = match self.bytes.read(&mut buffer) {
@@ -286,7 +345,7 @@ pub(super) fn header_of(path: &Path) -> Result<SegmentHeader, KeepError> {
     read_header(&mut platform::open_without_waiting(path).map_err(KeepError::of(path))?, path)
 }
 
-fn read_header(file: &mut File, path: &Path) -> Result<SegmentHeader, KeepError> {
+fn read_header(file: &mut impl Read, path: &Path) -> Result<SegmentHeader, KeepError> {
     let mut start = [0; 9];
     file.read_exact(&mut start).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => KeepError::damaged(path, "it has no header"),
@@ -296,13 +355,15 @@ fn read_header(file: &mut File, path: &Path) -> Result<SegmentHeader, KeepError>
     if start[..4] != MAGIC || !(1..=LONGEST_HEADER).contains(&length) {
         return Err(KeepError::damaged(path, "it has no header"));
     }
-    if start[8] != VERSION {
+    if !matches!(start[8], VERSION | FILTERED_VERSION) {
         let version = start[8].to_string();
         return Err(KeepError::Newer { path: path.to_owned(), version });
     }
     let mut json = vec![0; length as usize - 1];
     file.read_exact(&mut json).map_err(|_| KeepError::damaged(path, "its header is cut"))?;
-    SegmentHeader::parse(&json).ok_or_else(|| KeepError::damaged(path, "its header is invalid"))
+    SegmentHeader::parse(&json)
+        .filter(|header| header.version() == start[8])
+        .ok_or_else(|| KeepError::damaged(path, "its header is invalid"))
 }
 
 #[cfg(test)]
@@ -321,6 +382,7 @@ mod tests {
             policy: "raw".to_owned(),
             level: TIGHT_LEVEL,
             marks: vec![(10, 1_794_788_487_000)],
+            length: None,
         }
     }
 
@@ -378,13 +440,27 @@ mod tests {
     }
 
     #[test]
+    fn a_filtered_segment_has_the_range_of_its_source_and_its_own_length() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let whole = SegmentHeader { end: 1007, policy: "redact".to_owned(), ..header(7) };
+        let mut writer = SegmentWriter::filtered(file.reopen().unwrap(), whole);
+        writer.write(b"{}\n").unwrap();
+        let (header, _) = writer.seal().unwrap();
+        assert_eq!((header.start, header.end, header.content_bytes()), (7, 1007, 3));
+        let bytes = std::fs::read(file.path()).unwrap();
+        assert_eq!(bytes[8], FILTERED_VERSION);
+        assert_eq!(SegmentHeader::read(&bytes, "x").unwrap(), header);
+        assert_eq!(read(file.path()).unwrap(), (header, b"{}\n".to_vec()));
+    }
+
+    #[test]
     fn a_newer_segment_is_named_as_such() {
         let (file, _) = written(b"x\n", 10);
         let mut bytes = std::fs::read(file.path()).unwrap();
-        bytes[8] = 2;
+        bytes[8] = 3;
         std::fs::write(file.path(), bytes).unwrap();
         assert!(
-            matches!(read(file.path()), Err(KeepError::Newer { version, .. }) if version == "2")
+            matches!(read(file.path()), Err(KeepError::Newer { version, .. }) if version == "3")
         );
     }
 }

@@ -85,7 +85,7 @@ impl VerifyReport {
             let read = SegmentReader::open(&path).and_then(|one| one.read_all(&path, |_| Ok(())));
             match read {
                 Ok(header) => {
-                    self.bytes += header.end - header.start;
+                    self.bytes += header.content_bytes();
                     if !is_named(part, &header) {
                         let reason = "its name does not say what is in it";
                         self.problems.push(KeepError::damaged(&path, reason));

@@ -34,6 +34,11 @@ impl GenerationId {
         Some(GenerationId(id))
     }
 
+    /// To be written down.
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
     /// One that was written down.
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> GenerationId {
         GenerationId(bytes)

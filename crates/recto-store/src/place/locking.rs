@@ -11,7 +11,7 @@ use crate::place::platform;
 
 /// Takes a lock, which is held as long as the file is open. Nothing if another
 /// process has it for longer than one wants to wait.
-pub(crate) fn lock_file(path: &Path, longest: Duration) -> io::Result<Option<File>> {
+pub fn lock_file(path: &Path, longest: Duration) -> io::Result<Option<File>> {
     let file = platform::append_private_file(path)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     let start = Instant::now();

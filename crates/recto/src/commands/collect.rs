@@ -14,28 +14,27 @@ use recto_store::follow::FileKind;
 use recto_store::keep::Archive;
 use recto_store::keep::CollectOptions;
 use recto_store::keep::CollectReport;
-use recto_store::keep::CollectStatus;
 use recto_store::keep::Collector;
 use recto_store::keep::KeepError;
 use recto_store::keep::KeepWatch;
 use recto_store::keep::MachineId;
 use recto_store::keep::Trouble;
-use recto_store::keep::VerifyReport;
 use recto_view::CollectRow;
-use recto_view::CollectStatusRow;
-use recto_view::VerifyRow;
 
+use crate::commands::collect_policy;
+use crate::commands::collect_policy::PolicyArgs;
 use crate::commands::collect_prune;
 use crate::commands::collect_prune::PruneArgs;
 use crate::commands::collect_service;
-use crate::commands::home::due_sessions;
+use crate::commands::collect_status;
+use crate::commands::collect_store;
+use crate::commands::collect_store::SendArgs;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
 use crate::terminal::output::Output;
 use crate::terminal::output::Progress;
 use crate::terminal::output::remark;
-use crate::terminal::text::age;
 use crate::terminal::text::bytes;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
@@ -53,9 +52,14 @@ const RETRY: Duration = Duration::from_secs(10);
 ///
 /// With --watch, keep running and archive every line within seconds.
 ///
+/// --to with the address of a bucket or container (s3://, gs://, az://) archives first and then
+/// sends the archive to a store that many machines share, with secrets replaced; see `recto
+/// collect policy`. What cannot be sent now is sent by the next run, however much later.
+///
 /// Examples:
 ///   recto collect
 ///   recto collect --watch
+///   recto collect --to s3://team-sessions/claude
 ///   recto collect status
 ///   recto collect verify
 #[derive(Debug, Args)]
@@ -71,12 +75,14 @@ pub(crate) struct CollectArgs {
     /// Skip large kinds of files; without file-history, restored sessions cannot rewind files
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     without: Vec<Optional>,
+    #[command(flatten)]
+    send: SendArgs,
 }
 
 /// Where the archive is.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// The archive: a directory or a file:// URL [default: archive in recto's data directory]
+    /// A directory, or a store: s3://, gs://, az:// [default: archive in recto's data directory]
     #[arg(long = "to", value_name = "URL")]
     to: Option<String>,
 }
@@ -92,6 +98,7 @@ enum Optional {
 enum CollectCommand {
     Status(StatusArgs),
     Verify(VerifyArgs),
+    Policy(PolicyArgs),
     Prune(PruneArgs),
     Install(InstallArgs),
     Uninstall(UninstallArgs),
@@ -158,6 +165,11 @@ impl TargetArgs {
     pub(crate) fn directory(&self, data: &DataDirectory) -> Result<PathBuf, CommandError> {
         archive_directory(self.to.as_deref(), "--to", data)
     }
+
+    /// The address of a store beyond this machine.
+    pub(crate) fn store(&self) -> Option<&str> {
+        self.to.as_deref().filter(|address| collect_store::is_store(address))
+    }
 }
 
 /// The directory that an option names, or the usual one.
@@ -172,7 +184,7 @@ pub(crate) fn archive_directory(
         Some((scheme, _)) => {
             let message = format!("{option}: unsupported scheme `{}`", one_line(scheme));
             let error = CommandError::user("usage", message);
-            return Err(error.with_hint("use a directory or a file:// URL"));
+            return Err(error.with_hint("use a directory or a file:// URL here"));
         }
         None => url,
     };
@@ -189,34 +201,54 @@ pub(crate) fn cmd_collect(
     match &args.command {
         None => {}
         Some(CollectCommand::Status(args)) => {
+            if let Some(address) = args.target.store() {
+                return collect_store::cmd_status(home, environment, output, address);
+            }
             let root = args.target.directory(&data)?;
-            return status(home, environment, output, &data, &root);
+            return collect_status::status(home, environment, output, &data, &root);
+        }
+        Some(CollectCommand::Policy(args)) => {
+            return collect_policy::cmd_policy(home, environment, output, args);
         }
         Some(CollectCommand::Verify(args)) => {
+            if let Some(address) = args.target.store() {
+                return collect_store::cmd_verify(home, environment, output, address);
+            }
             let root = args.target.directory(&data)?;
-            return verify(home, environment, output, &root);
+            return collect_status::verify(home, environment, output, &root);
         }
         Some(CollectCommand::Prune(args)) => {
             let root = args.target.directory(&data)?;
             return collect_prune::cmd_prune(home, environment, output, &root, args);
         }
         Some(CollectCommand::Install(args)) => {
-            let root = args.target.to.is_some().then(|| args.target.directory(&data));
-            let root = root.transpose()?;
-            return collect_service::install(
-                home,
-                environment,
-                output,
-                root.as_deref(),
-                args.dry_run,
-            );
+            let to = match (args.target.store(), &args.target.to) {
+                (Some(address), _) => {
+                    collect_store::open_store(environment, address)?;
+                    Some(address.to_owned())
+                }
+                (None, Some(_)) => {
+                    Some(args.target.directory(&data)?.to_string_lossy().into_owned())
+                }
+                (None, None) => None,
+            };
+            let to = to.as_deref();
+            return collect_service::install(home, environment, output, to, args.dry_run);
         }
         Some(CollectCommand::Uninstall(args)) => {
             return collect_service::uninstall(environment, output, args.dry_run);
         }
     }
-    let root = args.target.directory(&data)?;
     let options = CollectOptions { kinds: kinds(&args.without), ..CollectOptions::default() };
+    if let Some(address) = args.target.store() {
+        let (send, watches) = (&args.send, args.watch);
+        return collect_store::cmd_send(home, environment, output, address, options, send, watches);
+    }
+    if args.send.is_given() {
+        let message = "--every and --bandwidth need a store";
+        return Err(CommandError::user("usage", message).with_hint("name it with --to"));
+    }
+    let root = args.target.directory(&data)?;
     let mut collector = Collector::open(home, &data, &root, options)?;
     let progress = Progress::new("collecting", output);
     let report = collector.collect(&mut |at| progress.tell_bytes(at.done_bytes, at.bytes));
@@ -308,16 +340,16 @@ fn keep_on(mut watch: KeepWatch, tell: &mut Told<'_>) -> Result<Outcome, Command
     }
 }
 
-fn collecting_failed(text: &str) -> String {
+pub(crate) fn collecting_failed(text: &str) -> String {
     format!("collecting failed, trying again: {}", one_line(text))
 }
 
-fn not_kept(trouble: &Trouble) -> String {
+pub(crate) fn not_kept(trouble: &Trouble) -> String {
     let path = one_line(&trouble.path.to_string_lossy());
     format!("not archived: {path}: {}", one_line(&trouble.reason))
 }
 
-fn tell(
+pub(crate) fn tell(
     environment: &Environment,
     output: &mut Output,
     root: &Path,
@@ -354,66 +386,8 @@ fn tell(
     output.line(&line)
 }
 
-fn shown(path: &Path, environment: &Environment) -> String {
+pub(crate) fn shown(path: &Path, environment: &Environment) -> String {
     one_line(&path_from_home(&path.to_string_lossy(), environment.user_home.as_deref()))
-}
-
-fn status(
-    home: &Home,
-    environment: &Environment,
-    output: &mut Output,
-    data: &DataDirectory,
-    root: &Path,
-) -> Result<Outcome, CommandError> {
-    let kinds = CollectOptions::default().kinds;
-    let status = match CollectStatus::read(home, data, root, &kinds) {
-        Err(StoreError::Keep(KeepError::NoArchive { .. })) => return Err(no_archive(root)),
-        status => status?,
-    };
-    let now = environment.now();
-    let setting = home.cleanup_setting(environment.working_directory.as_deref());
-    let due = due_sessions(home, &setting, now, 7);
-    let at_risk: Vec<String> = due
-        .iter()
-        .filter(|due| !status.safe.contains(&due.session.path))
-        .map(|due| due.session.id.to_string())
-        .collect();
-    let has_risk = !at_risk.is_empty();
-    if output.json {
-        output.row(&CollectStatusRow::new(root, &status, at_risk))?;
-    } else {
-        output.line(&format!("{}  {}", shown(root, environment), bytes(status.stored)))?;
-        let kept = status.files - status.behind.len() as u64;
-        let when = match status.collected {
-            Some(time) => format!("last checked: {}", age(time, now)),
-            None => "never checked".to_owned(),
-        };
-        output.line(&format!(
-            "  archived      {} of {}, {when}",
-            kept,
-            plural(status.files, "file")
-        ))?;
-        if !status.behind.is_empty() {
-            output.line(&format!(
-                "  changed       {}, {}",
-                plural(status.behind.len() as u64, "file"),
-                bytes(status.behind_bytes)
-            ))?;
-        }
-        if status.only_archived > 0 {
-            let count = plural(status.only_archived, "file");
-            output.line(&format!("  only archived {count} that the home no longer has"))?;
-        }
-        if has_risk {
-            output.line(&format!(
-                "  at risk       {} to be deleted within 7 days, not archived: {}",
-                plural(at_risk.len() as u64, "session"),
-                at_risk.iter().map(|id| &id[..8]).collect::<Vec<_>>().join(" ")
-            ))?;
-            output.line("Run `recto collect` now.")?;
-        }
-    }
-    Ok(if has_risk { Outcome::Found } else { Outcome::Done })
 }
 
 /// No archive is at a place.
@@ -427,41 +401,4 @@ pub(crate) fn open_archive(home: &Home, root: &Path) -> Result<Archive, CommandE
         Err(KeepError::NoArchive { .. }) => Err(no_archive(root)),
         archive => Ok(archive.map_err(StoreError::from)?),
     }
-}
-
-fn verify(
-    home: &Home,
-    environment: &Environment,
-    output: &mut Output,
-    root: &Path,
-) -> Result<Outcome, CommandError> {
-    let archive = open_archive(home, root)?;
-    let progress = Progress::new("verifying", output);
-    let kinds = CollectOptions::default().kinds;
-    let report =
-        VerifyReport::of(&archive, home, &kinds, &mut |at| progress.tell(at.done, at.files));
-    progress.done();
-    let report = report?;
-    if output.json {
-        output.row(&VerifyRow::from(&report))?;
-    } else {
-        for problem in &report.problems {
-            output.line(&one_line(&problem.to_string()))?;
-        }
-        for path in &report.differing {
-            output.line(&format!("not archived as it is: {}", shown(path, environment)))?;
-        }
-        for (path, missing) in &report.behind {
-            let path = shown(path, environment);
-            output.line(&format!("not archived yet: {path}, {}", bytes(*missing)))?;
-        }
-        output.line(&format!(
-            "{} read back, {} in {}; {} compared with the home",
-            plural(report.segments, "segment"),
-            bytes(report.bytes),
-            bytes(report.stored),
-            plural(report.sources, "file")
-        ))?;
-    }
-    Ok(if report.is_sound() { Outcome::Done } else { Outcome::Found })
 }

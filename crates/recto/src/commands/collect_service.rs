@@ -29,7 +29,7 @@ pub(crate) fn install(
     home: &Home,
     environment: &Environment,
     output: &mut Output,
-    archive: Option<&Path>,
+    archive: Option<&str>,
     is_dry: bool,
 ) -> Result<Outcome, CommandError> {
     let program = Environment::program()?;
@@ -37,7 +37,7 @@ pub(crate) fn install(
     words.extend(["--home".to_owned(), absolute(home.root())?]);
     words.extend(["collect".to_owned(), "--watch".to_owned()]);
     if let Some(archive) = archive {
-        words.extend(["--to".to_owned(), absolute(archive)?]);
+        words.extend(["--to".to_owned(), archive.to_owned()]);
     }
     let service = service(environment, &words)?;
     if is_dry {

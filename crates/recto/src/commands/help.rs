@@ -44,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Health", &["check", "repair", "home", "drift"]),
-    ("Keep", &["collect", "restore", "pack", "unpack"]),
+    ("Keep", &["collect", "restore", "fleet", "pack", "unpack"]),
     (
         "For programs",
         &[

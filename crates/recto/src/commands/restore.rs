@@ -4,6 +4,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
+use recto_collect::Mirror;
+use recto_collect::Wanted;
 use recto_store::Home;
 use recto_store::LogFile;
 use recto_store::Retention;
@@ -26,6 +28,8 @@ use recto_view::RestoredRow;
 
 use crate::commands::collect::archive_directory;
 use crate::commands::collect::no_archive;
+use crate::commands::collect_store::is_store;
+use crate::commands::collect_store::open_store;
 use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -33,6 +37,7 @@ use crate::error::Outcome;
 use crate::select::filter::read_time;
 use crate::select::target;
 use crate::terminal::output::Output;
+use crate::terminal::output::Progress;
 use crate::terminal::text::bytes;
 use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
@@ -50,6 +55,7 @@ use crate::terminal::text::plural;
 ///   recto restore --project -home-dev-app --dry-run
 ///   recto restore 5c1e8a70 --at 2026-11-01
 ///   recto restore --all --to ~/restored
+///   recto restore --all --from s3://team-sessions/claude --machine 5b0c91d24e6f7a83
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RestoreArgs {
@@ -65,9 +71,12 @@ pub(crate) struct RestoreArgs {
     /// As it was then: a date, a time, or a span such as 3d
     #[arg(long, value_name = "WHEN")]
     at: Option<String>,
-    /// The archive: a directory or a file:// URL [default: archive in recto's data directory]
+    /// A directory, or a store: s3://, gs://, az:// [default: archive in recto's data directory]
     #[arg(long, value_name = "URL")]
     from: Option<String>,
+    /// The machine that archived them, by its id [default: this machine]
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
     /// Restore into another home
     #[arg(long, value_name = "HOME")]
     to: Option<PathBuf>,
@@ -82,11 +91,26 @@ pub(crate) fn cmd_restore(
     output: &mut Output,
     args: &RestoreArgs,
 ) -> Result<Outcome, CommandError> {
-    let data = environment.data_directory()?;
-    let root = archive_directory(args.from.as_deref(), "--from", &data)?;
-    let archive = match Archive::open(&root, MachineId::of(home)) {
-        Err(KeepError::NoArchive { .. }) => return Err(no_archive(&root)),
-        archive => archive.map_err(StoreError::from)?,
+    let machine = match &args.machine {
+        Some(text) => read_machine(text)?,
+        None => MachineId::of(home),
+    };
+    let named = |text: &str| target::find(home, &home.inventory(), environment, text);
+    let store = args.from.as_deref().filter(|address| is_store(address));
+    let mirror = match store {
+        Some(address) => Some(mirror(environment, output, address, machine, args, &named)?),
+        None => None,
+    };
+    let archive = match &mirror {
+        Some(mirror) => mirror.archive()?,
+        None => {
+            let data = environment.data_directory()?;
+            let root = archive_directory(args.from.as_deref(), "--from", &data)?;
+            match Archive::open(&root, machine) {
+                Err(KeepError::NoArchive { .. }) => return Err(no_archive(&root)),
+                archive => archive.map_err(StoreError::from)?,
+            }
+        }
     };
     let catalog = Catalog::read(&archive).map_err(StoreError::from)?;
     for damaged in &catalog.damaged {
@@ -94,7 +118,6 @@ pub(crate) fn cmd_restore(
     }
     let at = args.at.as_deref().map(|when| read_time("--at", when, environment.now()));
     let options = RestoreOptions { at: at.transpose()? };
-    let named = |text: &str| target::find(home, &home.inventory(), environment, text);
     let wanted = wanted(&catalog, args, &named)?;
     let other = args.to.as_ref().map(|to| other_home(to)).transpose()?;
     let target = other.as_ref().unwrap_or(home);
@@ -109,6 +132,57 @@ pub(crate) fn cmd_restore(
     }
     let is_whole = plan.files.iter().all(|file| file.problems.is_empty());
     Ok(if is_whole && catalog.damaged.is_empty() { Outcome::Done } else { Outcome::Found })
+}
+
+/// The id of a machine.
+pub(crate) fn read_machine(text: &str) -> Result<MachineId, CommandError> {
+    text.parse().map_err(|()| {
+        let message = format!("`{}` is not the id of a machine", one_line(text));
+        CommandError::user("usage", message).with_hint("`recto fleet` lists machines")
+    })
+}
+
+/// What is asked for, copied from a store.
+fn mirror(
+    environment: &Environment,
+    output: &Output,
+    address: &str,
+    machine: MachineId,
+    args: &RestoreArgs,
+    named: &dyn Fn(&str) -> Result<LogFile, CommandError>,
+) -> Result<Mirror, CommandError> {
+    let wanted = match (&args.project, args.all) {
+        (_, true) => Wanted::All,
+        (Some(project), false) => Wanted::Project(project_key(project)),
+        (None, false) => {
+            // What the home knows by a name has an id.
+            let id = |text: &String| {
+                let listed = named(text).ok().and_then(|log| log.session);
+                listed.map_or_else(|| text.to_lowercase(), |id| id.to_string())
+            };
+            Wanted::Sessions(args.sessions.iter().map(id).collect())
+        }
+    };
+    let store = open_store(environment, address)?;
+    let folder = environment.cache_directory()?.root().join("stores");
+    let progress = Progress::new("fetching", output);
+    let mirror = Mirror::fetch(&store, machine, &wanted, &folder, &mut |done, all| {
+        progress.tell(done, all);
+    });
+    progress.done();
+    let mirror = mirror?;
+    for damaged in &mirror.damaged {
+        output.remark(damaged);
+    }
+    Ok(mirror)
+}
+
+/// The folder of a project, by its directory or by itself.
+fn project_key(project: &str) -> String {
+    match project.contains('/') {
+        true => recto_log::ProjectKey::of_path(project).as_str().to_owned(),
+        false => project.to_owned(),
+    }
 }
 
 /// A home that need not exist yet.
@@ -129,10 +203,7 @@ fn wanted<'a>(
     let sessions = catalog.sessions();
     let chosen: Vec<&KeptSession<'a>> = match &args.project {
         Some(project) => {
-            let key = match project.contains('/') {
-                true => recto_log::ProjectKey::of_path(project).as_str().to_owned(),
-                false => project.clone(),
-            };
+            let key = project_key(project);
             let is_in = |session: &&KeptSession<'_>| session.log.project() == Some(key.as_str());
             sessions.iter().filter(is_in).collect()
         }

@@ -1,0 +1,121 @@
+//! Why a store could not be filled or read.
+
+use recto_store::StoreError;
+use recto_store::keep::KeepError;
+use thiserror::Error;
+
+/// Why a store could not be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// The address of a store cannot be read.
+    #[error("{url}: {reason}")]
+    Address {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A store refused, or could not be reached.
+    #[error("{url}: {reason}")]
+    Unreachable {
+        /// The store.
+        url: String,
+        /// What it said.
+        reason: String,
+    },
+    /// A store refused the credentials.
+    #[error("{url}: access denied: {reason}")]
+    Denied {
+        /// The store.
+        url: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The policy cannot be read.
+    #[error("{path}: {reason}")]
+    Policy {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No such machine is in the store.
+    #[error("{url} has nothing of machine {machine}")]
+    NoMachine {
+        /// The store.
+        url: String,
+        /// The machine.
+        machine: String,
+        /// Those that it has something of.
+        known: Vec<String>,
+    },
+    /// Another collector sends to the same store.
+    #[error("another collector is sending to {url}")]
+    Busy {
+        /// The store.
+        url: String,
+    },
+    /// What is remembered about a store cannot be used.
+    #[error("{path}: {reason}")]
+    State {
+        /// The file.
+        path: String,
+        /// What SQLite said.
+        reason: String,
+    },
+    /// The archive or the home could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+impl CollectError {
+    /// A stable name, for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            CollectError::Address { .. } => "bad-store",
+            CollectError::Unreachable { .. } => "store-unreachable",
+            CollectError::Denied { .. } => "store-denied",
+            CollectError::Policy { .. } => "bad-policy",
+            CollectError::NoMachine { .. } => "no-machine",
+            CollectError::Busy { .. } => "store-busy",
+            CollectError::State { .. } => "collect-state",
+            CollectError::Store(error) => error.kind(),
+            CollectError::Io(_) => "io",
+        }
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            CollectError::Address { .. } => Some(
+                "use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or a directory"
+                    .to_owned(),
+            ),
+            CollectError::Unreachable { .. } => {
+                Some("what is archived here stays; the next run sends it".to_owned())
+            }
+            CollectError::Denied { .. } => {
+                Some("check the credentials: AWS_…, GOOGLE_… or AZURE_… variables".to_owned())
+            }
+            CollectError::NoMachine { known, .. } => match known.as_slice() {
+                [] => Some("the store is empty".to_owned()),
+                known => Some(format!("choose one with --machine: {}", known.join(", "))),
+            },
+            CollectError::Policy { .. }
+            | CollectError::Busy { .. }
+            | CollectError::State { .. }
+            | CollectError::Store(_)
+            | CollectError::Io(_) => None,
+        }
+    }
+}
+
+impl From<KeepError> for CollectError {
+    fn from(error: KeepError) -> CollectError {
+        CollectError::Store(error.into())
+    }
+}

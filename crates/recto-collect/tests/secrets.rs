@@ -1,0 +1,150 @@
+//! What must not leave a machine does not.
+
+use recto_testkit::FakeS3;
+
+use crate::edge::Edge;
+
+const LOG: &str = "projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl";
+const PRIVATE: &str = "projects/-home-dev-private/5c1e8a70-2b64-4f19-9d0c-6a7be3f0c214.jsonl";
+
+/// Secrets as they are in logs, results of tools, prompts, to-dos and memory.
+const SECRETS: [&str; 6] = [
+    "ghp_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5",
+    "AKIAQ4T7Z2X5W6V3B7N5",
+    "hunter2-correct-horse",
+    "xoxb-123456789012-123456789012-aBcDeFgHiJkLmNoPqRsTuVwX",
+    "glpat-aB3dE5fG7hI9jK1lM3nO",
+    "ACME-TICKET-4711",
+];
+
+fn plant(edge: &Edge) {
+    let [github, aws, password, slack, gitlab, ticket] = SECRETS;
+    edge.write(
+        LOG,
+        format!(
+            "{{\"type\":\"user\",\"cwd\":\"/home/dev/app\",\"message\":{{\"role\":\"user\",\"content\":\"use {github} and {ticket}\"}}}}\n\
+             {{\"type\":\"user\",\"cwd\":\"/home/dev/app\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"aws_access_key_id = {aws}\\nDB_PASSWORD={password}\"}}]}},\"toolUseResult\":{{\"stdout\":\"PGPASSWORD={password} psql\"}}}}\n\
+             {{\"type\":\"assistant\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"it was {password}\"}}],\"usage\":{{\"input_tokens\":7}}}}}}\n"
+        ),
+    );
+    edge.write(
+        "projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718/tool-results/t1.txt",
+        format!("token: {slack}\n"),
+    );
+    edge.write(
+        "history.jsonl",
+        format!(
+            "{{\"display\":\"login with {gitlab}\",\"project\":\"/home/dev/app\"}}\n\
+             {{\"display\":\"about my diary\",\"project\":\"/home/dev/private\"}}\n"
+        ),
+    );
+    edge.write("todos/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718-agent-3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.json", format!("[{{\"content\":\"rotate {github}\"}}]"));
+    edge.write("projects/-home-dev-app/memory/MEMORY.md", format!("The key is {aws}.\n"));
+    edge.write(PRIVATE, "{\"type\":\"user\",\"cwd\":\"/home/dev/private\",\"message\":{\"content\":\"dear diary\"}}\n");
+}
+
+/// Everything that is in the store, plain.
+fn bucket(edge: &Edge) -> String {
+    let mut all = String::new();
+    for (key, bytes) in edge.store.objects() {
+        all.push_str(&key);
+        all.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    for (path, text) in edge.stored() {
+        all.push_str(&path);
+        all.push_str(&text);
+    }
+    all
+}
+
+#[test]
+fn planted_secrets_do_not_reach_the_store() {
+    let mut edge = Edge::new(&FakeS3::start());
+    edge.policy = "[[pattern]]\nname = \"ticket\"\nregex = \"ACME-TICKET-[0-9]+\"".to_owned();
+    plant(&edge);
+    edge.send();
+    let bucket = bucket(&edge);
+    for secret in SECRETS {
+        assert!(!bucket.contains(secret), "{secret} is in the store");
+    }
+    assert!(bucket.contains("[REDACTED:"));
+    assert!(bucket.contains("dear diary"));
+    // The archive of the machine itself has everything.
+    let archive = recto_store::keep::Archive::open(edge.archive(), edge.machine()).unwrap();
+    let kept = crate::edge::given_back(&archive);
+    assert!(kept[LOG].contains(SECRETS[0]));
+}
+
+#[test]
+fn the_names_in_a_store_do_not_confirm_a_guess() {
+    let edge = Edge::new(&FakeS3::start());
+    plant(&edge);
+    edge.send();
+    let local: Vec<String> = recto_testkit::contents(&edge.archive())
+        .into_keys()
+        .map(|path| path.to_string_lossy().into_owned())
+        .filter(|path| path.contains("gen=") || path.contains("whole"))
+        .map(|path| path.rsplit("file=").next().unwrap().to_owned())
+        .collect();
+    assert!(!local.is_empty());
+    for name in edge.store.keys("fleet/raw") {
+        let name = name.rsplit("file=").next().unwrap().to_owned();
+        assert!(!local.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn projects_that_are_not_chosen_stay() {
+    let mut edge = Edge::new(&FakeS3::start());
+    edge.policy = "exclude = [\"/home/dev/private\"]".to_owned();
+    plant(&edge);
+    edge.write("projects/-home-dev-private/memory/MEMORY.md", "my diary\n");
+    edge.write("plans/one.md", "a plan about the diary\n");
+    let report = edge.send();
+    assert_eq!(report.withheld.get("project"), Some(&2), "{report:?}");
+    assert_eq!(report.withheld.get("mixed"), Some(&1), "{report:?}");
+    let bucket = bucket(&edge);
+    assert!(!bucket.contains("diary"), "{bucket}");
+    assert!(bucket.contains("login with"));
+}
+
+#[test]
+fn levels_of_content_are_kept_to() {
+    for (level, absent, present) in [
+        ("no-tool-results", vec!["DB_PASSWORD", "psql"], vec!["it was", "dear diary"]),
+        (
+            "metadata",
+            vec!["DB_PASSWORD", "it was", "diary", "rotate", "login"],
+            vec!["\"input_tokens\":7"],
+        ),
+    ] {
+        let mut edge = Edge::new(&FakeS3::start());
+        edge.policy = format!("content = \"{level}\"");
+        plant(&edge);
+        let report = edge.send();
+        assert!(report.withheld.contains_key("content"), "{level}: {report:?}");
+        let bucket = bucket(&edge);
+        for word in absent {
+            assert!(!bucket.contains(word), "{level}: {word}");
+        }
+        for word in present {
+            assert!(bucket.contains(word), "{level}: {word}");
+        }
+    }
+}
+
+#[test]
+fn what_would_be_sent_is_told_before() {
+    let mut edge = Edge::new(&FakeS3::start());
+    edge.policy = "include = [\"/home/dev/app\"]".to_owned();
+    plant(&edge);
+    edge.collect();
+    let archive = recto_store::keep::Archive::open(edge.archive(), edge.machine()).unwrap();
+    let sender = edge.sender(recto_collect::SendOptions::default());
+    let outlook = recto_collect::Outlook::of(&archive, sender.policy()).unwrap();
+    assert_eq!(outlook.files, outlook.would_send + 1);
+    assert_eq!(outlook.kept_back.len(), 1);
+    assert_eq!(outlook.kept_back[0].0, PRIVATE);
+    assert!(outlook.redacted.iter().any(|(path, count)| path == LOG && *count >= 3));
+    assert_eq!(edge.store.objects().len(), 0);
+}
