@@ -94,6 +94,8 @@ impl Fleet {
             for machine in looked.collect::<Vec<_>>().await {
                 machines.push(machine?);
             }
+            // Some stores have empty folders, where everything was forgotten.
+            machines.retain(|machine| machine.objects > 0);
             machines.sort_by_key(|one| (std::cmp::Reverse(one.newest), one.machine));
             Ok(machines)
         })

@@ -191,6 +191,8 @@ fn every_command_is_in_the_list() {
         "demo",
         "unpack",
         "restore",
+        // Looks at a store, not at a home.
+        "fleet",
         "redo",
         "completions",
         "man",

@@ -51,7 +51,7 @@ pub(super) struct CheckedParts {
 impl CheckedParts {
     /// How many bytes the sound segments hold.
     pub(super) fn bytes(&self) -> u64 {
-        self.parts.iter().flat_map(|(_, header)| header).map(|it| it.end - it.start).sum()
+        self.parts.iter().flat_map(|(_, header)| header).map(SegmentHeader::content_bytes).sum()
     }
 
     /// What is damaged or missing in the first so many parts.
@@ -123,7 +123,7 @@ impl KeptFile {
                 true => cutter.take(piece, out),
                 false => out.write_all(piece),
             };
-            match header.end - header.start > LARGE {
+            match header.content_bytes() > LARGE {
                 true => read_ahead(reader, &path, take)?,
                 false => drop(reader.read_all(&path, take)?),
             }

@@ -26,7 +26,7 @@ use crate::terminal::text::count;
 use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 
-/// List the machines that send their sessions to a store
+/// List the machines that share a store
 ///
 /// Shows for each machine who uses it, when it was last seen, how much it has not sent yet, how
 /// much the store has of it, and whether anything is missing in between.
