@@ -1,5 +1,7 @@
 //! Words for subagents that were started before.
 
+use std::fs;
+
 use recto_agent::turn::TurnEvent;
 use serde_json::Value;
 use serde_json::json;
@@ -24,20 +26,33 @@ fn message(id: &str, to: &str, text: &str) -> Value {
 
 #[test]
 fn a_subagent_that_has_reported_goes_on_with_what_it_knows() {
+    // It works until the turn is over that started it.
+    let wait = |turn: usize| {
+        let command =
+            format!("while ! test -e go{turn}.txt; do sleep 0.02; done; echo over-{turn}");
+        call(&format!("toolu_s{turn}"), "Bash", json!({"command": command}))
+    };
     let bench = Bench::new(&script(&[
         json!({"last": "go", "blocks": [started("toolu_a", "outer work")]}),
-        json!({"last": "outer work", "text": "first report"}),
+        json!({"last": "outer work", "blocks": [wait(1)]}),
+        json!({"contains": "over-1", "text": "first report"}),
         json!({"contains": "launched", "text": "it works"}),
         json!({"contains": "first report", "blocks": [message("toolu_b", "helper", "more please")]}),
-        json!({"last": "more please", "text": "second report"}),
+        json!({"last": "more please", "blocks": [wait(2)]}),
+        json!({"contains": "over-2", "text": "second report"}),
         json!({"contains": "goes on in the background", "text": "asked again"}),
         json!({"contains": "second report", "text": "all done"}),
     ]));
-    let ran = bench.run(bench.setup(), &["go"]);
-    assert_eq!(ran.ends()[0].text, "it works");
-    // The second report comes with the results of this turn, or wakes the session once more.
-    let sent = json!(bench.messages()).to_string();
-    assert!(sent.contains("<result>second report</result>"), "{sent}");
+    let app = bench.app();
+    let mut turn = 0;
+    let ran = bench.steer(bench.setup(), &["go"], |event, _| {
+        if let TurnEvent::Ended(_) = event {
+            turn += 1;
+            fs::write(app.join(format!("go{turn}.txt")), "").unwrap();
+        }
+    });
+    let texts: Vec<&str> = ran.ends().iter().map(|ended| ended.text.as_str()).collect();
+    assert_eq!(texts, ["it works", "asked again", "all done"]);
     let is_second = |messages: &&Vec<Value>| {
         json!(messages.last()).to_string().contains("more please")
             && !json!(messages).to_string().contains("toolu_b")
@@ -76,21 +91,24 @@ fn a_message_to_nobody_says_so() {
 
 #[test]
 fn a_subagent_that_works_reads_a_message_with_its_next_results() {
-    // The subagent waits for a file that comes after the message.
+    // The subagent works until the turn is over in which the message was sent.
     let wait = "while ! test -e go.txt; do sleep 0.02; done; echo over";
     let bench = Bench::new(&script(&[
         json!({"last": "go", "blocks": [started("toolu_a", "outer work")]}),
         json!({"last": "outer work", "blocks": [call("toolu_s", "Bash", json!({"command": wait}))]}),
         json!({"contains": "launched", "blocks": [message("toolu_b", "helper", "take the blue one")]}),
-        json!({"contains": "with its next results", "blocks": [
-            call("toolu_c", "Bash", json!({"command": "touch go.txt"})),
-        ]}),
+        json!({"contains": "with its next results", "text": "sent"}),
         json!({"contains": "take the blue one", "text": "the blue one it is"}),
         json!({"contains": "task-notification", "text": "all done"}),
-        json!({"text": "waiting"}),
     ]));
-    let ran = bench.run(bench.setup(), &["go"]);
-    assert_eq!(ran.ends().last().unwrap().text, "all done");
+    let app = bench.app();
+    let ran = bench.steer(bench.setup(), &["go"], |event, _| {
+        if let TurnEvent::Ended(_) = event {
+            fs::write(app.join("go.txt"), "").unwrap();
+        }
+    });
+    let texts: Vec<&str> = ran.ends().iter().map(|ended| ended.text.as_str()).collect();
+    assert_eq!(texts, ["sent", "all done"]);
     let sent = json!(bench.messages()).to_string();
     assert!(sent.contains("<result>the blue one it is</result>"), "{sent}");
     bench.is_sound().unwrap();

@@ -58,10 +58,14 @@ fn answer(mut stream: TcpStream, was_called: &AtomicBool) -> Option<()> {
     let message: Value = serde_json::from_slice(&body).ok()?;
     let method = message["method"].as_str()?;
     if method != "initialize" && session != "s-1" {
-        return stream.write_all(b"HTTP/1.1 400 No\r\ncontent-length: 0\r\n\r\n").ok();
+        return stream
+            .write_all(b"HTTP/1.1 400 No\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+            .ok();
     }
     if message.get("id").is_none() {
-        return stream.write_all(b"HTTP/1.1 202 Yes\r\ncontent-length: 0\r\n\r\n").ok();
+        return stream
+            .write_all(b"HTTP/1.1 202 Yes\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+            .ok();
     }
     let result = result_of(method, &message["params"], was_called);
     let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
