@@ -79,7 +79,7 @@ def main():
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         for part, data in parts.items():
             entry = zipfile.ZipInfo(part, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = (0o755 if part.startswith(scripts) else 0o644) << 16
+            entry.external_attr = (0o100755 if part.startswith(scripts) else 0o100644) << 16
             made.writestr(entry, data, zipfile.ZIP_DEFLATED)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{part},sha256={digest},{len(data)}")

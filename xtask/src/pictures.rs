@@ -237,7 +237,8 @@ impl Stage {
         }
         let user = format!("HOME={}", self.folder.path().join("board").display());
         let screen = self.start(&["env", &user, "recto", "watch"])?;
-        let picture = screen.wait_for("working");
+        // The first screen comes before anything is known.
+        let picture = screen.wait_for("asked");
         drop(clients);
         picture
     }

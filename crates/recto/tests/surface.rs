@@ -348,6 +348,23 @@ fn a_first_search_answers_from_the_newest_logs_and_says_so() {
 }
 
 #[test]
+fn history_and_plans_say_the_same_by_way_of_the_index() {
+    let test = TestHome::with_sessions();
+    let plan = r##"{"plan":"# Repair it\n\nFirst the parser."}"##;
+    let log = SessionBuilder::new("4f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718", Client::V2_1_325)
+        .prompt("Make a plan")
+        .tool("ExitPlanMode", plan, "User has approved your plan.");
+    test.home.add(&log, hours_ago(4));
+    let answers = || ["history", "plans"].map(|command| test.run(&[command, "--json"]).stdout);
+    let before = answers();
+    assert!(before[0].contains("Make a plan") && before[1].contains("First the parser."));
+    assert_eq!(test.run(&["index", "update"]).code, 0);
+    // Once to keep where everything is, and once to read only that.
+    assert_eq!(answers(), before);
+    assert_eq!(answers(), before);
+}
+
+#[test]
 fn a_config_file_is_weaker_than_variables_and_options() {
     let test = TestHome::with_sessions();
     let folder = test.user.path().join(".config/recto");

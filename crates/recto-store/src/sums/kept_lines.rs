@@ -174,6 +174,38 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_are_looked_for_once_and_given_the_next_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("home/projects/-w");
+        fs_err::create_dir_all(&project).unwrap();
+        let path = project.join("3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl");
+        fs_err::write(&path, "{\"a\":1}\n{\"b\":2}\n").unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let cache = CacheDirectory::new(folder.path().join("cache"));
+        let second = Span { offset: 8, length: 7 };
+        let ask = |cache: Option<&CacheDirectory>, question| {
+            // What was written a moment ago is not kept.
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            let logs = home.logs(&home.inventory());
+            home.with_kept_lines(&logs, cache, question, |_, known| {
+                (known.map(<[Span]>::to_vec), Some(vec![second]))
+            })
+        };
+        assert_eq!(ask(Some(&cache), KeptLines::Prompts), [None], "no index is made for it");
+        assert!(!cache.root().exists());
+        crate::search::index::Index::open(&home, &cache).unwrap();
+        assert_eq!(ask(Some(&cache), KeptLines::Prompts), [None]);
+        assert_eq!(ask(Some(&cache), KeptLines::Prompts), [Some(vec![second])]);
+        assert_eq!(ask(Some(&cache), KeptLines::Plans), [None], "another question");
+        assert_eq!(ask(None, KeptLines::Prompts), [None]);
+        let mut lines = Vec::new();
+        each_line_at(&path, &[second], &mut |line| lines.push(line.bytes.to_vec())).unwrap();
+        assert_eq!(lines, [b"{\"b\":2}".to_vec()]);
+        fs_err::write(&path, "{\"a\":1}\n{\"b\":3}\n").unwrap();
+        assert_eq!(ask(Some(&cache), KeptLines::Prompts), [None], "the log is another one");
+    }
+
+    #[test]
     fn places_come_back_and_damage_is_known() {
         let line = |offset, length| Span { offset, length };
         let lines = [line(0, 1), line(2, 300), line(5_000_000_000, 70_000), line(u64::MAX - 1, 1)];
