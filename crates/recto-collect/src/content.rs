@@ -86,7 +86,7 @@ const LONGEST: usize = 512;
 /// What is nested deeper is content.
 const DEEPEST: usize = 12;
 
-/// What stands in the place of something that is withheld.
+/// What stands instead of something that is withheld.
 const WITHHELD: &str = "[withheld]";
 
 /// A line as a level lets it go; none if it goes as it is. A line that is no JSON says nothing
@@ -109,7 +109,7 @@ pub(crate) fn reduced(level: Content, line: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The line in the place of one that is withheld.
+/// The line instead of one that is withheld.
 pub(crate) fn withheld(bytes: u64) -> Vec<u8> {
     format!("{{\"type\":\"recto-withheld\",\"bytes\":{bytes}}}").into_bytes()
 }

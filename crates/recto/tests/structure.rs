@@ -486,6 +486,14 @@ fn tests_that_documents_name_exist() {
 }
 
 #[test]
+fn what_ci_runs_is_the_command_of_the_readme() {
+    let ci = fs::read_to_string(repository().join(".ci/run")).unwrap();
+    let command = ci.trim_end().lines().last().unwrap();
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    assert!(readme.lines().any(|line| line.starts_with(command)), "README.md lacks `{command}`");
+}
+
+#[test]
 fn the_first_pages_are_short() {
     for name in ["README.md", "ARCHITECTURE.md"] {
         let lines = fs::read_to_string(repository().join(name)).unwrap().lines().count();
