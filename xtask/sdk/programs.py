@@ -519,7 +519,7 @@ async def thinking(seen):
     await ask(seen, "think")
 
 
-@program(calls(bash("echo a"), bash("echo b")), text("Both."))
+@program(calls(bash("sleep 1; echo a"), bash("echo b")), text("Both."))
 async def parallel_calls(seen):
     await ask(seen, "both", allowed_tools=["Bash"])
 
@@ -687,6 +687,123 @@ async def server_switched_off_and_on(seen):
         status = await client.get_mcp_status()
         seen.add("status", [(server["name"], server["status"]) for server in status["mcpServers"]])
         await turn(seen, client, "add again")
+
+
+# What a host keeps in a store of its own, and what it resumes from there.
+
+
+def kept(messages):
+    """Who said what; each client has notes of its own beside that."""
+    said = []
+    for message in messages:
+        content = message.message.get("content")
+        words = content if isinstance(content, str) else [block.get("text", block["type"]) for block in content]
+        said.append([message.type, words])
+    return said
+
+
+@program(calls(bash("echo kept")), text("Kept."))
+async def session_store(seen):
+    from claude_agent_sdk import InMemorySessionStore, get_session_messages_from_store, list_sessions_from_store
+
+    store = InMemorySessionStore()
+    await ask(seen, "keep this", session_store=store, session_id="3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718", allowed_tools=["Bash"])
+    sessions = await list_sessions_from_store(store, directory=os.getcwd())
+    seen.add("sessions", [(info.session_id, info.first_prompt, info.cwd) for info in sessions])
+    seen.add("messages", kept(await get_session_messages_from_store(store, sessions[0].session_id, directory=os.getcwd())))
+
+
+@program(text("First."), text("Second."))
+async def session_store_resume(seen):
+    import shutil
+
+    from claude_agent_sdk import InMemorySessionStore, get_session_messages_from_store, query
+
+    store = InMemorySessionStore()
+    async for message in query(prompt="one", options=options(session_store=store)):
+        session = getattr(message, "session_id", None)
+    # Nothing but the store is left to resume from.
+    shutil.rmtree(os.path.join(os.environ["CLAUDE_CONFIG_DIR"], "projects"))
+    async for message in query(prompt="two", options=options(session_store=store, resume=session)):
+        seen.message(message)
+    seen.add("same session", message.session_id == session)
+    seen.add("messages", kept(await get_session_messages_from_store(store, session, directory=os.getcwd())))
+
+
+@program(
+    calls(call("Agent", description="look", prompt="look around", subagent_type="general-purpose", run_in_background=False)),
+    text("I looked."),
+    text("Done."),
+)
+async def session_store_subagent(seen):
+    from claude_agent_sdk import InMemorySessionStore, get_subagent_messages_from_store, list_subagents_from_store, query
+
+    store = InMemorySessionStore()
+    async for message in query(prompt="have a look", options=options(session_store=store, allowed_tools=["Agent"])):
+        session = getattr(message, "session_id", None)
+    for agent in await list_subagents_from_store(store, session, directory=os.getcwd()):
+        messages = await get_subagent_messages_from_store(store, session, agent, directory=os.getcwd())
+        seen.add("subagent", [message.parent_tool_use_id for message in messages if message.type == "assistant"])
+
+
+@program(text("First."), text("Second."))
+async def session_store_that_fails(seen):
+    from claude_agent_sdk import InMemorySessionStore
+
+    class Broken(InMemorySessionStore):
+        async def append(self, key, entries):
+            raise OSError("no room")
+
+    await ask(seen, "one", session_store=Broken())
+
+
+@program(text("First."), text("Second."), text("Third."))
+async def a_turn_is_dropped(seen):
+    from claude_agent_sdk import ClaudeSDKClient, get_session_messages, query
+
+    async with ClaudeSDKClient(options()) as client:
+        for prompt in ("one", "two"):
+            await client.query(prompt)
+            async for message in client.receive_response():
+                session = getattr(message, "session_id", None)
+    said = get_session_messages(session, directory=os.getcwd())
+    for prompt in (said[0].uuid, said[2].uuid):
+        cut = options(resume=session, fork_session=True, resume_session_at=said[1].uuid, resume_drops_turn=prompt)
+        try:
+            async for message in query(prompt="three", options=cut):
+                seen.message(message)
+            seen.add("said", kept(get_session_messages(message.session_id, directory=os.getcwd())))
+        except Exception as error:
+            seen.add("refused", "Resume rejected by --resume-drops-turn:" in str(error))
+
+
+@program(text("In style."))
+async def output_style(seen):
+    os.makedirs(".claude", exist_ok=True)
+    with open(".claude/settings.local.json", "w") as file:
+        json.dump({"outputStyle": "Explanatory"}, file)
+    from claude_agent_sdk import query
+
+    async for message in query(prompt="speak", options=options(setting_sources=["local"])):
+        if getattr(message, "subtype", "") == "init":
+            seen.add("style", message.data["output_style"])
+
+
+@program(text("Greeted."))
+async def plugin(seen):
+    os.makedirs("../plug/.claude-plugin", exist_ok=True)
+    os.makedirs("../plug/commands", exist_ok=True)
+    with open("../plug/.claude-plugin/plugin.json", "w") as file:
+        json.dump({"name": "plug", "version": "1.0.0", "description": "x"}, file)
+    with open("../plug/commands/greet.md", "w") as file:
+        file.write("---\ndescription: greets\n---\nGreet $ARGUMENTS.\n")
+    from claude_agent_sdk import query
+
+    async for message in query(prompt="/plug:greet Ann", options=options(plugins=[{"type": "local", "path": os.path.abspath("../plug")}])):
+        if getattr(message, "subtype", "") == "init":
+            seen.add("plugins", [plugin["name"] for plugin in message.data["plugins"] if not plugin["name"].startswith("cc-")])
+            seen.add("commands", [name for name in message.data["slash_commands"] if "greet" in name])
+        seen.message(message)
 
 
 async def main(name):

@@ -11,7 +11,9 @@
 //! cargo xtask attack --only mutation  one driver
 //! cargo xtask attack --seed 7         other random choices
 //! cargo xtask attack --recto PROGRAM  attacks this program instead of building one
-//! cargo xtask attack --write          also writes bench/ATTACK.md
+//! cargo xtask attack --full           at least 5,000 races, 1,000 damaged indexes, 1,000 edits and
+//!                                     all bombs in their full size, however long it takes
+//! cargo xtask attack --write          also writes what was tried to bench/ATTACK.md
 //! ```
 //!
 //! `cargo xtask test` runs the short form: one round of every driver.
@@ -24,6 +26,7 @@ mod index_damage;
 mod mutation;
 mod races;
 mod report;
+mod sandbox;
 mod sequences;
 mod server;
 
@@ -43,7 +46,7 @@ use arena::Arena;
 use report::Figures;
 
 const USAGE: &str = "usage: cargo xtask attack [--seconds N] [--seed N] [--only DRIVER] \
-                     [--recto PROGRAM] [--write]";
+                     [--recto PROGRAM] [--full] [--write]";
 
 /// How long all drivers together take if nobody says.
 const SECONDS: u64 = 60;
@@ -64,6 +67,7 @@ const DRIVERS: &[Driver] = &[
     Driver { name: "sequences", attack: sequences::attack },
     Driver { name: "bombs", attack: bombs::attack },
     Driver { name: "races", attack: races::attack },
+    Driver { name: "sandbox", attack: sandbox::attack },
 ];
 
 /// What was asked for.
@@ -73,15 +77,18 @@ struct Plan {
     seed: u64,
     only: Option<String>,
     recto: Option<PathBuf>,
+    full: bool,
     write: bool,
 }
 
 fn parse(words: &[String]) -> anyhow::Result<Plan> {
-    let mut plan = Plan { seconds: SECONDS, seed: 1, only: None, recto: None, write: false };
+    let mut plan =
+        Plan { seconds: SECONDS, seed: 1, only: None, recto: None, full: false, write: false };
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        if word == "--write" {
-            plan.write = true;
+        if word == "--write" || word == "--full" {
+            plan.write |= word == "--write";
+            plan.full |= word == "--full";
             continue;
         }
         let value = words.next().with_context(|| format!("{word} needs a value\n{USAGE}"))?;
@@ -93,9 +100,6 @@ fn parse(words: &[String]) -> anyhow::Result<Plan> {
             "--recto" => plan.recto = Some(PathBuf::from(value)),
             _ => bail!("unknown option `{word}`\n{USAGE}"),
         }
-    }
-    if plan.write && plan.only.is_some() {
-        bail!("--write is for the whole table\n{USAGE}");
     }
     Ok(plan)
 }
@@ -116,19 +120,31 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let mut figures = Figures::default();
     for driver in chosen {
         heading(driver.name);
-        let mut arena = Arena::new(recto.clone(), plan.seed, share)?;
+        figures.begin(driver.name);
+        let mut arena = Arena::new(recto.clone(), plan.seed, share, plan.full)?;
         let start = Instant::now();
         (driver.attack)(&mut arena, &mut figures)
             .with_context(|| format!("the driver `{}`", driver.name))?;
-        figures.end_of(driver.name, start.elapsed());
+        figures.end(start.elapsed());
     }
     say(&format!("\n{}", figures.table()));
     if plan.write {
         let page = repository::root().join("bench/ATTACK.md");
-        std::fs::write(&page, figures.page(plan.seconds, plan.seed))
+        let before = std::fs::read_to_string(&page).unwrap_or_default();
+        let drivers: Vec<&str> = DRIVERS.iter().map(|driver| driver.name).collect();
+        std::fs::write(&page, figures.page(&before, &drivers, &asked(words)))
             .with_context(|| format!("cannot write {}", page.display()))?;
     }
     Ok(if figures.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The words that matter to who wants the same again, as they were typed.
+fn asked(words: &[String]) -> String {
+    let program = words.iter().position(|word| word == "--recto");
+    let is_program = |at: usize| program.is_some_and(|program| at == program + 1);
+    let words = words.iter().enumerate();
+    let shown = words.map(|(at, word)| if is_program(at) { "PROGRAM" } else { word });
+    shown.filter(|word| *word != "--write").collect::<Vec<_>>().join(" ")
 }
 
 fn chosen(plan: &Plan) -> anyhow::Result<Vec<&'static Driver>> {
@@ -166,9 +182,11 @@ mod tests {
         let plan = parsed("--seconds 5 --only mutation --seed 9").unwrap();
         assert_eq!((plan.seconds, plan.seed), (5, 9));
         assert_eq!(chosen(&plan).unwrap().len(), 1);
+        assert!(!plan.full && parsed("--full --seed 2").unwrap().full);
+        let words = ["--full", "--recto", "/a/b", "--write", "--seed", "2"].map(str::to_owned);
+        assert_eq!(asked(&words), "--full --recto PROGRAM --seed 2");
         assert!(parsed("--seconds").is_err());
         assert!(parsed("--seconds many").is_err());
-        assert!(parsed("--only mutation --write").is_err());
         assert!(chosen(&parsed("--only nothing").unwrap()).is_err());
     }
 }

@@ -15,11 +15,13 @@
 //! `cargo xtask bench bare-reader HOME` is one of the measured commands: the least
 //! that a count of usage must do. `cargo xtask bench totals` measures nothing, but
 //! compares what recto counts with what was generated. `cargo xtask bench serve` measures
-//! the server: see `serve`. `cargo xtask bench collect` measures archiving: see `collect`.
+//! the server: see `serve`, and `cargo xtask bench page` the page in a browser: see `page`. `cargo xtask bench collect` measures archiving: see `collect`.
 //! `cargo xtask bench endpoint` measures the client of the Messages
 //! API and its mock: see `endpoint`. `cargo xtask bench run` measures `recto run`: see `run`, and
-//! `cargo xtask bench interrupt` how soon it ends: see `interrupt`. `cargo xtask bench compare OLD NEW` compares two programs,
-//! and `cargo xtask bench lines` counts lines of source.
+//! `cargo xtask bench interrupt` how soon it ends: see `interrupt`; `cargo xtask bench soak` lets a
+//! session of 2,000 turns run: see `soak`. `cargo xtask bench compare OLD NEW` compares two programs,
+//! `cargo xtask bench lines` counts lines of source, and `cargo xtask bench size` says what the
+//! release program is made of. `cargo xtask bench lake` measures tables: see `lake::figures`.
 //!
 //! The homes are kept in `target/bench` and used again. No measured command
 //! sees the home of the person who runs this.
@@ -34,11 +36,14 @@ mod lines;
 mod measure;
 mod million;
 mod others;
+mod page;
 mod report;
 mod run;
 mod search;
 mod serve;
 mod serve_growth;
+mod size;
+mod soak;
 mod totals;
 
 use std::ffi::OsString;
@@ -132,8 +137,12 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     }
     match words.first().map(String::as_str) {
         Some("compare") => return compare::run(&words[1..]),
+        Some("page") => return page::run(&words[1..]),
         Some("lines") => return lines::run(&words[1..]),
+        Some("size") => return size::run(&words[1..]),
         Some("run") => return run::run(&words[1..]),
+        Some("soak") => return soak::run(&words[1..]),
+        Some("lake") => return crate::lake::figures::run(&words[1..]),
         _ => {}
     }
     let only_totals = words.first().is_some_and(|word| word == "totals");

@@ -1,6 +1,13 @@
-//! Many machines that send to one store, while everything fails: collectors are killed, the store
-//! hangs up, refuses, and loses its answers. In the end every line of every machine is in the store,
-//! once.
+//! Many machines that send to one store, while everything fails. In the end every line of every
+//! machine is in the store, once.
+//!
+//! Usually each machine has a network namespace of its own, a clock that is wrong by up to an hour,
+//! and sends through a hub to SeaweedFS; links break, and edges, hub and store are killed (`net`).
+//! With `--plain` there are processes only, and the store is one that hangs up, refuses and loses its
+//! answers. `--edges` has many machines in one process, to count memory and requests (`edges`).
+
+mod edges;
+mod net;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,11 +34,15 @@ use tempfile::TempDir;
 
 use crate::repository;
 
-const USAGE: &str = "usage: cargo xtask fleet [--machines N] [--minutes M] [--program PATH]
+const USAGE: &str =
+    "usage: cargo xtask fleet [--machines N] [--minutes M] [--program PATH] [--plain]
+       cargo xtask fleet --edges N
 
   --machines  how many machines send [default: 10]
   --minutes   how long things fail, before everything must arrive [default: 1]
-  --program   a recto that is built already";
+  --program   a recto that is built already
+  --plain     without network namespaces, a hub and SeaweedFS
+  --edges     many machines in one process, against a store that is throttled";
 
 /// How many logs a machine writes.
 const LOGS: u64 = 3;
@@ -40,6 +51,8 @@ struct Options {
     machines: u64,
     minutes: f64,
     program: Option<PathBuf>,
+    is_plain: bool,
+    edges: Option<u64>,
 }
 
 /// What came of it.
@@ -52,6 +65,8 @@ struct Tally {
     lost: u64,
     doubled: u64,
     converged: Duration,
+    /// What else failed, and how often.
+    others: BTreeMap<&'static str, u64>,
 }
 
 struct Machine {
@@ -59,10 +74,17 @@ struct Machine {
     is_over: Arc<AtomicBool>,
     writers: Vec<JoinHandle<anyhow::Result<()>>>,
     collector: Option<Child>,
+    /// Its network namespace, if it has one.
+    namespace: Option<String>,
+    /// What else its programs are told.
+    variables: Vec<(String, String)>,
 }
 
 pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let options = read(words)?;
+    if let Some(edges) = options.edges {
+        return edges::run(edges);
+    }
     let program = match options.program {
         Some(program) => program,
         None => {
@@ -74,10 +96,14 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
             repository::target().join("debug/recto")
         }
     };
-    let tally = play(&program, options.machines, options.minutes)?;
-    let Tally { kills, faults, files, bytes, lost, doubled, converged } = &tally;
+    let tally = match options.is_plain {
+        true => play(&program, options.machines, options.minutes)?,
+        false => net::play(&program, options.machines, options.minutes)?,
+    };
+    let Tally { kills, faults, files, bytes, lost, doubled, converged, others } = &tally;
+    let others: String = others.iter().map(|(what, count)| format!("{count} {what}, ")).collect();
     repository::say(&format!(
-        "{} machines, {kills} kills, {faults} faults of the store, {files} files, {bytes} bytes: \
+        "{} machines, {kills} kills of edges, {others}{faults} faults, {files} files, {bytes} bytes: \
          {lost} lost or altered, {doubled} bytes doubled; all there {:.1} s after the last fault",
         options.machines,
         converged.as_secs_f64()
@@ -87,13 +113,19 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 fn read(words: &[String]) -> anyhow::Result<Options> {
-    let mut options = Options { machines: 10, minutes: 1.0, program: None };
+    let mut options =
+        Options { machines: 10, minutes: 1.0, program: None, is_plain: false, edges: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
+        if word == "--plain" {
+            options.is_plain = true;
+            continue;
+        }
         let value = words.next().with_context(|| USAGE.to_owned())?;
         match word.as_str() {
             "--machines" => options.machines = value.parse()?,
             "--minutes" => options.minutes = value.parse()?,
+            "--edges" => options.edges = Some(value.parse()?),
             "--program" => options.program = Some(fs::canonicalize(value)?),
             _ => bail!("{USAGE}"),
         }
@@ -151,7 +183,7 @@ fn play(program: &Path, count: u64, minutes: f64) -> anyhow::Result<Tally> {
     for machine in &machines {
         machine.compare(program, &url, &mut tally)?;
     }
-    tally.doubled = doubled(&store);
+    tally.doubled = doubled(store.keys("fleet/raw/"));
     Ok(tally)
 }
 
@@ -172,15 +204,20 @@ impl Machine {
                 thread::spawn(move || write_log(&path, number * LOGS + log, &is_over))
             })
             .collect();
-        Ok(Machine { folder, is_over, writers, collector: None })
+        let (namespace, variables) = (None, Vec::new());
+        Ok(Machine { folder, is_over, writers, collector: None, namespace, variables })
     }
 
     fn command(&self, program: &Path, words: &[&str]) -> Command {
         let root = self.folder.path();
-        let mut command = Command::new(program);
+        let mut command = match &self.namespace {
+            Some(namespace) => net::within(namespace, program),
+            None => Command::new(program),
+        };
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", root).env("RECTO_DATA_DIR", root.join("data"));
         command.env("RECTO_CACHE_DIR", root.join("cache")).envs(FakeS3::variables());
+        command.envs(self.variables.iter().map(|(name, text)| (name, text)));
         command.arg("--home").arg(root.join("home")).args(words).current_dir(root);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
@@ -222,9 +259,16 @@ impl Machine {
         }
     }
 
+    /// Which machine it is in the store.
+    fn id(&self) -> anyhow::Result<String> {
+        let home = recto_store::Home::open(self.folder.path().join("home"))?;
+        Ok(recto_store::keep::MachineId::of(&home).to_string())
+    }
+
     fn compare(&self, program: &Path, url: &str, tally: &mut Tally) -> anyhow::Result<()> {
         let back = self.folder.path().join("back");
-        let words = ["restore", "--all", "--from", url, "--to"];
+        let id = self.id()?;
+        let words = ["restore", "--all", "--from", url, "--machine", &id, "--to"];
         let output = self.command(program, &words).arg(&back).stderr(Stdio::piped()).output()?;
         if !output.status.success() {
             bail!("restore: {}", String::from_utf8_lossy(&output.stderr));
@@ -259,9 +303,9 @@ fn write_log(path: &Path, seed: u64, is_over: &AtomicBool) -> anyhow::Result<()>
 }
 
 /// Bytes that two objects of one life have.
-fn doubled(store: &FakeS3) -> u64 {
+fn doubled(keys: Vec<String>) -> u64 {
     let mut lives: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
-    for key in store.keys("fleet/raw/") {
+    for key in keys {
         let range = key.strip_suffix(".jsonl.zst").and_then(|key| key.rsplit_once('/'));
         let range = range.and_then(|(life, name)| {
             let (start, end) = name.split_once('-')?;

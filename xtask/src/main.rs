@@ -5,6 +5,7 @@ mod bench;
 mod browser;
 mod fleet;
 mod r#gen;
+mod lake;
 mod minute;
 mod oracle;
 mod parity;
@@ -23,6 +24,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   bench     how fast recto is, against cat and others
   fleet     many machines into one store, while collectors and the store fail
   gen       a made-up Claude home of any size
+  lake-engines  the named questions on Polars, DuckDB, chDB and a Spark cluster
+  lake-kills    builders of tables that are killed on a real object store
   minute    a stranger's first minute, on a large home without an index
   oracle    what the real client does with a session, off the network
   pictures  the pictures in docs/pictures, made by the program
@@ -37,6 +40,8 @@ fn main() -> ExitCode {
         Some(("bench", rest)) => bench::run(rest),
         Some(("fleet", rest)) => fleet::run(rest),
         Some(("gen", rest)) => r#gen::run(rest).map(|()| ExitCode::SUCCESS),
+        Some(("lake-engines", rest)) => lake::engines::run(rest),
+        Some(("lake-kills", rest)) => lake::kills::run(rest),
         Some(("oracle", rest)) => oracle::run(rest),
         Some(("parity", rest)) => parity::run(rest),
         Some(("minute", rest)) => minute::run(rest),

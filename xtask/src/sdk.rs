@@ -4,6 +4,8 @@
 //! Everything runs off the network, in a namespace that has loopback only, against a mock of
 //! its own for each run.
 
+mod upstream;
+
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
@@ -26,7 +28,9 @@ use crate::repository;
 use crate::repository::say;
 
 const USAGE: &str = "usage: cargo xtask sdk [--filter TEXT] [--client VERSION|none] [--write]
+       cargo xtask sdk upstream DIR [--client VERSION|none] [--write]
 
+  upstream DIR      the SDK's own end-to-end tests: DIR is `e2e-tests` of its repository
   --filter TEXT     only programs with this in their names
   --client VERSION  the real client to compare with (default: 2.1.325); none runs recto alone
   --write           write bench/SDK.md";
@@ -41,6 +45,9 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         let rows = judge(Path::new(recto), Path::new(client), Path::new(sdks), filter)?;
         say(&serde_json::to_string(&rows)?);
         return Ok(ExitCode::SUCCESS);
+    }
+    if words.first().is_some_and(|word| word == "upstream") {
+        return upstream::run(&words[1..]);
     }
     let (mut filter, mut client, mut writes) = (String::new(), CLIENT.to_owned(), false);
     let mut rest = words.iter();
@@ -129,13 +136,18 @@ struct Row {
     how: String,
 }
 
-fn judge_off_the_network(client: &Path, filter: &str) -> anyhow::Result<Vec<Row>> {
+fn build() -> anyhow::Result<()> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "-p", "recto"]).current_dir(repository::root());
     if !build.status().context("cannot run cargo")?.success() {
         bail!("recto does not build");
     }
+    Ok(())
+}
+
+fn judge_off_the_network(client: &Path, filter: &str) -> anyhow::Result<Vec<Row>> {
+    build()?;
     let sdks = programs::find_agent_sdks().context("the Agent SDKs are not there")?;
     oracle::check_namespaces()?;
     let program = env::current_exe()?;

@@ -25,6 +25,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
 use std::process::Stdio;
+use std::time::Instant;
 
 use anyhow::Context as _;
 use anyhow::bail;
@@ -49,15 +50,20 @@ struct Tally {
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let mut home = EmptyHome::new()?;
     let mut tally = Tally::default();
+    let mut times = Vec::new();
     for step in STEPS {
         if let Some(tool) = step.tool {
             let Some(program) = (tool.find)() else { continue };
             home.tools.push((tool.variable, program));
         }
         heading(step.title);
+        let begun = Instant::now();
         let outcome = step.run(&home).with_context(|| format!("step `{}`", step.title))?;
         tally.add_step(outcome, step.tool);
+        times.push(format!("{:>6} s  {}", begun.elapsed().as_secs(), step.title));
     }
+    heading("time of each step");
+    times.iter().for_each(|line| say(line));
     say("");
     say(&format!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skipped));
     Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -74,6 +80,11 @@ struct Tool {
 const BROWSER: Tool = Tool { find: browser::find, variable: "RECTO_TEST_BROWSER" };
 const SDKS: Tool = Tool { find: programs::find_sdks, variable: "RECTO_TEST_SDKS" };
 const WEED: Tool = Tool { find: programs::find_weed, variable: "RECTO_TEST_WEED" };
+const AZURITE: Tool = Tool { find: programs::find_azurite, variable: "RECTO_TEST_AZURITE" };
+const TELEMETRY: Tool = Tool { find: programs::find_telemetry, variable: "RECTO_TEST_OTLP" };
+const NAMESPACES: Tool = Tool { find: programs::find_namespaces, variable: "RECTO_TEST_IP" };
+const WHEELS: Tool = Tool { find: programs::find_wheels, variable: "RECTO_TEST_WHEELS" };
+const AXE: Tool = Tool { find: programs::find_axe, variable: "RECTO_TEST_AXE" };
 const STRACE: Tool = Tool { find: programs::find_strace, variable: "RECTO_TEST_STRACE" };
 
 struct Step {
@@ -89,12 +100,16 @@ struct Step {
     tool: Option<Tool>,
 }
 
-/// `recto-session` without its features, and with each alone.
+/// A crate without its features, or with each alone; the program as it is by default.
 const fn alone(words: &'static [&'static str]) -> Step {
     Step { title: "features", words, component: Some("clippy"), has_tests: false, tool: None }
 }
 
-const STEPS: [Step; 13] = [
+/// Tables in stores are a feature that is off by default; all steps have it, so that everything
+/// is built once.
+const LAKE: &str = "--features=recto/lake";
+
+const STEPS: &[Step] = &[
     Step {
         title: "format",
         words: &["fmt", "--all", "--check"],
@@ -104,48 +119,109 @@ const STEPS: [Step; 13] = [
     },
     Step {
         title: "lints",
-        words: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        words: &["clippy", "--workspace", "--all-targets", LAKE, "--", "-D", "warnings"],
         component: Some("clippy"),
         has_tests: false,
         tool: None,
     },
     alone(&["clippy", "-precto-session", "--no-default-features", "--", "-Dwarnings"]),
+    alone(&["clippy", "-precto", "--no-default-features", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto-session", "--no-default-features", "-Fexport", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto-session", "--no-default-features", "-Fredact", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto-session", "--no-default-features", "-Fsearch", "--", "-Dwarnings"]),
+    alone(&["clippy", "-precto", "--", "-Dwarnings"]),
     Step {
         title: "tests",
-        words: &["test", "--workspace", "--no-fail-fast"],
+        words: &["test", "--workspace", LAKE, "--no-fail-fast"],
         component: None,
         has_tests: true,
         tool: None,
     },
     Step {
         title: "tests that kill the program",
-        words: &["test", "--workspace", "--test", "runner", "--", "--ignored", "crash::"],
+        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "crash::"],
         component: None,
         has_tests: true,
         tool: Some(STRACE),
     },
     Step {
         title: "tests with the official SDKs",
-        words: &["test", "--workspace", "--test", "runner", "--", "--ignored", "sdks::"],
+        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "sdks::"],
         component: None,
         has_tests: true,
         tool: Some(SDKS),
     },
     Step {
         title: "tests with an object store",
-        words: &["test", "--workspace", "--test", "runner", "--", "--ignored", "stores::"],
+        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "stores::"],
         component: None,
         has_tests: true,
         tool: Some(WEED),
+    },
+    Step {
+        title: "tests with Azure's storage",
+        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "azurite::"],
+        component: None,
+        has_tests: true,
+        tool: Some(AZURITE),
+    },
+    Step {
+        title: "tests with the definitions of OpenTelemetry",
+        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "otlp::"],
+        component: None,
+        has_tests: true,
+        tool: Some(TELEMETRY),
+    },
+    Step {
+        title: "a fleet, in short",
+        words: &[
+            "run",
+            "--quiet",
+            "--package",
+            "xtask",
+            "--",
+            "fleet",
+            "--plain",
+            "--machines",
+            "4",
+            "--minutes",
+            "0.1",
+        ],
+        component: None,
+        has_tests: false,
+        tool: None,
+    },
+    Step {
+        title: "a fleet in network namespaces, in short",
+        words: &[
+            "run",
+            "--quiet",
+            "--package",
+            "xtask",
+            "--",
+            "fleet",
+            "--machines",
+            "4",
+            "--minutes",
+            "0.3",
+        ],
+        component: None,
+        has_tests: false,
+        tool: Some(NAMESPACES),
+    },
+    Step {
+        title: "tests with other engines",
+        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "engines::"],
+        component: None,
+        has_tests: true,
+        tool: Some(WHEELS),
     },
     Step {
         title: "tests in a browser",
         words: &[
             "test",
             "--workspace",
+            LAKE,
             "--test",
             "runner",
             "--no-fail-fast",
@@ -157,10 +233,24 @@ const STEPS: [Step; 13] = [
             "sdks::",
             "--skip",
             "stores::",
+            "--skip",
+            "otlp::",
+            "--skip",
+            "engines::",
+            "--skip",
+            "axe_finds",
         ],
         component: None,
         has_tests: true,
         tool: Some(BROWSER),
+    },
+    // After the one above, which has found the browser.
+    Step {
+        title: "accessibility of pages",
+        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "axe_finds"],
+        component: None,
+        has_tests: true,
+        tool: Some(AXE),
     },
     Step {
         title: "attack, in short",
@@ -171,7 +261,7 @@ const STEPS: [Step; 13] = [
     },
     Step {
         title: "documentation",
-        words: &["doc", "--workspace", "--no-deps"],
+        words: &["doc", "--workspace", LAKE, "--no-deps"],
         component: None,
         has_tests: false,
         tool: None,

@@ -11,6 +11,7 @@
 //! | `replay` | recorded sessions as answers, and as tests |
 //! | `tool` | one file for each tool: input in, effect and result out |
 //! | `permission` | rules, modes, and what a shell command would do |
+//! | `sandbox` | commands confined to the working directories, without secrets and network |
 //! | `hook` | commands of the user that run at events |
 //! | `settings` | settings files in their order |
 //! | `memory` | instructions in `CLAUDE.md` files, and facts about the machine and the project |
@@ -32,6 +33,7 @@ pub mod memory;
 pub mod mock;
 pub mod permission;
 pub mod replay;
+pub mod sandbox;
 pub mod settings;
 pub mod tool;
 pub mod turn;

@@ -52,6 +52,7 @@ mod todo_write;
 mod tool_search;
 mod web_fetch;
 mod web_search;
+mod worktree;
 mod write;
 
 use serde_json::Value;
@@ -90,13 +91,19 @@ pub use session::Places;
 pub use session::Session;
 pub use session::TokenCount;
 pub use session::estimated_tokens;
+pub use skill::Plugin;
 pub use skill::agents_in;
 pub use skill::agents_of;
 pub use skill::filled_skill;
+pub(crate) use skill::front_matter;
+pub(crate) use skill::markdown_in;
+pub use skill::plugins_in;
 pub use skill::skills_in;
 pub use tool_search::loaded as loaded_tools;
 pub use web_fetch::Web;
 pub use web_search::server_tool as web_search_tool;
+pub use worktree::Worktree;
+pub(crate) use worktree::settle as settle_worktree;
 
 use context::Call;
 use schema::Schema;
@@ -111,7 +118,9 @@ pub enum Tool {
     BashOutput,
     Edit,
     EnterPlanMode,
+    EnterWorktree,
     ExitPlanMode,
+    ExitWorktree,
     Glob,
     Grep,
     ListAgents,
@@ -138,14 +147,16 @@ pub enum Tool {
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 29] = [
+    pub const ALL: [Tool; 31] = [
         Tool::Agent,
         Tool::AskUserQuestion,
         Tool::Bash,
         Tool::BashOutput,
         Tool::Edit,
         Tool::EnterPlanMode,
+        Tool::EnterWorktree,
         Tool::ExitPlanMode,
+        Tool::ExitWorktree,
         Tool::Glob,
         Tool::Grep,
         Tool::ListAgents,
@@ -180,7 +191,9 @@ impl Tool {
             Tool::BashOutput => "BashOutput",
             Tool::Edit => "Edit",
             Tool::EnterPlanMode => "EnterPlanMode",
+            Tool::EnterWorktree => "EnterWorktree",
             Tool::ExitPlanMode => "ExitPlanMode",
+            Tool::ExitWorktree => "ExitWorktree",
             Tool::Glob => "Glob",
             Tool::Grep => "Grep",
             Tool::ListAgents => "ListAgents",
@@ -236,7 +249,9 @@ impl Tool {
             Tool::BashOutput => older::BASH_OUTPUT_ABOUT,
             Tool::Edit => edit::ABOUT,
             Tool::EnterPlanMode => plan_mode::ENTER_ABOUT,
+            Tool::EnterWorktree => worktree::ENTER_ABOUT,
             Tool::ExitPlanMode => plan_mode::EXIT_ABOUT,
+            Tool::ExitWorktree => worktree::EXIT_ABOUT,
             Tool::Glob => glob::ABOUT,
             Tool::Grep => grep::ABOUT,
             Tool::ListAgents => message::LIST_ABOUT,
@@ -270,7 +285,9 @@ impl Tool {
             Tool::BashOutput => &older::BASH_OUTPUT,
             Tool::Edit => &edit::SCHEMA,
             Tool::EnterPlanMode => &plan_mode::ENTER,
+            Tool::EnterWorktree => &worktree::ENTER,
             Tool::ExitPlanMode => &plan_mode::EXIT,
+            Tool::ExitWorktree => &worktree::EXIT,
             Tool::Glob => &glob::SCHEMA,
             Tool::Grep => &grep::SCHEMA,
             Tool::ListAgents => &message::LIST,
@@ -334,6 +351,8 @@ impl Tool {
     fn check(self, call: &Call<'_>) -> Result<(), ToolOutcome> {
         match self {
             Tool::Edit => edit::check(call),
+            Tool::EnterWorktree => worktree::check_enter(call),
+            Tool::ExitWorktree => worktree::check_exit(call),
             Tool::Grep => grep::check(call),
             Tool::NotebookEdit => notebook_edit::check(call),
             Tool::Read => read::check(call),
@@ -354,7 +373,9 @@ impl Tool {
             Tool::BashOutput => older::bash_output(call),
             Tool::Edit => edit::run(call),
             Tool::EnterPlanMode => plan_mode::enter(call),
+            Tool::EnterWorktree => worktree::enter(call).await,
             Tool::ExitPlanMode => plan_mode::exit(call),
+            Tool::ExitWorktree => worktree::exit(call).await,
             Tool::Glob => glob::run(call).await,
             Tool::Grep => grep::run(call).await,
             Tool::ListAgents => message::list(call),

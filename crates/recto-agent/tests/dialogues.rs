@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use recto_agent::turn::Control;
+use recto_agent::turn::Cut;
 use recto_agent::turn::LogStyle;
 use recto_agent::turn::Resumed;
 use recto_agent::turn::Setup;
@@ -140,10 +141,10 @@ fn damage(path: &Path, random: &mut Random) {
 fn again(bench: &Bench, random: &mut Random) -> Option<Setup> {
     let model = *random.pick(&[None, None, Some("claude-opus-5-5"), Some("claude-haiku-4-5")]);
     let at = match random.below(5) {
-        0 => some_uuid(&bench.log(), random),
+        0 => some_uuid(&bench.log(), random).map(|at| Cut { at, drops: None }),
         _ => None,
     };
-    let mut resumed = Resumed::read(&bench.log(), model, at.as_deref()).ok()?;
+    let mut resumed = Resumed::read(&bench.log(), model, at.as_ref()).ok()?;
     if random.below(5) == 0 {
         resumed.fit(random.below(400) as u64);
     }

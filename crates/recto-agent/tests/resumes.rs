@@ -3,6 +3,7 @@
 use std::fs;
 
 use recto_agent::api::Client;
+use recto_agent::turn::Cut;
 use recto_agent::turn::Resumed;
 use recto_agent::turn::Setup;
 use recto_agent::turn::TurnEvent;
@@ -141,7 +142,8 @@ fn a_session_goes_on_from_an_earlier_message() {
     for line in &said {
         bench.write_log(&whole);
         let uuid = line["uuid"].as_str().unwrap();
-        let resumed = Resumed::read(&bench.log(), None, Some(uuid)).unwrap();
+        let cut = Cut { at: uuid.to_owned(), drops: None };
+        let resumed = Resumed::read(&bench.log(), None, Some(&cut)).unwrap();
         let setup = Setup { resumed: Some(resumed), log: Some(bench.log()), ..bench.setup() };
         bench.run(setup, &["third prompt"]);
         bench.is_sound().unwrap();
@@ -160,8 +162,35 @@ fn a_session_goes_on_from_an_earlier_message() {
         assert!(bench.last().contains("third prompt"));
         bench.is_sound().unwrap();
     }
-    let error = Resumed::read(&bench.log(), None, Some(ID)).unwrap_err();
+    let none = Cut { at: ID.to_owned(), drops: None };
+    let error = Resumed::read(&bench.log(), None, Some(&none)).unwrap_err();
     assert_eq!(error.to_string(), format!("No message found with message.uuid of: {ID}"));
+}
+
+#[test]
+fn a_turn_is_left_out_only_if_it_is_the_one_that_was_meant() {
+    let bench = Bench::new(&script(&[json!({"text": "an answer"})]));
+    bench.run(bench.setup(), &["one", "two", "three"]);
+    let lines = bench.lines();
+    let uuids = |kind: &str| -> Vec<String> {
+        let of_kind = lines.iter().filter(|line| line["type"] == kind);
+        of_kind.map(|line| line["uuid"].as_str().unwrap().to_owned()).collect()
+    };
+    let (prompts, answers) = (uuids("user"), uuids("assistant"));
+    let read = |at: &str, drops: &str| {
+        let cut = Cut { at: at.to_owned(), drops: Some(drops.to_owned()) };
+        Resumed::read(&bench.log(), None, Some(&cut)).map_err(|error| error.to_string())
+    };
+    assert!(read(&answers[1], &prompts[2]).is_ok());
+    for (at, drops) in [
+        (&answers[1], &prompts[1]),
+        (&answers[0], &prompts[1]),
+        (&answers[2], &prompts[2]),
+        (&answers[1], &ID.to_owned()),
+    ] {
+        let why = read(at, drops).unwrap_err();
+        assert!(why.starts_with("Resume rejected by --resume-drops-turn: "), "{why}");
+    }
 }
 
 #[test]

@@ -29,3 +29,5 @@ mod support;
 mod tls;
 mod tools;
 mod turns;
+#[cfg(unix)]
+mod worktrees;

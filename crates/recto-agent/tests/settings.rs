@@ -64,6 +64,19 @@ fn rules_match_in_order_and_are_used_up() {
 }
 
 #[test]
+fn an_answer_repeats_what_a_pattern_found() {
+    let mock = mock_of(
+        r#"
+        [[rule]]
+        matches = "^h(.)(l+)o$"
+        text = "$2, $1 and $3"
+        "#,
+    );
+    let client = Client::new(endpoint_of(&mock.base_url())).unwrap();
+    assert_eq!(ask(&client, hello()).unwrap().text_of_blocks(), "ll, e and $3");
+}
+
+#[test]
 fn what_was_recorded_is_a_script() {
     use std::io::Write;
     use std::sync::Arc;

@@ -22,7 +22,7 @@ use crate::verify::read_machine;
 /// How many machines are listed at the same time.
 const AT_ONCE: usize = 8;
 /// Where it is noted what must not come back.
-const FORGOTTEN: &str = "forgotten/v1";
+pub(crate) const FORGOTTEN: &str = "forgotten/v1";
 /// Where it is noted who forgot what.
 const AUDIT: &str = "audit/v1";
 

@@ -67,7 +67,7 @@ impl Sender {
             }
             let part = Part::Lines { life: named, range };
             let key = SegmentKey { machine: self.archive().machine(), file, part };
-            let there = self.store().header(&key).await?;
+            let there = self.store().said(&key).await?;
             // What another policy made of the bytes cannot be compared: better twice than never.
             if there.policy != self.policy().name()
                 || packer.lines(file, lives, life, range)?.header.sha256 != there.sha256

@@ -12,7 +12,7 @@ use crate::policy::Withheld;
 pub struct SendOptions {
     /// New bytes of a file are sent as soon as there are so many.
     pub at_least: u64,
-    /// Fewer bytes are sent when they are this old.
+    /// Fewer bytes are sent when they are this old, or when their session has ended.
     pub every: Duration,
     /// Everything is sent, however little it is.
     pub all: bool,

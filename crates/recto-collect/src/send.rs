@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -25,9 +27,11 @@ use recto_store::keep::Part;
 use recto_store::keep::Range64;
 use recto_store::keep::SegmentHeader;
 use recto_store::keep::SegmentKey;
+use recto_store::keep::session_of;
 
-use crate::beat::Beat;
 use crate::beat::MachineFacts;
+use crate::due::Endings;
+use crate::due::is_due;
 use crate::error::CollectError;
 use crate::pace::Pace;
 use crate::parcel::Packer;
@@ -52,8 +56,6 @@ const AT_ONCE: usize = 4;
 const TRIES: usize = 4;
 /// How long to wait for another collector.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// A machine tells that it lives this often, if there is nothing to send.
-const BEAT: Duration = Duration::from_secs(3600);
 
 /// Sends what is kept to a store.
 #[derive(Debug)]
@@ -67,6 +69,18 @@ pub struct Sender {
     pace: Pace,
     facts: MachineFacts,
     lock: std::path::PathBuf,
+    /// Whether the collector ends, and sends what it has.
+    ends: AtomicBool,
+    endings: Mutex<Endings>,
+}
+
+/// A file of which something is sent.
+struct Outgoing<'a> {
+    packer: Packer<'a>,
+    file: FileKey,
+    lives: &'a Lives,
+    /// When its session ended, if it did.
+    ended: Option<Timestamp>,
 }
 
 impl Sender {
@@ -98,7 +112,24 @@ impl Sender {
             options,
             facts,
             lock,
+            ends: AtomicBool::new(false),
+            endings: Mutex::default(),
         })
+    }
+
+    /// Sends everything from now on, however little it is: the collector ends.
+    pub fn end(&self) {
+        self.ends.store(true, Ordering::Relaxed);
+    }
+
+    /// Looks which clients run. What a session wrote is due as soon as its client has left.
+    pub fn look_at_clients(&self, home: &Home) {
+        let (now, clients) = ((self.options.clock)(), home.announcements());
+        self.endings().look(now, self.options.every, &clients);
+    }
+
+    fn endings(&self) -> MutexGuard<'_, Endings> {
+        self.endings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The store.
@@ -113,6 +144,14 @@ impl Sender {
 
     pub(crate) fn archive(&self) -> &Archive {
         &self.archive
+    }
+
+    pub(crate) fn options(&self) -> &SendOptions {
+        &self.options
+    }
+
+    pub(crate) fn facts(&self) -> &MachineFacts {
+        &self.facts
     }
 
     pub(crate) fn secret(&self) -> &MachineSecret {
@@ -192,7 +231,7 @@ impl Sender {
     }
 
     /// Which files must not be sent again.
-    async fn learn_forgotten(&self) -> Result<(), CollectError> {
+    pub(crate) async fn learn_forgotten(&self) -> Result<(), CollectError> {
         let mut listing = self.store.list(&crate::fleet::forgotten_prefix(self.archive.machine()));
         while let Some(listed) = listing.next().await {
             let name = listed?.key;
@@ -218,7 +257,7 @@ impl Sender {
         match self.parts_of(file, projects, &mut report, &mut new).await {
             Ok(()) => {}
             // What is wrong with one file does not keep others.
-            Err(CollectError::Store(error)) => {
+            Err(error @ (CollectError::Store(_) | CollectError::Refused { .. })) => {
                 report.troubles.push((file.to_string(), error.to_string()));
             }
             Err(error) => return Err(error),
@@ -254,11 +293,14 @@ impl Sender {
             return Ok(());
         }
         let packer = Packer { archive: &self.archive, policy: &self.policy, projects };
+        let session = session_of(about.kind, &about.path);
+        let ended = session.and_then(|session| self.endings().of(session));
+        let outgoing = Outgoing { packer, file, lives: &lives, ended };
         for life in lines {
-            self.lines(&packer, file, &lives, life, report, new).await?;
+            self.lines(&outgoing, life, report, new).await?;
         }
         for part in whole {
-            self.whole(&packer, file, &part, report, new).await?;
+            self.whole(&outgoing, &part, report, new).await?;
         }
         Ok(())
     }
@@ -307,23 +349,20 @@ impl Sender {
         header_of(&self.archive, file, lives)
     }
 
-    fn is_due(&self, bytes: u64, since: Timestamp) -> bool {
-        let age = (self.options.clock)().duration_since(since);
-        self.options.all
-            || bytes >= self.options.at_least
-            || age.unsigned_abs() >= self.options.every
+    fn is_due(&self, bytes: u64, since: Timestamp, ended: Option<Timestamp>) -> bool {
+        self.ends.load(Ordering::Relaxed) || is_due(&self.options, bytes, since, ended)
     }
 
     /// Sends the lines of one life, in pieces.
     async fn lines(
         &self,
-        packer: &Packer<'_>,
-        file: FileKey,
-        lives: &Lives,
+        outgoing: &Outgoing<'_>,
         life: LifeId,
         report: &mut SendReport,
         new: &mut Vec<SegmentKey>,
     ) -> Result<(), CollectError> {
+        let Outgoing { packer, file, lives, ended } = outgoing;
+        let file = *file;
         let (_, end) = lives.cover(life);
         let mut tries = 0;
         loop {
@@ -340,7 +379,7 @@ impl Sender {
             let captured =
                 self.archive.part_header(file, &Part::Lines { life, range: first })?.captured;
             let begun = begun(&known, named, from).filter(|range| range.end <= end);
-            if begun.is_none() && !self.is_due(end - from, captured) {
+            if begun.is_none() && !self.is_due(end - from, captured, *ended) {
                 report.waiting_bytes += end - from;
                 let earlier = report.waiting_since.map_or(captured, |since| since.min(captured));
                 report.waiting_since = Some(earlier);
@@ -377,17 +416,18 @@ impl Sender {
     /// Sends a version, a torn end or an event.
     async fn whole(
         &self,
-        packer: &Packer<'_>,
-        file: FileKey,
+        outgoing: &Outgoing<'_>,
         part: &Part,
         report: &mut SendReport,
         new: &mut Vec<SegmentKey>,
     ) -> Result<(), CollectError> {
+        let Outgoing { packer, file, ended, .. } = outgoing;
+        let file = *file;
         let key =
             SegmentKey { machine: self.archive.machine(), file, part: part.sealed(&self.secret) };
         if let Part::Gone(time) | Part::Moved(time) = part {
             let since = Timestamp::from_millisecond(*time as i64).unwrap_or(Timestamp::UNIX_EPOCH);
-            if !self.is_due(0, since) {
+            if !self.is_due(0, since, *ended) {
                 return Ok(());
             }
             let named = |life| self.state().life(file, life).ok().flatten();
@@ -396,7 +436,7 @@ impl Sender {
             self.store.put_new(&key.to_string(), json.into()).await?;
         } else {
             let header = self.archive.part_header(file, part)?;
-            if !self.is_due(header.content_bytes(), header.captured) {
+            if !self.is_due(header.content_bytes(), header.captured, *ended) {
                 report.waiting_bytes += header.content_bytes();
                 return Ok(());
             }
@@ -426,47 +466,13 @@ impl Sender {
         let is_ours = match put {
             Put::New => true,
             Put::Taken => {
-                let there = self.store.header(key).await?;
+                let there = self.store.said(key).await?;
                 // The same range under another policy was sent before, and is there.
                 there.sha256 == parcel.header.sha256 || there.policy != parcel.header.policy
             }
         };
         self.state().note(&part, /* is there */ true)?;
         Ok(is_ours)
-    }
-
-    /// Tells those who build on the store what is new. Listing finds it as well: whether a hint
-    /// arrives does not matter.
-    async fn hint(&self, keys: &[SegmentKey]) {
-        let now = (self.options.clock)();
-        let hour = now.strftime("d=%Y-%m-%d/h=%H");
-        for (number, keys) in keys.chunks(1000).enumerate() {
-            let machine = self.archive.machine();
-            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-            let Ok(json) = serde_json::to_vec(&serde_json::json!({
-                "machine": machine.to_string(), "keys": keys,
-            })) else {
-                continue;
-            };
-            let time = now.as_millisecond();
-            let name = format!("ledger/v1/{hour}/{machine}-{time}-{number}.json");
-            let _ = self.store.put_new(&name, json.into()).await;
-        }
-    }
-
-    /// Tells the fleet that this machine lives, and how far it is.
-    async fn beat(&self, report: &SendReport) -> Result<(), CollectError> {
-        let now = (self.options.clock)();
-        let last = self.state().text("beat")?.and_then(|text| text.parse::<Timestamp>().ok());
-        let is_recent = |last: Timestamp| now.duration_since(last).unsigned_abs() < BEAT;
-        if report.objects == 0 && last.is_some_and(is_recent) {
-            return Ok(());
-        }
-        let machine = self.archive.machine();
-        let beat = Beat::new(&self.facts, machine, self.policy.name(), now, report);
-        self.store.put_over(&Beat::key(machine), beat.to_json().into()).await?;
-        self.learn_forgotten().await?;
-        self.state().set_text("beat", Some(&now.to_string()))
     }
 }
 

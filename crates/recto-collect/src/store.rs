@@ -6,13 +6,11 @@
 use std::path::Path as FilePath;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use jiff::Timestamp;
-use object_store::ClientOptions;
 use object_store::GetOptions;
 use object_store::GetRange;
 use object_store::ObjectStore;
@@ -20,11 +18,7 @@ use object_store::ObjectStoreExt as _;
 use object_store::PutMode;
 use object_store::PutOptions;
 use object_store::PutPayload;
-use object_store::RetryConfig;
 use object_store::WriteMultipart;
-use object_store::aws::AmazonS3Builder;
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use recto_store::keep::SegmentHeader;
@@ -32,9 +26,14 @@ use recto_store::keep::SegmentKey;
 use recto_store::sync_below;
 use tokio::io::AsyncReadExt as _;
 use tokio::io::AsyncWriteExt as _;
+#[cfg(feature = "cloud")]
 use url::Url;
 
 use crate::error::CollectError;
+#[cfg(feature = "cloud")]
+use crate::hub_client::HubClient;
+#[cfg(feature = "cloud")]
+use crate::hub_token::HubToken;
 
 /// Objects of more bytes are sent in parts: no store takes them at once for sure, and their bytes
 /// would all be in memory.
@@ -43,8 +42,6 @@ const LARGE: u64 = 16 * 1024 * 1024;
 const HEADER: u64 = 16 * 1024;
 /// No header is longer.
 const LONGEST_HEADER: u64 = 1024 * 1024 + 9;
-/// How long a request is repeated before the store counts as unreachable.
-const PATIENCE: Duration = Duration::from_secs(45);
 
 /// A store, by its address.
 #[derive(Debug, Clone)]
@@ -54,6 +51,17 @@ pub struct Store {
     url: String,
     /// The directory, if it is one.
     directory: Option<PathBuf>,
+    /// The hub in front of the store, if that is all that is known of it.
+    #[cfg(feature = "cloud")]
+    hub: Option<Arc<HubClient>>,
+}
+
+/// What the store says of a segment without giving it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// The hash of its content.
+    pub(crate) sha256: [u8; 32],
+    pub(crate) policy: String,
 }
 
 /// What became of an object.
@@ -76,27 +84,53 @@ pub(crate) struct Listed {
     pub modified: Timestamp,
 }
 
+/// Where clouds give credentials to their own machines.
+const METADATA: [&str; 3] = ["169.254.169.254", "169.254.170.2", "metadata.google.internal"];
+
 impl Store {
     /// Opens a store. The variables are those of the environment that name credentials, regions
     /// and endpoints: `AWS_…`, `GOOGLE_…`, `AZURE_…`.
     pub fn open(address: &str, variables: &[(String, String)]) -> Result<Store, CollectError> {
-        let bad = |reason: String| CollectError::Address { url: shown(address), reason };
         let Some((scheme, rest)) = address.split_once("://") else {
             return Store::of_directory(FilePath::new(address));
         };
         if scheme == "file" {
             return Store::of_directory(FilePath::new(rest));
         }
+        Store::of_cloud(scheme, address, variables)
+    }
+
+    #[cfg(not(feature = "cloud"))]
+    fn of_cloud(
+        _scheme: &str,
+        address: &str,
+        _variables: &[(String, String)],
+    ) -> Result<Store, CollectError> {
+        let reason = "this build of recto knows directories only".to_owned();
+        Err(CollectError::Address { url: shown(address), reason })
+    }
+
+    #[cfg(feature = "cloud")]
+    fn of_cloud(
+        scheme: &str,
+        address: &str,
+        variables: &[(String, String)],
+    ) -> Result<Store, CollectError> {
+        let bad = |reason: String| CollectError::Address { url: shown(address), reason };
         let url = Url::parse(address).map_err(|error| bad(error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(bad("credentials do not belong into an address".to_owned()));
+            return Err(bad("do not put credentials into the address".to_owned()));
+        }
+        if matches!(scheme, "http" | "https") {
+            return Err(CollectError::WriteOnly { url: bare(&url) });
         }
         let prefix = Path::parse(url.path()).map_err(|error| bad(error.to_string()))?;
-        let mut settings = settings(scheme, variables);
+        let mut settings = crate::cloud::settings(scheme, variables);
         for (name, value) in url.query_pairs() {
             let known = match (scheme, name.as_ref()) {
                 ("s3", "endpoint") => "aws_endpoint",
                 ("s3", "region") => "aws_region",
+                ("gs", "endpoint") => "google_base_url",
                 ("az", "account") => "azure_storage_account_name",
                 ("az", "endpoint") => "azure_storage_endpoint",
                 _ => return Err(bad(format!("unknown parameter `{name}`"))),
@@ -105,9 +139,37 @@ impl Store {
             settings.push((known.to_owned(), value.into_owned()));
         }
         let place = bare(&url);
-        let objects = objects(scheme, &place, &settings).map_err(|error| bad(words(&error)))?;
+        let objects = crate::cloud::objects(scheme, &place, &settings);
+        let objects = objects.map_err(|error| bad(words(&error)))?;
         let objects = objects.ok_or_else(|| bad(format!("unsupported scheme `{scheme}`")))?;
-        Ok(Store { objects, prefix, url: place, directory: None })
+        Ok(Store { objects, prefix, url: place, directory: None, hub: None })
+    }
+
+    /// A store behind a hub: it can be written to, and its names can be listed.
+    #[cfg(feature = "cloud")]
+    pub fn of_hub(token: &HubToken) -> Result<Store, CollectError> {
+        let client = HubClient::new(token)?;
+        Ok(Store {
+            objects: Arc::new(object_store::memory::InMemory::new()),
+            prefix: Path::default(),
+            url: token.url().to_owned(),
+            directory: None,
+            hub: Some(Arc::new(client)),
+        })
+    }
+
+    #[cfg(feature = "cloud")]
+    fn hub(&self) -> Option<&Arc<HubClient>> {
+        self.hub.as_ref()
+    }
+
+    /// A hub gives nothing back.
+    fn must_be_read(&self) -> Result<(), CollectError> {
+        #[cfg(feature = "cloud")]
+        if self.hub.is_some() {
+            return Err(CollectError::WriteOnly { url: self.url.clone() });
+        }
+        Ok(())
     }
 
     /// A store that is a directory of this machine.
@@ -118,7 +180,14 @@ impl Store {
         let objects = LocalFileSystem::new_with_prefix(&path)
             .map_err(|error| CollectError::Address { url: url.clone(), reason: words(&error) })?;
         let objects = Arc::new(objects);
-        Ok(Store { objects, prefix: Path::default(), url, directory: Some(path) })
+        Ok(Store {
+            objects,
+            prefix: Path::default(),
+            url,
+            directory: Some(path),
+            #[cfg(feature = "cloud")]
+            hub: None,
+        })
     }
 
     /// Its address, without parameters.
@@ -136,12 +205,21 @@ impl Store {
         match error {
             object_store::Error::PermissionDenied { .. }
             | object_store::Error::Unauthenticated { .. } => CollectError::Denied { url, reason },
+            object_store::Error::NotFound { .. } => CollectError::Absent { url, reason },
+            // Without any credentials the machine's own are asked for, where a cloud has them.
+            _ if METADATA.iter().any(|host| reason.contains(host)) => {
+                CollectError::Denied { url, reason: "no credentials were found".to_owned() }
+            }
             _ => CollectError::Unreachable { url, reason },
         }
     }
 
     /// Writes an object whose name must be free.
     pub(crate) async fn put_new(&self, key: &str, bytes: Bytes) -> Result<Put, CollectError> {
+        #[cfg(feature = "cloud")]
+        if let Some(hub) = self.hub() {
+            return hub.put(key, bytes).await;
+        }
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
         let path = self.path(key);
         match self.objects.put_opts(&path, PutPayload::from_bytes(bytes), options).await {
@@ -172,6 +250,10 @@ impl Store {
             file.read_to_end(&mut content).await?;
             return self.put_new(key, content.into()).await;
         }
+        #[cfg(feature = "cloud")]
+        if let Some(hub) = self.hub() {
+            return hub.put_large(key, file.into_std().await, bytes).await;
+        }
         let path = self.path(key);
         match self.objects.head(&path).await {
             Ok(_) => return Ok(Put::Taken),
@@ -196,6 +278,10 @@ impl Store {
 
     /// Writes an object over what was there before.
     pub(crate) async fn put_over(&self, key: &str, bytes: Bytes) -> Result<(), CollectError> {
+        #[cfg(feature = "cloud")]
+        if let Some(hub) = self.hub() {
+            return hub.put(key, bytes).await.map(drop);
+        }
         let path = self.path(key);
         let put = self.objects.put(&path, PutPayload::from_bytes(bytes)).await;
         put.map_err(|error| self.failed(&error))?;
@@ -212,10 +298,27 @@ impl Store {
 
     /// Everything whose name begins with a prefix, which ends where a part of a name ends.
     pub(crate) fn list(&self, prefix: &str) -> BoxStream<'static, Result<Listed, CollectError>> {
+        #[cfg(feature = "cloud")]
+        if let Some(hub) = self.hub() {
+            return HubClient::list(Arc::clone(hub), prefix.to_owned());
+        }
+        self.list_after(prefix, None)
+    }
+
+    /// The same, only names that come after one.
+    pub(crate) fn list_after(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+    ) -> BoxStream<'static, Result<Listed, CollectError>> {
         let store = self.clone();
         let start = self.prefix.as_ref().len();
         let path = self.path(prefix);
-        let listed = self.objects.list(Some(&path)).map(move |object| {
+        let listed = match after {
+            Some(after) => self.objects.list_with_offset(Some(&path), &self.path(after)),
+            None => self.objects.list(Some(&path)),
+        };
+        let listed = listed.map(move |object| {
             let object = object.map_err(|error| store.failed(&error))?;
             let key = object.location.as_ref()[start..].trim_start_matches('/').to_owned();
             let modified = Timestamp::from_millisecond(object.last_modified.timestamp_millis());
@@ -227,11 +330,22 @@ impl Store {
 
     /// The names of the folders in a folder.
     pub(crate) async fn folders(&self, prefix: &str) -> Result<Vec<String>, CollectError> {
+        self.must_be_read()?;
         let path = self.path(prefix);
         let listed = self.objects.list_with_delimiter(Some(&path)).await;
         let listed = listed.map_err(|error| self.failed(&error))?;
         let name = |path: &Path| path.filename().map(str::to_owned);
         Ok(listed.common_prefixes.iter().filter_map(name).collect())
+    }
+
+    /// What the store says of a segment.
+    pub(crate) async fn said(&self, key: &SegmentKey) -> Result<Said, CollectError> {
+        #[cfg(feature = "cloud")]
+        if let Some(hub) = self.hub() {
+            return hub.said(key).await;
+        }
+        let header = self.header(key).await?;
+        Ok(Said { sha256: header.sha256, policy: header.policy })
     }
 
     /// The header of a segment.
@@ -248,6 +362,7 @@ impl Store {
     }
 
     async fn beginning(&self, key: &str, bytes: u64) -> Result<Bytes, CollectError> {
+        self.must_be_read()?;
         let range = Some(GetRange::Bounded(0..bytes));
         let options = GetOptions { range, ..GetOptions::default() };
         let got = self.objects.get_opts(&self.path(key), options).await;
@@ -257,6 +372,7 @@ impl Store {
 
     /// A small object, if it is there.
     pub(crate) async fn get(&self, key: &str) -> Result<Option<Bytes>, CollectError> {
+        self.must_be_read()?;
         match self.objects.get(&self.path(key)).await {
             Ok(got) => Ok(Some(got.bytes().await.map_err(|error| self.failed(&error))?)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
@@ -266,6 +382,7 @@ impl Store {
 
     /// An object into a file without a name, which is at its beginning then.
     pub(crate) async fn fetch(&self, key: &str) -> Result<std::fs::File, CollectError> {
+        self.must_be_read()?;
         let got = self.objects.get(&self.path(key)).await;
         let mut stream = got.map_err(|error| self.failed(&error))?.into_stream();
         let mut file = tokio::fs::File::from_std(tempfile::tempfile()?);
@@ -280,6 +397,7 @@ impl Store {
 
     /// Removes an object. One that is not there is removed.
     pub(crate) async fn delete(&self, key: &str) -> Result<(), CollectError> {
+        self.must_be_read()?;
         match self.objects.delete(&self.path(key)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(self.failed(&error)),
@@ -287,81 +405,8 @@ impl Store {
     }
 }
 
-/// The variables that one kind of store knows, as its builder spells them.
-fn settings(scheme: &str, variables: &[(String, String)]) -> Vec<(String, String)> {
-    let prefix = match scheme {
-        "s3" => "aws_",
-        "gs" => "google_",
-        _ => "azure_",
-    };
-    let lower = |(name, value): &(String, String)| (name.to_ascii_lowercase(), value.clone());
-    let known = |(name, _): &(String, String)| name.starts_with(prefix);
-    variables.iter().map(lower).filter(known).collect()
-}
-
-/// The store itself; none for a scheme that is not known.
-fn objects(
-    scheme: &str,
-    url: &str,
-    settings: &[(String, String)],
-) -> object_store::Result<Option<Arc<dyn ObjectStore>>> {
-    let retry = RetryConfig { retry_timeout: PATIENCE, max_retries: 6, ..RetryConfig::default() };
-    let client = ClientOptions::new()
-        .with_timeout(Duration::from_secs(120))
-        .with_connect_timeout(Duration::from_secs(10))
-        .with_allow_http(may_be_plain(settings));
-    Ok(Some(match scheme {
-        "s3" => {
-            let builder = AmazonS3Builder::new().with_url(url).with_region("us-east-1");
-            let builder = builder.with_retry(retry).with_client_options(client);
-            let set =
-                |builder: AmazonS3Builder, (name, value): &(String, String)| match name.parse() {
-                    Ok(key) => builder.with_config(key, value),
-                    Err(_) => builder,
-                };
-            Arc::new(settings.iter().fold(builder, set).build()?)
-        }
-        "gs" => {
-            let builder = GoogleCloudStorageBuilder::new().with_url(url);
-            let builder = builder.with_retry(retry).with_client_options(client);
-            let set =
-                |builder: GoogleCloudStorageBuilder, (name, value): &(String, String)| match name
-                    .parse()
-                {
-                    Ok(key) => builder.with_config(key, value),
-                    Err(_) => builder,
-                };
-            Arc::new(settings.iter().fold(builder, set).build()?)
-        }
-        "az" => {
-            let builder = MicrosoftAzureBuilder::new().with_url(url);
-            let builder = builder.with_retry(retry).with_client_options(client);
-            let set = |builder: MicrosoftAzureBuilder, (name, value): &(String, String)| match name
-                .parse()
-            {
-                Ok(key) => builder.with_config(key, value),
-                Err(_) => builder,
-            };
-            Arc::new(settings.iter().fold(builder, set).build()?)
-        }
-        _ => return Ok(None),
-    }))
-}
-
-/// Whether a store may be asked without encryption: on this machine, or if the user says so.
-fn may_be_plain(settings: &[(String, String)]) -> bool {
-    let is_here = |value: &str| {
-        let host = Url::parse(value).ok().and_then(|url| url.host_str().map(str::to_owned));
-        host.is_some_and(|host| matches!(host.as_str(), "127.0.0.1" | "localhost" | "[::1]"))
-    };
-    settings.iter().any(|(name, value)| match name.as_str() {
-        name if name.ends_with("_allow_http") => value == "true" || value == "1",
-        name if name.contains("endpoint") => is_here(value),
-        _ => false,
-    })
-}
-
 /// An address without its parameters.
+#[cfg(feature = "cloud")]
 fn bare(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
@@ -398,6 +443,7 @@ fn words(error: &object_store::Error) -> String {
 }
 
 #[cfg(test)]
+#[cfg(feature = "cloud")]
 mod tests {
     use super::*;
 
@@ -415,15 +461,5 @@ mod tests {
         assert!(refused("s3://bucket?colour=red").ends_with("unknown parameter `colour`"));
         let secret = refused("s3://me:hunter2@bucket/x");
         assert!(!secret.contains("hunter2"), "{secret}");
-    }
-
-    #[test]
-    fn plain_http_is_for_this_machine_or_for_who_asks() {
-        let one = |name: &str, value: &str| may_be_plain(&[(name.to_owned(), value.to_owned())]);
-        assert!(one("aws_endpoint", "http://127.0.0.1:8333"));
-        assert!(one("aws_endpoint_url", "http://localhost:8333"));
-        assert!(!one("aws_endpoint", "http://store.example:8333"));
-        assert!(one("aws_allow_http", "true"));
-        assert!(!one("aws_region", "http://127.0.0.1"));
     }
 }

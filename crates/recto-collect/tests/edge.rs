@@ -57,7 +57,7 @@ impl Edge {
         MachineId::of(&self.home())
     }
 
-    fn data(&self) -> DataDirectory {
+    pub(crate) fn data(&self) -> DataDirectory {
         DataDirectory::new(self.folder.path().join("data"))
     }
 
@@ -70,6 +70,11 @@ impl Edge {
         let path = self.folder.path().join("home").join(below);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// Removes a file of the home.
+    pub(crate) fn remove(&self, below: &str) {
+        fs::remove_file(self.folder.path().join("home").join(below)).unwrap();
     }
 
     /// Looks at the home.

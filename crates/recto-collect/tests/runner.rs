@@ -2,8 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod azurite;
 mod edge;
 mod fleet;
+mod hub;
+mod hub_attack;
+#[allow(dead_code, reason = "of what makes secrets, only the public rules are wanted here")]
+#[path = "../../recto-session/tests/samples.rs"]
+mod samples;
 mod secrets;
 mod sending;
 mod stores;

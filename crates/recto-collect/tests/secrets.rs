@@ -3,6 +3,9 @@
 use recto_testkit::FakeS3;
 
 use crate::edge::Edge;
+use crate::samples::Random;
+use crate::samples::public_rules;
+use crate::samples::true_positive;
 
 const LOG: &str = "projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl";
 const PRIVATE: &str = "projects/-home-dev-private/5c1e8a70-2b64-4f19-9d0c-6a7be3f0c214.jsonl";
@@ -147,4 +150,39 @@ fn what_would_be_sent_is_told_before() {
     assert_eq!(outlook.kept_back[0].0, PRIVATE);
     assert!(outlook.redacted.iter().any(|(path, count)| path == LOG && *count >= 3));
     assert_eq!(edge.store.objects().len(), 0);
+}
+
+#[test]
+fn of_the_secrets_of_the_public_rules_one_of_100_reaches_the_store_at_most() {
+    let edge = Edge::new(&FakeS3::start());
+    let mut random = Random(24);
+    let (mut secrets, mut log) = (Vec::new(), String::new());
+    for rule in public_rules() {
+        for _ in 0..3 {
+            let (text, secret) = true_positive(&rule, &mut random);
+            let text = serde_json::to_string(&text).unwrap();
+            // As a person types it, and as a tool prints it.
+            log.push_str(&match random.below(2) {
+                0 => format!(
+                    "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":{text}}}}}\n"
+                ),
+                _ => format!(
+                    "{{\"type\":\"user\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":{text}}}]}},\"toolUseResult\":{{\"stdout\":{text}}}}}\n"
+                ),
+            });
+            secrets.push((rule.name, secret));
+        }
+    }
+    edge.write(LOG, &log);
+    edge.send();
+    let bucket = bucket(&edge);
+    assert!(bucket.contains("[REDACTED:"));
+    let spelled = |secret: &str| {
+        let json = serde_json::to_string(secret).unwrap();
+        json[1..json.len() - 1].to_owned()
+    };
+    let is_there = |secret: &&(&str, String)| bucket.contains(&spelled(&secret.1));
+    let left: Vec<&(&str, String)> = secrets.iter().filter(is_there).collect();
+    assert!(secrets.len() > 500, "{}", secrets.len());
+    assert!(left.len() * 100 <= secrets.len(), "{} of {}: {left:?}", left.len(), secrets.len());
 }

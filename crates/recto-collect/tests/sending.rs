@@ -172,6 +172,45 @@ fn little_waits_for_more_or_for_its_time() {
 }
 
 #[test]
+fn what_a_session_wrote_is_sent_when_its_client_leaves() {
+    let store = FakeS3::start();
+    let session = LOG.rsplit('/').next().unwrap().trim_end_matches(".jsonl");
+    let pid = std::process::id();
+    let announcement = format!("sessions/{pid}.json");
+    let json = format!("{{\"pid\":{pid},\"sessionId\":\"{session}\"}}");
+    let result = format!("projects/-w/{session}/tool-results/a.txt");
+    let played = |clock: fn() -> jiff::Timestamp| {
+        let edge = Edge::raw(&store);
+        edge.collect();
+        let waiting = SendOptions { all: false, clock, ..SendOptions::default() };
+        let sender = edge.sender(waiting);
+        let round = || {
+            edge.collect();
+            sender.look_at_clients(&edge.home());
+            sender.send(&mut |_, _| {}).unwrap().objects
+        };
+        edge.write(&announcement, &json);
+        edge.write(LOG, lines(0, 10));
+        edge.write(OTHER, lines(0, 10));
+        let first = round();
+        edge.write(&result, "a result");
+        edge.remove(&announcement);
+        let second = round();
+        // The client's last line is archived a moment later.
+        edge.write(LOG, lines(0, 11));
+        let third = round();
+        // It is resumed, and waits again.
+        edge.write(&announcement, &json);
+        edge.write(LOG, lines(0, 12));
+        [first, second, third, round()]
+    };
+    assert_eq!(played(jiff::Timestamp::now), [0, 2, 1, 0]);
+    // Whatever comes long after the end is not of this session's run.
+    let earlier = || jiff::Timestamp::now() - Duration::from_secs(600);
+    assert_eq!(played(earlier), [0, 0, 0, 0]);
+}
+
+#[test]
 fn many_small_segments_become_few() {
     let edge = Edge::raw(&FakeS3::start());
     for end in 1..30 {

@@ -2,6 +2,9 @@
 // Text of a log is only ever put in as text; markup comes from the server alone.
 
 import { listen as listenInReader } from "./reader.js";
+import "./marks.js";
+import { listen as listenForNotices } from "./notices.js";
+import "./search.js";
 import { $, $$, age, copy, fragment, isTyping, make, renewList, tell } from "./shared.js";
 
 const root = document.documentElement;
@@ -57,14 +60,14 @@ const MOST_ROWS = 1000;
 
 const keyOfRow = (entry) => $("a", entry)?.getAttribute("href") ?? "";
 
-async function loadSide({ more = null, renews = false } = {}) {
+async function loadSide({ more = null, renews = false, isFar = false } = {}) {
   const list = $("#side-list");
   if (!list) return;
   side.asked?.abort();
   side.asked = new AbortController();
   // What was asked for before is still wanted: the list is as long as it was.
   const count = renews ? Math.min(MOST_ROWS, Math.max(SIDE_ROWS, $$("a.row", list).length)) : SIDE_ROWS;
-  const address = more ?? `/sessions/list?count=${count}&q=${encodeURIComponent(side.filter)}`;
+  const address = more ?? `/sessions/list?count=${isFar ? MOST_ROWS : count}&group=${groupBy()}&q=${encodeURIComponent(side.filter)}`;
   let rows;
   try {
     rows = await fragment(address, side.asked.signal);
@@ -72,8 +75,8 @@ async function loadSide({ more = null, renews = false } = {}) {
     if (error.name !== "AbortError" && !renews) list.replaceChildren(make("p", "side-more faint", "The server does not answer."));
     return;
   }
-  const here = location.pathname.match(/^\/session\/([0-9a-f-]{36})/)?.[1];
-  if (here) rows.querySelector(`a[href="/session/${here}"]`)?.setAttribute("aria-current", "page");
+  const here = location.pathname.match(/^\/session\/([0-9a-f-]{36}(~[0-9a-f]{8})?)/)?.[1];
+  if (here) rows.querySelector(`a[href^="/session/${here}"]`)?.setAttribute("aria-current", "page");
   const total = rows.querySelector("[data-total]")?.dataset.total;
   if (total !== undefined) $("#side-count").textContent = Number(total).toLocaleString("en");
   const entries = $$("ol > li", rows);
@@ -82,10 +85,43 @@ async function loadSide({ more = null, renews = false } = {}) {
   else if (old && renews) renewList(old, entries, keyOfRow);
   else {
     list.replaceChildren(rows);
+    showOpen(isFar, total);
     return;
   }
   for (const link of $$(".side-more", list)) link.remove();
   list.append(...$$(".side-more", rows));
+}
+
+/** Scrolls to the session that is open; one that is far down the list is asked for once. */
+function showOpen(isFar, total) {
+  if (!location.pathname.startsWith("/session/") || side.filter) return;
+  const open = $("#side-list a[aria-current]");
+  const list = $("#side-list");
+  if (open) {
+    const top = open.offsetTop - list.offsetTop;
+    if (top > list.clientHeight - 80) list.scrollTop = top - list.clientHeight / 2;
+  } else if (!isFar && Number(total) > SIDE_ROWS) loadSide({ isFar: true });
+}
+
+function groupBy() {
+  try {
+    return localStorage.getItem("group") === "project" ? "project" : "day";
+  } catch {
+    return "day";
+  }
+}
+
+function showGroups() {
+  for (const button of $$("[data-group-by]")) button.setAttribute("aria-pressed", String(button.dataset.groupBy === groupBy()));
+}
+
+/** The session before or after the open one in the list. */
+function neighbour(step) {
+  const rows = $$("#side-list a.row");
+  const at = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  const next = rows[at + step];
+  if (next) location.assign(next.getAttribute("href"));
+  else tell(step > 0 ? "This is the last session in the list" : "This is the first session in the list");
 }
 
 /** Loads the list again, but not more often than every two seconds. */
@@ -126,6 +162,18 @@ function startSide() {
     const next = rows[rows.indexOf(document.activeElement) + step];
     if (next) next.focus();
     else if (step < 0) filter.focus();
+  });
+  showGroups();
+  document.addEventListener("click", (event) => {
+    const by = event.target.closest("[data-group-by]")?.dataset.groupBy;
+    if (!by) return;
+    try {
+      localStorage.setItem("group", by);
+    } catch {
+      // The list stays as it is then.
+    }
+    showGroups();
+    loadSide();
   });
   list.addEventListener("click", (event) => {
     const more = event.target.closest("a.side-more[data-more]");
@@ -280,6 +328,7 @@ document.addEventListener("keydown", (event) => {
     else openPalette();
   } else if (event.key === "?") openHelp();
   else if (event.key === "d") nextTheme();
+  else if (event.key === "[" || event.key === "]") neighbour(event.key === "]" ? 1 : -1);
 });
 
 // A form with a choice that counts at once; without scripts there is a button.
@@ -312,8 +361,32 @@ function listen() {
     });
   }
   source.addEventListener("open", () => { root.dataset.events = "open"; });
-  source.addEventListener("error", () => { root.dataset.events = "lost"; });
+  source.addEventListener("error", () => {
+    root.dataset.events = "lost";
+    // A stream that was refused does not come back by itself: the server has another token.
+    if (source.readyState === EventSource.CLOSED) reconnect();
+  });
+  listenForNotices(source);
   listenInReader(source);
+}
+
+/** Asks until the server knows this browser again, and then shows the page anew. */
+let isReconnecting = false;
+async function reconnect() {
+  if (isReconnecting) return;
+  isReconnecting = true;
+  const banner = make("p", "notice warn reconnect", "The server no longer knows this browser. Open the address that recto serve printed, in any tab; this page then continues by itself.");
+  banner.role = "alert";
+  for (;;) {
+    await new Promise((done) => setTimeout(done, 2000));
+    try {
+      const answer = await fetch("/api/v1/overview");
+      if (answer.ok) return location.reload();
+      if (answer.status === 401 && !banner.isConnected) $("#main").prepend(banner);
+    } catch {
+      // The server is not there: it is asked again.
+    }
+  }
 }
 
 let liveTimer = null;

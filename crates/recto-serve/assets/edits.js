@@ -1,30 +1,10 @@
 // Another title for a session, and the way back; a session back from the archive. Only on pages of a server that
 // allows edits. What a session is called is always the server's markup.
 
-import { $, fragment, tell } from "./shared.js";
+import { $, fragment, post, tell } from "./shared.js";
 
 const reader = $(".reader");
 const place = () => $("#session-name");
-
-/** Asks the server to change something; fails with what it says in words. */
-async function post(address, body) {
-  let answer;
-  let text;
-  try {
-    answer = await fetch(address, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    text = await answer.text();
-  } catch {
-    throw new Error("The server does not answer");
-  }
-  if (answer.ok) return JSON.parse(text);
-  if (!answer.headers.get("content-type")?.startsWith("application/json")) throw new Error(text.trim());
-  const { error, hint } = JSON.parse(text);
-  throw new Error(hint ? `${error}: ${hint}` : error);
-}
 
 /** The reader need not load the page again for what this page has done itself. */
 function expect(seconds) {

@@ -4,6 +4,11 @@
 
 import { $, $$, age, copy, fragment, isTyping, make, tell } from "./shared.js";
 import { watch } from "./highlight.js";
+import "./media.js";
+import { markWords, patternOf, startFind } from "./find.js";
+import { prune } from "./prune.js";
+import { startCosts, showCosts } from "./costs.js";
+import { startTurnMenu } from "./turn_menu.js";
 
 const reader = $(".reader");
 const turns = $("#turns");
@@ -29,8 +34,11 @@ async function loadOnce(link) {
     const rows = await fragment(link.dataset.more);
     const nodes = [...rows.childNodes];
     if (link.classList.contains("earlier")) keepPlace(() => link.replaceWith(...earlier(link, nodes)));
+    // What was left out above the screen comes back there.
+    else if (link.getBoundingClientRect().top < 0) keepPlace(() => link.replaceWith(...nodes));
     else link.replaceWith(...nodes);
     ready(nodes);
+    bound();
   } catch (error) {
     link.classList.remove("loading");
     tell("The server does not answer");
@@ -40,26 +48,89 @@ async function loadOnce(link) {
 
 /** Turns that come before others, with a link to those before them. */
 function earlier(link, nodes) {
-  const from = Number(new URL(link.dataset.more, location.href).searchParams.get("from"));
-  return from > 1 ? [earlierLink(from), ...nodes] : nodes;
+  const asked = new URL(link.dataset.more, location.href).searchParams;
+  const from = Number(asked.get("from"));
+  const first = nodes.find((node) => node.nodeType === Node.ELEMENT_NODE && node.matches(".turn"));
+  // The server begins at a message, so a piece of a turn can begin before what was asked for.
+  const skip = Number(first?.dataset.turn) === from ? Number(first.dataset.skip ?? 0) : Number(asked.get("skip") ?? 0);
+  return from > 1 || skip > 0 ? [earlierLink(from, skip, link.dataset.auto), ...nodes] : nodes;
 }
 
-function earlierLink(from) {
-  const start = Math.max(1, from - 12);
+/** How many lines of a turn, and how many turns, come back at once. */
+const LINES_BACK = 60;
+const TURNS_BACK = 12;
+
+function earlierLink(from, skip = 0, auto = undefined) {
   const link = make("a", "more earlier", "Earlier turns");
-  link.href = `${log}?from=${start}`;
-  link.dataset.more = `${log}/turns?from=${start}&until=${from}${branch()}`;
+  if (skip > 0) {
+    const start = Math.max(0, skip - LINES_BACK);
+    link.href = `${log}?from=${from}${choice()}`;
+    link.dataset.more = `${log}/turns?from=${from}&skip=${start}&stop=${skip}&until=${from + 1}${choice()}`;
+  } else {
+    const start = Math.max(1, from - TURNS_BACK);
+    link.href = `${log}?from=${start}${choice()}`;
+    link.dataset.more = `${log}/turns?from=${start}&until=${from}${choice()}`;
+  }
+  if (auto) link.dataset.auto = auto;
   return link;
 }
 
-const branch = () => (reader.dataset.query ? `&branch=${encodeURIComponent(reader.dataset.query)}` : "");
+function laterLink(from, skip = 0) {
+  const link = make("a", "more", "More turns");
+  link.href = `${log}?from=${from}&skip=${skip}${choice()}`;
+  link.dataset.more = `${log}/turns?from=${from}&skip=${skip}${choice()}`;
+  return link;
+}
 
-/** Does something that adds content above, and leaves the screen as it was. */
+/** What is wanted of the log wherever one is in it. */
+function choice() {
+  const { branch, show } = reader.dataset;
+  return (branch ? `&branch=${encodeURIComponent(branch)}` : "") + (show && show !== "all" ? `&show=${show}` : "");
+}
+
+/** Turns that are far away leave the page, and come back when one scrolls to them. */
+function bound() {
+  prune(turns, {
+    keepPlace,
+    earlier: (turn) => {
+      const link = earlierLink(Number(turn.dataset.turn), Number(turn.dataset.skip ?? 0), "yes");
+      observe(link);
+      return link;
+    },
+    later: (turn) => {
+      const link = laterLink(Number(turn.dataset.turn), Number(turn.dataset.skip ?? 0));
+      observe(link);
+      return link;
+    },
+    gone: (turn) => places.unobserve(turn),
+  });
+}
+
+/** How much of the top of the screen the bars take. */
+const covered = () => ($("#reader-bar")?.getBoundingClientRect().bottom ?? 60) + 8;
+
+/** What stands first on the screen, as small a thing as has a name. */
+function firstOnScreen() {
+  const top = covered() - 2;
+  let around = null;
+  for (const thing of $$("#turns > .turn > .turn-head, #turns [data-key], #turns .call")) {
+    const rect = thing.getBoundingClientRect();
+    if (rect.top >= top && rect.height > 0) return rect.top < window.innerHeight * 0.7 ? thing : around ?? thing;
+    // Of things inside each other, the innermost comes last.
+    if (rect.bottom > top) around = thing;
+  }
+  return around;
+}
+
+/** Changes what is above or around, and leaves what is read where it was. */
 function keepPlace(change) {
-  const anchor = $$("#turns .turn").find((turn) => turn.getBoundingClientRect().bottom > 60);
+  const anchor = firstOnScreen();
   const before = anchor?.getBoundingClientRect().top;
   change();
-  if (anchor?.isConnected) window.scrollBy({ top: anchor.getBoundingClientRect().top - before, behavior: "instant" });
+  if (!anchor?.isConnected) return;
+  // What is folded while one reads in the middle of it is seen from its beginning.
+  const wanted = anchor.matches(".call:not([open])") ? Math.max(before, covered()) : before;
+  window.scrollBy({ top: anchor.getBoundingClientRect().top - wanted, behavior: "instant" });
 }
 
 const links = new IntersectionObserver((entries) => {
@@ -80,11 +151,13 @@ function ready(nodes) {
     if (node.matches(".turn")) places.observe(node);
   }
   foldTools();
+  showCosts();
 }
 
 function observe(link) {
   // Earlier turns are asked for, not guessed: who has come by a link to a turn wants that.
-  if (!link.classList.contains("earlier") && link.closest("details:not([open])") === null) links.observe(link);
+  const isWanted = !link.classList.contains("earlier") || link.dataset.auto;
+  if (isWanted && link.closest("details:not([open])") === null) links.observe(link);
 }
 
 // ---- Where the reader is ----
@@ -93,12 +166,13 @@ let here = null;
 
 const places = new IntersectionObserver(() => {
   const all = shown();
-  const top = 96;
+  const top = covered() + 24;
   const at = all.findLast((turn) => turn.getBoundingClientRect().top <= top) ?? all[0];
   if (at && at !== here) mark(at);
 }, { rootMargin: "-90px 0px -70% 0px", threshold: [0, 1] });
 
 function mark(turn) {
+  $("#reader-place").textContent = `turn ${Number(turn.dataset.turn).toLocaleString("en")} of ${Number(reader.dataset.turns).toLocaleString("en")}`;
   here?.classList.remove("here");
   here = turn;
   here.classList.add("here");
@@ -137,11 +211,13 @@ function goTo(turn) {
 async function jump(number, { write = "replaceState" } = {}) {
   let turn = document.getElementById(`turn-${number}`);
   if (!turn) {
-    const rows = await fragment(`${log}/turns?from=${number}${branch()}`);
+    const rows = await fragment(`${log}/turns?from=${number}${choice()}`);
     const nodes = [...rows.childNodes];
     turns.replaceChildren(...(number > 1 ? [earlierLink(number)] : []), ...nodes);
     ready(nodes);
     turn = document.getElementById(`turn-${number}`) ?? shown()[0];
+    // Nothing of what is wanted follows: the last of it is the nearest.
+    if (!turn && reader.dataset.show !== "all") return jump(1, { write });
   }
   if (!turn) return;
   const address = `#turn-${turn.dataset.turn}`;
@@ -149,11 +225,26 @@ async function jump(number, { write = "replaceState" } = {}) {
   goTo(turn);
 }
 
+/** Shows a turn from a line on, instead of what is there. */
+async function showFrom(number, skip) {
+  const rows = await fragment(`${log}/turns?from=${number}&skip=${skip}${choice()}`);
+  const nodes = [...rows.childNodes];
+  const first = nodes.find((node) => node.nodeType === Node.ELEMENT_NODE && node.matches(".turn"));
+  const start = Number(first?.dataset.skip ?? 0);
+  turns.replaceChildren(...(number > 1 || start > 0 ? [earlierLink(number, start, "yes")] : []), ...nodes);
+  // Above what is shown now is the rest of it: it comes when one scrolls there.
+  ready(nodes);
+  requestAnimationFrame(() => $$("#turns > a.earlier").forEach(observe));
+}
+
 /** Goes to the end of the log, however far it is. */
 async function toEnd() {
   await renew();
-  await jump(Number(reader.dataset.turns));
+  const number = Number(reader.dataset.turns);
+  await jump(number);
   // A turn can be longer than what comes at once.
+  const lines = Number($$("#turns > .turn").at(-1)?.dataset.lines ?? 0);
+  if (lastLink()) await showFrom(number, Math.max(0, lines - LINES_BACK));
   for (let more = lastLink(); more; more = lastLink()) await load(more);
   window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
   clearNews();
@@ -162,17 +253,20 @@ async function toEnd() {
 const lastLink = () => $("#turns > a.more:not(.earlier)");
 
 /** Shows the line that an address names: unfolded, in the middle, and marked. */
-async function showLine(line, turn) {
+async function showLine(line, turn, skip) {
   const find = () => $(`#turns > .turn[data-turn="${turn}"] > .items [data-line="${line}"]`);
-  const isBelow = () => Number($$("#turns > .turn").at(-1)?.dataset.turn) <= turn;
-  for (let more = lastLink(); more && !find() && isBelow(); more = lastLink()) await load(more);
+  if (!find()) await showFrom(turn, Math.max(0, skip - 6));
   const place = find();
-  if (!place) return;
+  if (!place) return null;
+  $(".found-line")?.classList.remove("found-line");
   for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   place.classList.add("found-line");
   place.scrollIntoView({ block: "center", behavior: "instant" });
   // What is higher than the screen is read from its beginning.
   if (place.offsetHeight > window.innerHeight * 0.7) place.scrollIntoView({ block: "start", behavior: "instant" });
+  const turnPlace = place.closest("#turns > .turn");
+  if (turnPlace && turnPlace !== here) mark(turnPlace);
+  return place;
 }
 
 function step(by) {
@@ -199,8 +293,14 @@ async function nextError() {
   const further = $$("#outline a.has-error").find((link) => Number(link.dataset.goto) > after);
   if (!further) return tell("No further errors");
   await jump(Number(further.dataset.goto));
-  const first = $(`#turn-${further.dataset.goto} .is-error`);
-  if (first) showError(first);
+  const find = () => $(`#turns > .turn[data-turn="${further.dataset.goto}"] .is-error`);
+  const isInTurn = (link) => new URL(link.dataset.more, location.href).searchParams.get("from") === further.dataset.goto;
+  // A long turn comes in parts; what was passed leaves the page at the top.
+  for (let more = lastLink(); more && !find() && isInTurn(more); more = lastLink()) {
+    window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
+    await load(more);
+  }
+  if (find()) showError(find());
 }
 
 function showError(error) {
@@ -250,11 +350,12 @@ async function follow() {
     const number = last ? Number(last.dataset.turn) : 1;
     // Calls get their results later: what is a few lines back is looked at again.
     const skip = last ? Math.max(0, Number(last.dataset.lines) - 60) : 0;
-    const rows = await fragment(`${log}/turns?from=${number}&skip=${skip}${branch()}`);
+    const rows = await fragment(`${log}/turns?from=${number}&skip=${skip}${choice()}`);
     const added = merge(last, rows);
     if (added > 0 && wasAtEnd) window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
     else if (added > 0) showNews(added);
     if (added > 0) say(added);
+    if (wasAtEnd) bound();
   } catch {
     // The next event asks again.
   } finally {
@@ -305,7 +406,7 @@ async function renew() {
   const from = Math.max(1, Number(reader.dataset.turns));
   let rows;
   try {
-    rows = await fragment(`${log}/news?from=${from}${branch()}`);
+    rows = await fragment(`${log}/news?from=${from}${choice()}`);
   } catch {
     return; // The next event asks again.
   }
@@ -416,7 +517,7 @@ export function listen(source) {
 // ---- Start ----
 
 async function loadFacts() {
-  const place = $("[data-load]");
+  const place = $("#facts[data-load]");
   if (!place) return;
   try {
     place.replaceChildren(await fragment(place.dataset.load));
@@ -436,7 +537,12 @@ async function loadRest(link) {
   link.remove();
 }
 
+let finder = null;
+
 const KEYS = {
+  f: () => finder.open(),
+  n: () => finder.next(),
+  N: () => finder.previous(),
   j: () => step(1),
   k: () => step(-1),
   e: nextError,
@@ -444,7 +550,7 @@ const KEYS = {
   G: toEnd,
   t: () => {
     toolsOpen = !toolsOpen;
-    foldTools();
+    keepPlace(foldTools);
   },
   y: () => here && copyLink(here.dataset.turn),
   o: () => outline(),
@@ -472,13 +578,22 @@ function start() {
   ($(".session-acts") ?? $(".session-title"))?.append(button);
   ready([...turns.childNodes]);
   loadFacts();
+  startCosts(reader, jump);
+  startTurnMenu(reader, copyLink);
+  finder = startFind(reader, { showPlace: ({ line, turn, skip }) => showLine(line, turn, skip) });
+  const head = $(".session-title");
+  if (head) new IntersectionObserver(([entry]) => reader.classList.toggle("scrolled", !entry.isIntersecting), { rootMargin: "-48px" }).observe(head);
   const wanted = () => Number(location.hash.match(/^#turn-(\d+)$/)?.[1] ?? 0);
-  const { target, targetTurn } = reader.dataset;
+  const { target, targetTurn, targetSkip } = reader.dataset;
   if (wanted() || target) {
     // Otherwise the browser scrolls to where the page was when its other turns are not there yet.
     history.scrollRestoration = "manual";
     jump(wanted() || Number(targetTurn), { write: "" })
-      .then(() => target && [0, Number(targetTurn)].includes(wanted()) && showLine(target, Number(targetTurn)))
+      .then(() => target && [0, Number(targetTurn)].includes(wanted()) && showLine(target, Number(targetTurn), Number(targetSkip)))
+      .then((place) => {
+        const words = reader.dataset.markWords?.split("\n").filter(Boolean);
+        if (place && words?.length) markWords(place, patternOf(words))?.startContainer.parentElement.scrollIntoView({ block: "center", behavior: "instant" });
+      })
       .catch(() => {});
   }
   window.addEventListener("hashchange", () => {
@@ -488,11 +603,13 @@ function start() {
     const link = event.target.closest("a.more[data-more]");
     const goto = event.target.closest("[data-goto]");
     const rest = event.target.closest("a[data-rest]");
-    const turn = event.target.closest("[data-turn-link]");
+    const chip = event.target.closest("a.chip");
+    // Who chooses what is shown stays at the turn that is read.
+    if (chip && here && Number(here.dataset.turn) > 1) chip.hash = `#turn-${here.dataset.turn}`;
     const act = event.target.closest("[data-reader]")?.dataset.reader;
     // A click beside the outline closes it, and does what it does.
     if (!event.target.closest("#outline, .outline-button")) $("#outline").classList.contains("open") && outline(false);
-    if (!(link || goto || rest || turn || act)) return;
+    if (!(link || goto || rest || act)) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link) load(link).catch(() => {});
@@ -501,7 +618,6 @@ function start() {
       // The way back leads to where the reader was.
       jump(Number(goto.dataset.goto), { write: "pushState" }).catch(() => {});
     } else if (rest) loadRest(rest);
-    else if (turn) copyLink(turn.dataset.turnLink);
     else if (act === "outline") outline(false);
     else nextError();
   });

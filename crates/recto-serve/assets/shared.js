@@ -11,6 +11,26 @@ export function make(name, className = "", text = "") {
   return element;
 }
 
+/** Asks the server to change something; fails with what it says in words. */
+export async function post(address, body) {
+  let answer;
+  let text;
+  try {
+    answer = await fetch(address, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    text = await answer.text();
+  } catch {
+    throw new Error("The server does not answer");
+  }
+  if (answer.ok) return JSON.parse(text);
+  if (!answer.headers.get("content-type")?.startsWith("application/json")) throw new Error(text.trim());
+  const { error, hint } = JSON.parse(text);
+  throw new Error(hint ? `${error}: ${hint}` : error);
+}
+
 /** Markup that the server made, as nodes. */
 export async function fragment(address, signal) {
   const answer = await fetch(address, { headers: { accept: "text/html" }, signal });

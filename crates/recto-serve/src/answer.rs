@@ -22,6 +22,8 @@ use recto_view::hint;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use crate::team::TeamState;
+
 /// An answer with some text or bytes.
 pub(crate) fn content(
     status: StatusCode,
@@ -84,6 +86,23 @@ impl Failure {
 
     pub(crate) fn internal(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+
+    /// Why there are no rows of a team.
+    pub(crate) fn team(state: &TeamState) -> Failure {
+        match &state.trouble {
+            Some(trouble) => Failure {
+                status: StatusCode::BAD_GATEWAY,
+                kind: trouble.kind,
+                message: trouble.message.clone(),
+                hint: trouble.hint.clone(),
+            },
+            None => {
+                let message = "the tables of the store are being loaded";
+                Failure::new(StatusCode::SERVICE_UNAVAILABLE, "team-loading", message)
+                    .with_hint("ask again in a few seconds")
+            }
+        }
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Failure {

@@ -22,7 +22,9 @@ use crate::context::Context;
 use crate::guard::Guard;
 use crate::guard::Refusal;
 use crate::guard::dress;
+use crate::guard::dress_page;
 use crate::pages;
+use crate::pages::layout::HAS_TEAM;
 
 /// How long an answer may take to begin.
 const LONGEST_ANSWER: Duration = Duration::from_secs(60);
@@ -32,17 +34,19 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(60);
 pub(crate) struct App {
     guard: Arc<Guard>,
     router: Router,
+    has_team: bool,
 }
 
 impl App {
     pub(crate) fn new(guard: Guard, context: Context) -> App {
+        let has_team = context.team.is_some();
         let router = Router::new()
             .merge(pages::routes())
             .nest("/api", api::routes())
             .nest("/assets", assets::routes())
             .fallback(not_found)
             .with_state(context);
-        App { guard: Arc::new(guard), router }
+        App { guard: Arc::new(guard), router, has_team }
     }
 
     pub(crate) fn guard(&self) -> &Guard {
@@ -57,13 +61,14 @@ impl App {
             codes: self.guard.codes.clone(),
             cookie: self.guard.cookie.clone(),
         };
-        App { guard: Arc::new(guard), router: self.router.clone() }
+        App { guard: Arc::new(guard), router: self.router.clone(), has_team: self.has_team }
     }
 
     /// Answers a request. Nothing reaches a route but through here.
     pub(crate) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         if let Err(refusal) = self.guard.check(&request) {
-            return dress(self.guard.refuse(refusal));
+            let refused = self.guard.refuse(refusal);
+            return if wants_page(&request) { dress_page(refused).await } else { dress(refused) };
         }
         if request.uri().path() == "/login" {
             // Programs that look where a link leads must not use the code up.
@@ -76,7 +81,7 @@ impl App {
         // What only reads has no body; one that comes with it is not looked at.
         let is_posted = request.method() == Method::POST;
         let request = if is_posted { request } else { request.map(|_| Body::empty()) };
-        let answer = self.router.clone().call(request);
+        let answer = HAS_TEAM.scope(self.has_team, self.router.clone().call(request));
         let answer = match tokio::time::timeout(LONGEST_ANSWER, answer).await {
             Ok(answer) => answer.unwrap_or_else(|never: Infallible| match never {}),
             Err(_) => {
@@ -85,7 +90,9 @@ impl App {
             }
         };
         match answer.extensions().get::<Failure>() {
-            Some(failure) if wants_page => dress(pages::failure(failure)),
+            Some(failure) if wants_page => {
+                dress(HAS_TEAM.sync_scope(self.has_team, || pages::failure(failure)))
+            }
             _ => dress(answer),
         }
     }

@@ -14,6 +14,8 @@ use tokio::sync::Semaphore;
 use crate::answer::Failure;
 use crate::asking::ask;
 use crate::events::Hub;
+use crate::team::Team;
+use crate::team::TeamState;
 
 /// What every answer needs. Cheap to clone: it is shared by all requests.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) home_to_name: Option<PathBuf>,
     /// Whether anything may be changed.
     pub(crate) allows_edits: bool,
+    /// The store of a team, if there is one.
+    pub(crate) team: Option<Team>,
     /// What has happened.
     pub(crate) hub: Hub,
     /// Whether something was worked on since memory was given back.
@@ -52,6 +56,15 @@ impl Context {
         let message = "this server changes nothing";
         Err(Failure::new(StatusCode::FORBIDDEN, "edits-not-allowed", message)
             .with_hint("`recto serve --allow-edits` starts one that does"))
+    }
+
+    /// What is known of the team.
+    pub(crate) async fn team(&self) -> Result<TeamState, Failure> {
+        let Some(team) = self.team.clone() else {
+            let failure = Failure::not_found("this server has no team store");
+            return Err(failure.with_hint("`recto serve --store URL` starts one that does"));
+        };
+        self.work(move |_| Ok(team.look())).await
     }
 
     /// Answers a question about the home without blocking other requests.

@@ -52,9 +52,7 @@ impl ServeError {
                 Some("--port takes another port, 0 any that is free")
             }
             ServeError::Listen { .. } => Some("--listen takes another port too: ADDRESS:PORT"),
-            ServeError::NoToken { .. } => {
-                Some("--token-file FILE names a file with a token of your own")
-            }
+            ServeError::NoToken { .. } => Some("use --token-file FILE with your own token"),
             ServeError::WeakToken { .. } => Some("`openssl rand -hex 32` makes a good one"),
             ServeError::Store(error) => hint(error),
             ServeError::Io(_) => None,

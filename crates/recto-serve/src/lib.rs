@@ -45,6 +45,7 @@ mod mcp;
 mod pages;
 mod parameters;
 mod server;
+mod team;
 
 pub use error::ServeError;
 pub use guard::Token;
@@ -55,3 +56,10 @@ pub use mcp::run_mcp;
 pub use server::Listen;
 pub use server::ServeOptions;
 pub use server::Server;
+pub use team::TeamAnswer;
+pub use team::TeamMachine;
+pub use team::TeamRows;
+pub use team::TeamSource;
+pub use team::TeamTrouble;
+pub use team::TeamValue;
+pub use team::TellRead;

@@ -31,6 +31,8 @@ use crate::events::Hub;
 use crate::guard::Codes;
 use crate::guard::Guard;
 use crate::guard::Hosts;
+use crate::team::Team;
+use crate::team::TeamSource;
 
 /// The port that is taken if it is free and none was asked for.
 const USUAL_PORT: u16 = 7700;
@@ -72,6 +74,8 @@ pub struct ServeOptions {
     /// Whether who has the token may give sessions other titles, and undo. Without it
     /// the server changes nothing.
     pub allow_edits: bool,
+    /// Reads the store of a team, for the page about it.
+    pub team: Option<TeamSource>,
     /// Where to listen.
     pub listen: Listen,
     /// The token; a random one if there is none.
@@ -88,6 +92,7 @@ impl ServeOptions {
             library,
             home_to_name: None,
             allow_edits: false,
+            team: None,
             listen,
             token: None,
             stall_time: STALL_TIME,
@@ -143,6 +148,7 @@ impl Server {
             library: options.library,
             home_to_name: options.home_to_name,
             allows_edits: options.allow_edits,
+            team: options.team.map(Team::new),
             hub: Hub::new(),
             has_worked: AtomicBool::new(false),
             exports: Arc::new(Semaphore::new(EXPORTS)),

@@ -128,7 +128,7 @@ fn a_result_in_a_file_is_read_from_there_and_nowhere_else() {
     let base = format!("/api/v1/sessions/{SESSION}/results");
     let other = test.get(&format!("{base}/{}", calls[1]["id"].as_str().unwrap()));
     assert_eq!(other.status, 200);
-    assert!(!other.text().contains("secret\n") && other.text().contains("is gone"));
+    assert!(!other.text().contains("secret\n") && other.text().contains("no longer exists"));
     assert_eq!(test.get(&format!("{base}/toolu_none")).status, 404);
 }
 

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use recto_testkit::FakeHome;
 
-use crate::chromium::browser;
 use crate::support::OTHER;
 use crate::support::SESSION;
 use crate::support::TOKEN;
@@ -15,6 +14,7 @@ use crate::support::Test;
 use crate::support::full_home;
 use crate::support::hours_ago;
 use crate::support::working_home;
+use recto_testkit::chromium::browser;
 
 const NEW: &str = r#"{"title":"New"}"#;
 
@@ -343,7 +343,7 @@ fn what_was_interrupted_is_put_right_first_and_told() {
     assert_eq!(test.get("/api/v1/operations").json()[0]["unfinished"], true);
     let answer = test.change(&title_of(OTHER), r#"{"title":"Newer"}"#);
     assert_eq!(answer.status, 200, "{}", answer.text());
-    let remarks = ["operation 1 (rename) had been interrupted: it was taken back"];
+    let remarks = ["operation 1 (rename) had been interrupted: it was undone"];
     assert_eq!(answer.json()["remarks"], serde_json::json!(remarks));
     assert_eq!(shown_title(&test, OTHER), "Newer");
     assert_eq!(test.change("/api/v1/undo", "{}").status, 200);

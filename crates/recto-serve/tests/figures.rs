@@ -167,7 +167,7 @@ fn empty_homes_have_pages_that_say_so() {
     let empty = [
         ("/usage", "No usage in this period"),
         ("/usage/explain", "No messages"),
-        ("/search", "What can be typed"),
+        ("/search", "Search syntax"),
         ("/search?q=word", "Nothing was found"),
         ("/tools", "No calls"),
         ("/plans", "No plans"),

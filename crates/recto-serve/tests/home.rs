@@ -91,7 +91,12 @@ fn a_day_of_the_year_leads_to_its_sessions() {
 #[test]
 fn sessions_are_listed_in_any_order() {
     let test = Test::new(full_home());
-    let ids = |path: &str| addresses(&page(&test, path), "/session/");
+    let ids = |path: &str| {
+        let mut links = addresses(&page(&test, path), "/session/");
+        // Those to costs and errors stand in other columns.
+        links.retain(|link| !link.ends_with("/cost") && !link.contains('?'));
+        links
+    };
     let newest = ids("/sessions");
     assert_eq!(newest.len(), 2);
     assert!(newest[0].ends_with(SESSION));

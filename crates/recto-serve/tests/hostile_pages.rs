@@ -9,10 +9,10 @@ use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
 
-use crate::chromium::Tab;
-use crate::chromium::browser;
 use crate::support::Test;
 use crate::support::hours_ago;
+use recto_testkit::chromium::Tab;
+use recto_testkit::chromium::browser;
 
 const MAIN: &str = "bbbbbbbb-0000-4000-8000-000000000001";
 
@@ -33,6 +33,30 @@ fn texts() -> Vec<String> {
 
 fn json(text: &str) -> String {
     serde_json::to_string(text).unwrap()
+}
+
+/// Images and documents whose type, bytes, address, title and name are the text.
+fn media(text: &str) -> String {
+    let bytes = json(&base64(text));
+    let hostile = json(text);
+    format!(
+        r#"[{{"type":"text","text":{0}}},
+        {{"type":"image","source":{{"type":"base64","media_type":{1},"data":{2}}}}},
+        {{"type":"image","source":{{"type":"base64","media_type":"image/svg+xml","data":{2}}}}},
+        {{"type":"image","source":{{"type":"base64","media_type":"image/png","data":{1}}}}},
+        {{"type":"image","source":{{"type":"url","url":{1}}}}},
+        {{"type":"document","title":{1},"context":{1},"source":{{"type":"base64","media_type":"text/html","data":{2}}}}},
+        {{"type":"document","name":{1},"source":{{"type":"text","media_type":"text/html","data":{1}}}}}]"#,
+        json(&format!("w-media{text}")),
+        hostile,
+        bytes
+    )
+    .replace('\n', "")
+}
+
+fn base64(text: &str) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(text)
 }
 
 /// A turn with a text in every field of it.
@@ -60,6 +84,7 @@ fn turn(log: SessionBuilder, text: &str) -> SessionBuilder {
     );
     let tag = |name: &str, word: &str| format!("<{name}>{word}{text}</{name}>");
     log.prompt(&field("w-prompt"))
+        .user_blocks(&media(text))
         .thinking(&field("w-thinking"))
         .tool(&field("w-tool"), &input("w-input"), &field("w-result"))
         .failed_tool("Bash", &input("w-input2"), &field("w-failure"))
@@ -145,6 +170,24 @@ fn hostile_home(texts: &[String]) -> FakeHome {
     home
 }
 
+/// Puts the texts into everything that a person can note.
+fn mark_all(test: &Test, texts: &[String]) {
+    let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    for (number, text) in texts.iter().enumerate() {
+        let tag = json(&format!("w-tag{}", cut(text, 30)));
+        let note = json(&format!("w-note{}", cut(text, 900)));
+        let body = format!(r#"{{"starred":true,"tags":[{tag}],"note":{note}}}"#);
+        let address = format!("/api/v1/sessions/{}/marks", session_id(number));
+        assert_eq!(test.change(&address, &body).status, 200, "{text}");
+        if number < 90 {
+            let name = json(&format!("w-saved{}", cut(text, 60)));
+            let query = json(&format!("w-query{}", cut(text, 900)));
+            let body = format!(r#"{{"name":{name},"query":{query}}}"#);
+            assert_eq!(test.change("/api/v1/searches", &body).status, 200, "{text}");
+        }
+    }
+}
+
 /// Sees that words are in a page.
 fn assert_shows(tab: &mut Tab, address: &str, words: &[&str]) {
     let text = tab.text("document.documentElement.textContent");
@@ -157,10 +200,16 @@ fn assert_shows(tab: &mut Tab, address: &str, words: &[&str]) {
 fn assert_harmless(tab: &mut Tab, test: &Test, address: &str) {
     let strange = tab.text(
         "[...new Set([...document.querySelectorAll('*')].map((e) => e.localName))].filter((name) => \
-         ['img', 'iframe', 'object', 'embed', 'base', 'video', 'audio', 'math', 'frame', 'frameset', \
+         ['iframe', 'object', 'embed', 'base', 'video', 'audio', 'math', 'frame', 'frameset', \
           'applet', 'style', 'marquee', 'portal', 'foreignObject', 'animate', 'set', 'use'].includes(name)).join()",
     );
     assert_eq!(strange, "", "{address}");
+    // Images are those of the log, which this server sends.
+    let images = tab.text(
+        "[...document.querySelectorAll('img')].map((image) => image.getAttribute('src')) \
+         .filter((address) => !/^\\/api\\/v1\\/sessions\\/[0-9a-f-]{36}\\/(agents\\/[\\w-]+\\/)?media\\/\\d+\\/\\d+$/.test(address)).join()",
+    );
+    assert_eq!(images, "", "{address}");
     let acting = tab.text(
         "[...document.querySelectorAll('*')].flatMap((e) => [...e.attributes].filter((a) => \
          /^on/i.test(a.name) || a.name === 'style' || a.name === 'srcdoc' || \
@@ -189,15 +238,28 @@ fn hostile_text_in_every_field_of_a_turn_neither_runs_nor_loads() {
         tab.wait("document.querySelector('#facts .context-bar')");
         // Code is coloured when it comes into view, and further turns are loaded:
         // what is open is longer.
-        while tab.value("document.querySelector('#turns > a.more') !== null") == true {
-            let turns = tab.number("document.querySelectorAll('#turns > .turn').length");
-            tab.value("document.querySelector('#turns > a.more').click()");
-            tab.wait(&format!("document.querySelectorAll('#turns > .turn').length > {turns} || !document.querySelector('#turns > a.more')"));
+        // Turns that are far away leave the page, so what is there is looked at after each part.
+        let more = "document.querySelector('#turns > a.more:not(.earlier)')";
+        let last = "Number([...document.querySelectorAll('#turns > .turn')].at(-1).dataset.turn)";
+        tab.value("window.seen = new Set(); window.shown = ''");
+        loop {
+            tab.value(
+                "document.querySelectorAll('#turns details').forEach((e) => { e.open = true; })",
+            );
+            tab.value("document.querySelectorAll('#turns .answer').forEach((e) => window.seen.add(e.closest('.turn').dataset.turn + e.textContent)); window.shown += document.documentElement.textContent");
+            assert_harmless(&mut tab, &test, &address);
+            if tab.value(&format!("{more} !== null")) == false {
+                break;
+            }
+            let turn = tab.number(last);
+            tab.value(&format!("{more}.scrollIntoView({{ behavior: 'instant' }})"));
+            tab.value(&format!("{more}?.click()"));
+            tab.wait(&format!("{last} > {turn} || !{more}"));
         }
-        tab.value("document.querySelectorAll('#turns details').forEach((e) => { e.open = true; })");
-        seen += tab.number("document.querySelectorAll('#turns .answer').length") as usize;
+        seen += tab.number("window.seen.size") as usize;
         let words = [
             "w-prompt",
+            "w-media",
             "w-thinking",
             "w-tool",
             "w-input",
@@ -207,7 +269,6 @@ fn hostile_text_in_every_field_of_a_turn_neither_runs_nor_loads() {
             "w-plan",
             "w-removed",
             "w-added",
-            "w-diff",
             "w-code",
             "w-link",
             "w-answer",
@@ -222,8 +283,10 @@ fn hostile_text_in_every_field_of_a_turn_neither_runs_nor_loads() {
             "w-list",
             "w-path",
         ];
-        assert_shows(&mut tab, &address, &words);
-        assert_harmless(&mut tab, &test, &address);
+        let shown = tab.text("window.shown");
+        for word in words {
+            assert!(shown.contains(word), "{address} does not show {word}");
+        }
     }
     assert!(seen >= texts.len(), "only {seen} answers were seen");
 }
@@ -234,6 +297,7 @@ fn hostile_names_neither_run_nor_load_on_any_page() {
     let browser = browser();
     let texts = texts();
     let test = Test::new(hostile_home(&texts));
+    mark_all(&test, &texts);
     let mut tab = browser.tab();
     tab.open(&test.server.login_url());
     let base = test.server.base_url();
@@ -276,6 +340,7 @@ fn hostile_heads_of_sessions_neither_run_nor_load() {
     let browser = browser();
     let texts = texts();
     let test = Test::new(hostile_home(&texts));
+    mark_all(&test, &texts);
     let mut tab = browser.tab();
     tab.open(&test.server.login_url());
     let base = test.server.base_url();
@@ -283,7 +348,11 @@ fn hostile_heads_of_sessions_neither_run_nor_load() {
     for number in (0..texts.len()).step_by(9) {
         let address = format!("/session/{}", session_id(number));
         tab.open(&format!("{base}{address}"));
-        assert_shows(&mut tab, &address, &["w-title", "w-branch", "w-cwd", "w-version", "w-model"]);
+        assert_shows(
+            &mut tab,
+            &address,
+            &["w-title", "w-branch", "w-cwd", "w-version", "w-model", "w-tag", "w-note"],
+        );
         assert_harmless(&mut tab, &test, &address);
     }
     for number in 0..10 {
@@ -296,7 +365,21 @@ fn hostile_heads_of_sessions_neither_run_nor_load() {
 
 /// All pages but that of a session, with words that they must show.
 fn pages() -> Vec<(String, &'static [&'static str])> {
-    let pages: [(&str, &[&str]); 13] = [
+    let pages: [(&str, &[&str]); 24] = [
+        ("/insights?period=all", &["w-title"]),
+        ("/insights/quality?period=all", &["w-tool"]),
+        ("/insights/quality?period=all&by=model", &["w-model"]),
+        ("/insights/cache?period=all&by=model", &["w-model"]),
+        ("/insights/context?period=all", &["w-title"]),
+        ("/usage/groups?group=tool&period=all", &["w-tool"]),
+        ("/usage/groups?group=agent&period=all", &[]),
+        (
+            "/usage/compare?left_model=%3Cimg%20src=x%20onerror=alert(1)%3E&right_project=%22%3E%3Cscript%3E",
+            &[],
+        ),
+        ("/sessions?sort=cost", &["w-title"]),
+        ("/sessions?starred=true", &["w-title", "w-tag"]),
+        ("/search?q=hello&sort=best", &["w-saved"]),
         ("/usage?period=all", &["w-model"]),
         ("/usage/explain?period=all", &["w-model"]),
         ("/tools?period=all", &["w-tool", "w-failure"]),

@@ -4,14 +4,14 @@ use recto_testkit::Client;
 use recto_testkit::FakeHome;
 use recto_testkit::SessionBuilder;
 
-use crate::chromium::Tab;
-use crate::chromium::browser;
 use crate::support::OTHER;
 use crate::support::SESSION;
 use crate::support::Test;
 use crate::support::full_home;
 use crate::support::hours_ago;
 use crate::support::session;
+use recto_testkit::chromium::Tab;
+use recto_testkit::chromium::browser;
 
 /// A tab that has opened the one-time address.
 pub(crate) fn opened(test: &Test) -> Tab {
@@ -25,7 +25,7 @@ pub(crate) fn assert_quiet(tab: &mut Tab, test: &Test) {
 }
 
 /// A session of many turns, with some that fail.
-fn long_home() -> FakeHome {
+pub(crate) fn long_home() -> FakeHome {
     let home = full_home();
     let mut long = SessionBuilder::new(OTHER, Client::V2_1_325).cwd("/home/dev/docs");
     for turn in 1..=60 {
@@ -89,12 +89,15 @@ fn a_session_is_read_from_its_first_turn_to_its_last() {
     tab.wait("document.querySelector('#turn-40.here')");
     assert!(tab.number("document.querySelector('#turn-40').getBoundingClientRect().top") < 200.0);
     let top = "document.querySelector('#turn-40').getBoundingClientRect().top";
-    tab.value("document.querySelector('#turns > a.earlier').scrollIntoView({ block: 'center' })");
-    let before = tab.number(top);
-    // At once: what comes into view is loaded without a click, too.
-    tab.value("document.querySelector('#turns > a.earlier').click()");
+    // In one go: what comes into view is loaded without a click, too.
+    let before = tab.number(&format!(
+        "(() => {{ const link = document.querySelector('#turns > a.earlier'); \
+         link.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+         const before = {top}; link.click(); return before; }})()"
+    ));
     tab.wait("document.querySelector('#turn-30')");
-    assert!((tab.number(top) - before).abs() < 2.0, "the place is kept");
+    let after = tab.number(top);
+    assert!((after - before).abs() < 2.0, "the place is kept: {before} then {after}");
     assert_quiet(&mut tab, &test);
 }
 

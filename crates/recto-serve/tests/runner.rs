@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod answers;
-mod chromium;
+mod controls;
 mod edits;
 mod events;
 mod figures;
@@ -13,12 +13,18 @@ mod guard;
 mod home;
 mod hostile;
 mod hostile_pages;
+mod kept_open;
 mod live_pages;
+mod long_pages;
+mod media;
+mod namesakes;
 mod pages;
 mod parameters;
 mod reader;
 mod schema;
+mod second_edition;
 mod support;
+mod team;
 mod traversal;
 
 /// A file that is not listed above would be left out without a word.

@@ -7,6 +7,7 @@ use crate::support::OTHER;
 use crate::support::SESSION;
 use crate::support::Test;
 use crate::support::full_home;
+use crate::team::team;
 
 struct Description(Value);
 
@@ -109,7 +110,10 @@ impl Description {
 
 #[test]
 fn real_answers_are_what_the_description_says() {
-    let test = Test::with(full_home(), |options| options.allow_edits = true);
+    let test = Test::with(full_home(), |options| {
+        options.allow_edits = true;
+        options.team = Some(team());
+    });
     let description = Description(test.get("/api/openapi.json").json());
     let posted = |path: &str, address: &str, body: &str| {
         let answer = test.change(address, body);
@@ -121,6 +125,12 @@ fn real_answers_are_what_the_description_says() {
     let title = format!("/api/v1/sessions/{OTHER}/title");
     posted("/api/v1/sessions/{session}/title", &title, r#"{"title":"New"}"#);
     posted("/api/v1/undo", "/api/v1/undo", "{}");
+    let fork = format!("/api/v1/sessions/{OTHER}/fork");
+    posted("/api/v1/sessions/{session}/fork", &fork, r#"{"turn":1}"#);
+    posted("/api/v1/undo", "/api/v1/undo", "{}");
+    let marks = format!("/api/v1/sessions/{OTHER}/marks");
+    posted("/api/v1/sessions/{session}/marks", &marks, r#"{"starred":true,"tags":["x"]}"#);
+    posted("/api/v1/searches", "/api/v1/searches", r#"{"name":"a","query":"b"}"#);
     test.collect();
     let logs = walk(test.home.path());
     let log = logs.iter().find(|path| path.ends_with(format!("{OTHER}.jsonl"))).unwrap();
@@ -157,9 +167,15 @@ fn real_answers_are_what_the_description_says() {
             .replace("{session}", SESSION)
             .replace("{line}", &head["outline"][0]["line"].to_string())
             .replace("{call}", call["id"].as_str().unwrap())
+            .replace("{number}", "1")
             .replace("{agent}", agent);
         let address = match path.as_str() {
             "/api/v1/search" => format!("{address}?q=parser"),
+            _ if path.ends_with("/find") => format!("{address}?q=parser"),
+            // It is empty, or has a session as a name.
+            "/api/v1/marks" => continue,
+            // Images have tests of their own.
+            _ if path.contains("/media/") => continue,
             // The subagent's own calls and lines.
             _ if path.contains("{agent}") && !path.ends_with("/turns") => continue,
             _ => address,

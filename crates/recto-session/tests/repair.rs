@@ -40,7 +40,11 @@ fn options<'e>(clients: Clients, elsewhere: Elsewhere<'e>) -> RepairOptions<'e> 
     }
 }
 
-fn plan<'m>(source: &'m Manuscript, log: &[u8], clients: Clients) -> Result<Repair<'m>, EditError> {
+pub(crate) fn plan<'m>(
+    source: &'m Manuscript,
+    log: &[u8],
+    clients: Clients,
+) -> Result<Repair<'m>, EditError> {
     repair(source, &options(clients, &|_| None), &log)
 }
 
@@ -431,7 +435,8 @@ fn answers_in_logs_of_helpers_are_put_back() {
     let source = manuscript(&log);
     let plan = repair(&source, &options, &log).unwrap();
     let put_back = |made: &&recto_session::edit::repair::Applied| {
-        made.fix == Fix::MissingParent && made.words.contains("agent-aprompt_suggestion")
+        made.fix == Fix::MissingParent
+            && made.words.to_string().contains("agent-aprompt_suggestion")
     };
     assert_eq!(plan.fixes.iter().filter(put_back).count(), plan.fixes.len(), "{:?}", plan.fixes);
     assert!(plan.fixes.len() >= 3);

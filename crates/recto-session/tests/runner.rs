@@ -18,6 +18,7 @@
 //! | `plans` | trimming, stripping and compressing lose nothing else, in every client |
 //! | `fixes` | each fix of a repair does what it says |
 //! | `repair` | damaged sessions are whole after a repair, healthy ones are let alone |
+//! | `repair_many` | repairs of very many lines take a time in proportion to them |
 //! | `merge` | sessions that were split are joined again |
 //! | `status` | the status of recorded sessions is what the client said, and never flaps |
 //! | `fuzz` | any text is a query or an error, and a price file or an error |
@@ -48,6 +49,7 @@ mod plans;
 mod redact;
 mod redact_set;
 mod repair;
+mod repair_many;
 mod resume;
 mod rules;
 mod samples;

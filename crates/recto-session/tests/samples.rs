@@ -1,6 +1,10 @@
 //! Texts that fit a pattern, made at random: secrets that nobody ever had, and
 //! that stand in no file.
 
+use std::collections::BTreeMap;
+
+use regex::bytes::Regex;
+use regex::bytes::RegexBuilder;
 use regex_syntax::hir::Class;
 use regex_syntax::hir::Hir;
 use regex_syntax::hir::HirKind;
@@ -96,4 +100,73 @@ fn one_of(class: &Class, random: &mut Random) -> u8 {
         (false, false) => &printed,
         (false, true) => &bytes,
     })
+}
+
+/// A rule as it is published.
+pub(crate) struct PublicRule {
+    pub(crate) name: &'static str,
+    entropy: f64,
+    group: usize,
+    keywords: Vec<&'static str>,
+    pattern: Hir,
+    regex: Regex,
+}
+
+pub(crate) fn public_rules() -> Vec<PublicRule> {
+    let table = include_str!("../../../fixtures/secrets/public-rules.tsv");
+    let rule = |row: &'static str| {
+        let columns: Vec<&str> = row.split('\t').collect();
+        let [name, entropy, group, keywords, pattern] = columns[..] else { panic!("{row}") };
+        PublicRule {
+            name,
+            entropy: entropy.parse().unwrap(),
+            group: group.parse().unwrap(),
+            keywords: keywords.split(',').collect(),
+            pattern: parse(pattern),
+            regex: RegexBuilder::new(pattern).unicode(false).build().unwrap(),
+        }
+    };
+    table.lines().map(rule).collect()
+}
+
+/// A text with a secret of a rule, and the secret.
+pub(crate) fn true_positive(rule: &PublicRule, random: &mut Random) -> (String, String) {
+    for _ in 0..200 {
+        let text = sample(&rule.pattern, random);
+        let Some(groups) = rule.regex.captures(text.as_bytes()) else { continue };
+        let filled = groups.iter().skip(1).flatten().find(|group| !group.is_empty());
+        let secret = match rule.group {
+            // Their groups divide the secret and do not hold it.
+            _ if matches!(rule.name, "microsoft-teams-webhook" | "jwt-base64") => groups.get(0),
+            0 => filled.or(groups.get(0)),
+            group => groups.get(group),
+        };
+        let secret = String::from_utf8(secret.unwrap().as_bytes().to_vec()).unwrap();
+        let has = |test: fn(&u8) -> bool| secret.as_bytes().iter().any(test);
+        let is_plausible = entropy(&secret) > rule.entropy
+            && (rule.name != "generic-api-key" || has(u8::is_ascii_digit))
+            && (rule.name != "vault-service-token" || has(u8::is_ascii_digit))
+            && (rule.name != "hashicorp-tf-password"
+                || has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
+            // An empty value, or that of a template.
+            && (rule.name != "kubernetes-secret-yaml"
+                || !["''", "\"\"", "}}"].iter().any(|end| secret.ends_with(end)));
+        if !is_plausible {
+            continue;
+        }
+        // The rules look at a text only where it holds one of their words.
+        let lower = text.to_lowercase();
+        if rule.keywords.iter().any(|keyword| lower.contains(keyword)) {
+            return (text, secret);
+        }
+        return (format!("{}:\n{text}", rule.keywords[0]), secret);
+    }
+    panic!("no sample of {}", rule.name);
+}
+
+fn entropy(text: &str) -> f64 {
+    let mut counts: BTreeMap<char, f64> = BTreeMap::new();
+    text.chars().for_each(|c| *counts.entry(c).or_default() += 1.0);
+    let part = |count: &f64| count / text.chars().count() as f64;
+    counts.values().map(part).map(|part| -part * part.log2()).sum()
 }

@@ -29,6 +29,7 @@ pub mod pack;
 mod place;
 pub mod publish;
 mod read;
+pub mod rewind;
 mod search;
 mod sums;
 
@@ -95,8 +96,12 @@ pub use place::open::read_small;
 pub use place::open::without_dots;
 pub use place::platform::give_memory_back;
 pub use place::platform::process_is_alive;
+pub use place::private::read_credentials;
+pub use place::private::read_private;
+pub use place::private::write_private;
 pub use place::retention::Retention;
 pub use place::scratch::scratch_folder;
+pub use place::secret_name::can_be_secret;
 #[cfg(unix)]
 pub use place::serving::LoginPage;
 pub use place::serving::bind_socket;

@@ -88,8 +88,12 @@ impl FakeHome {
     /// Writes the file by which a running client announces itself. The process
     /// is that of the test itself, so it is alive.
     pub fn announce(&self, session: &str, status: &str) -> PathBuf {
-        let pid = std::process::id();
-        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        self.announce_process(std::process::id(), session, status)
+    }
+
+    /// The same for another process, which runs.
+    pub fn announce_process(&self, pid: u32, session: &str, status: &str) -> PathBuf {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // The name of the program is in brackets and may hold some itself.
         let start = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19));
         let start = start.map_or(String::new(), |start| format!(r#","procStart":"{start}""#));

@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::thread;
+use std::time::Instant;
 
 /// The bucket.
 pub const BUCKET: &str = "team";
@@ -37,6 +38,14 @@ struct Inner {
     /// So many puts are carried out from now on, and their answers are lost.
     losing: u64,
     is_closed: bool,
+    /// So many requests in a second are answered; others are told to slow down.
+    throttle: Option<f64>,
+    level: f64,
+    since: Option<Instant>,
+    refused: u64,
+    received_bytes: u64,
+    /// Whether it overwrites what is to be written once.
+    ignores_conditions: bool,
 }
 
 struct Request {
@@ -126,9 +135,32 @@ impl FakeS3 {
         self.inner().losing = puts;
     }
 
+    /// Answers so many requests in a second, and 503 to all others.
+    pub fn throttle(&self, per_second: f64) {
+        let mut inner = self.inner();
+        inner.throttle = Some(per_second);
+        inner.level = per_second;
+        inner.since = Some(Instant::now());
+    }
+
+    /// How many requests were told to slow down.
+    pub fn refused(&self) -> u64 {
+        self.inner().refused
+    }
+
+    /// How many bytes of bodies came with requests that were carried out.
+    pub fn received_bytes(&self) -> u64 {
+        self.inner().received_bytes
+    }
+
     /// Hangs up on everybody, or no longer.
     pub fn close(&self, is_closed: bool) {
         self.inner().is_closed = is_closed;
+    }
+
+    /// Overwrites what is to be written once, or no longer.
+    pub fn ignore_conditions(&self, ignores: bool) {
+        self.inner().ignores_conditions = ignores;
     }
 
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
@@ -141,10 +173,14 @@ impl FakeS3 {
                     return Ok(());
                 }
                 *inner.requests.entry(request.method.clone()).or_default() += 1;
-                if inner.failing > 0 {
+                if inner.is_too_fast() {
+                    inner.refused += 1;
+                    Answer { status: 503, headers: Vec::new(), body: b"SlowDown".to_vec() }
+                } else if inner.failing > 0 {
                     inner.failing -= 1;
                     Answer { status: 503, headers: Vec::new(), body: b"SlowDown".to_vec() }
                 } else {
+                    inner.received_bytes += request.body.len() as u64;
                     let answer = inner.answer(&request);
                     if is_put && inner.losing > 0 {
                         inner.losing -= 1;
@@ -170,6 +206,18 @@ impl FakeS3 {
 }
 
 impl Inner {
+    fn is_too_fast(&mut self) -> bool {
+        let (Some(rate), Some(since)) = (self.throttle, self.since) else { return false };
+        let now = Instant::now();
+        self.level = (self.level + now.duration_since(since).as_secs_f64() * rate).min(rate);
+        self.since = Some(now);
+        if self.level < 1.0 {
+            return true;
+        }
+        self.level -= 1.0;
+        false
+    }
+
     fn answer(&mut self, request: &Request) -> Answer {
         let Request { method, path, query, headers, body } = request;
         let plain = |status: u16| Answer { status, headers: Vec::new(), body: Vec::new() };
@@ -198,8 +246,12 @@ impl Inner {
                 Answer { headers: vec![("ETag", format!("\"{number}\""))], ..plain(200) }
             }
             ("PUT", false) => {
-                let is_new = headers.get("if-none-match").is_some_and(|value| value == "*");
-                if is_new && self.objects.contains_key(&key) {
+                // S3 asks by the tag of an object, Google by its generation.
+                let says = |name: &str, wanted: &str| {
+                    headers.get(name).is_some_and(|value| value == wanted)
+                };
+                let is_new = says("if-none-match", "*") || says("x-goog-if-generation-match", "0");
+                if is_new && !self.ignores_conditions && self.objects.contains_key(&key) {
                     return plain(412);
                 }
                 self.objects.insert(key, body.clone());

@@ -9,18 +9,23 @@
 //! | [`SnapshotFilter`] | output in which the paths of this run are replaced |
 //! | [`tree`](tree()), [`contents`] | what lies in a folder, to compare before and after |
 //! | [`assert_all_listed`], [`tool`] | the files of a test binary, and programs that it runs |
+//! | [`chromium`] | a browser that tests drive |
 //! | [`fuzz`](mod@fuzz) | random input that can be had again |
+//! | [`Jail`] | attempts to get out of the sandbox |
 //! | [`recordings`] | what recorded clients did with the logs of a corpus |
 //! | [`difference`] | how messages that were sent differ from rebuilt ones |
 //!
 //! What is here may panic: a test that cannot write its data has failed.
 
+pub mod chromium;
 mod compare;
 mod corpus;
 mod fake_home;
 mod fake_s3;
 pub mod fuzz;
 pub mod generate;
+#[cfg(target_os = "linux")]
+mod jail;
 mod session_builder;
 mod snapshot_filter;
 mod test_binary;
@@ -32,6 +37,14 @@ pub use corpus::recordings;
 pub use fake_home::FakeHome;
 pub use fake_s3::BUCKET;
 pub use fake_s3::FakeS3;
+#[cfg(target_os = "linux")]
+pub use jail::Attack;
+#[cfg(target_os = "linux")]
+pub use jail::Jail;
+#[cfg(target_os = "linux")]
+pub use jail::NOBODY;
+#[cfg(target_os = "linux")]
+pub use jail::attacks;
 pub use session_builder::Client;
 pub use session_builder::SessionBuilder;
 pub use snapshot_filter::SnapshotFilter;

@@ -183,6 +183,13 @@ impl SessionBuilder {
         self.user(&UserLine::text(text))
     }
 
+    /// A prompt of blocks, as JSON: texts, images, documents.
+    pub fn user_blocks(self, blocks: &str) -> SessionBuilder {
+        let mut line = UserLine::text("");
+        line.content = UserContent::Json(json(blocks.as_bytes()));
+        self.user(&line)
+    }
+
     /// Text that the client adds for the model.
     pub fn meta_text(self, text: &str) -> SessionBuilder {
         self.user(&UserLine::meta(text))

@@ -1,13 +1,13 @@
 //! The subagents of a session.
 
 use recto_log::Entry;
-use recto_log::SessionId;
 use recto_session::NodeId;
 use recto_store::Agent;
 use serde::Serialize;
 
 use crate::Moment;
 use crate::Reading;
+use crate::SessionName;
 use crate::TokenColumns;
 use crate::error::ViewError;
 use crate::library::Library;
@@ -64,8 +64,8 @@ pub struct AgentRow {
 
 impl Library {
     /// The subagents of a session, as a tree in a list.
-    pub fn agents(&self, id: SessionId) -> Result<Vec<AgentRow>, ViewError> {
-        let found = self.find(id)?;
+    pub fn agents(&self, name: impl Into<SessionName>) -> Result<Vec<AgentRow>, ViewError> {
+        let found = self.find(name)?;
         let reading = self.read(&found.file)?;
         let tree = self.home().agent_tree(&found.inventory, &found.file, &reading.loaded);
         Ok(tree.iter().map(|agent| AgentRow::of(&reading, agent)).collect())

@@ -56,8 +56,13 @@ pub fn branch_rows(
     reading: &Reading,
     most_prompt: usize,
 ) -> impl ExactSizeIterator<Item = BranchRow> + '_ {
-    let rows = branches(reading.session()).into_iter();
-    rows.map(move |branch| branch_row(reading, &branch, most_prompt))
+    let mut all = branches(reading.session());
+    // Where nothing was said since the point that it shares, there is nothing to choose.
+    let has_content = |branch: &Branch| branch.turns > 0 || branch.messages > 0;
+    if all.iter().any(has_content) {
+        all.retain(|branch| has_content(branch) || !branch.generations.is_empty());
+    }
+    all.into_iter().map(move |branch| branch_row(reading, &branch, most_prompt))
 }
 
 fn branch_row(reading: &Reading, branch: &Branch, most_prompt: usize) -> BranchRow {
@@ -78,7 +83,8 @@ fn branch_row(reading: &Reading, branch: &Branch, most_prompt: usize) -> BranchR
 
 fn fork_row(reading: &Reading, fork: NodeId, most_prompt: usize) -> ForkRow {
     let node = reading.session().node(fork);
-    let prompt = reading.turn(fork).map(|turn| reading.prompt_beginning(&turn, most_prompt));
+    // Many branches may leave one turn that is long, so its lines are not counted for each.
+    let prompt = reading.turn_prompt(fork).map(|id| reading.beginning(id, most_prompt));
     ForkRow {
         uuid: node.uuid().to_string(),
         line: node.line,

@@ -310,7 +310,7 @@ pub fn reach_details(health: &Health) -> Vec<String> {
         let turns = turns.map(|lost| {
             format!(
                 "{} of turn {} (line {})",
-                with_marks(lost.messages),
+                with_marks(u64::from(lost.messages)),
                 lost.turn,
                 with_marks(lost.line)
             )

@@ -18,7 +18,9 @@ use recto_store::Uuids;
 use recto_store::new_session_id;
 use recto_store::publish::Intent;
 use recto_store::publish::Journal;
+use serde::Serialize;
 
+use crate::SessionName;
 use crate::error::ViewError;
 use crate::library::Library;
 use crate::operations::remarks;
@@ -27,7 +29,7 @@ use crate::operations::remarks;
 const LONGEST_TITLE: usize = 200;
 
 /// A session that was made of the beginning of another one.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct ForkedView {
     /// The new session.
     pub session: String,
@@ -56,12 +58,13 @@ pub struct RemovedView {
 
 impl Library {
     /// Makes a session of another one, up to the end of a turn.
-    pub fn fork(&self, session: SessionId, turn: u32) -> Result<ForkedView, ViewError> {
+    pub fn fork(&self, name: impl Into<SessionName>, turn: u32) -> Result<ForkedView, ViewError> {
         let (home, data) = (self.home(), self.data()?);
         let mut journal = Journal::open(data, home)?;
         // What was put right may have changed what is there.
         self.readings().forget_list();
-        let found = self.find(session)?;
+        let found = self.find(name)?;
+        let session = found.file.id;
         home.may_edit(data, &found.file, self.now())?;
         let opened = OpenedLog::read(&found.file.path)?;
         let (mut draft, leaf) =

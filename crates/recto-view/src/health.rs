@@ -1,6 +1,5 @@
 //! What a resume would bring back of a session, and what is wrong with it.
 
-use recto_log::SessionId;
 use recto_log::Severity;
 use recto_session::health::BranchReach;
 use recto_session::health::Health;
@@ -9,6 +8,7 @@ use recto_session::health::ReachSummary;
 use recto_session::request::Generation;
 use serde::Serialize;
 
+use crate::SessionName;
 use crate::error::ViewError;
 use crate::library::Library;
 use crate::session_health::session_health;
@@ -100,8 +100,11 @@ pub struct BranchReachRow {
 
 /// The turns of which something is lost.
 pub fn lost_turn_rows(health: &Health) -> Vec<LostTurnRow> {
-    let row =
-        |lost: &LostTurn| LostTurnRow { turn: lost.turn, line: lost.line, messages: lost.messages };
+    let row = |lost: &LostTurn| LostTurnRow {
+        turn: lost.turn,
+        line: lost.line,
+        messages: u64::from(lost.messages),
+    };
     health.lost_turns.iter().map(row).collect()
 }
 
@@ -167,8 +170,9 @@ pub(crate) fn severity_name(severity: Severity) -> &'static str {
 
 impl Library {
     /// Looks at a session.
-    pub fn health(&self, id: SessionId) -> Result<HealthRow, ViewError> {
-        let found = self.find(id)?;
+    pub fn health(&self, name: impl Into<SessionName>) -> Result<HealthRow, ViewError> {
+        let found = self.find(name)?;
+        let id = found.file.id;
         let reading = self.read(&found.file)?;
         let agents = || self.home().agents_of(&found.inventory, &found.file);
         let damaged_lines = reading.session().damaged.len();

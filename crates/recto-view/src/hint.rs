@@ -26,7 +26,7 @@ pub fn hint(error: &StoreError) -> Option<&'static str> {
         StoreError::Publish(error) => hint_of_publishing(error),
         StoreError::Edit(error) => hint_of_edit(error),
         StoreError::Pack(PackError::SessionExists { .. }) => {
-            Some("--new-ids unpacks the sessions as copies with ids of their own")
+            Some("use --new-ids to unpack the sessions as copies with new ids")
         }
         StoreError::Keep(error) => hint_of_keeping(error),
         StoreError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -43,7 +43,7 @@ fn hint_of_keeping(error: &KeepError) -> Option<&'static str> {
         KeepError::Newer { .. } => Some("update recto to read it"),
         KeepError::Busy { .. } => Some("try again when the other collector is done"),
         KeepError::NoArchive { .. } => Some("run `recto collect` to create one"),
-        KeepError::Foreign { .. } => Some("use --to to name an archive of your own"),
+        KeepError::Foreign { .. } => Some("use --to to name your own archive"),
         KeepError::Io { source, .. } => match source.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
@@ -99,9 +99,9 @@ fn hint_of_publishing(error: &PublishError) -> Option<&'static str> {
         PublishError::InUse { .. } => {
             Some("nothing was changed; close the program that writes to it, and try again")
         }
-        PublishError::ChangedSince { .. } => Some(
-            "undo what was done since first; or use --force, which keeps the present version as a backup",
-        ),
+        PublishError::ChangedSince { .. } => {
+            Some("undo the later changes first, or use --force, which backs up the current version")
+        }
         PublishError::NoOperation { .. }
         | PublishError::NothingToUndo
         | PublishError::NothingToRedo => Some("`recto log` lists the operations"),
@@ -128,11 +128,11 @@ fn hint_of_edit(error: &EditError) -> Option<&'static str> {
         ),
         EditError::Archived { .. } => Some("`recto restore SESSION` brings it back"),
         EditError::BadSettings { .. } => Some("correct the file; nothing was changed"),
-        EditError::PartsDiffer { .. } => Some("--prefer says whose files to take"),
+        EditError::PartsDiffer { .. } => Some("use --prefer first or --prefer second to choose"),
         EditError::Live { .. } => Some("close the session in Claude Code first"),
-        EditError::Elsewhere { .. } => {
-            Some("end that client; if it is long gone, remove its file from `sessions` in the home")
-        }
+        EditError::Elsewhere { .. } => Some(
+            "quit that client; if it no longer exists, remove its file from `sessions` in the home",
+        ),
         EditError::UnreadableClient { .. } => Some(
             "try again; if that does not help and the process is not a client, remove the file",
         ),

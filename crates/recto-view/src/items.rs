@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::Serializer;
 use serde_json::value::RawValue;
 
+use crate::MediaRow;
 use crate::Moment;
 use crate::OverflowRow;
 use crate::cut;
@@ -39,6 +40,9 @@ pub struct ItemRow {
     pub message: Option<String>,
     /// Whether its line belongs to a subagent.
     pub sidechain: bool,
+    /// Images and documents in it; of a call, those of its result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediaRow>,
     /// What it says.
     #[serde(flatten)]
     pub what: ItemKind,
@@ -298,6 +302,7 @@ impl ItemRow {
             time: origin.time.map(Moment),
             message: origin.message.clone(),
             sidechain: origin.is_sidechain,
+            media: Vec::new(),
             what,
         }
     }
@@ -317,6 +322,7 @@ impl ItemRow {
             time: None,
             message: None,
             sidechain: false,
+            media: Vec::new(),
             what: ItemKind::Note {
                 kind,
                 text: Text { text: text.to_owned(), bytes: text.len(), rest: None },

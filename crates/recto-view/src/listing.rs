@@ -36,6 +36,8 @@ pub struct Listing {
     pub all: bool,
     /// At most so many.
     pub limit: Option<usize>,
+    /// Only these sessions.
+    pub only: Option<HashSet<String>>,
 }
 
 /// A log that is listed, and what its head and tail say.
@@ -98,6 +100,7 @@ impl Listing {
     /// Whether a session can be listed, by what is known before its log is opened.
     fn is_possible(&self, session: &SessionFile, clients: &Clients) -> bool {
         (!self.only_live || clients.contains_key(&session.id))
+            && self.only.as_ref().is_none_or(|only| only.contains(&session.id.to_string()))
             && self.filter.fits_time(session.modified())
             && (session.bytes() > 0 || self.all)
     }

@@ -18,6 +18,7 @@ use recto_store::publish::newest_operations;
 use serde::Serialize;
 
 use crate::Moment;
+use crate::SessionName;
 use crate::error::ViewError;
 use crate::library::Library;
 
@@ -134,12 +135,17 @@ impl Library {
 
 impl Library {
     /// Gives a session another title.
-    pub fn rename(&self, session: SessionId, title: &str) -> Result<RenamedView, ViewError> {
+    pub fn rename(
+        &self,
+        name: impl Into<SessionName>,
+        title: &str,
+    ) -> Result<RenamedView, ViewError> {
         let wanted = Title::new(title)?;
         let mut journal = Journal::open(self.data()?, self.home())?;
         // What was put right may have changed what is there.
         self.readings().forget_list();
-        let found = self.find(session)?;
+        let found = self.find(name)?;
+        let session = found.file.id;
         let renamed = journal.rename(Renaming {
             home: self.home(),
             data: self.data()?,

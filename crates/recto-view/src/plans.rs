@@ -47,10 +47,16 @@ pub struct PlanRow {
 }
 
 impl PlanRow {
-    /// The first line that says something, without the marks of a heading.
+    /// The first heading; without one the name of its file; without that the first line that
+    /// says something.
     pub fn title(&self) -> &str {
-        let mut lines = self.text.lines().map(|line| line.trim_start_matches('#').trim());
-        lines.find(|line| !line.is_empty()).unwrap_or_default()
+        let heading = |line: &str| line.starts_with('#');
+        let plain = |line: &'_ str| -> bool { !line.trim_start_matches('#').trim().is_empty() };
+        let mut lines = self.text.lines().map(str::trim).filter(|line| plain(line));
+        let first = lines.clone().find(|line| heading(line));
+        let file = || self.file_name().map(|name| name.strip_suffix(".md").unwrap_or(name));
+        let title = first.or_else(file).or_else(|| lines.next()).unwrap_or_default();
+        title.trim_start_matches('#').trim()
     }
 
     /// The name of the file that keeps it, without its directory.

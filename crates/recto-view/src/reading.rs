@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use recto_log::AgentId;
 use recto_log::Entry;
-use recto_log::SessionId;
+use recto_session::FileAction;
 use recto_session::Item;
 use recto_session::NameId;
 use recto_session::NodeId;
@@ -48,6 +48,7 @@ use recto_store::Refresh;
 use recto_store::SessionFile;
 use recto_store::StoreError;
 
+use crate::SessionName;
 use crate::cut;
 use crate::error::ViewError;
 use crate::library::Library;
@@ -74,6 +75,7 @@ pub struct Reading {
     /// The turn of each line, as a place in `turns`.
     turn_of: OnceLock<Vec<u32>>,
     is_current: OnceLock<Vec<bool>>,
+    has_edits: OnceLock<Vec<bool>>,
     /// The beginnings of texts that were read for an outline, by the offset of their line. A
     /// copy of the reading has the same lines, as long as the log only grows.
     beginnings: Arc<Mutex<HashMap<u64, Box<str>>>>,
@@ -89,6 +91,7 @@ impl Reading {
             turns: Turns::default(),
             turn_of: OnceLock::new(),
             is_current: OnceLock::new(),
+            has_edits: OnceLock::new(),
             beginnings: Arc::default(),
         };
         reading.derive();
@@ -113,6 +116,7 @@ impl Reading {
         self.turns = turns(&self.loaded.session);
         self.turn_of = OnceLock::new();
         self.is_current = OnceLock::new();
+        self.has_edits = OnceLock::new();
     }
 
     /// The folded session.
@@ -128,6 +132,20 @@ impl Reading {
     /// For each turn, whether the newest clients would continue from it.
     pub fn is_current(&self) -> &[bool] {
         self.is_current.get_or_init(|| on_current_branch(self.session(), &self.turns))
+    }
+
+    /// For each turn, whether a tool changed a file in it.
+    pub(crate) fn has_edits(&self) -> &[bool] {
+        self.has_edits.get_or_init(|| {
+            let mut has = vec![false; self.turns.len()];
+            for touch in &self.session().facts().files {
+                let turn = self.turn_number(touch.node) as usize;
+                if touch.action != FileAction::Read && turn > 0 {
+                    has[turn - 1] = true;
+                }
+            }
+            has
+        })
     }
 
     /// The turn that a line belongs to.
@@ -149,6 +167,11 @@ impl Reading {
     fn turn_place(&self, id: NodeId) -> Option<usize> {
         let places = self.turn_of.get_or_init(|| self.turns.places(self.session()));
         places.get(id.index()).map(|place| *place as usize).filter(|at| *at < self.turns.len())
+    }
+
+    /// The line that began the turn that a line belongs to.
+    pub(crate) fn turn_prompt(&self, id: NodeId) -> Option<NodeId> {
+        self.turns.prompt(self.turn_place(id)?)
     }
 
     /// The number of the turn that a line belongs to; 0 if to none.
@@ -301,11 +324,11 @@ impl Library {
         self.readings().forget_list();
     }
 
-    /// The session of an id.
-    pub fn find(&self, id: SessionId) -> Result<Found, ViewError> {
-        let inventory = self.inventory();
-        let file = inventory.sessions.iter().find(|file| file.id == id).cloned();
-        let file = file.ok_or(ViewError::NotFound("there is no session of this id"))?;
+    /// The session of a name; of several logs with one id the one written last.
+    pub fn find(&self, name: impl Into<SessionName>) -> Result<Found, ViewError> {
+        let (name, inventory) = (name.into(), self.inventory());
+        let file = inventory.sessions.iter().find(|file| name.means(file)).cloned();
+        let file = file.ok_or(ViewError::NotFound("no session has this id"))?;
         Ok(Found { inventory, file })
     }
 
@@ -317,10 +340,10 @@ impl Library {
     /// The log of a session, or of a subagent of it.
     pub fn read_any(
         &self,
-        id: SessionId,
+        name: impl Into<SessionName>,
         agent: Option<&AgentId>,
     ) -> Result<Arc<Reading>, ViewError> {
-        let found = self.find(id)?;
+        let found = self.find(name)?;
         let Some(agent) = agent else { return self.read(&found.file) };
         let mut logs = self.home().logs_of(&found.inventory, &found.file).into_iter();
         let log = logs.find(|log| log.agent.as_ref() == Some(agent));
@@ -328,8 +351,8 @@ impl Library {
     }
 
     /// The logs of a session and its subagents.
-    pub fn logs_of(&self, id: SessionId) -> Result<Vec<LogFile>, ViewError> {
-        let found = self.find(id)?;
+    pub fn logs_of(&self, name: impl Into<SessionName>) -> Result<Vec<LogFile>, ViewError> {
+        let found = self.find(name)?;
         Ok(self.home().logs_of(&found.inventory, &found.file))
     }
 }

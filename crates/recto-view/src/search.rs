@@ -22,9 +22,11 @@ use recto_store::parse_time;
 use serde::Serialize;
 
 use crate::Moment;
+use crate::SessionNames;
 use crate::error::ViewError;
 use crate::library::Asker;
 use crate::library::Library;
+use crate::marks::marked_sessions;
 
 /// How much of a text is shown before and after the first place that fits, in bytes.
 const BEFORE: usize = 80;
@@ -100,6 +102,8 @@ pub struct HitView {
     /// Where it is.
     #[serde(flatten)]
     pub row: HitRow,
+    /// What addresses call the session: its id, and a place if several logs have that id.
+    pub name: Option<String>,
     /// The name of the project's directory.
     pub project: String,
     /// The working directory.
@@ -236,7 +240,8 @@ impl Library {
     /// Searches all logs, as they are now, and reads the texts of the hits.
     pub fn search(&self, wanted: &SearchQuery, asker: &Asker) -> Result<SearchAnswer, ViewError> {
         let Hits { query, hits, total, logs, next, remarks } = self.hits(wanted, asker)?;
-        let hits = hits.iter().filter_map(|hit| view(self, &query, hit)).collect();
+        let names = SessionNames::of(&self.inventory());
+        let hits = hits.iter().filter_map(|hit| view(self, &query, hit, &names)).collect();
         Ok(SearchAnswer { total, logs, hits, next, remarks })
     }
 
@@ -251,7 +256,8 @@ impl Library {
             Some(&query),
             Filter::of_project,
             |_, text| self.typed_time(text),
-        )?;
+        )?
+        .with_sessions(marked_sessions(&query, self.data().ok())?);
         let sorting = if wanted.by_rank { Sorting::Rank } else { Sorting::Newest };
         let limit = wanted.from.saturating_add(wanted.limit);
         let search = Search { query, filter, sorting, limit, most_read: None };
@@ -283,7 +289,7 @@ impl Library {
     /// A time as a user types it.
     pub fn typed_time(&self, text: &str) -> Result<jiff::Timestamp, ViewError> {
         parse_time(text, self.now(), self.zone()).ok_or_else(|| {
-            ViewError::refused("bad-time", "a time cannot be understood").with_hint(
+            ViewError::refused("bad-time", "invalid time").with_hint(
                 "use a date (2026-11-16), a time (2026-11-16T09:30), or a span (7d, 12h, 30m)",
             )
         })
@@ -291,15 +297,17 @@ impl Library {
 }
 
 /// A hit whose log has changed meanwhile is left out.
-fn view(library: &Library, query: &Query, hit: &Hit) -> Option<HitView> {
+fn view(library: &Library, query: &Query, hit: &Hit, names: &SessionNames) -> Option<HitView> {
     let text = hit.read()?;
-    let title = hit.session.and_then(|id| {
+    let name = hit.session.map(|id| names.name(id, &hit.project));
+    let title = name.and_then(|name| {
         let inventory = library.inventory();
-        let file = inventory.sessions.iter().find(|file| file.id == id)?;
+        let file = inventory.sessions.iter().find(|file| name.means(file))?;
         library.digests().of(file)?.title.as_ref().map(|(title, _)| title.clone())
     });
     Some(HitView {
         row: HitRow::of(hit, &text),
+        name: name.map(|name| name.to_string()),
         project: hit.project.to_string(),
         cwd: hit.cwd.as_deref().map(str::to_owned),
         title,

@@ -1,6 +1,5 @@
 //! One session: what it is, and where its turns are.
 
-use recto_log::SessionId;
 use recto_session::Tokens;
 use serde::Serialize;
 
@@ -8,6 +7,7 @@ use crate::BranchRow;
 use crate::CallRow;
 use crate::Moment;
 use crate::Reading;
+use crate::SessionName;
 use crate::SessionRow;
 use crate::TokenCounts;
 use crate::TurnRow;
@@ -103,8 +103,8 @@ pub struct AgentRunView {
 
 impl Library {
     /// One session.
-    pub fn session(&self, id: SessionId) -> Result<SessionHead, ViewError> {
-        let found = self.find(id)?;
+    pub fn session(&self, name: impl Into<SessionName>) -> Result<SessionHead, ViewError> {
+        let found = self.find(name)?;
         let reading = self.read(&found.file)?;
         let session = reading.session();
         let facts = session.facts();

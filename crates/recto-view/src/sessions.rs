@@ -2,12 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::civil::Date;
 use rayon::prelude::*;
 use recto_log::SessionId;
+use recto_session::usage::Dimension;
+use recto_session::usage::Selection;
 use recto_store::Inventory;
 use recto_store::LiveSession;
 use recto_store::SessionFile;
@@ -15,6 +20,9 @@ use recto_store::SessionStatus;
 use serde::Serialize;
 
 use crate::Moment;
+use crate::SessionNames;
+use crate::dollars;
+use crate::figures::Progress;
 use crate::library::Library;
 use crate::listing::ListedLog;
 use crate::listing::Listing;
@@ -111,8 +119,28 @@ pub struct SessionRow {
     /// What `recto ls --json` says of it.
     #[serde(flatten)]
     pub listed: ListedRow,
+    /// What addresses call it: its id, and a place if several logs have that id.
+    pub name: String,
     /// What it does; none if no client runs and it was not written within the last hour.
     pub status: Option<&'static str>,
+    /// Its sums, where a list was asked for them.
+    #[serde(skip)]
+    pub sums: Option<SessionSums>,
+}
+
+/// The sums of a session in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SessionSums {
+    /// Turns; none as long as the log was not looked at.
+    pub turns: Option<u64>,
+    /// Calls that failed; none as long as the log was not looked at.
+    pub failed: Option<u64>,
+    /// Messages that count for it, with those of its subagents.
+    pub messages: u64,
+    /// What they cost.
+    pub cost_usd: f64,
+    /// Whether some of them have no price.
+    pub is_more: bool,
 }
 
 impl Deref for SessionRow {
@@ -147,6 +175,8 @@ pub struct SessionQuery {
     pub from: usize,
     /// How many are wanted.
     pub count: usize,
+    /// Sessions that come before all others.
+    pub first: HashSet<String>,
 }
 
 /// By what a list is ordered.
@@ -165,6 +195,62 @@ pub enum Order {
     Model,
     /// The largest first.
     Size,
+    /// Those that need somebody first, then those that work.
+    Status,
+    /// Those with the most turns first.
+    Turns,
+    /// Those with the most messages first.
+    Messages,
+    /// The dearest first.
+    Cost,
+    /// Those with the most failed calls first.
+    Failed,
+}
+
+/// The sums of all sessions, and how far the look at their logs is.
+#[derive(Debug, Default)]
+pub struct AllSums {
+    by_session: HashMap<String, SessionSums>,
+    /// Turns and failed calls by the path of the log: several logs can have one id.
+    by_log: HashMap<PathBuf, (u64, u64)>,
+    /// How far the look at all logs is.
+    pub progress: Progress,
+}
+
+impl AllSums {
+    fn of(&self, row: &SessionRow) -> Option<SessionSums> {
+        let usage = self.by_session.get(&row.listed.id).copied();
+        let counts = self.by_log.get(Path::new(&row.listed.path)).copied();
+        let (turns, failed) = counts.unzip();
+        (usage.is_some() || counts.is_some()).then(|| SessionSums {
+            turns,
+            failed,
+            ..usage.unwrap_or_default()
+        })
+    }
+}
+
+impl Library {
+    /// The sums of all sessions. Turns and failed calls need a look at every log, for which it
+    /// waits as long as it is told.
+    pub fn session_sums(&self, patience: Duration) -> AllSums {
+        let surveyed = self.survey_within(patience);
+        let mut sums: HashMap<String, SessionSums> = HashMap::new();
+        let usage = self.count_usage(&[], Selection::default(), &|_, _| {});
+        for row in usage.report(&[Dimension::Session]).rows {
+            let Some(session) = row.keys.into_iter().next() else { continue };
+            let sum = sums.entry(session).or_default();
+            sum.messages = row.total.messages;
+            sum.cost_usd = dollars(row.total.known_cost);
+            sum.is_more = row.total.unpriced > 0;
+        }
+        let mut by_log = HashMap::new();
+        for looked in surveyed.logs.iter().filter(|looked| looked.log.agent.is_none()) {
+            let counts = (looked.work.turns.len() as u64, looked.work.failed());
+            by_log.insert(looked.log.path.clone(), counts);
+        }
+        AllSums { by_session: sums, by_log, progress: surveyed.progress }
+    }
 }
 
 impl Library {
@@ -182,10 +268,27 @@ impl Library {
         day: Option<Date>,
         order: Order,
     ) -> SessionList {
+        self.summed_sessions(query, day, order, &AllSums::default())
+    }
+
+    /// The same with sums, by which they can be ordered.
+    pub fn summed_sessions(
+        &self,
+        query: &SessionQuery,
+        day: Option<Date>,
+        order: Order,
+        sums: &AllSums,
+    ) -> SessionList {
         let inventory = self.inventory();
         let of_day = day.map(|day| self.sessions_of_day(day));
         let mut rows = fitting(self, &inventory, query);
         rows.retain(|row| of_day.as_ref().is_none_or(|of_day| of_day.contains(&row.id)));
+        for row in &mut rows {
+            row.sums = sums.of(row);
+        }
+        let most = |value: &dyn Fn(&SessionSums) -> u64, row: &SessionRow| {
+            std::cmp::Reverse(row.sums.as_ref().map_or(0, value))
+        };
         let text = |text: &Option<String>| text.clone().unwrap_or_default().to_lowercase();
         match order {
             Order::Age => {}
@@ -199,7 +302,22 @@ impl Library {
             Order::Branch => rows.sort_by_cached_key(|row| text(&row.branch)),
             Order::Model => rows.sort_by_cached_key(|row| text(&row.model)),
             Order::Size => rows.sort_by_key(|row| std::cmp::Reverse(row.bytes)),
+            Order::Status => rows.sort_by_key(|row| match row.status {
+                Some("waiting_for_approval") => 0,
+                Some("waiting_for_input") => 1,
+                Some("working") => 2,
+                Some(_) => 3,
+                None => 4,
+            }),
+            Order::Turns => rows.sort_by_key(|row| most(&|sums| sums.turns.unwrap_or(0), row)),
+            Order::Failed => rows.sort_by_key(|row| most(&|sums| sums.failed.unwrap_or(0), row)),
+            Order::Messages => rows.sort_by_key(|row| most(&|sums| sums.messages, row)),
+            // In a millionth of a dollar, what is the same is the same.
+            Order::Cost => {
+                rows.sort_by_key(|row| most(&|sums| (sums.cost_usd * 1e6) as u64, row));
+            }
         }
+        rows.sort_by_key(|row| !query.first.contains(&row.listed.id));
         let total = rows.len();
         let next = query.from.saturating_add(query.count);
         SessionList {
@@ -217,7 +335,8 @@ fn fitting(library: &Library, inventory: &Inventory, query: &SessionQuery) -> Ve
     let statuses = status_by_session(library);
     let clients = statuses.values().filter_map(|status| Some((status.id, client(status)?)));
     let listed = library.listed_with(&query.listing, inventory, &clients.collect());
-    listed.par_iter().map(|log| row(log, statuses.get(&log.session.id))).collect()
+    let names = SessionNames::of(inventory);
+    listed.par_iter().map(|log| row(log, statuses.get(&log.session.id), &names)).collect()
 }
 
 /// What sessions can be chosen by: each name once, in order.
@@ -260,28 +379,44 @@ impl Library {
         let files: HashMap<SessionId, &SessionFile> =
             inventory.sessions.iter().rev().map(|file| (file.id, file)).collect();
         let statuses = status_by_session(self);
+        let names = SessionNames::of(&inventory);
         let rows = ids.filter_map(|id| {
             let file = files.get(&id)?;
-            Some(self.row_of(file, statuses.get(&id)))
+            Some(self.row_of(file, statuses.get(&id), &names))
         });
         rows.collect()
     }
 
-    /// One session as it is in a list.
-    pub fn session_row(&self, file: &SessionFile) -> SessionRow {
-        self.row_of(file, status_by_session(self).get(&file.id))
+    /// The other logs that have the id of a session, newest first.
+    pub fn namesakes(&self, session: &SessionFile) -> Vec<SessionRow> {
+        let inventory = self.inventory();
+        let is_other = |file: &&SessionFile| file.id == session.id && file.path != session.path;
+        inventory.sessions.iter().filter(is_other).map(|file| self.session_row(file)).collect()
     }
 
-    fn row_of(&self, file: &SessionFile, status: Option<&SessionStatus>) -> SessionRow {
+    /// One session as it is in a list.
+    pub fn session_row(&self, file: &SessionFile) -> SessionRow {
+        let names = SessionNames::of(&self.inventory());
+        self.row_of(file, status_by_session(self).get(&file.id), &names)
+    }
+
+    fn row_of(
+        &self,
+        file: &SessionFile,
+        status: Option<&SessionStatus>,
+        names: &SessionNames,
+    ) -> SessionRow {
         let digest = self.digests().of(file);
-        row(&ListedLog::of_session(file.clone(), digest, status.and_then(client)), status)
+        row(&ListedLog::of_session(file.clone(), digest, status.and_then(client)), status, names)
     }
 }
 
-fn row(log: &ListedLog, status: Option<&SessionStatus>) -> SessionRow {
+fn row(log: &ListedLog, status: Option<&SessionStatus>, names: &SessionNames) -> SessionRow {
     SessionRow {
         listed: ListedRow::of(log),
+        name: names.name(log.session.id, &log.log().project.key).to_string(),
         status: status.map(|status| status.status.kind.name()),
+        sums: None,
     }
 }
 

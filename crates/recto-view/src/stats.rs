@@ -361,7 +361,7 @@ mod tests {
             zone: Some(TimeZone::UTC),
             now: Some(now),
         });
-        let reading = library.read_any(ONE.parse().unwrap(), None).unwrap();
+        let reading = library.read_any(ONE.parse::<recto_log::SessionId>().unwrap(), None).unwrap();
         let stats = library.session_stats(&reading).unwrap();
         let lines = |kind: &str| {
             stats.entries.iter().find(|one| one.kind == kind).map_or(0, |one| one.lines)

@@ -16,8 +16,10 @@ use recto_store::OverflowWanted;
 use serde::Serialize;
 
 use crate::ItemRow;
+use crate::MediaRow;
 use crate::Moment;
 use crate::Reading;
+use crate::Show;
 use crate::TokenColumns;
 use crate::error::ViewError;
 use crate::items::CallOutcome;
@@ -25,6 +27,7 @@ use crate::items::Extent;
 use crate::items::ItemKind;
 use crate::items::ResultRow;
 use crate::library::Library;
+use crate::media::media_rows;
 use crate::reading::OUTLINE_TEXT;
 use crate::tools::milliseconds;
 
@@ -154,6 +157,9 @@ pub struct TurnView {
     pub row: TurnRow,
     /// Whether lines of the turn come before these items.
     pub continued: bool,
+    /// How many of its lines come before these items.
+    #[serde(skip)]
+    pub skip: usize,
     /// What is shown of its lines.
     pub items: Vec<ItemRow>,
 }
@@ -175,6 +181,10 @@ pub struct TurnQuery {
     pub skip: usize,
     /// How many turns are wanted.
     pub count: usize,
+    /// How many lines are wanted at most, if fewer than a part has anyway.
+    pub lines: Option<usize>,
+    /// Which items are wanted.
+    pub show: Show,
 }
 
 impl Library {
@@ -187,7 +197,8 @@ impl Library {
     ) -> Result<TurnPage, ViewError> {
         let first = (query.from.max(1) - 1) as usize;
         let mut page = TurnPage { total: reading.turns.len(), turns: Vec::new(), next: None };
-        let mut budget = Budget { lines: MOST_LINES, bytes: MOST_BYTES };
+        let lines = query.lines.map_or(MOST_LINES, |lines| lines.clamp(1, MOST_LINES));
+        let mut budget = Budget { lines, bytes: MOST_BYTES };
         let files = OverflowFiles::new(self.home(), &reading.log.path);
         let looker = Looker { reading, extent: Extent::Cut { base }, files };
         let mut skip = query.skip;
@@ -196,9 +207,14 @@ impl Library {
                 page.next = Some(Next { from: turn.number, skip: 0 });
                 break;
             }
-            let (items, end) = looker.items(&turn, skip, &mut budget);
+            if !query.show.has_turn(reading, turn.number as usize - 1) {
+                skip = 0;
+                continue;
+            }
+            let (mut items, end) = looker.items(&turn, skip, &mut budget);
+            items.retain(|item| query.show.takes(item));
             let row = turn_row(reading, &turn, OUTLINE_TEXT);
-            page.turns.push(TurnView { row, continued: skip > 0, items });
+            page.turns.push(TurnView { row, continued: skip > 0, skip, items });
             if let Some(skip) = end {
                 page.next = Some(Next { from: turn.number, skip });
                 break;
@@ -260,19 +276,25 @@ impl Looker<'_> {
 
     /// What is shown of a line. A result is shown with its call, wherever it is.
     fn line(&self, turn: u32, id: NodeId) -> Vec<ItemRow> {
-        let read = |entry: &recto_log::Entry<'_>| (Origin::of(entry), items(entry));
+        let read = |entry: &recto_log::Entry<'_>| {
+            let origin = Origin::of(entry);
+            let media = self.media(entry, None, origin.line);
+            (origin, items(entry), media)
+        };
         let entry = self.reading.loaded.with_entry(id, read);
-        let Some((origin, items)) = entry else { return Vec::new() };
+        let Some((origin, items, mut media)) = entry else { return Vec::new() };
         let mut rows = Vec::new();
         for mut item in items {
             match &item {
                 Item::Call { id, .. } => {
+                    let (result, media) = self.result_of(turn, &origin, id);
                     let outcome = CallOutcome {
                         duration_ms: self.call(id).and_then(milliseconds),
                         agent: self.agent_of(id),
-                        result: self.result_of(turn, &origin, id),
+                        result,
                     };
-                    rows.push(self.row(turn, &origin, &item).with_outcome(outcome));
+                    let row = self.row(turn, &origin, &item).with_outcome(outcome);
+                    rows.push(ItemRow { media, ..row });
                     continue;
                 }
                 Item::Result { id, .. } => {
@@ -283,9 +305,19 @@ impl Looker<'_> {
                 }
                 _ => {}
             }
-            rows.push(self.row(turn, &origin, &item));
+            // They belong to the line, which is one prompt or one note.
+            let media = std::mem::take(&mut media);
+            rows.push(ItemRow { media, ..self.row(turn, &origin, &item) });
         }
         rows
+    }
+
+    /// The images and documents of a line, where rows have addresses.
+    fn media(&self, entry: &recto_log::Entry<'_>, call: Option<&str>, line: u64) -> Vec<MediaRow> {
+        match self.extent {
+            Extent::Whole => Vec::new(),
+            Extent::Cut { base } => media_rows(entry, call, base, line),
+        }
     }
 
     fn call(&self, id: &str) -> Option<&recto_session::ToolCall> {
@@ -293,13 +325,30 @@ impl Looker<'_> {
         self.reading.session().facts().call(name)
     }
 
-    fn result_of(&self, turn: u32, origin: &Origin, id: &str) -> Option<ResultRow> {
-        let mut item = result_item(self.reading, self.call(id)?.result?, id)?;
+    /// What came of a call, with the images and documents in it.
+    fn result_of(
+        &self,
+        turn: u32,
+        origin: &Origin,
+        id: &str,
+    ) -> (Option<ResultRow>, Vec<MediaRow>) {
+        let Some(line) = self.call(id).and_then(|call| call.result) else {
+            return (None, Vec::new());
+        };
+        let Some(mut item) = result_item(self.reading, line, id) else {
+            return (None, Vec::new());
+        };
+        let has_media = matches!(item, Item::Result { pictures: 1.., .. });
+        let read = |entry: &recto_log::Entry<'_>| {
+            self.media(entry, Some(id), self.reading.session().node(line).line)
+        };
+        let media = has_media.then(|| self.reading.loaded.with_entry(line, read)).flatten();
         self.files.complete(&mut item, OverflowWanted::Nothing);
-        match self.row(turn, origin, &item).what {
+        let result = match self.row(turn, origin, &item).what {
             ItemKind::Result { result, .. } => Some(result),
             _ => None,
-        }
+        };
+        (result, media.unwrap_or_default())
     }
 
     fn agent_of(&self, id: &str) -> Option<String> {

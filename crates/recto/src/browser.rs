@@ -107,7 +107,12 @@ pub(crate) fn browse(opening: Opening<'_>) -> Result<Outcome, CommandError> {
         has_colour,
     };
     let workers = Workers::start(&place)?;
-    let client = Client { program: client.into(), home: facts.home_to_name.clone() };
+    let client = Client {
+        program: client.into(),
+        home: facts.home_to_name.clone(),
+        root: home.root().to_owned(),
+        is_recto: environment.resumes_itself,
+    };
     let screen = Screen::take()?;
     let browser = Browser::new(facts, screen.size()?, environment.now(), filter);
     let mut session = Running { screen, browser, workers, signals, client };
@@ -135,6 +140,10 @@ struct Client {
     program: OsString,
     /// The home, where it is not the one that the client would use by itself.
     home: Option<PathBuf>,
+    /// The home in any case.
+    root: PathBuf,
+    /// Whether recto resumes sessions itself.
+    is_recto: bool,
 }
 
 impl Client {
@@ -148,8 +157,15 @@ impl Client {
     }
 
     fn run(&self, resume: &Resume) -> Result<(), String> {
-        let name = self.program.to_string_lossy().into_owned();
-        let mut command = Command::new(&self.program);
+        let program = match self.is_recto {
+            true => Environment::program().map_err(|error| error.to_string())?.into(),
+            false => self.program.clone(),
+        };
+        let name = program.to_string_lossy().into_owned();
+        let mut command = Command::new(program);
+        if self.is_recto {
+            command.arg("--home").arg(&self.root).arg("run");
+        }
         command.args(["--resume", &resume.id]).current_dir(&resume.directory);
         command.envs(self.home.iter().map(|home| ("CLAUDE_CONFIG_DIR", home)));
         match command.status() {
@@ -182,7 +198,7 @@ impl Running {
             }
             if let Some(panic) = screen::worker_panic() {
                 return Err(CommandError::user("internal", panic)
-                    .with_hint("this is a bug of recto; the logs are not touched"));
+                    .with_hint("this is a bug in recto; your logs are untouched"));
             }
             while let Ok(report) = self.workers.reports.try_recv() {
                 is_dirty = true;

@@ -35,7 +35,10 @@ use crate::commands::help;
 use crate::commands::help::HelpArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::home::HomeArgs;
+#[cfg(feature = "hub")]
+use crate::commands::hub::HubArgs;
 use crate::commands::index::IndexArgs;
+use crate::commands::lake::LakeArgs;
 use crate::commands::licenses::LicensesArgs;
 use crate::commands::log::LogArgs;
 use crate::commands::ls::LsArgs;
@@ -47,6 +50,7 @@ use crate::commands::move_session::MoveArgs;
 use crate::commands::pack::PackArgs;
 use crate::commands::plans::PlansArgs;
 use crate::commands::prices::PricesArgs;
+use crate::commands::query::QueryArgs;
 use crate::commands::redact::RedactArgs;
 use crate::commands::redo::RedoArgs;
 use crate::commands::rename::RenameArgs;
@@ -93,14 +97,14 @@ const VERSION: &str = concat!(
 
 /// Search, read, watch, repair and edit your Claude Code sessions
 ///
-/// Without a command, recto opens a browser on a terminal: sessions, transcripts,
-/// search. Elsewhere it prints an overview of the home: how many sessions there
-/// are, which ones are running, and the newest ones.
+/// Without a command on a terminal, recto opens a browser for sessions, transcripts and
+/// search. Elsewhere it prints an overview of the home: the number of sessions, the running
+/// ones and the newest ones.
 ///
-/// A SESSION is an id, the beginning of an id, a title or part of one, the path of a
-/// log, `agent-ID` for a subagent, `latest`, `current` (named by SESSION_CONTEXT), or
-/// `-` to read it from standard input. Commands that change or delete accept an id, its
-/// first characters, or a whole title, and no part of a title.
+/// A SESSION is an id or id prefix, a title or part of one, the path of a log, `agent-ID` for
+/// a subagent, `latest`, `current` (named by SESSION_CONTEXT), or `-` to read it from standard
+/// input. Commands that change or delete sessions accept only an id, an id prefix or a full
+/// title.
 #[derive(Debug, Parser)]
 #[command(name = "recto", version = VERSION, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -148,6 +152,8 @@ pub(crate) enum Command {
     #[command(alias = "prompts")]
     History(HistoryArgs),
     Blame(BlameArgs),
+    #[command(alias = "sql")]
+    Query(QueryArgs),
     Fork(ForkArgs),
     #[command(aliases = ["cp", "copy"])]
     Clone(CloneArgs),
@@ -177,6 +183,9 @@ pub(crate) enum Command {
     Collect(CollectArgs),
     Restore(RestoreArgs),
     Fleet(FleetArgs),
+    #[cfg(feature = "hub")]
+    Hub(HubArgs),
+    Lake(LakeArgs),
     Pack(PackArgs),
     Unpack(UnpackArgs),
     Mcp(McpArgs),
@@ -197,8 +206,8 @@ pub(crate) enum Command {
     Help(HelpArgs),
     /// Try recto on sample data
     ///
-    /// Nothing of yours is read or written: recto puts the sample into a temporary
-    /// directory and removes it again.
+    /// Does not read or write your data: recto puts the sample into a temporary directory and
+    /// removes it afterwards.
     ///
     /// Example:
     ///   recto demo
@@ -215,11 +224,6 @@ struct ClientCli {
     /// The version of the protocol, and who speaks it
     #[arg(short = 'v', long)]
     version: bool,
-    /// Say more on standard error
-    #[arg(long, hide = true)]
-    debug: bool,
-    #[arg(long, hide = true)]
-    debug_to_stderr: bool,
 }
 
 /// What was typed to this program, or how it ends at once.
@@ -233,7 +237,7 @@ pub(crate) fn parse(is_client: bool) -> Result<Cli, ExitCode> {
     let typed = ClientCli::try_parse().map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp => fail(error),
         _ => {
-            crate::terminal::output::complain(&safe(&error.render().to_string()));
+            crate::terminal::output::complain(&safe(&client_words(&error)));
             ExitCode::from(1)
         }
     })?;
@@ -242,6 +246,16 @@ pub(crate) fn parse(is_client: bool) -> Result<Cli, ExitCode> {
         return Err(ExitCode::SUCCESS);
     }
     Ok(Cli { global: Global::default(), command: Some(Command::Run(Box::new(typed.run))) })
+}
+
+/// An error as scripts for the client know it.
+fn client_words(error: &clap::Error) -> String {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => {
+            format!("error: unknown option '{option}'\n")
+        }
+        _ => error.render().to_string(),
+    }
 }
 
 /// Adds a tip for what people type most often without quotes: `search error -warning`.

@@ -8,6 +8,10 @@ pub(crate) mod browse;
 pub(crate) mod check;
 pub(crate) mod clone;
 pub(crate) mod collect;
+#[cfg(feature = "cloud")]
+pub(crate) mod collect_join;
+#[cfg(feature = "cloud")]
+pub(crate) mod collect_otlp;
 pub(crate) mod collect_policy;
 pub(crate) mod collect_prune;
 pub(crate) mod collect_service;
@@ -32,7 +36,14 @@ pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod hit_args;
 pub(crate) mod home;
+#[cfg(feature = "hub")]
+pub(crate) mod hub;
 pub(crate) mod index;
+pub(crate) mod lake;
+#[cfg_attr(not(feature = "lake"), path = "commands/lake_absent.rs")]
+pub(crate) mod lake_tables;
+#[cfg(feature = "lake")]
+pub(crate) mod lake_team;
 pub(crate) mod licenses;
 pub(crate) mod log;
 pub(crate) mod ls;
@@ -45,6 +56,8 @@ pub(crate) mod overview;
 pub(crate) mod pack;
 pub(crate) mod plans;
 pub(crate) mod prices;
+pub(crate) mod query;
+pub(crate) mod query_show;
 pub(crate) mod redact;
 pub(crate) mod redo;
 pub(crate) mod rename;
@@ -75,6 +88,7 @@ pub(crate) mod tools;
 pub(crate) mod trim;
 pub(crate) mod turns;
 pub(crate) mod undo;
+pub(crate) mod undo_files;
 pub(crate) mod unpack;
 pub(crate) mod usage;
 pub(crate) mod usage_explain;
@@ -177,7 +191,11 @@ pub(crate) fn run(
         }
         Some(Command::Pack(args)) => pack::cmd_pack(&home()?, environment, output, args),
         Some(Command::Collect(args)) => collect::cmd_collect(&home()?, environment, output, args),
+        Some(Command::Query(args)) => query::cmd_query(home, environment, output, args),
+        Some(Command::Lake(args)) => lake_tables::cmd_lake(environment, output, args),
         Some(Command::Fleet(args)) => fleet::cmd_fleet(environment, output, args),
+        #[cfg(feature = "hub")]
+        Some(Command::Hub(args)) => hub::cmd_hub(environment, output, args),
         Some(Command::Restore(args)) => restore::cmd_restore(&home()?, environment, output, args),
         Some(Command::Unpack(args)) => unpack::cmd_unpack(&home()?, environment, output, args),
         Some(Command::Files(args)) => files::cmd_files(&home()?, environment, output, args),

@@ -52,11 +52,13 @@ pub(crate) struct Setting {
 }
 
 /// The names of settings, and what they mean.
-pub(crate) const SETTINGS: [(&str, &str); 8] = [
+pub(crate) const SETTINGS: [(&str, &str); 10] = [
     ("home", "Claude Code's home directory"),
     ("color", "when to use colour: auto, always or never"),
     ("pager", "the program that shows long text"),
     ("client", "the program that resumes sessions"),
+    ("resume_with", "what resumes sessions: claude or recto"),
+    ("console_keys", "keys of the console's editor: emacs or vi"),
     ("prices", "a price file"),
     ("search_bytes", "how much unindexed text a search reads before it answers"),
     ("keys", "keys of the browser and the board, by command"),
@@ -113,6 +115,22 @@ pub(crate) fn apply(
     let origin = origin_of(environment.client.is_some(), "RECTO_CLIENT");
     environment.client = environment.client.take().or(file.text("client")?);
     note("client", environment.client.clone(), origin);
+
+    let resume_with = file.text("resume_with")?;
+    environment.resumes_itself = match resume_with.as_deref() {
+        None | Some("claude") => false,
+        Some("recto") => true,
+        Some(_) => return Err(file.bad("resume_with", "write \"claude\" or \"recto\"")),
+    };
+    note("resume_with", resume_with, Origin::File);
+
+    let console_keys = file.text("console_keys")?;
+    environment.has_vi_keys = match console_keys.as_deref() {
+        None | Some("emacs") => false,
+        Some("vi") => true,
+        Some(_) => return Err(file.bad("console_keys", "write \"emacs\" or \"vi\"")),
+    };
+    note("console_keys", console_keys, Origin::File);
 
     let origin = origin_of(environment.prices.is_some(), "RECTO_PRICES");
     let prices = file.path("prices", environment)?;

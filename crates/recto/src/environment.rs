@@ -77,6 +77,8 @@ pub(crate) struct RunEnvironment {
     pub(crate) max_retries: Option<u32>,
     /// `CLAUDE_CODE_MAX_OUTPUT_TOKENS`: the most tokens of an answer.
     pub(crate) max_output_tokens: Option<u64>,
+    /// `MAX_THINKING_TOKENS`: how much the model may think on older models, 0 for not at all.
+    pub(crate) max_thinking_tokens: Option<u64>,
     /// `CLAUDE_CODE_ENTRYPOINT`: who starts sessions, as SDKs say.
     pub(crate) entrypoint: Option<String>,
     /// `CLAUDE_CODE_SDK_READS_SESSION_STATE`: an SDK wants to know what the session does.
@@ -108,6 +110,7 @@ impl RunEnvironment {
             model: text("ANTHROPIC_MODEL"),
             max_retries: number("CLAUDE_CODE_MAX_RETRIES").and_then(|most| most.try_into().ok()),
             max_output_tokens: number("CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+            max_thinking_tokens: number("MAX_THINKING_TOKENS"),
             entrypoint: text("CLAUDE_CODE_ENTRYPOINT").map(|name| format!("recto-{name}")),
             reads_state: is_on("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
             emits_state: is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
@@ -166,6 +169,10 @@ pub(crate) struct Environment {
     /// `RECTO_CLIENT`: the client that the browser resumes sessions with, in place of
     /// `claude`.
     pub(crate) client: Option<String>,
+    /// Whether recto itself resumes sessions, as `config.toml` says.
+    pub(crate) resumes_itself: bool,
+    /// Whether the console's editor has the keys of vi.
+    pub(crate) has_vi_keys: bool,
     /// `ANTHROPIC_API_KEY`: the key that `recto replay --endpoint` sends.
     pub(crate) api_key: Option<Secret>,
     /// `ANTHROPIC_AUTH_TOKEN`: a bearer token, in place of a key.
@@ -184,10 +191,15 @@ pub(crate) struct Environment {
     pub(crate) user_name: Option<String>,
     /// `AWS_…`, `GOOGLE_…`, `AZURE_…`: credentials, regions and endpoints of stores.
     pub(crate) cloud: CloudVariables,
+    /// `OTEL_EXPORTER_OTLP_HEADERS`: headers for a collector of telemetry, such as a key.
+    #[cfg_attr(not(feature = "cloud"), allow(dead_code))]
+    pub(crate) otlp_headers: Option<Secret>,
     /// `NO_COLOR`: no colour, whatever the terminal can do.
     pub(crate) no_color: bool,
     /// `TERM=dumb`: no colour and no pager.
     pub(crate) dumb_terminal: bool,
+    /// `RECTO_PLAIN`: the console prints lines and draws nothing.
+    pub(crate) plain: bool,
     /// `RECTO_TEST_HOME_GUARD`: a test runs; a home must be named.
     pub(crate) in_test: bool,
     /// `TMUX`: recto runs in a pane of tmux, so that it can go to another one.
@@ -221,6 +233,8 @@ impl Environment {
             session_context: text("SESSION_CONTEXT"),
             pager: text("RECTO_PAGER").or_else(|| text("PAGER")),
             client: text("RECTO_CLIENT"),
+            resumes_itself: false,
+            has_vi_keys: false,
             api_key: text("ANTHROPIC_API_KEY").map(Secret),
             auth_token: text("ANTHROPIC_AUTH_TOKEN").map(Secret),
             endpoints: path("RECTO_ENDPOINTS"),
@@ -229,8 +243,10 @@ impl Environment {
             columns: text("RECTO_COLUMNS").and_then(|columns| columns.parse().ok()),
             user_name: text(if cfg!(windows) { "USERNAME" } else { "USER" }),
             cloud: CloudVariables::from_process(),
+            otlp_headers: text("OTEL_EXPORTER_OTLP_HEADERS").map(Secret),
             no_color: text("NO_COLOR").is_some(),
             dumb_terminal: text("TERM").as_deref() == Some("dumb"),
+            plain: text("RECTO_PLAIN").is_some_and(|value| value != "0"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
             in_tmux: text("TMUX").is_some(),
             keymap: Keymap::default(),
@@ -261,6 +277,17 @@ impl Environment {
             word.to_str().is_some_and(|word| word == "--json" || word.starts_with("--json="))
         };
         env::args_os().skip(1).take_while(|word| word != "--").any(is_json)
+    }
+
+    /// The policy and the command, where this process was started to run one confined.
+    pub(crate) fn confined_command() -> Option<(String, Vec<OsString>)> {
+        let mut words = env::args_os().skip(1);
+        if words.next()? != recto_agent::sandbox::SUBCOMMAND {
+            return None;
+        }
+        let policy = words.next()?.into_string().ok()?;
+        let command = words.skip_while(|word| word == "--").collect();
+        Some((policy, command))
     }
 
     /// Where this program is.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use recto_store::StoreError;
+use recto_view::ViewError;
 use recto_view::hint;
 
 /// How a command ended when nothing went wrong.
@@ -104,6 +105,20 @@ impl fmt::Display for CommandError {
             CommandError::Store(error) => error.fmt(f),
             CommandError::Io(error) => error.fmt(f),
             CommandError::BrokenPipe => f.write_str("the output was closed"),
+        }
+    }
+}
+
+impl From<ViewError> for CommandError {
+    fn from(error: ViewError) -> CommandError {
+        match error {
+            ViewError::Store(error) => CommandError::Store(error),
+            ViewError::Refused { kind, message, hint } => {
+                let error = CommandError::user(kind, message);
+                hint.into_iter().fold(error, CommandError::with_hint)
+            }
+            ViewError::NotFound(message) => CommandError::user("not-found", message),
+            ViewError::Internal(message) => CommandError::user("internal", message),
         }
     }
 }

@@ -3,10 +3,14 @@
 //! Logic that another program could use belongs to a library; what is here
 //! reads what the user typed, calls the libraries, and shows the result.
 
+// Comments of arguments are help for a terminal, where addresses stand as they are typed.
+#![allow(rustdoc::bare_urls)]
+
 mod browser;
 mod cli;
 mod commands;
 mod config;
+mod console;
 mod edit;
 mod environment;
 mod error;
@@ -26,6 +30,9 @@ use crate::error::Outcome;
 use crate::terminal::output::Output;
 
 fn main() -> ExitCode {
+    if let Some(code) = confined() {
+        return code;
+    }
     let mut environment = Environment::from_process();
     let mut cli = match cli::parse(environment.run.is_client) {
         Ok(cli) => cli,
@@ -49,4 +56,19 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// A command that runs confined, if this process was started for one: before there is a second
+/// thread, and before anything is read.
+fn confined() -> Option<ExitCode> {
+    let (policy, command) = Environment::confined_command()?;
+    Some(match recto_agent::sandbox::enter(&policy, &command) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            crate::terminal::output::complain(&format!(
+                "recto: cannot confine the command: {error}\n"
+            ));
+            ExitCode::from(126)
+        }
+    })
 }

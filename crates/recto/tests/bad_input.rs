@@ -58,7 +58,7 @@ fn a_test_that_names_no_home_is_refused() {
     command.env_remove("CLAUDE_CONFIG_DIR").env_remove("RECTO_TEST_HOME_GUARD").env_remove("HOME");
     assert_snapshot!(test.finish(&mut command).shown(), @"
     --- stderr
-    error: no home directory is known
+    error: no home directory is set
     hint: set HOME, or use --home DIR
     --- exit 2
     ");
@@ -210,7 +210,7 @@ fn what_was_typed_wrong_is_told() {
     hint: `recto --help` lists the commands
     --- exit 2
     ");
-    assert_eq!(test.run(&["check"]).code, 2);
+    assert_eq!(test.run(&["check", "3f2a", "--all"]).code, 2);
     assert_eq!(test.run(&["lst"]).code, 2);
     assert_eq!(test.run(&["show", "3f2a", "--raw", "--thinking"]).code, 2);
 }
@@ -391,7 +391,7 @@ fn what_may_not_be_read_is_told() {
       recto show 3f2a1b4c         read a session
       recto ls                    all sessions; --since 7d, --project NAME
       recto home                  disk usage and upcoming deletions
-      recto check --all           look for damage
+      recto check --all           check for damage
     --- stderr
     skipped: [claude]/projects/-home-dev-docs may not be read
     --- exit 0

@@ -97,7 +97,7 @@ fn what_cannot_be_blamed_is_told() {
     assert_snapshot!(test.run(&["blame", "gone.rs:3"]).shown(), @"
     --- stderr
     error: there is no file [work]/gone.rs
-    hint: `recto files PATH` tells about a file that is gone
+    hint: `recto files PATH` also finds deleted files
     --- exit 1
     ");
     assert_snapshot!(test.run(&["blame", "main.rs:6"]).shown(), @"

@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
+use std::process::Command;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -48,13 +49,18 @@ pub(crate) struct Seat {
 
 impl Seat {
     pub(crate) fn at(test: &TestHome, arguments: &[&str], variables: &[(&str, &str)]) -> Seat {
+        let mut command = test.command(arguments);
+        command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
+        command.envs(variables.iter().copied());
+        Seat::of(command)
+    }
+
+    /// The same with a program of any kind.
+    pub(crate) fn of(mut command: Command) -> Seat {
         let (mut ours, terminal) = terminal();
         let size = termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         termios::tcsetwinsize(&terminal, size).unwrap();
         let before = modes(&terminal);
-        let mut command = test.command(arguments);
-        command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
-        command.envs(variables.iter().copied());
         command.stdin(terminal.try_clone().unwrap());
         command.stdout(terminal.try_clone().unwrap()).stderr(terminal.try_clone().unwrap());
         let child = command.spawn().unwrap();
@@ -101,7 +107,16 @@ impl Seat {
         (status, shown)
     }
 
-    fn end_of_anything(mut self) -> (ExitStatus, String) {
+    /// The same where only the last lines of the terminal were taken.
+    pub(crate) fn end_inline(self) -> (ExitStatus, String) {
+        let (status, shown) = self.end_of_anything();
+        let (taken, given) = (shown.rfind("\u{1b}[?2004h"), shown.rfind("\u{1b}[?2004l"));
+        assert!(taken.is_some() && taken < given, "{shown:?}");
+        assert!(shown.rfind("\u{1b}[?25l") < shown.rfind("\u{1b}[?25h"), "{shown:?}");
+        (status, shown)
+    }
+
+    pub(crate) fn end_of_anything(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().unwrap();
         let after = modes(&self.terminal);
         let shown = self.got.clone();
@@ -125,7 +140,7 @@ fn terminal() -> (File, File) {
     (File::from(ours), theirs)
 }
 
-fn modes(terminal: &File) -> String {
+pub(crate) fn modes(terminal: &File) -> String {
     format!("{:?}", termios::tcgetattr(terminal).unwrap())
 }
 
@@ -157,11 +172,17 @@ fn a_signal_to_end_leaves_a_clean_terminal() {
 #[test]
 fn it_ends_when_the_terminal_is_gone() {
     let test = TestHome::with_sessions();
+    let mut command = test.command(&["browse", "docs"]);
+    command.env("TERM", "xterm");
+    ends_without_its_terminal(command, "Written");
+}
+
+/// Takes the terminal away from a program that has shown a text and waits for keys.
+pub(crate) fn ends_without_its_terminal(mut command: Command, sign: &str) {
     let (mut ours, theirs) = terminal();
     let size = termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     termios::tcsetwinsize(&theirs, size).unwrap();
-    let mut command = test.command(&["browse", "docs"]);
-    command.env("TERM", "xterm").stdin(theirs.try_clone().unwrap());
+    command.stdin(theirs.try_clone().unwrap());
     command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
     let mut child = command.spawn().unwrap();
     drop(command);
@@ -169,7 +190,7 @@ fn it_ends_when_the_terminal_is_gone() {
     rustix::io::ioctl_fionbio(&ours, true).unwrap();
     let (mut shown, mut piece) = (String::new(), [0; 4096]);
     let mut last = Instant::now();
-    while !shown.contains("Written") || last.elapsed() < Duration::from_millis(500) {
+    while !shown.contains(sign) || last.elapsed() < Duration::from_millis(500) {
         match ours.read(&mut piece) {
             Ok(read) => {
                 shown.push_str(&String::from_utf8_lossy(&piece[..read]));

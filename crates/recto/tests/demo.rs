@@ -35,7 +35,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
       recto show 5c1e8a70         read a session
       recto ls                    all sessions; --since 7d, --project NAME
       recto home                  disk usage and upcoming deletions
-      recto check --all           look for damage
+      recto check --all           check for damage
 
     $ recto ls  # all sessions, whatever client wrote them
     5c1e8a70	2h	15 kB	Fix tide table across clock changes	/home/dev/tide	fix/dst	opus-5-5
@@ -103,7 +103,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
     Now with your own sessions:
       recto                 browse them, on a terminal
       recto show latest     the newest session
-      recto check --all     look for damage in all logs
+      recto check --all     check all logs for damage
       recto --help          everything else
     --- exit 0
     ");

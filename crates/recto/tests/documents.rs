@@ -28,6 +28,8 @@ fn documents() -> Vec<PathBuf> {
     let mut waiting = vec![root.join("docs")];
     let top = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path());
     found.extend(top.filter(|path| is_markdown(path)));
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    found.extend(crates.map(|path| path.join("README.md")).filter(|path| path.exists()));
     while let Some(directory) = waiting.pop() {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();

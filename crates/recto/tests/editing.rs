@@ -55,7 +55,7 @@ fn a_session_is_renamed_as_the_client_does_it_and_back() {
     "#);
     assert_eq!(tree(&test), before);
     assert_snapshot!(test.run(&["redo", "--dry-run"]).shown(), @r#"
-    would do again operation 1: rename 3f2a "Mend "it" ✓"
+    would redo operation 1: rename 3f2a "Mend "it" ✓"
       replace  projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl  9.7 kB
     --- exit 0
     "#);
@@ -114,7 +114,7 @@ fn a_session_in_use_is_refused() {
     let name = path.display().to_string();
     let run = test.run(&["rename", DOCS, "New"]);
     let shown = run.shown();
-    assert!(shown.contains("was written a moment ago"), "{name}: {shown}");
+    assert!(shown.contains("was modified a moment ago"), "{name}: {shown}");
     assert_eq!(run.code, 2);
 }
 
@@ -173,7 +173,7 @@ fn an_undo_of_a_session_that_was_resumed_is_refused_or_keeps_both() {
     assert_snapshot!(test.run(&["undo"]).shown(), @"
     --- stderr
     error: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl has grown by 16 bytes since operation 1
-    hint: undo what was done since first; or use --force, which keeps the present version as a backup
+    hint: undo the later changes first, or use --force, which backs up the current version
     --- exit 2
     ");
     assert_eq!(fs::read(&path).unwrap(), resumed);
@@ -268,15 +268,15 @@ fn an_interrupted_operation_is_told_when_it_is_put_right() {
     // Without the new content it can only be taken back.
     interrupt();
     let run = test.run(&["rename", DOCS, "Other", "--dry-run"]);
-    assert_snapshot!(run.stderr, @"operation 1 (rename) had been interrupted: it was taken back");
+    assert_snapshot!(run.stderr, @"operation 1 (rename) had been interrupted: it was undone");
     assert_eq!(fs::read(&path).unwrap(), before);
     // What another program wrote meanwhile is left alone.
     interrupt();
     append(&path, "{\"type\":\"mode\"}\n");
     let run = test.run(&["rename", DOCS, "Other", "--dry-run"]);
     assert_snapshot!(run.stderr, @"
-    operation 1 (rename) had been interrupted: it was taken back
-    left as it is, because another program wrote to it: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl
+    operation 1 (rename) had been interrupted: it was undone
+    unchanged, because another program wrote to it: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl
     ");
     assert_eq!(fs::read(&path).unwrap(), [&before[..], b"{\"type\":\"mode\"}\n"].concat());
 }

@@ -94,7 +94,7 @@ fn the_name_of_a_file_that_is_there_is_a_path() {
     --- stderr
     error: no session matches `main.rs`
     hint: `recto ls` lists the sessions
-    hint: of a file that is not here, give more of the path, such as `src/main.rs`
+    hint: for a file that does not exist here, give more of its path, such as `src/main.rs`
     --- exit 1
     ");
 }

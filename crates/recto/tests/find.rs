@@ -132,7 +132,7 @@ fn what_cannot_be_read_is_told_with_a_hint() {
     assert_snapshot!(test.run(&["search", "\"open"]).shown(), @"
     --- stderr
     error: a quote is not closed
-    hint: add the closing quote, or leave the opening one out
+    hint: add the closing quote, or remove the opening one
     --- exit 2
     ");
     assert_snapshot!(test.run(&["search", "a", "after:soon"]).shown(), @"
@@ -160,13 +160,13 @@ fn the_index_tells_how_far_it_is() {
         words.collect::<Vec<_>>().join(" ")
     };
     assert_snapshot!(shown(&["index"]), @"
-    no index yet; the first `recto search` makes ~/.cache/recto/index-….sqlite
+    no index yet; the first `recto search` builds ~/.cache/recto/index-….sqlite
     --- exit 0
     ");
     assert_snapshot!(shown(&["index", "verify"]), @"
     --- stderr
     error: there is no index yet
-    hint: `recto search` makes one
+    hint: `recto search` builds one
     --- exit 1
     ");
     assert_eq!(test.run(&["search", "parser"]).code, 0);
@@ -223,7 +223,7 @@ fn an_index_that_may_not_be_written_is_read_or_passed_by() {
     let found = test.run_as_nobody(&["search", "zebrafish"]);
     assert!(found.stdout.contains("zebrafish"), "{}", found.shown());
     assert_eq!(found.stderr.lines().count(), 1, "{}", found.shown());
-    assert!(found.stderr.contains("the logs are read instead"), "{}", found.shown());
+    assert!(found.stderr.contains("searching the logs instead"), "{}", found.shown());
     assert!(test.run_as_nobody(&["ls"]).stdout.contains("zebrafish"));
     // A folder in which none can be made.
     set_mode(&cache, 0o755);

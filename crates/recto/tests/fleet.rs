@@ -221,3 +221,48 @@ fn killed_while_it_sends_it_loses_and_doubles_nothing() {
         assert!(fs::read_to_string(test.home.path().join(path)).unwrap() == *text, "{session}");
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn a_collector_that_is_told_to_end_sends_what_it_has() {
+    use std::io::BufRead as _;
+    let (store, test) = (FakeS3::start(), TestHome::empty());
+    let log = format!("projects/-w/{FIX}.jsonl");
+    test.home.write(&log, "{\"n\":1}\n");
+    let mut command = test.command(&["collect", "--to", &store.url("claude"), "--watch"]);
+    command.envs(FakeS3::variables()).env_remove("RECTO_NOW");
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("archived "));
+    assert_eq!(store.keys("claude/raw"), Vec::<String>::new());
+    // It may be starting to watch still.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(store.keys("claude/raw").len(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_collector_sends_what_a_session_wrote_when_its_client_leaves() {
+    use std::io::BufRead as _;
+    let (store, test) = (FakeS3::start(), TestHome::empty());
+    let announced = test.home.announce(FIX, "busy");
+    let mut command = test.command(&["collect", "--to", &store.url("claude"), "--watch"]);
+    command.envs(FakeS3::variables()).env_remove("RECTO_NOW");
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("nothing new"));
+    test.home.write(&format!("projects/-w/{FIX}.jsonl"), "{\"n\":1}\n");
+    assert!(lines.next().unwrap().unwrap().starts_with("archived "));
+    assert_eq!(store.keys("claude/raw"), Vec::<String>::new());
+    fs::remove_file(announced).unwrap();
+    let sent = lines.find(|line| line.as_ref().unwrap().starts_with("sent "));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(sent.is_some());
+    assert_eq!(store.keys("claude/raw").len(), 1);
+}

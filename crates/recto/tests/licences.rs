@@ -31,6 +31,8 @@ fn packages() -> BTreeMap<(String, String), String> {
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--offline"])
         .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        // As it is released.
+        .args(["--features", "recto/lake"])
         .current_dir(repository())
         .output()
         .unwrap();

@@ -122,10 +122,21 @@ fn the_tools_are_listed_with_what_they_take() {
     let answer = talk.ask("tools/list", json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected =
-        ["search_sessions", "list_sessions", "read_session", "usage", "status", "stats", "plans"];
+    let expected = [
+        "search_sessions",
+        "list_sessions",
+        "read_session",
+        "usage",
+        "status",
+        "stats",
+        "plans",
+        "file_history",
+        "insights",
+    ];
     assert_eq!(names, expected);
     for tool in tools {
+        let is_text = tool["name"] == "read_session";
+        assert_eq!(tool["outputSchema"]["type"] == "object", !is_text, "{tool}");
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false);
         assert_eq!(tool["annotations"]["readOnlyHint"], true);
@@ -192,6 +203,9 @@ fn each_tool_answers() {
         "User has approved your plan.",
     );
     test.home.add(&log, hours_ago(1));
+    let answer = talk.ask("tools/call", json!({"name": "plans", "arguments": {}}));
+    assert!(answer["result"]["structuredContent"]["total"].is_number(), "{answer}");
+    assert!(answer["result"]["structuredContent"]["next"].is_null(), "{answer}");
     let plans = talk.json("plans", json!({}));
     assert_eq!(plans["items"][0]["agreed"], true, "{plans}");
     assert!(plans["items"][0]["text"].as_str().unwrap().contains("First this."), "{plans}");
@@ -210,7 +224,11 @@ fn bad_input_is_refused_and_the_next_call_is_answered() {
         ("search_sessions", json!({"query": "x", "limit": 1e30}), "`limit` takes a number"),
         ("search_sessions", json!({"query": "x".repeat(10_000)}), "`query` is too long"),
         ("list_sessions", json!({"since": "soon"}), "`since` takes a date"),
-        ("list_sessions", json!({"projekt": "x"}), "there is no argument `projekt`"),
+        (
+            "list_sessions",
+            json!({"projekt": "x"}),
+            "there is no argument `projekt`; this tool takes",
+        ),
         ("read_session", json!({"session": "nothing like it"}), "no session matches"),
         ("read_session", json!({"session": "../../etc/passwd"}), "no path"),
         ("read_session", json!({"session": outside.to_str().unwrap()}), "no path"),

@@ -102,8 +102,12 @@ fn with_lines(count: u32, parent: fn(u32, u32) -> Option<u32>) -> TestHome {
         let parent = parent(number, count).map_or("null".into(), uuid);
         writeln!(
             file,
-            r#"{{"type":"user","uuid":{},"parentUuid":{parent},"message":{{"role":"user","content":"x"}}}}"#,
+            r#"{{"type":"user","uuid":{},"parentUuid":{parent},"timestamp":"2026-11-{:02}T{:02}:{:02}:{:02}Z","message":{{"role":"user","content":"x"}}}}"#,
             uuid(number),
+            1 + number / 86_400,
+            number / 3600 % 24,
+            number / 60 % 60,
+            number % 60,
         )
         .unwrap();
     }
@@ -119,25 +123,50 @@ fn assert_a_line(test: &TestHome, limit: u64, arguments: &[&str]) {
     assert!((0..=1).contains(&run.code), "{arguments:?}: {} {end}", run.code);
 }
 
+/// What asks for the graph of a session takes at most this for each of its lines.
+const A_LINE: u64 = 64;
+
 #[test]
 fn a_line_of_the_chain_takes_little_memory() {
     const LINES: u32 = 300_000;
     let floor = floor();
     let limit = |a_line: u64| floor + 8 * 1024 * 1024 + u64::from(LINES) * a_line;
     let chain = with_lines(LINES, |number, _| number.checked_sub(1));
-    for (a_line, command) in
-        [(96, "request"), (128, "stats"), (160, "turns"), (160, "branches"), (192, "check")]
-    {
-        assert_a_line(&chain, limit(a_line), &[command, FIX]);
+    for arguments in [
+        &["turns", FIX][..],
+        &["branches", FIX],
+        &["stats", FIX],
+        &["check", FIX],
+        &["context", FIX],
+        &["tools", FIX],
+        &["redact", FIX, "--check"],
+        &["repair", FIX, "--dry-run"],
+    ] {
+        assert_a_line(&chain, limit(A_LINE), arguments);
     }
+    // Its text is put together, several times what the lines take.
+    assert_a_line(&chain, floor + MOST, &["request", FIX]);
     let children = with_lines(LINES, |number, _| (number > 0).then_some(0));
-    for (a_line, command) in [(96, "request"), (224, "check"), (288, "branches")] {
-        assert_a_line(&children, limit(a_line), &[command, FIX]);
+    for command in ["turns", "stats", "check", "context", "request"] {
+        assert_a_line(&children, limit(A_LINE), &[command, FIX]);
     }
+    // Each line is a branch, and each branch is shown.
+    assert_a_line(&children, limit(192), &["branches", FIX]);
+    // Each line waits for the next one, by its name.
     let circle = with_lines(LINES, |number, count| Some((number + 1) % count));
-    for (a_line, command) in [(96, "request"), (192, "turns"), (224, "check")] {
-        assert_a_line(&circle, limit(a_line), &[command, FIX]);
+    for command in ["turns", "stats", "check", "context", "branches"] {
+        assert_a_line(&circle, limit(96), &[command, FIX]);
     }
+    assert_a_line(&circle, floor + MOST, &["request", FIX]);
+}
+
+#[test]
+fn a_request_that_no_endpoint_takes_is_not_put_together() {
+    let test = with_lines(450_000, |number, _| number.checked_sub(1));
+    let run = run_within(&test, floor() + 450_000 * A_LINE + 8 * 1024 * 1024, &["request", FIX]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("resume"), "{}", run.stdout);
+    assert!(run.stderr.contains("the request has 450000 lines"), "{}", run.stderr);
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn a_session_is_replayed() {
     assert_eq!(words, "request 3 is one more than the recording has: it has 2 answers");
     let run = test.run(&["replay", FIX]);
     assert_snapshot!(run.shown(), @"
-    2 recorded answers in order; this client noted no hashes, so there is nothing to compare
+    2 recorded answers in order; this client logged no hashes, so there is nothing to compare
     --- exit 0
     ");
 }

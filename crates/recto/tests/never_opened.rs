@@ -67,6 +67,7 @@ const COMMANDS: &[&[&str]] = &[
     &["turns", FIX],
     &["turns", LINKED],
     &["tools", LINKED],
+    &["query", "SELECT * FROM blocks"],
     &["plans"],
     &["plans", "--json"],
     &["plans", "show", "1"],
@@ -193,6 +194,8 @@ fn every_command_is_in_the_list() {
         "restore",
         // Looks at a store, not at a home.
         "fleet",
+        "hub",
+        "lake",
         "redo",
         "completions",
         "man",

@@ -80,7 +80,7 @@ fn a_large_result_is_cut_in_documents() {
     let large = "line of a large result\n".repeat(100_000);
     let test = with_result("b1.txt", &large);
     let document = test.run(&["export", "--to", "txt"]).stdout;
-    assert!(document.contains("(cut; the whole output has 2,300,000 bytes)"));
+    assert!(document.contains("(shortened; the full output has 2,300,000 bytes)"));
     assert!(document.len() < 1_300_000, "{}", document.len());
     let full = test.run(&["show", "--tools", "full"]).stdout;
     assert_eq!(full.matches("line of a large result").count(), 100_000);
@@ -101,7 +101,7 @@ fn files_that_are_gone_secret_or_elsewhere_are_not_opened() {
             let run = test.run(arguments);
             assert_eq!(run.code, 0, "{name} {arguments:?}: {}", run.stderr);
             let is_refused = ["..", ".", "x.key"].contains(&name);
-            let words = if is_refused { "was not read" } else { "is gone" };
+            let words = if is_refused { "was not read" } else { "no longer exists" };
             let is_told = run.stdout.contains(words) || run.stdout.contains("\"text\":null");
             assert!(is_told, "{name} {arguments:?}: {}", run.stdout);
             for secret in ["secret", "root:", "text of the file"] {

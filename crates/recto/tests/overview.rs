@@ -20,7 +20,7 @@ fn the_overview_names_the_newest_sessions_and_what_to_type() {
       recto show 3f2a1b4c         read a session
       recto ls                    all sessions; --since 7d, --project NAME
       recto home                  disk usage and upcoming deletions
-      recto check --all           look for damage
+      recto check --all           check for damage
     --- exit 0
     ");
 }
@@ -44,7 +44,7 @@ fn sessions_of_running_clients_come_first() {
       recto show 3f2a1b4c         read a session
       recto ls                    all sessions; --since 7d, --project NAME
       recto home                  disk usage and upcoming deletions
-      recto check --all           look for damage
+      recto check --all           check for damage
     --- exit 0
     ");
 }

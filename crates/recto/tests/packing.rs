@@ -60,7 +60,7 @@ fn what_was_packed_is_unpacked_in_another_home_byte_for_byte() {
             assert_eq!(time(&test), time(&other), "{scenario}: {}", path.display());
         }
         let again = other.run(&["unpack", archive, "--json"]);
-        assert!(again.json().iter().all(|told| told["notes"][0] == "is already there"));
+        assert!(again.json().iter().all(|told| told["notes"][0] == "already exists"));
         assert_eq!(other.run(&["undo"]).code, 0, "{scenario}");
         assert!(tree(other.home.path()).is_empty(), "{scenario}");
     }
@@ -111,8 +111,8 @@ fn an_archive_is_listed_and_never_replaced() {
     --- exit 2
     ");
     insta::assert_snapshot!(test.run(&["unpack", "sessions.recto"]).shown(), @"
-    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  is already there
-    3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  is already there
+    3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718  already exists
+    3f2b77aa-51c7-4d02-b8f4-93ad17c2e680  already exists
     nothing was changed
     --- exit 0
     ");
@@ -123,7 +123,7 @@ fn an_archive_is_listed_and_never_replaced() {
     insta::assert_snapshot!(test.run(&["unpack", "sessions.recto"]).shown(), @"
     --- stderr
     error: the home has a session 3f2b77aa-51c7-4d02-b8f4-93ad17c2e680 already, and it is not the same: [claude]/projects/-home-dev-docs/3f2b77aa-51c7-4d02-b8f4-93ad17c2e680.jsonl
-    hint: --new-ids unpacks the sessions as copies with ids of their own
+    hint: use --new-ids to unpack the sessions as copies with new ids
     --- exit 2
     ");
     let run = test.run(&["pack", "--project", "/home/dev/docs", "-o", "docs.recto"]);

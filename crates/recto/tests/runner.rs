@@ -8,6 +8,7 @@
 //! | `crash`, `crash_collecting` | killed at any call to the system, an edit or a collector is whole |
 //! | `archived` | sessions that only the archive has are the same on every surface |
 //! | `overview`, `ls`, `show`, `show_follow`, `session`, `home`, `drift`, `check`, `demo`, `files`, `plans`, `blame`, `scratch`, `request`, `mock`, `resuming`, `branches`, `todos`, `overflow`, `queued`, `stats`, `context`, `serve`, `status`, `statusline`, `usage`, `find` | what each command prints, in a few snapshots |
+//! | `query`, `lake` | SQL about sessions; the tables of a team, also when builders are killed |
 //! | `completing` | sessions that shells offer |
 //! | `sharing` | what is given away has no secrets, and edits that find nothing to do say so |
 //! | `surface` | words in any order, errors that say what to do, one exit code for one thing |
@@ -20,7 +21,8 @@
 //! | `small_print` | what was typed in errors, modes of files, one log of many that is unreadable |
 //! | `never_opened`, `secrets_left` | keys and credentials are not opened; redacted secrets are gone |
 //! | `browse`, `watch` | the browser and the board on a real terminal: start, end, resume, hostile text |
-//! | `run`, `run_again`, `run_ends` | sessions of our own: as scripts start them, resumed, interrupted and killed |
+//! | `run`, `run_again`, `run_ends`, `run_options`, `checklist` | sessions of our own: as scripts start them, resumed, interrupted and killed, with every option, and in the older way of writing |
+//! | `console`, `console_commands`, `console_elsewhere`, `console_terminal`, `sandbox` | conversations on a real terminal: commands, other surfaces, signals and odd terminals; commands that try to get out |
 //! | `browser` | nothing of a log acts in an exported page |
 //! | `terminal` | width, colour, pager and safety where a person looks |
 //! | `reference` | the generated pages of `docs/reference` are those of the program |
@@ -47,9 +49,18 @@ mod branches;
 mod browse;
 mod browser;
 mod check;
+mod checklist;
 mod collecting;
 #[cfg(unix)]
 mod completing;
+#[cfg(target_os = "linux")]
+mod console;
+#[cfg(target_os = "linux")]
+mod console_commands;
+#[cfg(target_os = "linux")]
+mod console_elsewhere;
+#[cfg(target_os = "linux")]
+mod console_terminal;
 mod context;
 mod crash;
 mod crash_collecting;
@@ -64,7 +75,10 @@ mod fleet;
 mod grep;
 mod home;
 mod hostile;
+mod hub;
 mod import_cycles;
+#[cfg(feature = "lake")]
+mod lake;
 mod layout;
 mod licences;
 mod ls;
@@ -76,10 +90,12 @@ mod mock;
 mod moving;
 #[cfg(unix)]
 mod never_opened;
+mod otlp;
 mod overflow;
 mod overview;
 mod packing;
 mod plans;
+mod query;
 mod queued;
 mod reference;
 mod request;
@@ -88,6 +104,10 @@ mod run;
 mod run_again;
 #[cfg(unix)]
 mod run_ends;
+#[cfg(unix)]
+mod run_options;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod scratch;
 mod sdk;
 mod secrets_left;

@@ -83,7 +83,7 @@ fn no_folder_is_made_for_what_is_no_session() {
     command.env_remove("XDG_DATA_HOME").env_remove("RECTO_TEST_HOME_GUARD");
     assert_snapshot!(test.finish(command.env_remove("HOME")).shown(), @"
     --- stderr
-    error: no directory for data is known
+    error: no data directory is set
     hint: set RECTO_DATA_DIR, XDG_DATA_HOME or HOME to an absolute path
     --- exit 2
     ");

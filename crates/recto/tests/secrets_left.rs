@@ -92,6 +92,16 @@ fn no_index_has_what_was_redacted_and_the_archive_is_named() {
 }
 
 #[test]
+fn what_was_purged_is_not_said_to_be_undone() {
+    let test = test_home();
+    let redact = ["redact", FIX, "--pattern", PATTERN, "--in-place", "--purge", "--yes"];
+    let run = test.run(&redact);
+    assert_eq!(run.code, 0, "{}", run.shown());
+    assert!(run.stdout.contains("it is final"), "{}", run.shown());
+    assert!(!run.stdout.contains("recto undo"), "{}", run.shown());
+}
+
+#[test]
 fn history_and_backups_go_if_that_is_asked_for_twice() {
     let test = test_home();
     let redact = ["redact", FIX, "--pattern", PATTERN, "--in-place", "--history", "--purge"];

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::io::Write;
 use std::net::TcpStream;
 use std::process::Child;
+use std::process::Command;
 use std::process::Stdio;
 
 use crate::support::FIX;
@@ -23,7 +24,11 @@ impl Drop for Served {
 
 pub(crate) fn start(test: &TestHome, arguments: &[&str]) -> (Served, String) {
     let arguments = [&["serve", "--port", "0"], arguments].concat();
-    let mut command = test.command(&arguments);
+    started(test.command(&arguments))
+}
+
+/// The same with another environment.
+pub(crate) fn started(mut command: Command) -> (Served, String) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

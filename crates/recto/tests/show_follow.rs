@@ -92,7 +92,7 @@ fn a_log_that_is_rewritten_is_read_again_and_one_that_moves_is_followed() {
     following.until("  Hello");
     let other = SessionBuilder::new(FIX, Client::V2_1_325).prompt("Something else");
     fs::write(&path, other.bytes()).unwrap();
-    following.until("(the log was rewritten; it is read again)");
+    following.until("(the log was rewritten; reading it again)");
     following.until("  Something else");
     let project = path.parent().unwrap().with_file_name("-elsewhere");
     fs::create_dir(&project).unwrap();
@@ -154,7 +154,7 @@ fn another_log_in_place_of_the_one_that_is_gone_is_read_from_its_beginning() {
     });
     fs::write(project.join(path.file_name().unwrap()), other).unwrap();
     fs::remove_file(&path).unwrap();
-    following.until("(another log has taken its place; it is read from the beginning)");
+    following.until("(another log replaced it; reading it from the start)");
     following.until("  Something else");
 }
 

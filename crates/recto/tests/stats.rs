@@ -150,7 +150,7 @@ fn what_cannot_be_asked_is_said() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["stats", "--tz", "Mars/Base"]).shown(), @"
     --- stderr
-    error: --tz does not know the zone `Mars/Base`
+    error: unknown time zone `Mars/Base` for --tz
     hint: use a name (Europe/Berlin), an offset (+02:00), or UTC
     --- exit 2
     ");

@@ -155,7 +155,7 @@ fn a_log_that_is_deleted_is_that_of_an_ended_session() {
     assert!(output.status.success(), "{output:?}");
     let one: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&one["id"], &one["status"]), (&FIX.into(), &"ended".into()));
-    assert_eq!(one["why"][0], "its log is gone, and no client runs");
+    assert_eq!(one["why"][0], "its log no longer exists, and no client is running");
 }
 
 /// Waits until a program is told by the system what changes.

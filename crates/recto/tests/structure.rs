@@ -21,14 +21,15 @@ use crate::support::repository;
 
 /// Which crates of the workspace a crate may use. The order is that of the
 /// layers: nothing may use what stands below it.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("recto-log", &[]),
     ("recto-session", &["recto-log"]),
     ("recto-store", &["recto-log", "recto-session"]),
     ("recto-view", &["recto-log", "recto-session", "recto-store"]),
     ("recto-serve", &["recto-log", "recto-session", "recto-store", "recto-view"]),
     ("recto-agent", &["recto-log", "recto-session", "recto-store"]),
-    ("recto-collect", &["recto-log", "recto-session", "recto-store"]),
+    ("recto-collect", &["recto-log", "recto-session", "recto-store", "recto-view"]),
+    ("recto-lake", &["recto-log", "recto-session", "recto-store", "recto-view", "recto-collect"]),
     (
         "recto",
         &[
@@ -39,10 +40,21 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "recto-serve",
             "recto-agent",
             "recto-collect",
+            "recto-lake",
         ],
     ),
     ("recto-testkit", &["recto-log"]),
-    ("xtask", &["recto-log", "recto-session", "recto-store", "recto-agent", "recto-testkit"]),
+    (
+        "xtask",
+        &[
+            "recto-log",
+            "recto-session",
+            "recto-store",
+            "recto-agent",
+            "recto-collect",
+            "recto-testkit",
+        ],
+    ),
 ];
 
 /// Crates that compute and do nothing else, with all they use of others.
@@ -387,6 +399,7 @@ fn every_field_of_json_output_is_documented() {
         ("recto restore", &["restore", "--all", "--dry-run", "--json"]),
         ("recto search", &["find", "parser", "--json"]),
         ("recto search", &["grep", "parser", "--json"]),
+        ("recto query", &["query", "--list", "--json"]),
         ("recto index", &["index", "--json"]),
         ("recto plans", &["plans", "--json"]),
         ("recto check", &["check", "--json", damaged.to_str().unwrap()]),

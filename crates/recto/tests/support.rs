@@ -164,6 +164,10 @@ impl TestHome {
         Run::new(command.output().unwrap(), &self.filter())
     }
 
+    pub(crate) fn finish_child(&self, child: std::process::Child) -> Run {
+        Run::new(child.wait_with_output().unwrap(), &self.filter())
+    }
+
     fn filter(&self) -> SnapshotFilter {
         SnapshotFilter::default()
             .path(self.home.path(), "[claude]")

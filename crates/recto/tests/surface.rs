@@ -319,6 +319,7 @@ fn names_that_people_type_work() {
         (&["find", "parser", "--json"], &["search", "parser", "--json"]),
         (&["grep", "pars", "--json"], &["search", "-e", "pars", "--json"]),
         (&["doctor", FIX], &["check", FIX]),
+        (&["doctor"], &["check", "--all"]),
         (&["help", "ls"], &["ls", "--help"]),
     ] {
         assert_eq!(test.run(typed).shown(), test.run(meant).shown(), "{typed:?}");

@@ -167,8 +167,8 @@ fn what_cannot_be_understood_is_told() {
     let file = test.home.write("broken.toml", "[[price]]\nmodel = \"m\"\ninptu = 3\n");
     for (arguments, message) in [
         (&["--by", "colour"][..], "invalid value `colour` for --by"),
-        (&["--by", "day,day"], "--by takes one or two different things"),
-        (&["--tz", "Mars/Olympus"], "--tz does not know the zone `Mars/Olympus`"),
+        (&["--by", "day,day"], "--by accepts one or two different groupings"),
+        (&["--tz", "Mars/Olympus"], "unknown time zone `Mars/Olympus` for --tz"),
         (&["--prices", file.to_str().unwrap()], "line 3: no price is called `inptu`"),
         (&["--since", "soon"], "invalid value `soon` for --since"),
     ] {

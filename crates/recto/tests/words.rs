@@ -13,7 +13,7 @@ use crate::support::TestHome;
 use crate::support::repository;
 
 /// What is not written, and what is.
-const WORDS: [(&str, &str); 17] = [
+const WORDS: [(&str, &str); 32] = [
     (r"\bfits?\b", "match"),
     (r"\bstands?\b", "appear, be"),
     (r"\b(go(es)?|going|went) on\b", "resume, continue"),
@@ -29,7 +29,22 @@ const WORDS: [(&str, &str); 17] = [
     (r"\bthings to do\b", "to-dos"),
     (r"\b(left|leaves?|leaving) out\b", "skip, omit"),
     (r"\bbut for\b", "except"),
-    (r"\btakes? (it )?back\b", "undo"),
+    (r"\b(take|takes|taken|took|taking) (it )?(out|back)\b", "remove, undo"),
+    (r"\b(kept|put|puts) (\w+ )?aside\b", "set aside, suspend"),
+    (r"\bnevertheless\b", "anyway"),
+    (r"\b(is|are|was|were) not there\b", "does not exist, is missing"),
+    (r"\b(is|are) gone\b", "no longer exists"),
+    (r"\bhung\b", "link"),
+    (r"\bheals?\b", "recover from"),
+    (r"\bnoted\b", "log, record"),
+    (r"\bin (the )?place of\b", "instead of, replace"),
+    (r"\b(by|of) which\b", "two sentences"),
+    (r"\bso that\b", "so, to"),
+    (r"\bof (its|their|your) own\b", "its own …, separate"),
+    (r"\bso many\b", "this many"),
+    (r"\b(turn|match) before\b", "previous"),
+    (r"\b(is|are) looked (at|for)\b", "name who reads or checks"),
+    (r"\bcannot be understood\b", "invalid"),
     (r"\bthe client('s)?\b", "Claude Code"),
 ];
 
@@ -214,8 +229,14 @@ fn a_planted_phrase_is_found() {
         "Go on with a session",
         "`recto undo` takes it back",
         "what the client will delete",
-        "is not there any more",
+        "it does not exist any more",
         "you are told when it ends",
+        "the line is taken out",
+        "a log that is gone",
+        "a file of which something was sent",
+        "the turn before",
+        "deleted within so many days",
+        "a session with a log of its own",
     ] {
         assert_eq!(found(bad), 1, "{bad}");
     }

@@ -26,17 +26,24 @@ pub(super) struct Arena {
     pub(super) random: Random,
     pub(super) seed: u64,
     deadline: Instant,
+    /// Whether all is tried that is worth a page, however long it takes.
+    is_full: bool,
     folder: TempDir,
 }
 
 impl Arena {
-    pub(super) fn new(recto: PathBuf, seed: u64, share: Duration) -> anyhow::Result<Arena> {
+    pub(super) fn new(
+        recto: PathBuf,
+        seed: u64,
+        share: Duration,
+        is_full: bool,
+    ) -> anyhow::Result<Arena> {
         let folder = TempDir::with_prefix("recto-attack-").context("cannot make a folder")?;
         for name in ["user", "claude"] {
             fs::create_dir(folder.path().join(name))?;
         }
         let deadline = Instant::now() + share;
-        Ok(Arena { recto, random: Random::new(seed), seed, deadline, folder })
+        Ok(Arena { recto, random: Random::new(seed), seed, deadline, is_full, folder })
     }
 
     /// Whether another round may begin.
@@ -44,9 +51,15 @@ impl Arena {
         Instant::now() < self.deadline
     }
 
-    /// Whether there are minutes left: time for what takes long.
+    /// The same for a driver that has made so many rounds, and makes more if all is asked for.
+    pub(super) fn goes_on(&self, rounds: u64, full: u64) -> bool {
+        self.has_time() || (self.is_full && rounds < full)
+    }
+
+    /// Whether there is time for what takes minutes.
     pub(super) fn has_minutes(&self) -> bool {
-        self.deadline.saturating_duration_since(Instant::now()) >= Duration::from_secs(180)
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.is_full || left >= Duration::from_secs(180)
     }
 
     /// A folder that nothing but this driver uses.
@@ -118,23 +131,42 @@ impl Arena {
 
     /// Runs a command to its end, or ends it if it hangs.
     pub(super) fn finish(&self, command: &mut Command) -> anyhow::Result<Run> {
+        self.finish_within(command, LONGEST)
+    }
+
+    /// The same with as much time as it may take. Also says how much memory it took.
+    pub(super) fn finish_within(
+        &self,
+        command: &mut Command,
+        longest: Duration,
+    ) -> anyhow::Result<Run> {
         let (out, err) = (self.folder.path().join("stdout"), self.folder.path().join("stderr"));
         command.stdout(File::create(&out)?).stderr(File::create(&err)?);
         let mut child = command.spawn().context("cannot start the program")?;
         let start = Instant::now();
+        let mut resident = 0;
         let status = loop {
+            resident = peak_of(child.id()).unwrap_or(resident);
             if let Some(status) = child.try_wait()? {
                 break Some(status);
             }
-            if start.elapsed() > LONGEST {
+            if start.elapsed() > longest {
                 child.kill()?;
                 child.wait()?;
                 break None;
             }
             std::thread::sleep(Duration::from_millis(2));
         };
-        Ok(Run { status, stdout: fs::read(&out)?, stderr: fs::read(&err)? })
+        let took = start.elapsed();
+        Ok(Run { status, stdout: fs::read(&out)?, stderr: fs::read(&err)?, resident, took })
     }
+}
+
+/// The most memory that a process had so far, in bytes; nothing where the system does not say.
+fn peak_of(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
 /// How a command ended and what it printed.
@@ -143,6 +175,9 @@ pub(super) struct Run {
     status: Option<ExitStatus>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
+    /// The most memory that it had, in bytes, as far as it was seen.
+    pub(super) resident: u64,
+    pub(super) took: Duration,
 }
 
 impl Run {

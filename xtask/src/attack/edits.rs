@@ -49,12 +49,15 @@ const CALLS: [&str; 13] = [
 
 const FATES: [&str; 4] = ["signal=KILL", "error=EIO", "error=ENOSPC", "error=EACCES"];
 
+/// So many edits are worth a page.
+const FULL: u64 = 1000;
+
 pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result<()> {
     let strace = programs::find_strace();
     if strace.is_none() {
         say("without strace, edits are only killed at random times");
     }
-    let mut round = 0;
+    let mut round = 0u64;
     loop {
         prepare(arena)?;
         let words = *arena.random.pick(EDITS);
@@ -74,7 +77,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
             outcome.map_err(|trouble| format!("{described}: {trouble}")),
         );
         round += 1;
-        if !arena.has_time() {
+        if !arena.goes_on(round, FULL) {
             return Ok(());
         }
     }

@@ -18,6 +18,9 @@ const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 /// How long the follower may be silent while lines are missing.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// So many lines are worth a page.
+const FULL: u64 = 20_000;
+
 pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result<()> {
     let folder = arena.home().join("projects/-home-dev-app");
     fs::create_dir_all(&folder)?;
@@ -67,7 +70,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
             figures.tried("lines followed under torn writes, once and in order", Ok(()));
             next += 1;
         }
-        if trouble.is_some() || !arena.has_time() {
+        if trouble.is_some() || !arena.goes_on(written as u64, FULL) {
             break trouble;
         }
     };

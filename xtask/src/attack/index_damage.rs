@@ -20,6 +20,9 @@ const PAGE: usize = 4096;
 const QUERIES: [&str; 6] =
     ["parser", "the", "test*", "function OR error", "tool:bash", "\"in the\""];
 
+/// So many damaged indexes are worth a page.
+const FULL: u64 = 1000;
+
 pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result<()> {
     let options = Options { megabytes: 4, seed: arena.seed, shape: Shape::Mixed };
     let made = arena.folder().join("made");
@@ -31,7 +34,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
     anyhow::ensure!(truth.iter().any(|hits| hits.len() > 10_000), "the queries find too little");
     let kept = arena.folder().join("kept");
     copy_flat(&index_folder(arena)?, &kept)?;
-    let mut round = 0;
+    let mut round = 0u64;
     loop {
         let folder = index_folder(arena)?;
         fs::remove_dir_all(&folder)?;
@@ -54,7 +57,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
         let outcome = if &hits == right { Ok(()) } else { Err("still wrong".to_owned()) };
         figures.tried("the second answer is right", outcome.map_err(&described));
         round += 1;
-        if !arena.has_time() {
+        if !arena.goes_on(round, FULL) {
             return Ok(());
         }
     }

@@ -61,11 +61,14 @@ const WORDS: [&str; 12] = [
     "true",
 ];
 
+/// So many damaged logs are worth a page.
+const FULL: u64 = 1000;
+
 pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result<()> {
     let logs = recorded_logs()?;
     let path = arena.home().join(format!("projects/-home-dev-app/{SESSION}.jsonl"));
     fs::create_dir_all(path.parent().context("a path without a folder")?)?;
-    let mut round = 0;
+    let mut round = 0u64;
     loop {
         let log = &logs[arena.random.below(logs.len())];
         let damaged = damaged(&mut arena.random, log);
@@ -81,7 +84,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
             );
         }
         round += 1;
-        if !arena.has_time() {
+        if !arena.goes_on(round, FULL) {
             return Ok(());
         }
     }

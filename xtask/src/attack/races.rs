@@ -37,12 +37,15 @@ const EDITS: [&[&str]; 5] = [
     &["undo"],
 ];
 
+/// So many races are worth a page.
+const FULL: u64 = 5000;
+
 pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result<()> {
     let base = SessionBuilder::new(SESSION, Client::V2_1_325)
         .cwd("/home/dev/app")
         .prompt("What is a zebra1?")
         .answer("A horse with stripes.");
-    let mut round = 0;
+    let mut round = 0u64;
     loop {
         for edit in EDITS {
             for is_killed in [false, false, false, true] {
@@ -58,7 +61,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
                 round += 1;
             }
         }
-        if !arena.has_time() {
+        if !arena.goes_on(round, FULL) {
             return Ok(());
         }
     }

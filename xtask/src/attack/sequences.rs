@@ -82,8 +82,11 @@ const PIECES: [&str; 40] = [
     "é",
 ];
 
+/// So many logs are worth a page.
+const FULL: u64 = 200;
+
 pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result<()> {
-    let mut round = 0;
+    let mut round = 0u64;
     loop {
         let home = FakeHome::new();
         let mut field = |word: &str| format!("{word}{}", sequence(&mut arena.random));
@@ -123,7 +126,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
         }
         fs::remove_dir_all(home.path())?;
         round += 1;
-        if !arena.has_time() {
+        if !arena.goes_on(round, FULL) {
             return Ok(());
         }
     }

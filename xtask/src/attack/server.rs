@@ -65,6 +65,9 @@ impl Drop for Served {
     }
 }
 
+/// So many requests of each kind are worth a page.
+const FULL: u64 = 5000;
+
 pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result<()> {
     let (_served, base) = start(arena)?;
     let good = format!("Host: {base}\r\nAuthorization: Bearer {TOKEN}\r\n");
@@ -73,7 +76,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
         page.starts_with("HTTP/1.1 200") && page.contains(TEXT),
         "no answer: {page:.300}"
     );
-    let mut round = 0;
+    let mut round = 0u64;
     loop {
         let (method, route, headers) = stranger(&mut arena.random, &base);
         let answer = ask(&base, method, &route, &headers)?;
@@ -91,7 +94,7 @@ pub(super) fn attack(arena: &mut Arena, figures: &mut Figures) -> anyhow::Result
         };
         figures.tried("spellings of addresses that lead out of the home", outcome);
         round += 1;
-        if !arena.has_time() && round >= 50 {
+        if !arena.goes_on(round, FULL) && round >= 50 {
             return Ok(());
         }
     }

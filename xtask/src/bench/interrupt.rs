@@ -2,7 +2,10 @@
 //!
 //! Owns: the moments, the bars and the page. A round starts a session, sends SIGINT at a random
 //! moment, and measures the time to the result line and to the death of the last process that a
-//! tool started. One of these ignores SIGTERM, and one is in a session of its own.
+//! tool started. One of these ignores SIGTERM, and one is in a session of its own. With
+//! `--console`, Esc is pressed in the console instead: see `console`.
+
+mod console;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -30,7 +33,8 @@ use crate::repository::heading;
 use crate::repository::root;
 use crate::repository::say;
 
-const USAGE: &str = "usage: cargo xtask bench interrupt [--rounds N] [--recto PROGRAM] [--write]";
+const USAGE: &str =
+    "usage: cargo xtask bench interrupt [--console] [--rounds N] [--recto PROGRAM] [--write]";
 
 const LONGEST_END: Duration = Duration::from_millis(200);
 const LONGEST_DEATH: Duration = Duration::from_secs(1);
@@ -62,16 +66,20 @@ struct Sample {
 }
 
 pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
-    let (mut rounds, mut recto, mut write) = (20, None, false);
+    let (mut rounds, mut recto, mut write, mut is_console) = (None, None, false, false);
     let mut words = words.iter();
     while let Some(option) = words.next() {
         if option == "--write" {
             write = true;
             continue;
         }
+        if option == "--console" {
+            is_console = true;
+            continue;
+        }
         let value = words.next().with_context(|| format!("{option} needs a value\n{USAGE}"))?;
         match option.as_str() {
-            "--rounds" => rounds = value.parse().context(USAGE)?,
+            "--rounds" => rounds = Some(value.parse().context(USAGE)?),
             "--recto" => recto = Some(PathBuf::from(value).canonicalize().context("recto")?),
             _ => bail!("unknown option `{option}`\n{USAGE}"),
         }
@@ -80,6 +88,10 @@ pub(super) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         Some(recto) => recto,
         None => super::run::release()?,
     };
+    if is_console {
+        return console::run(&recto, rounds.unwrap_or(1000), write);
+    }
+    let rounds = rounds.unwrap_or(20);
     heading("interrupt");
     let mut random = Random::new(1);
     let mut measured = Vec::new();

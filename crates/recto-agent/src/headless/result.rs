@@ -4,6 +4,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::turn::AgentStats;
 use crate::turn::End;
 use crate::turn::Ended;
 use crate::turn::ModelTotals;
@@ -95,6 +96,8 @@ pub fn result_line(ended: &Ended, session: &str) -> Value {
     set("queued_turn_count", ended.queued.into());
     set("result_index", ended.index.into());
     set("model_usage_since_last_result", models(&ended.models_since));
+    set("subagent_stats", agents(&ended.agents));
+    set("safety_stops", ended.refusals.into());
     Value::Object(line)
 }
 
@@ -187,6 +190,26 @@ fn stop_reason(ended: &Ended) -> Value {
         End::InterruptedText | End::PromptBlocked(_) | End::Local(_) => Value::Null,
         _ => ended.stop_reason.clone().into(),
     }
+}
+
+fn agents(stats: &AgentStats) -> Value {
+    json!({
+        "spawned": stats.spawned,
+        "requested": {
+            "background": stats.asked_background,
+            "foreground": stats.asked_foreground,
+            "unset": stats.asked_nothing,
+        },
+        "started_in_background": stats.in_background,
+        "max_depth": stats.max_depth,
+        "spawned_by_subagents": stats.by_subagents,
+        "completed": stats.completed,
+        "failed": stats.failed,
+        "killed": {"parent": 0, "user": stats.stopped, "system": 0},
+        // Who may start none is not offered the tool, so nothing is refused.
+        "refused": {"depth_limit": 0, "concurrency_limit": 0, "budget": 0},
+        "by_type": stats.by_kind,
+    })
 }
 
 fn milliseconds(time: std::time::Duration) -> Value {

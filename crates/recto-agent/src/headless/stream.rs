@@ -5,6 +5,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::result::result_line;
+use crate::tool::Plugin;
 use crate::turn::Said;
 use crate::turn::Speaker;
 use crate::turn::TurnEvent;
@@ -90,10 +91,10 @@ impl StreamLines {
                 "terminal_slash_commands": [],
                 "apiKeySource": self.options.key_source,
                 "claude_code_version": self.options.version,
-                "output_style": "default",
+                "output_style": began.output_style,
                 "agents": began.agents,
                 "skills": began.skills,
-                "plugins": [],
+                "plugins": began.plugins.iter().map(plugin).collect::<Vec<_>>(),
                 "capabilities": [],
                 "additional_directories": began.directories,
             }))],
@@ -368,4 +369,9 @@ fn event_json(event: &StreamEvent) -> Value {
         StreamEvent::MessageStop => json!({"type": "message_stop"}),
         StreamEvent::Ping | StreamEvent::Error(_) => json!({"type": "ping"}),
     }
+}
+
+fn plugin(plugin: &Plugin) -> Value {
+    let source = format!("{}@inline", plugin.name);
+    json!({"name": plugin.name, "path": plugin.path, "source": source})
 }

@@ -47,8 +47,9 @@ impl Git {
 
     /// What a model reads about the state: branch, status and the last commits.
     pub async fn status(&self) -> String {
-        let status = self.ask(&["status", "--short"]);
-        let commits = self.ask(&["log", "--oneline", "-n", "5"]);
+        let filters = self.filters().await;
+        let status = self.ask(&["status", "--short"], &filters);
+        let commits = self.ask(&["log", "--oneline", "-n", "5"], &[]);
         let (status, commits) = tokio::join!(status, commits);
         let branch = self.branch.as_deref().unwrap_or("(detached)");
         let status = match status {
@@ -65,12 +66,32 @@ impl Git {
         text
     }
 
-    async fn ask(&self, words: &[&str]) -> Option<String> {
+    /// Names of settings that make `git status` run programs on files that changed, where the
+    /// repository itself chose the programs. The filters of the user stay.
+    async fn filters(&self) -> Vec<String> {
+        let words = ["config", "--show-scope", "--name-only", "--get-regexp", "^filter\\."];
+        let found = self.ask(&words, &[]).await.unwrap_or_default();
+        let own = found.lines().filter_map(|line| {
+            let (scope, name) = line.split_once('\t')?;
+            (!matches!(scope, "system" | "global" | "command")).then(|| name.to_owned())
+        });
+        own.collect()
+    }
+
+    /// Asks git something, with some settings left empty.
+    async fn ask(&self, words: &[&str], without: &[String]) -> Option<String> {
         let mut command = Command::new("git");
         // Settings of a repository can name programs; none of them runs because a session starts.
         command.args(["--no-optional-locks", "--no-pager"]);
         command.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
         command.args(["-c", "diff.external=", "-c", "log.showSignature=false"]);
+        // Not as options: there a name ends at its first `=`.
+        command.env("GIT_CONFIG_COUNT", without.len().to_string());
+        for (at, name) in without.iter().enumerate() {
+            let value = if name.ends_with(".required") { "false" } else { "" };
+            command.env(format!("GIT_CONFIG_KEY_{at}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{at}"), value);
+        }
         command.args(words).current_dir(&self.top);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.kill_on_drop(true);
@@ -94,6 +115,43 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[tokio::test]
+    async fn asking_for_the_status_runs_no_program_that_the_repository_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path();
+        let run = |words: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]);
+            let output = command.args(words).current_dir(top).output().unwrap();
+            assert!(output.status.success(), "{words:?}: {output:?}");
+        };
+        run(&["init", "-q"]);
+        fs::write(top.join("a.txt"), "one\n").unwrap();
+        fs::write(top.join("b.txt"), "one\n").unwrap();
+        run(&["add", "."]);
+        run(&["commit", "-q", "-m", "first"]);
+        for (name, value) in [
+            ("core.fsmonitor", "touch ran-monitor; false"),
+            ("core.pager", "touch ran-pager"),
+            ("filter.evil.clean", "touch ran-clean; cat"),
+            ("filter.evil.process", "touch ran-process"),
+            ("filter.evil.required", "true"),
+            ("filter.a=b.clean", "touch ran-other; cat"),
+        ] {
+            run(&["config", name, value]);
+        }
+        fs::write(top.join(".gitattributes"), "* filter=evil\nb.txt filter=a=b\n").unwrap();
+        // The same size, so that its content is compared.
+        fs::write(top.join("a.txt"), "two\n").unwrap();
+        fs::write(top.join("b.txt"), "two\n").unwrap();
+        let git = Git::find(top).unwrap();
+        let status = git.status().await;
+        assert!(status.contains(" M a.txt") && status.contains(" M b.txt"), "{status}");
+        for name in ["ran-monitor", "ran-pager", "ran-clean", "ran-process", "ran-other"] {
+            assert!(!top.join(name).exists(), "{name}");
+        }
+    }
 
     #[test]
     fn a_repository_is_found_from_below_and_by_a_worktrees_file() {

@@ -5,6 +5,8 @@ mod environment;
 mod git;
 mod imports;
 mod instructions;
+pub mod notes;
+mod style;
 
 pub use environment::Environment;
 pub use environment::date_note;
@@ -13,3 +15,4 @@ pub use instructions::Instructions;
 pub use instructions::Kind;
 pub use instructions::Loaded;
 pub use instructions::Roots;
+pub use style::OutputStyle;

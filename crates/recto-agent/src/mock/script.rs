@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use regex::Captures;
 use regex::Regex;
 use serde_json::Map;
 use serde_json::Value;
@@ -124,7 +125,30 @@ impl Script {
         let is_left = |rule: &Rule| rule.times.is_none_or(|times| rule.used < times);
         let found = self.rules.iter_mut().find(|rule| is_left(rule) && rule.fits(asking, nth))?;
         found.used += 1;
-        Some(found.reply.clone())
+        let mut reply = found.reply.clone();
+        if let Some(pattern) = &found.matches
+            && pattern.captures_len() > 1
+            && let Some(groups) = pattern.captures(&asking.last_text())
+        {
+            reply.blocks.iter_mut().for_each(|block| fill(block, &groups));
+        }
+        Some(reply)
+    }
+}
+
+/// Puts what the groups of a pattern matched in the place of `$1`, `$2` and so on.
+fn fill(value: &mut Value, groups: &Captures<'_>) {
+    match value {
+        Value::String(text) if text.contains('$') => {
+            // The last first: `$12` is not `$1` with a 2 behind it.
+            for at in (1..groups.len()).rev() {
+                let matched = groups.get(at).map_or("", |group| group.as_str());
+                *text = text.replace(&format!("${at}"), matched);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, groups)),
+        Value::Object(members) => members.values_mut().for_each(|member| fill(member, groups)),
+        _ => {}
     }
 }
 

@@ -166,6 +166,25 @@ impl Decision {
         Decision { kind: None, listed, before_hooks: true, ..Decision::denied(text, reason) }
     }
 
+    /// A question that no rule answers.
+    pub(crate) fn question(text: String) -> Self {
+        Decision {
+            verdict: Verdict::Asked,
+            text,
+            kind: Some(DenialKind::UserRejected),
+            listed: true,
+            can_be_asked: true,
+            ..Decision::allowed(Reason::None)
+        }
+    }
+
+    /// Asks in any case, unless it is refused anyway.
+    pub(crate) fn ask_because(&mut self, text: String) {
+        if self.verdict != Verdict::Denied {
+            *self = Decision::question(text);
+        }
+    }
+
     /// The same question after a hook of `PermissionRequest` answered it.
     pub fn answered(self, answer: &PermissionAnswer) -> Self {
         match answer {

@@ -38,6 +38,7 @@ pub use decision::Reason;
 pub use decision::Verdict;
 pub use mode::Mode;
 pub use place::Place;
+pub(crate) use place::real_path;
 pub use rule::Behavior;
 pub use rule::Rule;
 pub use rule::split_list;

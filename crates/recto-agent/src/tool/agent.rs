@@ -19,6 +19,8 @@ use super::schema::Field;
 use super::schema::Kind;
 use super::schema::Schema;
 use super::session::Session;
+use super::worktree;
+use super::worktree::Worktree;
 
 pub(super) const ABOUT: &str = "Hands a task to a subagent with its own context. It gets the \
 prompt and nothing else of this conversation, so say everything it needs. It runs in the \
@@ -74,6 +76,10 @@ pub struct AgentRequest {
     pub name: Option<String>,
     /// What others tell it meanwhile.
     pub mail: Mail,
+    /// Whether the call asked for the background.
+    pub wanted_background: Option<bool>,
+    /// A checkout of its own.
+    pub worktree: Option<Worktree>,
 }
 
 /// A call that a subagent made.
@@ -138,6 +144,8 @@ pub struct AgentDone {
     pub tokens: u64,
     /// How long it took.
     pub duration_ms: u64,
+    /// Its checkout, if something changed there.
+    pub worktree: Option<Worktree>,
 }
 
 pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
@@ -155,12 +163,9 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         ));
     };
     if text("isolation").is_some() && !is_in_git(session).await {
-        return ToolOutcome::failed(
-            "Cannot create agent worktree: not in a git repository and no WorktreeCreate hooks \
-             are configured. Configure WorktreeCreate/WorktreeRemove hooks in settings.json to \
-             use worktree isolation with other VCS systems.",
-        );
+        return worktree::no_git("agent worktree");
     }
+    let wanted = input.get("run_in_background").and_then(Value::as_bool);
     let request = AgentRequest {
         id: session.ids.agent(),
         tool_use: call.id.to_owned(),
@@ -172,10 +177,18 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         is_continued: false,
         name: text("name"),
         mail: Mail::default(),
+        wanted_background: wanted,
+        worktree: None,
+    };
+    let request = match text("isolation") {
+        Some(_) => match worktree::create(&session.cwd(), &format!("agent-{}", request.id)).await {
+            Ok(worktree) => AgentRequest { worktree: Some(worktree), ..request },
+            Err(outcome) => return *outcome,
+        },
+        None => request,
     };
     link_output(session, &request.id);
     // Who has a task of its own waits, unless it says otherwise.
-    let wanted = input.get("run_in_background").and_then(Value::as_bool);
     let is_background = wanted.unwrap_or(!session.is_subagent);
     if is_background { background(call, request).await } else { foreground(call, request).await }
 }
@@ -304,8 +317,11 @@ fn result(request: &AgentRequest, done: &AgentDone, can_continue: bool) -> ToolO
             ),
             false => String::new(),
         };
+        let place = done.worktree.as_ref().map_or_else(String::new, |kept| {
+            format!("worktreePath: {}\nworktreeBranch: {}\n", kept.path.display(), kept.branch)
+        });
         text += &format!(
-            "\nagentId: {}{how}\n<usage>subagent_tokens: {}\ntool_uses: {}\nduration_ms: {}</usage>",
+            "\nagentId: {}{how}\n{place}<usage>subagent_tokens: {}\ntool_uses: {}\nduration_ms: {}</usage>",
             request.id,
             done.tokens,
             done.calls.len(),
@@ -375,6 +391,10 @@ fn structured(
         set("toolStats", stats);
     }
     set("canContinueAgent", json!(can_continue));
+    if let Some(kept) = &done.worktree {
+        set("worktreePath", json!(kept.path));
+        set("worktreeBranch", json!(kept.branch));
+    }
     Value::Object(fields)
 }
 

@@ -211,8 +211,10 @@ impl Command<'_> {
         set("CLAUDE_CODE_SESSION_ID", &session.places.session.get());
         set("GIT_EDITOR", "true");
         set("SHELL", &session.places.shell.to_string_lossy());
+        let sandbox = session.sandbox_of(self.call.id);
         Running::start(&Script {
             id: &self.id,
+            sandbox: sandbox.as_deref(),
             shell: &session.places.shell,
             text: &text,
             cwd: &session.cwd(),

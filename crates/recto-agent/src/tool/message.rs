@@ -135,6 +135,8 @@ fn continued(session: &Session, id: &str, message: &str) -> Option<AgentRequest>
         is_continued: true,
         name: None,
         mail: Mail::default(),
+        wanted_background: None,
+        worktree: None,
     })
 }
 

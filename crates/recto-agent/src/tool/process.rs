@@ -15,6 +15,9 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::sync::watch;
 
+use crate::sandbox::Sandbox;
+use crate::sandbox::is_secret_variable;
+
 /// The variable that every process of a command inherits: a process that left the group and
 /// the tree is found by it.
 const MARKER: &str = "RECTO_COMMAND";
@@ -34,6 +37,8 @@ pub(super) struct Script<'a> {
     pub(super) cwd: &'a Path,
     pub(super) environment: &'a BTreeMap<String, String>,
     pub(super) output: &'a File,
+    /// What it is confined to.
+    pub(super) sandbox: Option<&'a Sandbox>,
 }
 
 /// A command that runs, or has ended.
@@ -47,8 +52,25 @@ pub(super) struct Running {
 impl Running {
     /// Starts a command. It gets nothing to read, and both its outputs are one file.
     pub(super) fn start(script: &Script<'_>) -> io::Result<Running> {
-        let mut command = Command::new(script.shell);
-        command.arg("-c").arg(script.text).current_dir(script.cwd);
+        let mut command = match script.sandbox {
+            Some(sandbox) => {
+                let (program, arguments) = sandbox.wrap(script.shell, script.text);
+                let mut command = Command::new(program);
+                command.args(arguments);
+                for (name, _) in std::env::vars_os() {
+                    if name.to_str().is_none_or(is_secret_variable) {
+                        command.env_remove(name);
+                    }
+                }
+                command
+            }
+            None => {
+                let mut command = Command::new(script.shell);
+                command.arg("-c").arg(script.text);
+                command
+            }
+        };
+        command.current_dir(script.cwd);
         command.envs(script.environment).env(MARKER, script.id);
         command.stdin(Stdio::null());
         command.stdout(script.output.try_clone()?).stderr(script.output.try_clone()?);

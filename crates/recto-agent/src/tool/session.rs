@@ -23,6 +23,7 @@ use super::ids::SessionName;
 use super::offer::Shelf;
 use super::outcome::Note;
 use super::web_fetch::Web;
+use super::worktree::Worktree;
 
 /// Where a session is, and where it keeps its files.
 #[derive(Debug, Clone)]
@@ -87,6 +88,8 @@ pub(super) struct Seen {
 /// What changes while tools run.
 #[derive(Debug, Default)]
 pub(super) struct State {
+    /// Calls that run outside the sandbox.
+    pub(super) let_out: std::collections::BTreeSet<String>,
     pub(super) cwd: PathBuf,
     /// The working directory that the model was told last.
     pub(super) told_cwd: PathBuf,
@@ -107,6 +110,8 @@ pub(super) struct State {
     pub(super) plan_file: Option<PathBuf>,
     pub(super) is_planning: bool,
     pub(super) was_planning: bool,
+    /// The checkout that the session works in, if it moved there.
+    pub(super) worktree: Option<Worktree>,
 }
 
 /// Whether a path is left out of searches.
@@ -135,6 +140,8 @@ pub struct Session {
     pub web: Web,
     /// Files that searches leave out, because rules deny reading them.
     pub is_hidden: Option<IsHidden>,
+    /// What commands are confined to.
+    pub sandbox: Option<crate::sandbox::Shared>,
     /// What to count with where the host does not.
     pub estimate: TokenCount,
     state: Mutex<State>,
@@ -168,6 +175,7 @@ impl Session {
             host,
             web: Web::default(),
             is_hidden: None,
+            sandbox: None,
             estimate: Arc::new(estimated_tokens),
             state: Mutex::new(state),
         }
@@ -194,7 +202,25 @@ impl Session {
 
     /// Adds directories that commands may stay in.
     pub fn add_directories(&self, directories: impl IntoIterator<Item = PathBuf>) {
+        let directories: Vec<PathBuf> = directories.into_iter().collect();
+        if let Some(sandbox) = &self.sandbox {
+            sandbox.add_directories(directories.iter().cloned());
+        }
         self.state().directories.extend(directories);
+    }
+
+    /// Lets one call run outside the sandbox, because the user said so.
+    pub(crate) fn let_out(&self, call: &str) {
+        self.state().let_out.insert(call.to_owned());
+    }
+
+    /// The sandbox of a call, unless the user let it out.
+    pub(crate) fn sandbox_of(&self, call: &str) -> Option<crate::sandbox::Shared> {
+        let is_out = self.state().let_out.contains(call);
+        let is_able = |sandbox: &&crate::sandbox::Shared| {
+            sandbox.confinement != crate::sandbox::Confinement::None
+        };
+        self.sandbox.as_ref().filter(is_able).filter(|_| !is_out).cloned()
     }
 
     /// The project and the directories that were added to it.

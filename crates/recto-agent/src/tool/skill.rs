@@ -154,7 +154,7 @@ fn numbered(text: &str) -> Option<(usize, &str)> {
 }
 
 /// A file with front matter: its fields, and the text behind them.
-fn front_matter(text: &str) -> (Vec<(String, String)>, &str) {
+pub(crate) fn front_matter(text: &str) -> (Vec<(String, String)>, &str) {
     let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
         return (Vec::new(), text);
     };
@@ -267,6 +267,58 @@ pub fn agents_of(value: &Value) -> Vec<AgentType> {
     named.map(kind).collect()
 }
 
+/// A folder of skills, commands and kinds of subagents that somebody shares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// Its name, which stands before the names of all that it brings.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it brings that recto leaves alone.
+    pub unused: Vec<&'static str>,
+}
+
+/// The plugins in directories, by `.claude-plugin/plugin.json` or the name of the directory.
+#[must_use]
+pub fn plugins_in(directories: &[PathBuf]) -> Vec<Plugin> {
+    let plugin = |path: &PathBuf| {
+        let manifest = fs::read_to_string(path.join(".claude-plugin/plugin.json")).ok();
+        let manifest: Option<Value> = manifest.and_then(|text| serde_json::from_str(&text).ok());
+        let named = manifest.as_ref().and_then(|manifest| manifest["name"].as_str());
+        let folder = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let parts = [("hooks/hooks.json", "hooks"), (".mcp.json", "servers")];
+        let unused = parts.into_iter().filter(|(file, _)| path.join(file).exists());
+        Plugin {
+            name: named.map_or(folder, str::to_owned),
+            path: path.clone(),
+            unused: unused.map(|(_, what)| what).collect(),
+        }
+    };
+    directories.iter().filter(|path| path.is_dir()).map(plugin).collect()
+}
+
+impl Plugin {
+    /// Its skills and commands, as `plugin:name`.
+    #[must_use]
+    pub fn skills(&self) -> Vec<Skill> {
+        let mut skills = skills_in(std::slice::from_ref(&self.path));
+        skills.iter_mut().for_each(|skill| skill.name = self.full(&skill.name));
+        skills
+    }
+
+    /// Its kinds of subagents, as `plugin:name`.
+    #[must_use]
+    pub fn agents(&self) -> Vec<AgentType> {
+        let mut agents = agents_in(std::slice::from_ref(&self.path));
+        agents.iter_mut().for_each(|kind| kind.name = self.full(&kind.name));
+        agents
+    }
+
+    fn full(&self, name: &str) -> String {
+        format!("{}:{name}", self.name)
+    }
+}
+
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -274,7 +326,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn markdown_in(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn markdown_in(directory: &Path) -> Vec<PathBuf> {
     let mut files = entries(directory);
     files.retain(|file| file.extension().is_some_and(|end| end == "md"));
     files

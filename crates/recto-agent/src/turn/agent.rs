@@ -1,5 +1,6 @@
 //! Subagents: a conversation of its own, with a log of its own.
 
+mod stats;
 mod told;
 
 use std::path::Path;
@@ -38,6 +39,7 @@ use crate::tool::Ids;
 use crate::tool::Offer;
 use crate::tool::Tool;
 use crate::wire::Block;
+pub use stats::AgentStats;
 use told::tell_ended;
 use told::tell_started;
 
@@ -89,11 +91,21 @@ pub(super) fn run(
         let mut session = tool::Session::new(shared.places.clone(), offer, host, Ids::default());
         session.is_subagent = true;
         session.environment.clone_from(&shared.environment);
+        session.sandbox.clone_from(&shared.sandbox);
         let tools = Arc::new(session);
         let above = Above { depth: how.depth(), agent: Some(request.id.clone()) };
         let serving = host::serve(Arc::clone(&shared), Arc::clone(&tools), above, requests);
         let serving = tokio::spawn(serving);
-        let report = converse(&shared, &tools, &request, &kind, &how, &cancel).await;
+        if let Some(worktree) = &request.worktree {
+            tools.set_cwd(&worktree.path);
+        }
+        let mut report = converse(&shared, &tools, &request, &kind, &how, &cancel).await;
+        if let Some(worktree) = request.worktree.clone() {
+            let kept = tool::settle_worktree(worktree).await;
+            if let AgentReport::Done(done) = &mut report {
+                done.worktree = kept;
+            }
+        }
         let goes_on = !cancel.is_cancelled() && tools.hand_over(&caller);
         if !goes_on {
             tools.close().await;
@@ -111,7 +123,10 @@ fn offer_of(all: &Offer, kind: &AgentType, depth: u32) -> Offer {
     };
     // Only the session itself speaks to its user.
     offer.withhold_but(|tool| {
-        let is_of_session = matches!(tool, Tool::ListAgents | Tool::SendMessage);
+        let is_of_session = matches!(
+            tool,
+            Tool::EnterWorktree | Tool::ExitWorktree | Tool::ListAgents | Tool::SendMessage
+        );
         is_named(tool)
             && !tool.asks()
             && !is_of_session
@@ -147,7 +162,7 @@ async fn converse(
         true => History::of_log(&path, &model),
         false => (History::new(&model, Vec::new()), None),
     };
-    let mut transcript = Transcript::new(envelope, writer, history, shared.style);
+    let mut transcript = Transcript::new(envelope, writer, history, shared.style, &shared.slug);
     transcript.go_on_from(leaf, 0, 0);
     transcript.mirror_to(shared.mirror.clone(), &path);
     let words = kind
@@ -202,6 +217,7 @@ async fn converse(
                 usage,
                 tokens: last.unwrap_or_default().all(),
                 duration_ms: milliseconds(turn.began.elapsed()),
+                worktree: None,
             }))
         }
     }
@@ -258,12 +274,24 @@ fn write_meta(
     if let Some(parent) = &how.above.agent {
         meta["parentAgentId"] = parent.as_str().into();
     }
+    if let Some(worktree) = &request.worktree {
+        meta["worktreePath"] = json!(worktree.path);
+        meta["worktreeBranch"] = worktree.branch.as_str().into();
+    }
     meta["spawnDepth"] = how.depth().into();
     let shape = if how.is_background { "background" } else { "foreground" };
     meta["requestShape"] = shape.into();
     meta["resolvedModel"] = model.into();
     if is_finished {
         meta["finished"] = Value::Bool(true);
+    }
+    // A store of the host has no such files.
+    if let Some(mirror) = &shared.mirror {
+        let mut entry = json!({"type": "agent_metadata"});
+        if let (Some(entry), Some(meta)) = (entry.as_object_mut(), meta.as_object()) {
+            entry.extend(meta.clone());
+        }
+        mirror.note_entry(&shared.places.agent_log(&request.id), entry);
     }
     // The log has everything; this file only helps to find it.
     if let Some(folder) = path.parent() {
@@ -282,10 +310,13 @@ pub(super) async fn run_and_tell(
 ) -> AgentReport {
     let request = AgentRequest { run: tool::new_run(), ..request };
     let how = AgentStart { is_background: false, above };
+    lock(&shared.agents).start(&request, &how);
     tell_started(&shared, &request, &how).await;
     let asked = request.clone();
     let report = run(Arc::clone(&shared), caller, asked, how, cancel.clone()).await;
-    tell_ended(&shared, &request, Some(&report).filter(|_| !cancel.is_cancelled())).await;
+    let told = Some(&report).filter(|_| !cancel.is_cancelled());
+    lock(&shared.agents).end(told);
+    tell_ended(&shared, &request, told).await;
     report
 }
 
@@ -301,12 +332,14 @@ pub(super) async fn start_in_background(
     let request = AgentRequest { run, ..request };
     let how = AgentStart { is_background: true, above };
     shared.events.send(TurnEvent::System(tools.tasks_line())).await;
+    lock(&shared.agents).start(&request, &how);
     tell_started(&shared, &request, &how).await;
     tokio::spawn(async move {
         let (caller, asked) = (Arc::clone(&tools), request.clone());
         let report = self::run(Arc::clone(&shared), caller, asked, how, cancel.clone()).await;
         drop(running);
         let report = Some(report).filter(|_| !cancel.is_cancelled());
+        lock(&shared.agents).end(report.as_ref());
         tell_ended(&shared, &request, report.as_ref()).await;
         shared.events.send(TurnEvent::System(tools.tasks_line_without(&request.id))).await;
         if let Some(report) = &report {

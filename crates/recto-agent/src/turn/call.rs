@@ -1,5 +1,7 @@
 //! One call of a tool: checks, hooks, permission, the tool itself, hooks again.
 
+mod asking;
+mod confined;
 mod outcome;
 
 use std::sync::Arc;
@@ -11,11 +13,9 @@ use serde_json::Value;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::ask::Question;
 use super::ask::Reply;
 use super::checkpoint::Copied;
 use super::event::DeniedCall;
-use super::event::State;
 use super::event::TurnEvent;
 use super::output_schema::OutputSchema;
 use super::sentence;
@@ -209,6 +209,9 @@ impl Calling {
         let began = Instant::now();
         finished.has_run = true;
         finished.outcome = prepared.run(&self.tools, &self.cancel).await;
+        if let Some(outcome) = self.run_again(&prepared, &finished.outcome).await {
+            finished.outcome = outcome;
+        }
         finished.took = began.elapsed();
         if !finished.outcome.is_error {
             match prepared.tool() {
@@ -274,6 +277,9 @@ impl Calling {
             let call = Call { tool: name, input: &prepared.call.input };
             lock(&self.shared.permissions).decide_after_hooks(call, &place, answer)
         };
+        if let Some(text) = self.leaves_sandbox(prepared) {
+            decision.ask_because(text);
+        }
         let is_dialog = matches!(name, "ExitPlanMode" | "AskUserQuestion");
         if is_dialog && decision.verdict == Verdict::Allowed && self.shared.asker.is_some() {
             decision.verdict = Verdict::Asked;
@@ -310,6 +316,9 @@ impl Calling {
         {
             let before = self.shared.mode();
             let permitted = self.replied(reply, prepared);
+            if permitted.denied.is_none() {
+                self.note_way_out(prepared);
+            }
             if self.shared.mode() != before {
                 self.tell_mode().await;
             }
@@ -330,49 +339,6 @@ impl Calling {
             self.shared.events.send(TurnEvent::Denied(Box::new(told))).await;
         }
         Permitted { decision: log, denied, updated_input, interrupts }
-    }
-
-    /// Asks whoever can be asked; `None` if nobody can.
-    async fn ask(&self, prepared: &Prepared, decision: &Decision) -> Option<Reply> {
-        let asker = self.shared.asker.as_ref()?;
-        let _turn = self.shared.asking.lock().await;
-        let (answer, answered) = tokio::sync::oneshot::channel();
-        let question = Question {
-            tool: prepared.name().to_owned(),
-            input: prepared.call.input.clone(),
-            id: prepared.call.id.clone(),
-            agent: self.scene.agent.as_ref().map(|(id, _)| id.clone()),
-            text: decision.text.clone(),
-            reason: (decision.reason.type_name(), decision.reason.sentence().map(str::to_owned)),
-            suggestions: decision.offers().map(PermissionUpdate::to_json).collect(),
-            blocked_path: decision.blocked_path.clone(),
-            server: self.server_of(prepared.name()),
-            cwd: self.tools.cwd(),
-            answer,
-        };
-        // A tool that answers is no action of anybody.
-        if self.shared.permission_tool.is_none() {
-            *lock(&self.shared.asked) = Some(prepared.call.clone());
-            self.shared.events.send(TurnEvent::State(State::RequiresAction)).await;
-        }
-        asker.send(question).await.ok()?;
-        let reply = tokio::select! {
-            reply = answered => reply.ok(),
-            () = self.cancel.cancelled() => None,
-        };
-        // Whoever cuts the turn short says so first.
-        let is_open = lock(&self.shared.asked).take().is_some();
-        if is_open {
-            self.shared.events.send(TurnEvent::State(State::Running)).await;
-        }
-        let failed = "Tool permission request failed: Error: no answer";
-        Some(reply.unwrap_or_else(|| Reply::Failed(failed.to_owned())))
-    }
-
-    fn server_of(&self, tool: &str) -> Option<(String, &'static str)> {
-        let server = self.tools.offer.get().mcp_tool(tool)?.server.clone();
-        let source = self.shared.servers.source(&server)?;
-        Some((server, source))
     }
 
     fn replied(&self, reply: Reply, prepared: &Prepared) -> Permitted {

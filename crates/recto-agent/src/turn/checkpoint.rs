@@ -100,6 +100,14 @@ impl Checkpoints {
         Value::Object(all)
     }
 
+    /// All copies that belong to a prompt by now.
+    pub(super) fn all(&self) -> Value {
+        let files = self.files.iter();
+        let entry =
+            |(path, tracked): (&PathBuf, &Tracked)| (self.spelled(path), tracked.entry.clone());
+        Value::Object(files.map(entry).collect())
+    }
+
     /// Copies a file that is about to change, once for each prompt.
     pub(super) fn before(&mut self, path: &Path) -> Option<Copied> {
         let prompt = self.prompt.clone()?;
@@ -179,7 +187,7 @@ impl Checkpoints {
         let version = match self.files.get(path) {
             Some(tracked) if tracked.content == content => return Ok(()),
             Some(tracked) => tracked.version + 1,
-            None => 1,
+            None => self.free_version(path),
         };
         let name = format!("{}@v{version}", short_hash(path));
         if let Some(bytes) = &bytes {
@@ -195,6 +203,17 @@ impl Checkpoints {
         });
         self.files.insert(path.to_owned(), Tracked { version, content, entry });
         Ok(())
+    }
+
+    /// A version behind all that earlier runs of the session have: their copies stay.
+    fn free_version(&self, path: &Path) -> u64 {
+        let start = format!("{}@v", short_hash(path));
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let versions = entries.filter_map(|entry| {
+            let name = entry.file_name();
+            name.to_str()?.strip_prefix(&start)?.parse::<u64>().ok()
+        });
+        1 + versions.max().unwrap_or_default()
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -271,6 +290,72 @@ mod tests {
         kept.rewind("first", false).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"one\n");
         assert!(kept.rewind("third", true).is_err());
+    }
+
+    /// The lines that a session writes about a prompt and its copies.
+    fn lines(prompt: &str, before: &str, project: &Path, snapshot: &Value) -> String {
+        let snapshot = json!({"type": "file-history-snapshot", "messageId": prompt, "snapshot": {"messageId": prompt, "trackedFileBackups": snapshot}});
+        let parent = if before.is_empty() { Value::Null } else { before.into() };
+        let line = json!({"type": "user", "uuid": prompt, "parentUuid": parent, "cwd": project, "message": {"role": "user", "content": prompt}});
+        format!("{snapshot}\n{line}\n")
+    }
+
+    fn tree(project: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let files = fs::read_dir(project).unwrap().map(|entry| entry.unwrap().path());
+        files.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+    }
+
+    #[test]
+    fn after_500_turns_files_go_back_to_any_prompt_and_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, copies) = (folder.path().join("app"), folder.path().join("copies"));
+        fs::create_dir(&project).unwrap();
+        let mut kept = Checkpoints::new(copies.clone(), project.clone());
+        let mut log = String::new();
+        let mut trees = Vec::new();
+        let mut random: u64 = 88_172_645_463_325_252;
+        let mut next = |below: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % below
+        };
+        for turn in 0..500 {
+            // Now and then the session is resumed by another process.
+            if next(40) == 0 {
+                kept = Checkpoints::new(copies.clone(), project.clone());
+            }
+            let prompt = format!("p{turn}");
+            let before = if turn == 0 { String::new() } else { format!("p{}", turn - 1) };
+            trees.push(tree(&project));
+            log.push_str(&lines(&prompt, &before, &project, &kept.begin(&prompt)));
+            for _ in 0..=next(3) {
+                let file = project.join(format!("f{}", next(12)));
+                if let Some(copied) = kept.before(&file) {
+                    let delta = json!({"type": "file-history-delta", "messageId": "a", "snapshotMessageId": copied.prompt, "trackingPath": copied.path, "backup": copied.backup});
+                    log.push_str(&format!("{delta}\n"));
+                }
+                match next(5) {
+                    0 => drop(fs::remove_file(&file)),
+                    _ => {
+                        let bytes: Vec<u8> = (0..next(200)).map(|_| next(256) as u8).collect();
+                        fs::write(&file, bytes).unwrap();
+                    }
+                }
+            }
+        }
+        let last = tree(&project);
+        let turns = recto_store::rewind::FileTurns::of(log.as_bytes(), copies);
+        assert_eq!(turns.prompts.len(), 500);
+        let record = folder.path().join("record");
+        for (turn, wanted) in trees.iter().enumerate() {
+            let plan = turns.plan(&format!("p{turn}")).unwrap();
+            assert_eq!(plan.left, [], "turn {turn}");
+            recto_store::rewind::carry_out(&plan, &record).unwrap();
+            assert_eq!(tree(&project), *wanted, "turn {turn}");
+            recto_store::rewind::bring_back(&record).unwrap();
+            assert_eq!(tree(&project), last, "turn {turn}");
+        }
     }
 
     #[test]

@@ -5,8 +5,6 @@ use std::time::Duration;
 use std::time::Instant;
 
 use recto_log::EntryUuid;
-use recto_log::build::DeltaLine;
-use recto_log::build::MetaLine;
 use recto_store::append::AppendError;
 use serde_json::Value;
 use serde_json::json;
@@ -20,6 +18,7 @@ use super::event::Speaker;
 use super::event::TurnEvent;
 use super::event::UserSaid;
 use super::output_schema::OutputSchema;
+use super::prompt::budget;
 use super::prompt::thinks_by_itself;
 use super::prompt::usual_tokens;
 use super::receiving::Receiving;
@@ -260,8 +259,10 @@ impl Conversation {
         request.messages = self.transcript.history.messages();
         request.thinking = match &*lock(&shared.thinking) {
             Some(thinking) if thinking.str("type").as_deref() == Some("disabled") => None,
-            Some(thinking) => Some(thinking.clone()),
-            None => thinks_by_itself(&model).then(|| json!({"type": "adaptive"}).into()),
+            // Models that decide themselves are only told to think.
+            _ if thinks_by_itself(&model) => Some(json!({"type": "adaptive"}).into()),
+            Some(thinking) => budget(thinking, most),
+            None => None,
         };
         let mut config = serde_json::Map::new();
         if let Some(effort) = &shared.effort {
@@ -294,14 +295,7 @@ impl Conversation {
     pub(super) async fn take_result(&mut self, finished: &Finished) -> Written<()> {
         self.write_hook_lines(&finished.before)?;
         if let Some(copied) = &finished.copied {
-            let backup = Json::from(&copied.backup);
-            self.transcript.meta(&MetaLine::FileHistoryDelta(DeltaLine {
-                message: finished.line.clone(),
-                snapshot_message: EntryUuid::new(&copied.prompt),
-                path: copied.path.as_str().into(),
-                backup: backup.value(),
-                time: jiff::Timestamp::now(),
-            }))?;
+            self.write_copied(&finished.line, copied)?;
         }
         self.write_result(
             &finished.call,
@@ -345,7 +339,7 @@ impl Conversation {
             blocks: &blocks,
             structured,
             denial,
-            sandboxed: ran.then_some(false),
+            sandboxed: ran.then(|| self.tools.sandbox_of(&call.id).is_some()),
             assistant: line,
             decision,
         })?;
@@ -472,6 +466,9 @@ pub(super) fn declarations(tools: &tool::Session) -> Vec<Json> {
     let is_useful = |tool: &Tool| match tool {
         Tool::ToolSearch => !offer.deferred.is_empty(),
         Tool::Skill => !offer.skills.is_empty(),
+        Tool::EnterWorktree | Tool::ExitWorktree => {
+            tools.places.project.ancestors().any(|folder| folder.join(".git").exists())
+        }
         Tool::Agent | Tool::ListAgents | Tool::SendMessage => !offer.agents.is_empty(),
         _ => !tool.is_older(),
     };

@@ -6,9 +6,11 @@ use recto_session::usage::Money;
 use serde_json::Value;
 
 use crate::api::ApiError;
+use crate::tool::Plugin;
 use crate::wire::Json;
 use crate::wire::StreamEvent;
 
+use super::agent::AgentStats;
 use super::totals::ModelTotals;
 
 /// One thing that happened. Surfaces show of it what they want.
@@ -141,6 +143,10 @@ pub struct Began {
     pub prompts: Vec<String>,
     /// Further working directories.
     pub directories: Vec<String>,
+    /// How the model shall speak.
+    pub output_style: String,
+    /// What others share.
+    pub plugins: Vec<Plugin>,
 }
 
 /// Whose words a line has: those of the session itself, or of a subagent.
@@ -325,6 +331,10 @@ pub struct Ended {
     pub index: u64,
     /// How many prompts wait.
     pub queued: u64,
+    /// Subagents of the process.
+    pub agents: AgentStats,
+    /// How often the process met a refusal of the model.
+    pub refusals: u64,
 }
 
 impl Ended {

@@ -20,7 +20,13 @@ pub(super) struct Mirror(Arc<Mutex<Vec<Frame>>>);
 impl Mirror {
     /// Notes a line that was appended to a log.
     pub(super) fn note(&self, log: &Path, line: &[u8]) {
-        let Ok(entry) = serde_json::from_slice::<Value>(line) else { return };
+        if let Ok(entry) = serde_json::from_slice::<Value>(line) {
+            self.note_entry(log, entry);
+        }
+    }
+
+    /// Notes what is beside a log, as an entry of it.
+    pub(super) fn note_entry(&self, log: &Path, entry: Value) {
         let mut files = lock(&self.0);
         match files.last_mut() {
             Some((known, entries)) if known == log => entries.push(entry),

@@ -227,6 +227,8 @@ impl Runner {
             agents: offer.agents.iter().map(|kind| kind.name.clone()).collect(),
             skills: offer.skills.iter().map(|skill| skill.name.clone()).collect(),
             prompts: shared.servers.prompts().into_iter().map(|(name, _)| name).collect(),
+            output_style: shared.output_style.name.clone(),
+            plugins: shared.plugins.clone(),
             directories: place.additional.iter().map(|path| path.display().to_string()).collect(),
         };
         conversation.tell(TurnEvent::Began(Box::new(began))).await;

@@ -3,11 +3,16 @@
 use std::time::Duration;
 use std::time::Instant;
 
+use recto_log::EntryUuid;
+use recto_log::build::DeltaLine;
+use recto_log::build::MetaLine;
 use recto_log::build::ProgressLine;
 use recto_log::build::ProgressOf;
+use recto_log::build::SnapshotLine;
 use serde_json::Value;
 use serde_json::json;
 
+use super::checkpoint::Copied;
 use super::conversation::Conversation;
 use super::conversation::Written;
 use super::receiving::Receiving;
@@ -49,6 +54,31 @@ impl Conversation {
     /// Whether progress lines are part of this log.
     pub(super) fn has_progress(&self) -> bool {
         self.transcript.has_progress()
+    }
+
+    /// A file was copied before a call changed it. Older logs tell all copies again.
+    pub(super) fn write_copied(&mut self, line: &EntryUuid, copied: &Copied) -> Written<()> {
+        let (message, time) = (line.clone(), jiff::Timestamp::now());
+        let snapshot_message = EntryUuid::new(&copied.prompt);
+        if self.has_progress() {
+            let all = self.shared.checkpoints.as_ref().map(|kept| lock(kept).all());
+            let files = Json::from(all.unwrap_or_default());
+            return self.transcript.meta(&MetaLine::FileHistorySnapshot(SnapshotLine {
+                message,
+                snapshot_message,
+                files: files.value(),
+                time,
+                is_update: true,
+            }));
+        }
+        let backup = Json::from(&copied.backup);
+        self.transcript.meta(&MetaLine::FileHistoryDelta(DeltaLine {
+            message,
+            snapshot_message,
+            path: copied.path.as_str().into(),
+            backup: backup.value(),
+            time,
+        }))
     }
 
     /// What the commands that run have printed, and what subagents said.

@@ -1,5 +1,9 @@
 //! What a model is told before the first prompt: our own words, and as few as possible.
 
+use serde_json::json;
+
+use crate::wire::Json;
+
 /// The system prompt of a session.
 pub(super) const SYSTEM: &str = "You are recto, an agent that works on software in the user's terminal. You act through tools; the user sees your text, and not what tools return.
 
@@ -90,3 +94,13 @@ pub(super) fn thinks_by_itself(model: &str) -> bool {
     ];
     known.iter().any(|name| model.contains(name))
 }
+
+/// Thinking of an older model: a budget that leaves room for an answer.
+pub(super) fn budget(thinking: &Json, most: u64) -> Option<Json> {
+    let tokens = thinking.value().get("budget_tokens").and_then(|tokens| tokens.as_u64())?;
+    let tokens = tokens.min(most.saturating_sub(1)).max(LEAST_THINKING);
+    (tokens < most).then(|| json!({"type": "enabled", "budget_tokens": tokens}).into())
+}
+
+/// The smallest budget that endpoints accept.
+const LEAST_THINKING: u64 = 1024;

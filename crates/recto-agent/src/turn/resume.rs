@@ -32,6 +32,7 @@ use recto_store::Mended;
 use recto_store::StoreError;
 
 use super::history::plain;
+use super::sound::sound;
 use super::totals::ModelTotals;
 use super::totals::money;
 use crate::wire::Block;
@@ -50,6 +51,18 @@ pub enum ResumeError {
     /// No message has the uuid that was named.
     #[error("No message found with message.uuid of: {0}")]
     NoMessage(String),
+    /// More or less would be left out than the turn that was named.
+    #[error("Resume rejected by --resume-drops-turn: {0}")]
+    OtherTurn(String),
+}
+
+/// Where a conversation is cut before it goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The last message to keep.
+    pub at: String,
+    /// The prompt of the one turn that may be left out.
+    pub drops: Option<String>,
 }
 
 /// What a log says to a client that goes on with it.
@@ -71,6 +84,8 @@ pub struct Resumed {
     pub told: Vec<String>,
     /// The tools that were called.
     pub(super) tools: BTreeSet<String>,
+    /// Its name in words.
+    pub(super) slug: Option<String>,
     /// What the session cost so far, by model.
     pub(super) spent: Vec<(String, ModelTotals)>,
 }
@@ -81,7 +96,7 @@ impl Resumed {
     pub fn read(
         path: &Path,
         model: Option<&str>,
-        at: Option<&str>,
+        at: Option<&Cut>,
     ) -> Result<Resumed, ResumeError> {
         let loaded = Loaded::read_as(path, Generation::latest())?;
         let session = &loaded.session;
@@ -92,12 +107,16 @@ impl Resumed {
             title: session.meta.custom_title.clone(),
             tools: tools(session),
             spent: spent(path),
+            slug: last_slug(path),
             ..Resumed::default()
         };
         let reach = match at {
-            Some(uuid) => {
-                let none = || ResumeError::NoMessage(uuid.to_owned());
-                let leaf = session.find(&EntryUuid::new(uuid)).ok_or_else(none)?;
+            Some(Cut { at, drops }) => {
+                let none = || ResumeError::NoMessage(at.to_owned());
+                let leaf = session.find(&EntryUuid::new(at)).ok_or_else(none)?;
+                if let Some(prompt) = drops {
+                    check_dropped(session, leaf, prompt)?;
+                }
                 reach_from(session, Generation::latest(), leaf)
             }
             None => reach(session, Generation::latest()),
@@ -135,6 +154,9 @@ impl Resumed {
         let options =
             RequestOptions { model: model.map(str::to_owned), ..RequestOptions::default() };
         let request = request(session, reach, log, &options);
+        if let Some(size) = request.too_large {
+            return Err(ResumeError::Refused(size.to_string()));
+        }
         let lost = request.unreadable.len();
         if lost > 0 {
             self.told.push(format!("lines of the log that could not be read: {lost}"));
@@ -144,7 +166,12 @@ impl Resumed {
         if foreign > 0 {
             self.told.push(format!("left out thinking that another model signed: {foreign} lines"));
         }
-        self.messages = plain(Message::all_of(request.messages).unwrap_or_default());
+        let messages = plain(Message::all_of(request.messages).unwrap_or_default());
+        let (messages, changed) = sound(messages);
+        if changed > 0 {
+            self.told.push(format!("left out what no endpoint accepts: {changed} blocks"));
+        }
+        self.messages = messages;
         // Endpoints want to hear the user first.
         if self.messages.first().is_some_and(|first| first.role() != Some(Role::User)) {
             self.messages.insert(0, Message::user([Block::text(LOST_BEGINNING)]));
@@ -318,13 +345,31 @@ fn has_call(session: &Session, line: NodeId, id: &str) -> bool {
 }
 
 fn prompts(session: &Session) -> u64 {
-    let is_prompt = |node: &recto_session::Node<'_>| {
-        node.kind == Kind::User
-            && !node.has_result()
-            && !node.flags.is_meta
-            && !node.flags.is_sidechain
+    session.nodes().filter(is_prompt_line).count() as u64
+}
+
+fn is_prompt_line(node: &recto_session::Node<'_>) -> bool {
+    node.kind == Kind::User && !node.has_result() && !node.flags.is_meta && !node.flags.is_sidechain
+}
+
+/// Fails unless what follows a line is exactly the turn of a prompt.
+fn check_dropped(session: &Session, kept: NodeId, prompt: &str) -> Result<(), ResumeError> {
+    let whole = reach(session, Generation::latest());
+    let other = |why: &str| ResumeError::OtherTurn(why.to_owned());
+    let Some(at) = whole.chain.iter().position(|line| *line == kept) else {
+        return Err(other("the message to keep is not part of the conversation as it is now"));
     };
-    session.nodes().filter(is_prompt).count() as u64
+    let dropped = whole.chain.iter().skip(at + 1).map(|line| session.node(*line));
+    let prompts: Vec<EntryUuid> = dropped.filter(is_prompt_line).map(|node| node.uuid()).collect();
+    match prompts.as_slice() {
+        [] => Err(other("no turn follows the message to keep")),
+        [one] if *one == EntryUuid::new(prompt) => Ok(()),
+        [one] => Err(other(&format!("the turn that follows is that of prompt {one}"))),
+        [first, ..] => {
+            let count = prompts.len();
+            Err(other(&format!("{count} turns follow, the first is that of prompt {first}")))
+        }
+    }
 }
 
 fn last_model(session: &Session) -> Option<String> {
@@ -360,12 +405,29 @@ fn spent(path: &Path) -> Vec<(String, ModelTotals)> {
 }
 
 fn last_cost_line(path: &Path) -> Option<Vec<u8>> {
+    let tail = tail(path)?;
+    let lines = tail.split(|byte| *byte == b'\n').rev();
+    let is_cost = |line: &&[u8]| line.starts_with(br#"{"type":"cost-state""#);
+    lines.into_iter().find(is_cost).map(<[u8]>::to_vec)
+}
+
+/// The name in words that lines near the end of a log have.
+fn last_slug(path: &Path) -> Option<String> {
+    let tail = tail(path)?;
+    let lines = tail.split(|byte| *byte == b'\n').rev();
+    let mut slugs = lines.filter_map(|line| {
+        let line: serde_json::Value = serde_json::from_slice(line).ok()?;
+        line["slug"].as_str().map(str::to_owned)
+    });
+    // Newer logs have none.
+    slugs.next()
+}
+
+fn tail(path: &Path) -> Option<Vec<u8>> {
     let mut file = recto_store::open_file(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
     let mut tail = Vec::new();
     file.take(TAIL).read_to_end(&mut tail).ok()?;
-    let lines = tail.split(|byte| *byte == b'\n').rev();
-    let is_cost = |line: &&[u8]| line.starts_with(br#"{"type":"cost-state""#);
-    lines.into_iter().find(is_cost).map(<[u8]>::to_vec)
+    Some(tail)
 }

@@ -10,7 +10,6 @@ use recto_log::build::QueueStep;
 use recto_log::build::SystemLine;
 use recto_log::build::UserContent;
 use recto_store::append::Activity;
-use recto_store::append::Announcement;
 use recto_store::append::ClientState;
 use serde_json::Value;
 use serde_json::json;
@@ -54,7 +53,6 @@ pub struct Runner {
     pub(super) conversation: Conversation,
     pub(super) resumed: Resumed,
     pub(super) setup: Setup,
-    announcement: Option<Announcement>,
     pub(super) started: Timestamp,
     has_begun: bool,
     turns: u64,
@@ -144,7 +142,6 @@ impl Runner {
             conversation,
             resumed,
             setup,
-            announcement: None,
             started: Timestamp::now(),
             has_begun: false,
             turns: 0,
@@ -207,8 +204,7 @@ impl Runner {
             return;
         }
         let state = self.state(Activity::Idle);
-        // A session works without it; others just do not see it.
-        self.announcement = Announcement::new(&self.setup.home, &state).ok();
+        self.conversation.shared.presence.begin(&self.setup.home, state);
     }
 
     fn state(&self, activity: Activity) -> ClientState {
@@ -216,7 +212,7 @@ impl Runner {
             session: self.setup.session,
             cwd: self.setup.project.display().to_string(),
             version: version("2.1.325"),
-            kind: "sdk".to_owned(),
+            kind: if self.setup.is_attended { "interactive" } else { "sdk" }.to_owned(),
             entrypoint: self.setup.entrypoint.clone(),
             started: self.started,
             activity,
@@ -231,9 +227,7 @@ impl Runner {
 
     fn is_now(&mut self, activity: Activity) {
         let state = self.state(activity);
-        if let Some(announcement) = &mut self.announcement {
-            let _ = announcement.update(&state);
-        }
+        self.conversation.shared.presence.show(state);
     }
 
     /// One turn; whether the session cannot go on.
@@ -455,6 +449,8 @@ impl Runner {
             models_since,
             index: self.turns,
             queued: conversation.shared.control.waiting(),
+            agents: lock(&conversation.shared.agents).clone(),
+            refusals: lock(&conversation.shared.totals).refusals,
             end,
         };
         self.turns += 1;
@@ -487,9 +483,7 @@ impl Runner {
             false => Vec::new(),
         };
         self.conversation.shared.tell_mirror().await;
-        if let Some(announcement) = self.announcement.take() {
-            let _ = announcement.finish();
-        }
+        self.conversation.shared.presence.end();
         RunEnd { is_error: self.last_failed, complaints }
     }
 }

@@ -44,6 +44,7 @@ use crate::control::HostLink;
 use crate::hook::Hooks;
 use crate::mcp::ServerConfig;
 use crate::mcp::Servers;
+use crate::memory::OutputStyle;
 use crate::permission::CommandLine;
 use crate::permission::Mode;
 use crate::permission::Permissions;
@@ -56,10 +57,12 @@ use crate::tool::Host;
 use crate::tool::Ids;
 use crate::tool::Offer;
 use crate::tool::Places;
+use crate::tool::Plugin;
 use crate::tool::Shelf;
 use crate::tool::Tool;
 use crate::tool::agents_in;
 use crate::tool::built_in_agents;
+use crate::tool::plugins_in;
 use crate::tool::skills_in;
 use crate::wire::Block;
 use crate::wire::Json;
@@ -158,6 +161,10 @@ pub struct With {
     pub own_window: Option<u64>,
     /// Whether lines of the log are told as events, too.
     pub mirrors: bool,
+    /// Directories of plugins.
+    pub plugins: Vec<PathBuf>,
+    /// What commands are confined to.
+    pub sandbox: Option<crate::sandbox::Shared>,
 }
 
 /// How many events wait for a slow surface.
@@ -198,6 +205,12 @@ impl Setup {
             }))
         });
         let mut resumed = self.resumed.take().unwrap_or_default();
+        for plugin in self.plugins().iter().filter(|plugin| !plugin.unused.is_empty()) {
+            let what = plugin.unused.join(" and ");
+            resumed
+                .told
+                .push(format!("the plugin {} has {what}: recto does not use them", plugin.name));
+        }
         let kind = self.become_kind(&mut resumed);
         let kind_to_be = self.with.agent.take().filter(|_| kind.is_none());
         let model = self
@@ -207,6 +220,7 @@ impl Setup {
             .or_else(|| resumed.model.clone())
             .unwrap_or_default();
         let model = model_named(&model);
+        let name = resumed.slug.clone().unwrap_or_else(slug);
         let mut place = self.place(&places);
         let is_attended = self.is_attended || self.with.permission_tool.as_deref() == Some("stdio");
         let plans = self.home.root().join("plans");
@@ -255,12 +269,15 @@ impl Setup {
             asker,
             asking: tokio::sync::Mutex::new(()),
             asked: Mutex::default(),
+            presence: super::presence::Presence::default(),
+            agents: Mutex::default(),
             events,
             control,
             totals: Mutex::new(totals),
             size: Mutex::default(),
             own_window: self.with.own_window,
             checkpoints,
+            sandbox: self.with.sandbox.clone(),
             noted: Mutex::default(),
             unheard: Mutex::default(),
             denials: Mutex::default(),
@@ -278,6 +295,9 @@ impl Setup {
             keeps_log: self.keeps_log,
             style: self.style,
             entrypoint: self.entrypoint.clone(),
+            slug: name.clone(),
+            output_style: self.output_style(),
+            plugins: self.plugins(),
         });
         let (host, requests) = Host::channel();
         match (questions, link, self.with.permission_tool.clone()) {
@@ -291,13 +311,14 @@ impl Setup {
         }
         let mut session = tool::Session::new(places, shelf, host, Ids::default());
         session.environment = environment;
+        session.sandbox.clone_from(&self.with.sandbox);
         session.add_directories(self.directories.iter().cloned());
         let is_planning = lock(&shared.permissions).mode == Mode::Plan;
         session.set_planning(is_planning, plan_file);
         let tools = Arc::new(session);
         let above = Above::default();
         tokio::spawn(host::serve(Arc::clone(&shared), Arc::clone(&tools), above, requests));
-        let mut transcript = self.transcript(&log, &model, &mut resumed);
+        let mut transcript = self.transcript(&log, &model, &mut resumed, &name);
         transcript.mirror_to(shared.mirror.clone(), &log);
         let mut conversation = Conversation::new(shared, tools, transcript, self.system(&model));
         conversation.schema = self.schema.take().map(Arc::new);
@@ -314,10 +335,21 @@ impl Setup {
         folders.map(|(folder, _)| folder).collect()
     }
 
+    fn plugins(&self) -> Vec<Plugin> {
+        plugins_in(&self.with.plugins)
+    }
+
+    fn output_style(&self) -> OutputStyle {
+        let name = self.settings.value("outputStyle").and_then(|(name, _)| name.as_str());
+        name.map_or_else(OutputStyle::default, |name| OutputStyle::named(name, &self.folders()))
+    }
+
     /// All kinds of subagents; the first of a name counts.
     fn kinds(&self) -> Vec<AgentType> {
         let mut kinds = self.with.agents.clone();
-        for kind in agents_in(&self.folders()).into_iter().chain(built_in_agents()) {
+        let shared = self.plugins().into_iter().flat_map(|plugin| plugin.agents());
+        let found = agents_in(&self.folders()).into_iter().chain(shared);
+        for kind in found.chain(built_in_agents()) {
             if kinds.iter().all(|known| known.name != kind.name) {
                 kinds.push(kind);
             }
@@ -371,6 +403,7 @@ impl Setup {
             known.filter(|tool| !tool.asks()).for_each(|tool| offer.add(tool));
         }
         offer.skills = skills_in(&self.folders());
+        offer.skills.extend(self.plugins().iter().flat_map(Plugin::skills));
         offer.agents = self.kinds();
         if let Some(names) = &self.tools {
             let is_wanted = |tool: &Tool| names.iter().any(|name| Tool::named(name) == Some(*tool));
@@ -398,13 +431,22 @@ impl Setup {
             Some(text) => text.clone(),
             None => format!("{}\n\nThe model is {model}.", prompt::SYSTEM),
         };
+        if let Some(style) = self.output_style().instructions {
+            text = format!("{text}\n\n{style}").trim().to_owned();
+        }
         if let Some(more) = &self.append_system_prompt {
             text = format!("{text}\n\n{more}").trim().to_owned();
         }
         if text.trim().is_empty() { Vec::new() } else { vec![Block::text(&text)] }
     }
 
-    fn transcript(&self, log: &std::path::Path, model: &str, resumed: &mut Resumed) -> Transcript {
+    fn transcript(
+        &self,
+        log: &std::path::Path,
+        model: &str,
+        resumed: &mut Resumed,
+        name: &str,
+    ) -> Transcript {
         let mut envelope = Envelope::new(recto_log::Generation::latest());
         envelope.session = Some(self.session);
         envelope.user_type = Some("external".to_owned());
@@ -423,7 +465,7 @@ impl Setup {
             let words = "left out thinking: this endpoint cannot check who signed it";
             resumed.told.push(words.to_owned());
         }
-        let mut transcript = Transcript::new(envelope, writer, history, self.style);
+        let mut transcript = Transcript::new(envelope, writer, history, self.style, name);
         transcript.go_on_from(resumed.leaf.clone(), resumed.turns, resumed.lines);
         transcript
     }

@@ -11,12 +11,14 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::agent::AgentStats;
 use super::ask::Asker;
 use super::checkpoint::Checkpoints;
 use super::control::Control;
 use super::event::TurnEvent;
 use super::hosted::Changes;
 use super::mirror::Mirror;
+use super::presence::Presence;
 use super::progress::Noted;
 use super::size::Size;
 use super::totals::Totals;
@@ -38,11 +40,13 @@ use crate::hook::response_line;
 use crate::hook::run_all;
 use crate::hook::started_line;
 use crate::mcp::Servers;
+use crate::memory::OutputStyle;
 use crate::permission::Permissions;
 use crate::permission::Place;
 use crate::settings::Settings;
 use crate::settings::Wanted;
 use crate::tool::Places;
+use crate::tool::Plugin;
 use crate::tool::Shelf;
 use crate::tool::Tool;
 use crate::tool::ToolCall;
@@ -91,6 +95,10 @@ pub(super) struct Shared {
     pub(super) asking: tokio::sync::Mutex<()>,
     /// The call that somebody is being asked about.
     pub(super) asked: Mutex<Option<ToolCall>>,
+    /// What others see of this process.
+    pub(super) presence: Presence,
+    /// How many subagents there were.
+    pub(super) agents: Mutex<AgentStats>,
     pub(super) events: Events,
     pub(super) control: Control,
     pub(super) totals: Mutex<Totals>,
@@ -99,6 +107,8 @@ pub(super) struct Shared {
     /// A smaller window than the model's.
     pub(super) own_window: Option<u64>,
     pub(super) checkpoints: Option<Mutex<Checkpoints>>,
+    /// What commands are confined to.
+    pub(super) sandbox: Option<crate::sandbox::Shared>,
     /// What subagents said and which hooks ran, for older logs.
     pub(super) noted: Mutex<Vec<Noted>>,
     /// What the model shall know with what comes next, and what wakes nobody: a task that
@@ -123,6 +133,12 @@ pub(super) struct Shared {
     pub(super) keeps_log: bool,
     pub(super) style: LogStyle,
     pub(super) entrypoint: String,
+    /// The name of the session in words.
+    pub(super) slug: String,
+    /// How the model shall speak.
+    pub(super) output_style: OutputStyle,
+    /// What others share, as the user named it.
+    pub(super) plugins: Vec<Plugin>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -99,6 +99,8 @@ pub struct Totals {
     pub tools: Duration,
     /// Lines that edits added and removed.
     pub lines: (u64, u64),
+    /// How often a model refused.
+    pub refusals: u64,
     prices: OnceLock<PriceTable>,
 }
 

@@ -28,7 +28,7 @@ use serde_json::Value;
 use super::event::Failed;
 use super::history::History;
 use super::mirror::Mirror;
-use super::slug::slug;
+use super::sentence::shown_text;
 use crate::wire::Block;
 use crate::wire::Json;
 
@@ -97,6 +97,8 @@ pub(super) struct Transcript {
     /// What the file gets, where that is another generation than the conversation's.
     old: Option<Envelope>,
     /// None where nothing is kept.
+    /// The name of the session in words.
+    slug: String,
     writer: Option<LogWriter>,
     pub(super) history: History,
     last: Option<EntryUuid>,
@@ -125,17 +127,19 @@ impl Transcript {
         writer: Option<LogWriter>,
         history: History,
         style: LogStyle,
+        slug: &str,
     ) -> Transcript {
         let old = (style == LogStyle::V2_1_29).then(|| {
             let mut old = envelope.clone();
             old.generation = recto_log::Generation::V2_1_0;
             old.version = Some(version("2.1.29"));
-            old.slug = Some(slug());
+            old.slug = Some(slug.to_owned());
             old
         });
         Transcript {
             envelope,
             old,
+            slug: slug.to_owned(),
             writer,
             history,
             last: None,
@@ -430,7 +434,9 @@ impl Transcript {
     pub(super) fn meta(&mut self, line: &MetaLine<'_>) -> Written<()> {
         let bytes = match &self.old {
             Some(old) => match line {
-                MetaLine::QueueOperation(_) | MetaLine::FileHistorySnapshot(_) => old.meta(line),
+                MetaLine::QueueOperation(_)
+                | MetaLine::FileHistorySnapshot(_)
+                | MetaLine::Summary { .. } => old.meta(line),
                 _ => return Ok(()),
             },
             None => self.envelope.meta(line),
@@ -466,6 +472,7 @@ fn for_generation<'a>(line: &UserLine<'a>, envelope: &Envelope) -> UserLine<'a> 
     }
     let mut old = UserLine::new(line.content.clone());
     old.is_meta = line.is_meta;
+    old.is_compact_summary = line.is_compact_summary;
     old.tool_use_result = line.tool_use_result;
     old.permission_mode.clone_from(&line.permission_mode);
     old.source_assistant.clone_from(&line.source_assistant);
@@ -475,21 +482,4 @@ fn for_generation<'a>(line: &UserLine<'a>, envelope: &Envelope) -> UserLine<'a> 
 /// The version that lines have: the client whose format they follow, and who wrote them.
 pub(super) fn version(format: &str) -> String {
     format!("{format}+recto.{}", env!("CARGO_PKG_VERSION"))
-}
-
-/// The text of a prompt, for lists.
-fn shown_text(content: &Value) -> String {
-    let text = match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    };
-    const LONGEST: usize = 200;
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text,
-    }
 }

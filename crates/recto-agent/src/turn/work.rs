@@ -140,6 +140,7 @@ impl Conversation {
             }
             "refusal" if counts.refusals == 0 => {
                 counts.refusals += 1;
+                lock(&self.shared.totals).refusals += 1;
                 let content = "The endpoint's safeguards stopped the response above · continuing once with that noted";
                 self.inform(content, Level::Notice).await?;
                 self.say_for_user(sentence::REFUSED, Some(&step.message)).await?;

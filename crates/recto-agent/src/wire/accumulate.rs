@@ -116,7 +116,7 @@ pub enum StreamError {
     #[error("the stream ended before the answer did")]
     Truncated,
     /// Events contradict each other.
-    #[error("the stream makes no sense: {0}")]
+    #[error("invalid stream: {0}")]
     OutOfOrder(&'static str),
     /// The data of an event are not JSON.
     #[error("the stream contains data that are not JSON")]

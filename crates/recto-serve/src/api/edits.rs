@@ -19,6 +19,7 @@ use crate::answer::Failure;
 use crate::answer::Json;
 use crate::context::Context;
 use crate::parameters::Parameters;
+use recto_view::ForkedView;
 use recto_view::OperationRow;
 use recto_view::RenamedView;
 use recto_view::RestoredView;
@@ -35,7 +36,10 @@ const LONGEST_IGNORED: usize = 1024 * 1024;
 pub(crate) fn is_edit(path: &str) -> bool {
     let Some(rest) = path.strip_prefix("/api/v1/") else { return false };
     let parts: Vec<&str> = rest.split('/').collect();
-    matches!(parts[..], ["undo"] | ["sessions", _, "title" | "restore"])
+    matches!(
+        parts[..],
+        ["undo" | "searches"] | ["sessions", _, "title" | "restore" | "fork" | "marks"]
+    )
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,6 +51,12 @@ struct NewTitle {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Restore {}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fork {
+    turn: u32,
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,7 +96,20 @@ pub(super) async fn restore(
     parameters.finish()?;
     let id = session_id(&session)?;
     let Restore {} = parse(&read(body).await?)?;
-    context.answer(move |library| library.restore(id)).await.map(Json)
+    context.answer(move |library| library.restore(id.id)).await.map(Json)
+}
+
+pub(super) async fn fork(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+    body: Body,
+) -> Result<Json<ForkedView>, Failure> {
+    context.check_edits()?;
+    parameters.finish()?;
+    let id = session_id(&session)?;
+    let Fork { turn } = parse(&read(body).await?)?;
+    context.answer(move |library| library.fork(id, turn)).await.map(Json)
 }
 
 pub(super) async fn undo(
@@ -102,11 +125,19 @@ pub(super) async fn undo(
 }
 
 /// The body of a request, all of it or nothing.
-async fn read(mut body: Body) -> Result<Vec<u8>, Failure> {
+pub(super) async fn read(mut body: Body) -> Result<Vec<u8>, Failure> {
+    let too_large = || {
+        let message = "the request body is larger than 64 KB";
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", message)
+    };
+    // Who says that it is far too much is answered at once.
+    if body.size_hint().lower() > LONGEST_IGNORED as u64 {
+        return Err(too_large());
+    }
     let (mut bytes, mut length) = (Vec::new(), 0);
     while let Some(frame) = std::future::poll_fn(|task| Pin::new(&mut body).poll_frame(task)).await
     {
-        let broken = |_| Failure::bad_request("bad-body", "the body of the request breaks off");
+        let broken = |_| Failure::bad_request("bad-body", "the request body is incomplete");
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         length += data.len();
         if length > LONGEST_IGNORED {
@@ -117,15 +148,14 @@ async fn read(mut body: Body) -> Result<Vec<u8>, Failure> {
         }
     }
     if length > LONGEST_BODY {
-        let message = "the body of the request has more than 64 KB";
-        return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", message));
+        return Err(too_large());
     }
     Ok(bytes)
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(bytes).map_err(|_| {
-        Failure::bad_request("bad-body", "the body of the request is not what is wanted here")
+        Failure::bad_request("bad-body", "the request body is invalid")
             .with_hint("/api/openapi.json says what is")
     })
 }
@@ -135,9 +165,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_addresses_change_something() {
+    fn six_addresses_change_something() {
         assert!(is_edit("/api/v1/undo") && is_edit("/api/v1/sessions/x/title"));
-        assert!(is_edit("/api/v1/sessions/x/restore"));
+        assert!(is_edit("/api/v1/sessions/x/restore") && is_edit("/api/v1/sessions/x/fork"));
+        assert!(is_edit("/api/v1/sessions/x/marks") && is_edit("/api/v1/searches"));
         for other in [
             "/",
             "/api/v1/undo/",

@@ -42,6 +42,7 @@ pub(super) async fn sessions(
         listing,
         from: parameters.value("from")?.unwrap_or(0),
         count: parameters.value("count")?.unwrap_or(50).min(500),
+        ..SessionQuery::default()
     };
     parameters.finish()?;
     context.answer(move |library| Ok(library.sessions(&query))).await.map(Json)
@@ -98,5 +99,5 @@ pub(super) async fn status(
 ) -> Result<Json<Vec<StatusRow>>, Failure> {
     let session = parameters.text("session").map(|id| session_id(&id)).transpose()?;
     parameters.finish()?;
-    context.answer(move |library| Ok(library.statuses(session))).await.map(Json)
+    context.answer(move |library| Ok(library.statuses(session.map(|name| name.id)))).await.map(Json)
 }

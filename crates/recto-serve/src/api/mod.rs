@@ -4,7 +4,11 @@
 mod edits;
 mod export;
 mod home;
+mod insights;
+mod marks;
+mod media;
 mod session;
+mod team;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -14,8 +18,8 @@ use axum::routing::get;
 use axum::routing::post;
 use jiff::Timestamp;
 use recto_log::AgentId;
-use recto_log::SessionId;
 use recto_store::Filter;
+use recto_view::SessionName;
 
 use crate::answer::Failure;
 use crate::answer::content;
@@ -40,24 +44,38 @@ fn table() -> Vec<(&'static str, MethodRouter<Context>)> {
         ("/v1/sessions/{session}/turns", get(session::turns)),
         ("/v1/sessions/{session}/lines/{line}", get(session::line)),
         ("/v1/sessions/{session}/results/{call}", get(session::result)),
+        ("/v1/sessions/{session}/media/{line}/{number}", get(media::media)),
+        ("/v1/sessions/{session}/find", get(session::find)),
+        ("/v1/sessions/{session}/agents/{agent}/find", get(session::find)),
+        ("/v1/sessions/{session}/marks", post(marks::mark)),
+        ("/v1/searches", post(marks::save_search)),
+        ("/v1/marks", get(marks::all)),
         ("/v1/sessions/{session}/agents", get(session::agents)),
         ("/v1/sessions/{session}/agents/{agent}/turns", get(session::turns)),
         ("/v1/sessions/{session}/agents/{agent}/lines/{line}", get(session::line)),
         ("/v1/sessions/{session}/agents/{agent}/results/{call}", get(session::result)),
+        ("/v1/sessions/{session}/agents/{agent}/media/{line}/{number}", get(media::media)),
         ("/v1/sessions/{session}/agents/{agent}/stats", get(session::stats)),
         ("/v1/sessions/{session}/plans", get(session::plans)),
         ("/v1/sessions/{session}/files", get(session::files)),
         ("/v1/sessions/{session}/health", get(session::health)),
         ("/v1/sessions/{session}/stats", get(session::stats)),
+        ("/v1/sessions/{session}/costs", get(session::costs)),
         ("/v1/sessions/{session}/export", get(export::export)),
         ("/v1/search", get(home::search)),
         ("/v1/status", get(home::status)),
         ("/v1/usage", get(home::usage)),
+        ("/v1/insights/activity", get(insights::activity)),
+        ("/v1/insights/quality", get(insights::quality)),
+        ("/v1/insights/cache", get(insights::cache)),
+        ("/v1/insights/context", get(insights::growth)),
         ("/v1/plans", get(home::plans)),
+        ("/v1/team", get(team::team)),
         ("/v1/events", get(events::events)),
         ("/v1/operations", get(edits::operations)),
         ("/v1/sessions/{session}/title", post(edits::rename)),
         ("/v1/sessions/{session}/restore", post(edits::restore)),
+        ("/v1/sessions/{session}/fork", post(edits::fork)),
         ("/v1/undo", post(edits::undo)),
     ]
 }
@@ -69,9 +87,9 @@ async fn description() -> impl IntoResponse {
     content(StatusCode::OK, "application/json", DESCRIPTION)
 }
 
-/// A session's id out of an address. What is no id names no session.
-fn session_id(text: &str) -> Result<SessionId, Failure> {
-    text.parse().map_err(|_| Failure::not_found("there is no session of this id"))
+/// A session's name out of an address. What is no name means no session.
+fn session_id(text: &str) -> Result<SessionName, Failure> {
+    text.parse().map_err(|_| Failure::not_found("no session has this id"))
 }
 
 fn agent_id(text: &str) -> Result<AgentId, Failure> {

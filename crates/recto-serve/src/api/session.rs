@@ -9,7 +9,6 @@ use axum::extract::State;
 use axum::http::Response;
 use axum::http::StatusCode;
 use recto_log::AgentId;
-use recto_log::SessionId;
 
 use super::agent_id;
 use super::session_id;
@@ -20,23 +19,28 @@ use crate::context::Context;
 use crate::parameters::Parameters;
 use recto_view::AgentRow;
 use recto_view::FileRow;
+use recto_view::FindQuery;
+use recto_view::FoundPlaces;
 use recto_view::HealthRow;
 use recto_view::Library;
 use recto_view::PlanRow;
 use recto_view::PlanScope;
+use recto_view::SessionCosts;
 use recto_view::SessionHead;
+use recto_view::SessionName;
 use recto_view::SessionStats;
+use recto_view::Show;
 use recto_view::TurnPage;
 use recto_view::TurnQuery;
 
 /// Which log an address names.
-struct Log {
-    session: SessionId,
-    agent: Option<AgentId>,
+pub(super) struct Log {
+    pub(super) session: SessionName,
+    pub(super) agent: Option<AgentId>,
 }
 
 impl Log {
-    fn of(parts: &HashMap<String, String>) -> Result<Log, Failure> {
+    pub(super) fn of(parts: &HashMap<String, String>) -> Result<Log, Failure> {
         let session = parts.get("session").map_or("", String::as_str);
         let agent = parts.get("agent").map(|agent| agent_id(agent)).transpose()?;
         Ok(Log { session: session_id(session)?, agent })
@@ -76,6 +80,34 @@ pub(super) async fn stats(
     context.answer(work).await.map(Json)
 }
 
+pub(super) async fn find(
+    State(context): State<Context>,
+    Path(parts): Path<HashMap<String, String>>,
+    mut parameters: Parameters,
+) -> Result<Json<FoundPlaces>, Failure> {
+    let log = Log::of(&parts)?;
+    let query = FindQuery {
+        text: parameters.text("q").unwrap_or_default(),
+        is_regex: parameters.value("regex")?.unwrap_or(false),
+    };
+    parameters.finish()?;
+    let work = move |context: &Context| {
+        let reading = context.library.read_any(log.session, log.agent.as_ref())?;
+        Ok(recto_view::find_in(&reading, &query, &context.asker)?)
+    };
+    context.work(work).await.map(Json)
+}
+
+pub(super) async fn costs(
+    State(context): State<Context>,
+    Path(session): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<SessionCosts>, Failure> {
+    let id = session_id(&session)?;
+    parameters.finish()?;
+    context.answer(move |library| library.session_costs(id)).await.map(Json)
+}
+
 pub(super) async fn turns(
     State(context): State<Context>,
     Path(parts): Path<HashMap<String, String>>,
@@ -86,6 +118,11 @@ pub(super) async fn turns(
         from: parameters.value("from")?.unwrap_or(1),
         skip: parameters.value("skip")?.unwrap_or(0),
         count: parameters.value("count")?.unwrap_or(10),
+        lines: None,
+        show: match parameters.text("show") {
+            Some(name) => Show::named(&name)?,
+            None => Show::All,
+        },
     };
     parameters.finish()?;
     let work = move |library: &Library| {

@@ -12,6 +12,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; \
     form-action 'self'; frame-ancestors 'none'";
 
+/// Bytes of a log are no page, whatever they contain: nothing of them runs or loads.
+const UNTRUSTED_POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
+
+/// Marks an answer whose bytes are those of a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untrusted;
+
 const ALWAYS: [(&str, &str); 7] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -29,6 +36,11 @@ pub(crate) fn dress(mut response: Response<Body>) -> Response<Body> {
     for (name, value) in ALWAYS {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    if response.extensions().get::<Untrusted>().is_some() {
+        let policy = HeaderValue::from_static(UNTRUSTED_POLICY);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    let headers = response.headers_mut();
     let no_store = HeaderValue::from_static("no-store");
     headers.entry(header::CACHE_CONTROL).or_insert(no_store);
     response

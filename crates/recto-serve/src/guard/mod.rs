@@ -15,6 +15,7 @@
 mod headers;
 mod hosts;
 mod login;
+mod refused;
 mod token;
 
 use axum::body::Body;
@@ -30,9 +31,11 @@ use axum::http::header;
 use crate::answer::content;
 use crate::api::is_edit;
 
+pub(crate) use headers::Untrusted;
 pub(crate) use headers::dress;
 pub(crate) use hosts::Hosts;
 pub(crate) use login::Codes;
+pub(crate) use refused::dress_page;
 pub use token::Token;
 
 /// The longest address that is read.

@@ -156,7 +156,11 @@ impl Archive {
         })
     }
 
-    fn time(&self, arguments: &mut Arguments, name: &str) -> Result<Option<Timestamp>, Refusal> {
+    pub(super) fn time(
+        &self,
+        arguments: &mut Arguments,
+        name: &str,
+    ) -> Result<Option<Timestamp>, Refusal> {
         arguments.text(name)?.map(|text| self.read_time(name, &text)).transpose()
     }
 

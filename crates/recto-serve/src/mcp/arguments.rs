@@ -4,17 +4,23 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::archive::Refusal;
+use super::tools::ToolName;
 
 /// The longest text that is taken.
 const LONGEST_TEXT: usize = 4096;
 
 /// The arguments that were not read yet.
-#[derive(Debug, Default)]
-pub(super) struct Arguments(JsonObject);
+#[derive(Debug)]
+pub(super) struct Arguments(JsonObject, ToolName);
 
 impl Arguments {
-    pub(super) fn new(arguments: Option<JsonObject>) -> Arguments {
-        Arguments(arguments.unwrap_or_default())
+    pub(super) fn new(arguments: Option<JsonObject>, tool: ToolName) -> Arguments {
+        Arguments(arguments.unwrap_or_default(), tool)
+    }
+
+    /// The names that the tool takes, in words.
+    fn valid(&self) -> String {
+        self.1.arguments().join(", ")
     }
 
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
@@ -28,7 +34,8 @@ impl Arguments {
 
     pub(super) fn required_text(&mut self, name: &str) -> Result<String, Refusal> {
         let text = self.text(name)?.filter(|text| !text.trim().is_empty());
-        text.ok_or_else(|| Refusal(format!("`{name}` is missing")))
+        let valid = self.valid();
+        text.ok_or_else(|| Refusal(format!("`{name}` is missing; this tool takes {valid}")))
     }
 
     pub(super) fn number(&mut self, name: &str, most: u32) -> Result<Option<u32>, Refusal> {
@@ -55,7 +62,8 @@ impl Arguments {
             None => Ok(()),
             Some(name) => {
                 let name: String = name.chars().take(60).collect();
-                Err(Refusal(format!("there is no argument `{name}`")))
+                let valid = self.valid();
+                Err(Refusal(format!("there is no argument `{name}`; this tool takes {valid}")))
             }
         }
     }

@@ -14,6 +14,7 @@
 
 mod archive;
 mod arguments;
+mod files;
 mod plans;
 mod reply;
 mod search;

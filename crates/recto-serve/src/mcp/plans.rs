@@ -15,7 +15,7 @@ const TEXT: usize = 12 * 1024;
 impl Archive {
     pub(super) fn plans(&self, mut arguments: Arguments) -> Result<String, Refusal> {
         let session = arguments.text("session")?;
-        let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(10) as usize;
+        let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(5) as usize;
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
         let scope = match session {

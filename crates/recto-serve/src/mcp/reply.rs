@@ -43,6 +43,7 @@ impl Page {
             "offset": self.offset,
             "items": taken,
             "next_offset": next,
+            "next": next.map(|offset| json!({"offset": offset})),
         });
         if let Some(sum) = self.sum {
             reply["sum"] = sum;

@@ -3,7 +3,6 @@
 use recto_session::search::Query;
 use recto_session::search::highlights;
 use recto_store::index::Hit;
-use recto_store::index::USUAL_HITS;
 use recto_view::Asker;
 use recto_view::HitRow;
 use recto_view::SearchQuery;
@@ -15,18 +14,20 @@ use super::archive::Refusal;
 use super::arguments::Arguments;
 use super::reply::Page;
 use super::reply::around;
+use super::reply::cut;
 use super::tools::OFFSET;
 use super::tools::SEARCH_MOST;
+use super::tools::SEARCH_USUAL;
 
 /// How much of a text is given with a hit.
-const SNIPPET: usize = 600;
+const SNIPPET: usize = 300;
+const TITLE: usize = 120;
 
 impl Archive {
     pub(super) fn search(&self, mut arguments: Arguments) -> Result<String, Refusal> {
         let text = arguments.required_text("query")?;
         let filter = self.filter(&mut arguments)?;
-        let limit =
-            arguments.number("limit", SEARCH_MOST)?.map_or(USUAL_HITS, |limit| limit as usize);
+        let limit = arguments.number("limit", SEARCH_MOST)?.unwrap_or(SEARCH_USUAL) as usize;
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
         // None at all would mean all.
@@ -42,6 +43,9 @@ impl Archive {
         let read = hit.read();
         let row = HitRow::of(hit, &read.clone().unwrap_or_default());
         let mut told = self.told(&row, SNIPPET);
+        let title =
+            hit.session.and_then(|id| self.0.library.title_of(&self.0.library.inventory(), id));
+        told["title"] = json!(self.say_some(title.as_deref()).map(|title| cut(&title, TITLE)));
         told["cwd"] = json!(self.say_some(hit.cwd.as_deref()));
         told["text"] = json!(read.map(|text| {
             let text = self.say(&text.text);

@@ -75,13 +75,22 @@ impl ServerHandler for History {
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = ToolName::from_name(&request.name) else {
-            return Err(ErrorData::invalid_params("there is no such tool", None));
+            let names: Vec<_> = tools::all().into_iter().map(|tool| tool.name).collect();
+            let message = format!("unknown tool; use one of {}", names.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
         };
         let archive = Arc::clone(&self.0);
         // Files are read where it keeps no other call waiting, and a panic is the call's own.
-        let work = move || call(&archive, tool, Arguments::new(request.arguments));
+        let work = move || call(&archive, tool, Arguments::new(request.arguments, tool));
         match tokio::task::spawn_blocking(work).await {
-            Ok(Ok(text)) => Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into()),
+            Ok(Ok(text)) => {
+                // What is JSON is given as a value, too: clients that know its shape need not
+                // read text.
+                let value = tool.answer_schema().and_then(|_| serde_json::from_str(&text).ok());
+                let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+                result.structured_content = value;
+                Ok(result.into())
+            }
             Ok(Err(Refusal(why))) => {
                 let why = self.0.say(&why);
                 Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into())
@@ -102,5 +111,7 @@ fn call(archive: &Archive, tool: ToolName, arguments: Arguments) -> Result<Strin
         ToolName::Status => archive.status(arguments),
         ToolName::Stats => archive.stats(arguments),
         ToolName::Plans => archive.plans(arguments),
+        ToolName::Files => archive.files(arguments),
+        ToolName::Insights => archive.insights(arguments),
     }
 }

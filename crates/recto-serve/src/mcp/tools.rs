@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use recto_store::index::USUAL_HITS;
 use rmcp::model::Tool;
 use rmcp::model::ToolAnnotations;
 use serde_json::Map;
@@ -19,10 +18,12 @@ pub(super) enum ToolName {
     Status,
     Stats,
     Plans,
+    Files,
+    Insights,
 }
 
 impl ToolName {
-    const ALL: [ToolName; 7] = [
+    const ALL: [ToolName; 9] = [
         ToolName::Search,
         ToolName::List,
         ToolName::Read,
@@ -30,6 +31,8 @@ impl ToolName {
         ToolName::Status,
         ToolName::Stats,
         ToolName::Plans,
+        ToolName::Files,
+        ToolName::Insights,
     ];
 
     pub(super) fn from_name(name: &str) -> Option<ToolName> {
@@ -45,6 +48,8 @@ impl ToolName {
             ToolName::Status => "status",
             ToolName::Stats => "stats",
             ToolName::Plans => "plans",
+            ToolName::Files => "file_history",
+            ToolName::Insights => "insights",
         }
     }
 
@@ -81,6 +86,16 @@ impl ToolName {
             ToolName::Plans => {
                 "Plans that were made in plan mode, newest first, with whether the user approved."
             }
+            ToolName::Files => {
+                "What sessions did to a file: with `path`, each session and turn that read or \
+                 changed it, newest first, with the prompt and lines added and removed; with \
+                 `session`, the files that it used. Files are compared by name and never opened."
+            }
+            ToolName::Insights => {
+                "How work goes: activity (how many sessions at once, working against waiting for \
+                 the user), quality (failed calls, retries, repairs, stopped turns), cache (hits \
+                 and misses), context (how contexts grow)."
+            }
         }
     }
 
@@ -105,9 +120,9 @@ impl ToolName {
             ToolName::Search => joined([
                 json!({"query": text("What to look for")}),
                 filters(),
-                paged(USUAL_HITS as u32, SEARCH_MOST),
+                paged(SEARCH_USUAL, SEARCH_MOST),
             ]),
-            ToolName::List => joined([filters(), paged(50, LIST_MOST), json!({})]),
+            ToolName::List => joined([filters(), paged(20, LIST_MOST), json!({})]),
             ToolName::Read => json!({
                 "session": text(&format!("{session}; agent-… for a subagent")),
                 "turn": number("Only this turn", u32::MAX),
@@ -125,15 +140,66 @@ impl ToolName {
                     "session": text(session),
                 }),
                 filters(),
-                paged(100, LIST_MOST),
+                paged(30, LIST_MOST),
             ]),
             ToolName::Status => json!({"session": text(session)}),
             ToolName::Stats => json!({
                 "session": text(&format!("{session}; agent-… for a subagent")),
             }),
             ToolName::Plans => {
-                joined([json!({"session": text(session)}), paged(10, LIST_MOST), json!({})])
+                joined([json!({"session": text(session)}), paged(5, LIST_MOST), json!({})])
             }
+            ToolName::Files => joined([
+                json!({
+                    "path": text("A path, or the end of one, such as src/main.rs"),
+                    "session": text(session),
+                }),
+                paged(20, LIST_MOST),
+                json!({}),
+            ]),
+            ToolName::Insights => json!({
+                "kind": {"type": "string", "description": "What is asked", "enum": ["activity", "quality", "cache", "context"]},
+                "by": {"type": "string", "description": "Group the rows of quality and cache by this", "enum": ["tool", "project", "model", "week"]},
+                "since": text("Not before: a date (2026-11-16), a time, or a span before now (7d, 12h)"),
+                "until": text("Before: a date, a time, or a span before now"),
+            }),
+        }
+    }
+
+    /// The names of what it takes.
+    pub(super) fn arguments(self) -> Vec<String> {
+        match self.properties() {
+            Value::Object(all) => all.keys().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What its answer is; a session that is read is text.
+    pub(super) fn answer_schema(self) -> Option<Value> {
+        let list = || {
+            json!({
+                "type": "object",
+                "properties": {
+                    "total": {"type": "integer", "description": "How many there are in all"},
+                    "offset": {"type": "integer", "description": "How many come before"},
+                    "items": {"type": "array", "items": {"type": "object"}},
+                    "next_offset": {"type": ["integer", "null"], "description": "The `offset` of the next part"},
+                    "next": {"type": ["object", "null"], "description": "The arguments to add for the next part"},
+                    "sum": {"type": "object", "description": "The sum of all items"},
+                    "notes": {"type": "array", "items": {"type": "string"}, "description": "What is missing or wrong"},
+                },
+                "required": ["total", "offset", "items", "next_offset", "next"],
+            })
+        };
+        match self {
+            ToolName::Read => None,
+            ToolName::Stats | ToolName::Insights => Some(json!({"type": "object"})),
+            ToolName::Search
+            | ToolName::List
+            | ToolName::Usage
+            | ToolName::Status
+            | ToolName::Plans
+            | ToolName::Files => Some(list()),
         }
     }
 
@@ -141,13 +207,20 @@ impl ToolName {
         match self {
             ToolName::Search => &["query"],
             ToolName::Read | ToolName::Stats => &["session"],
-            ToolName::List | ToolName::Usage | ToolName::Status | ToolName::Plans => &[],
+            ToolName::Insights => &["kind"],
+            ToolName::List
+            | ToolName::Usage
+            | ToolName::Status
+            | ToolName::Plans
+            | ToolName::Files => &[],
         }
     }
 }
 
 /// How many hits, and how many items of other lists, can be asked for at once.
 pub(super) const SEARCH_MOST: u32 = 100;
+/// How many hits are given if nobody says how many.
+pub(super) const SEARCH_USUAL: u32 = 10;
 pub(super) const LIST_MOST: u32 = 500;
 /// The highest offset.
 pub(super) const OFFSET: u32 = 100_000;
@@ -165,8 +238,12 @@ pub(super) fn all() -> Vec<Tool> {
             Value::Object(schema) => schema,
             _ => Map::new(),
         };
-        Tool::new(tool.name(), tool.description(), Arc::new(schema))
-            .with_annotations(ToolAnnotations::new().read_only(true))
+        let mut made = Tool::new(tool.name(), tool.description(), Arc::new(schema))
+            .with_annotations(ToolAnnotations::new().read_only(true));
+        if let Some(Value::Object(answer)) = tool.answer_schema() {
+            made.output_schema = Some(Arc::new(answer));
+        }
+        made
     };
     ToolName::ALL.map(tool).to_vec()
 }

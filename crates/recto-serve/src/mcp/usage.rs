@@ -17,7 +17,7 @@ impl Archive {
         let mut selection = self.filter(&mut arguments)?.selection();
         let by = arguments.text("by")?.unwrap_or_else(|| Dimension::Day.name().to_owned());
         let session = arguments.text("session")?;
-        let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(100) as usize;
+        let limit = arguments.number("limit", LIST_MOST)?.unwrap_or(30) as usize;
         let offset = arguments.number("offset", OFFSET)?.unwrap_or(0) as usize;
         arguments.finish()?;
         let known = Dimension::ALL.into_iter().find(|dimension| dimension.name() == by);

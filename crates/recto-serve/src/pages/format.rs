@@ -31,10 +31,18 @@ fn scaled(number: u64, step: f64, units: &[&str]) -> String {
     format!("{value:.digits$}{}", units[unit])
 }
 
+/// A number of tokens in full: `1 token`, `1,234 tokens`.
+pub(crate) fn tokens(number: u64) -> String {
+    plural(number, "token")
+}
+
 /// Dollars: `$1,234.56`, and more digits where there is less.
 pub(crate) fn money(dollars: f64) -> String {
     if !dollars.is_finite() {
         return "unknown".to_owned();
+    }
+    if dollars > 0.0 && dollars < 0.0001 {
+        return "< $0.0001".to_owned();
     }
     if dollars > 0.0 && dollars < 0.01 {
         return format!("${dollars:.4}");
@@ -106,6 +114,8 @@ mod tests {
     fn amounts_are_exact_where_it_matters() {
         assert_eq!(money(0.0), "$0.00");
         assert_eq!(money(0.0042), "$0.0042");
+        assert_eq!(money(0.000_004), "< $0.0001");
+        assert_eq!(tokens(1), "1 token");
         assert_eq!(money(1234.5), "$1,234.50");
         assert_eq!(money(f64::NAN), "unknown");
     }

@@ -22,14 +22,24 @@ pub(crate) enum Nav {
     Plans,
     Files,
     Health,
+    Insights,
+    Team,
+}
+
+tokio::task_local! {
+    /// Whether the server has the store of a team. Set for each request: the bar is part of every
+    /// page, and only one page is about the team.
+    pub(crate) static HAS_TEAM: bool;
 }
 
 impl Nav {
-    const ALL: [Nav; 8] = [
+    /// Those of every server.
+    const ALL: [Nav; 9] = [
         Nav::Home,
         Nav::Sessions,
         Nav::Search,
         Nav::Usage,
+        Nav::Insights,
         Nav::Tools,
         Nav::Plans,
         Nav::Files,
@@ -46,6 +56,8 @@ impl Nav {
             Nav::Plans => "Plans",
             Nav::Files => "Files",
             Nav::Health => "Health",
+            Nav::Insights => "Insights",
+            Nav::Team => "Team",
         }
     }
 
@@ -59,6 +71,8 @@ impl Nav {
             Nav::Plans => "/plans",
             Nav::Files => "/files",
             Nav::Health => "/health",
+            Nav::Insights => "/insights",
+            Nav::Team => "/team",
         }
     }
 }
@@ -101,6 +115,7 @@ pub(crate) fn page(title: &str, nav: impl Into<Option<Nav>>, body: &Markup) -> P
 }
 
 fn bar(nav: Option<Nav>) -> Markup {
+    let has_team = HAS_TEAM.try_with(|has| *has).unwrap_or(false);
     html! {
         header.bar {
             button.button.quiet.icon.drawer-button type="button" data-act="drawer"
@@ -115,7 +130,7 @@ fn bar(nav: Option<Nav>) -> Markup {
                 span { "recto" }
             }
             nav.nav aria-label="Pages" {
-                @for entry in Nav::ALL {
+                @for entry in Nav::ALL.into_iter().chain(has_team.then_some(Nav::Team)) {
                     a href=(entry.address()) aria-current=[(Some(entry) == nav).then_some("page")] { (entry.name()) }
                 }
             }
@@ -150,13 +165,20 @@ fn side() -> Markup {
                     a href="/sessions" { strong { "Sessions" } }
                     span.faint.number #side-count {}
                 }
+                div.side-groups role="group" aria-label="Group the list" {
+                    button.button.quiet.small type="button" data-group-by="day" aria-pressed="true" { "By day" }
+                    button.button.quiet.small type="button" data-group-by="project" aria-pressed="false" { "By project" }
+                }
                 label.unseen for="side-filter" { "Filter the list" }
                 input #side-filter .field type="search" placeholder="Filter the list" autocomplete="off" spellcheck="false";
             }
             nav #side-list .side-list aria-label="Sessions, newest first" {
                 noscript { a.side-more href="/sessions" { "All sessions" } }
             }
-            p.side-foot { button.button.quiet.small type="button" data-act="help" { "Keyboard shortcuts" } }
+            p.side-foot {
+                button.button.quiet.small type="button" data-act="help" { "Keyboard shortcuts" }
+                button.button.quiet.small type="button" data-act="notices" aria-pressed="false" { "Desktop notifications: off" }
+            }
         }
     }
 }
@@ -178,12 +200,15 @@ fn help() -> Markup {
         ("Ctrl K", "go to a session or page"),
         ("/", "search"),
         ("j", "next turn"),
-        ("k", "turn before"),
+        ("k", "previous turn"),
         ("e", "next error"),
         ("t", "fold or open tools"),
         ("g", "first turn"),
         ("G", "last turn"),
         ("y", "copy a link to the turn"),
+        ("f", "find in this session"),
+        ("n N", "next match, previous match"),
+        ("[ ]", "session before, next session"),
         ("o", "outline"),
         ("d", "dark or light"),
         ("?", "these keys"),

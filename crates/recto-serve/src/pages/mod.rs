@@ -29,8 +29,8 @@ use crate::context::Context;
 pub(crate) fn failure(failure: &Failure) -> Response<Body> {
     let title = match failure.status {
         StatusCode::NOT_FOUND => "Not found",
-        status if status.is_client_error() => "This cannot be asked",
-        _ => "This did not work",
+        status if status.is_client_error() => "Invalid request",
+        _ => "Something went wrong",
     };
     let body = html! {
         div.panel {

@@ -1,5 +1,7 @@
 //! The list of sessions: as a page, and as the list at the side of all pages.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -14,6 +16,7 @@ use crate::pages::figures::Link;
 use crate::pages::figures::day_text;
 use crate::pages::format::age_tag;
 use crate::pages::format::count;
+use crate::pages::format::money;
 use crate::pages::format::plural;
 use crate::pages::format::size;
 use crate::pages::layout::Nav;
@@ -22,7 +25,9 @@ use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
 use recto_store::Filter;
+use recto_view::AllMarks;
 use recto_view::Listing;
+use recto_view::MarkKind;
 use recto_view::Order;
 use recto_view::SessionQuery;
 use recto_view::SessionRow;
@@ -39,20 +44,35 @@ struct Asked {
     project: Option<String>,
     day: Option<Date>,
     only_live: bool,
+    only_starred: bool,
+    tag: Option<String>,
     order: Order,
     from: usize,
     count: usize,
 }
 
 /// The columns of a list, as an address names them.
-const ORDERS: [(&str, Order); 6] = [
+const ORDERS: [(&str, Order); 11] = [
     ("title", Order::Title),
     ("project", Order::Project),
     ("branch", Order::Branch),
     ("model", Order::Model),
     ("size", Order::Size),
     ("age", Order::Age),
+    ("status", Order::Status),
+    ("turns", Order::Turns),
+    ("messages", Order::Messages),
+    ("cost", Order::Cost),
+    ("failed", Order::Failed),
 ];
+
+/// How long the page waits for the look at all logs: long if it is ordered by what that finds.
+fn patience(order: Order) -> Duration {
+    match order {
+        Order::Turns | Order::Failed => Duration::from_millis(1500),
+        _ => Duration::from_millis(50),
+    }
+}
 
 impl Asked {
     /// What the page is asked for.
@@ -73,20 +93,31 @@ impl Asked {
             project: parameters.text("project"),
             day: parameters.value("day")?,
             only_live: parameters.value("live")?.unwrap_or(false),
+            only_starred: parameters.value("starred")?.unwrap_or(false),
+            tag: parameters.text("tag"),
             order,
             from: parameters.value("from")?.unwrap_or(0),
             count: ON_PAGE,
         })
     }
 
-    fn query(&self) -> SessionQuery {
+    /// Only the sessions with the marks that are asked for; pinned ones come first.
+    fn query(&self, marks: &AllMarks) -> SessionQuery {
+        let starred = self.only_starred.then(|| marks.sessions_with(MarkKind::Starred));
+        let tagged = self.tag.as_deref().map(|tag| marks.sessions_with(MarkKind::Tag(tag)));
+        let only = match (starred, tagged) {
+            (Some(one), Some(other)) => Some(one.intersection(&other).cloned().collect()),
+            (one, other) => one.or(other),
+        };
         let listing = Listing {
+            only,
             filter: Filter { project: self.project.clone(), ..Filter::default() },
             words: self.words.clone(),
             only_live: self.only_live,
             ..Listing::default()
         };
-        SessionQuery { listing, from: self.from, count: self.count }
+        let first = marks.sessions_with(MarkKind::Pinned);
+        SessionQuery { listing, from: self.from, count: self.count, first }
     }
 
     fn link(&self, path: &str) -> Link {
@@ -97,6 +128,8 @@ impl Asked {
             .with_some("project", self.project.as_deref())
             .with_some("day", self.day.map(|day| day.to_string()).as_deref())
             .with_some("live", self.only_live.then_some("true"))
+            .with_some("starred", self.only_starred.then_some("true"))
+            .with_some("tag", self.tag.as_deref())
             .with_some("sort", order.map(|(name, _)| *name))
     }
 
@@ -124,33 +157,74 @@ pub(crate) async fn list(
         count: parameters.value("count")?.unwrap_or(AT_SIDE).min(MOST_AT_SIDE),
         ..Asked::default()
     };
+    let by_project = match parameters.text("group").as_deref() {
+        Some("project") => true,
+        None | Some("day") => false,
+        Some(_) => {
+            let failure = Failure::bad_request("bad-parameter", "`group` has no such value");
+            return Err(failure.with_hint("day or project"));
+        }
+    };
     parameters.finish()?;
+    let asked = Asked { order: if by_project { Order::Project } else { Order::Age }, ..asked };
     let (now, zone) = (context.library.now(), context.library.zone().clone());
-    let query = asked.query();
-    let list = context.answer(move |library| Ok(library.sessions(&query))).await?;
+    let marks = context.answer(|library| library.marks()).await?;
+    let (query, order) = (asked.query(&marks), asked.order);
+    let answer =
+        move |library: &recto_view::Library| Ok(library.ordered_sessions(&query, None, order));
+    let list = context.answer(answer).await?;
     let end = list.from + list.sessions.len();
+    let group = |row: &SessionRow| match () {
+        () if marks.of(&row.id).pinned => "Pinned".to_owned(),
+        () if by_project => project(row),
+        () => day_name(row.updated.0, now, &zone),
+    };
+    let mut before = None;
+    let rows: Vec<(&SessionRow, Option<String>)> = list
+        .sessions
+        .iter()
+        .map(|row| {
+            let group = group(row);
+            let is_new = before.as_ref() != Some(&group);
+            before = Some(group.clone());
+            (row, is_new.then_some(group))
+        })
+        .collect();
     Ok(Page(html! {
         ol data-total=(list.total) {
-            @for row in &list.sessions {
-                li { (side_row(row, now, &zone)) }
+            @for (row, group) in &rows {
+                // The style sheet shows the heading, so a list that is renewed keeps its rows.
+                li data-group=[group.as_deref()] { (side_row(row, now, &zone, marks.of(&row.id).starred)) }
             }
         }
         @if list.total == 0 {
             p.side-more.faint { @if asked.words.is_some() { "No matching sessions." } @else { "No sessions yet." } }
         }
         @if end < list.total {
-            a.side-more href="/sessions" data-more=(asked.address("/sessions/list", end)) {
+            a.side-more href="/sessions" data-more=(asked.link("/sessions/list").without(&["sort"]).with("from", &end.to_string()).with_some("group", by_project.then_some("project"))) {
                 (count((list.total - end) as u64)) " more"
             }
         }
     }))
 }
 
-fn side_row(row: &SessionRow, now: Timestamp, zone: &TimeZone) -> Markup {
+/// A day as people call it.
+fn day_name(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let (day, today) = (zone.to_datetime(time).date(), zone.to_datetime(now).date());
+    if day == today {
+        return "Today".to_owned();
+    }
+    if today.yesterday().is_ok_and(|yesterday| day == yesterday) {
+        return "Yesterday".to_owned();
+    }
+    day_text(&day.to_string())
+}
+
+fn side_row(row: &SessionRow, now: Timestamp, zone: &TimeZone, is_starred: bool) -> Markup {
     html! {
         a.row href=(address(row)) {
             (dot(row))
-            span.cut.row-title { bdi { (title(row)) } }
+            span.cut.row-title { bdi { (title(row)) } @if is_starred { span.star title="Starred" { " ★" } } }
             span {}
             span.row-facts {
                 span.cut { bdi { (project(row)) } }
@@ -169,17 +243,27 @@ pub(crate) async fn sessions(
     let asked = Asked::take(&mut parameters)?;
     parameters.finish()?;
     let (now, zone) = (context.library.now(), context.library.zone().clone());
-    let (query, day, order) = (asked.query(), asked.day, asked.order);
-    let work = move |context: &Context| Ok(context.library.ordered_sessions(&query, day, order));
-    let list = context.work(work).await?;
+    let marks = context.answer(|library| library.marks()).await?;
+    let (query, day, order) = (asked.query(&marks), asked.day, asked.order);
+    let work = move |context: &Context| {
+        let sums = context.library.session_sums(patience(order));
+        Ok((context.library.summed_sessions(&query, day, order, &sums), sums.progress))
+    };
+    let (list, looked) = context.work(work).await?;
     let end = list.from + list.sessions.len();
     let body = html! {
         div.page-head {
             h1 { "Sessions" }
-            (filters(&asked))
+            (filters(&asked, &marks))
         }
         @if list.skipped > 0 {
-            p.notice.warn { (plural(list.skipped as u64, "file")) " could not be looked at: this list may not be complete." }
+            p.notice.warn { (plural(list.skipped as u64, "file")) " could not be read; this list may be incomplete." }
+        }
+        @if !looked.is_over() {
+            p.notice role="status" {
+                progress max=(looked.all) value=(looked.done) {}
+                span { "Turns and failed calls are known for " (count(looked.done as u64)) " of " (plural(looked.all as u64, "log")) ". Load the page again for the rest." }
+            }
         }
         section.panel {
             div.panel-head {
@@ -206,8 +290,8 @@ pub(crate) async fn sessions(
     Ok(page("Sessions", Nav::Sessions, &body))
 }
 
-fn filters(asked: &Asked) -> Markup {
-    let link = asked.link("/sessions").without(&["q", "project", "live"]);
+fn filters(asked: &Asked, marks: &AllMarks) -> Markup {
+    let link = asked.link("/sessions").without(&["q", "project", "live", "starred", "tag"]);
     html! {
         form.filters {
             @for (name, value) in link.pairs() { input type="hidden" name=(name) value=(value); }
@@ -216,6 +300,16 @@ fn filters(asked: &Asked) -> Markup {
             label.unseen for="project" { "Project" }
             input #project .field type="search" name="project" placeholder="Project" value=[&asked.project];
             label.field.check { input type="checkbox" name="live" value="true" checked[asked.only_live] data-submit; "Running" }
+            label.field.check { input type="checkbox" name="starred" value="true" checked[asked.only_starred] data-submit; "Starred" }
+            @if !marks.tags().is_empty() {
+                label.unseen for="tag" { "Tag" }
+                select #tag .field name="tag" data-submit {
+                    option value="" { "Any tag" }
+                    @for (tag, number) in marks.tags() {
+                        option value=(shown(tag)) selected[asked.tag.as_deref() == Some(tag)] { (shown(tag)) " (" (number) ")" }
+                    }
+                }
+            }
             button.button { "Filter" }
         }
     }
@@ -251,8 +345,11 @@ fn ordered_table(
 ) -> Markup {
     let head = |text: &str, order: Order, class: &str| {
         let is_current = asked.is_some_and(|asked| asked.order == order);
-        let sorted =
-            if matches!(order, Order::Age | Order::Size) { "descending" } else { "ascending" };
+        let is_text = matches!(
+            order,
+            Order::Title | Order::Project | Order::Branch | Order::Model | Order::Status
+        );
+        let sorted = if is_text { "ascending" } else { "descending" };
         html! {
             th class=(class) aria-sort=[is_current.then_some(sorted)] {
                 @match asked {
@@ -262,26 +359,36 @@ fn ordered_table(
             }
         }
     };
+    let has_sums = asked.is_some();
     html! {
         div.table-scroll {
             table.table {
                 thead {
                     tr {
                         (head("Session", Order::Title, ""))
+                        @if has_sums { (head("Status", Order::Status, "hide-narrow")) }
                         (head("Project", Order::Project, ""))
                         (head("Branch", Order::Branch, "hide-narrow"))
                         (head("Model", Order::Model, "hide-narrow"))
+                        @if has_sums {
+                            (head("Turns", Order::Turns, "number hide-narrow"))
+                            (head("Messages", Order::Messages, "number hide-narrow"))
+                            (head("Failed", Order::Failed, "number hide-narrow"))
+                            (head("Cost", Order::Cost, "number"))
+                        }
                         (head("Size", Order::Size, "number hide-narrow"))
                         (head("Age", Order::Age, "number"))
                     }
                 }
-                tbody { @for row in rows { (table_row(row, now, zone)) } }
+                tbody { @for row in rows { (table_row(row, now, zone, has_sums)) } }
             }
         }
     }
 }
 
-fn table_row(row: &SessionRow, now: Timestamp, zone: &TimeZone) -> Markup {
+fn table_row(row: &SessionRow, now: Timestamp, zone: &TimeZone, has_sums: bool) -> Markup {
+    let sums = row.sums.unwrap_or_default();
+    let known = |number: Option<u64>| number.map_or_else(|| "…".to_owned(), count);
     html! {
         tr {
             td.wide {
@@ -291,9 +398,24 @@ fn table_row(row: &SessionRow, now: Timestamp, zone: &TimeZone) -> Markup {
                     @if row.archived { " " (archived_tag()) }
                 }
             }
+            @if has_sums {
+                td.muted.hide-narrow { (row.status.unwrap_or_default().replace('_', " ")) }
+            }
             td.muted { div.cut.project { bdi { (project(row)) } } }
             td.muted.hide-narrow { div.cut.branch { bdi { (shown(row.branch.as_deref().unwrap_or_default())) } } }
             td.muted.hide-narrow { div.cut.model { bdi { (short_model(row.model.as_deref().unwrap_or_default())) } } }
+            @if has_sums {
+                td.number.muted.hide-narrow { (known(sums.turns)) }
+                td.number.muted.hide-narrow { (count(sums.messages)) }
+                td.number.hide-narrow {
+                    @match sums.failed {
+                        Some(0) => span.faint { "0" },
+                        Some(failed) => a.bad href=(format!("{}?show=errors", address(row))) { (count(failed)) },
+                        None => span.faint { "…" },
+                    }
+                }
+                td.number { a href=(format!("{}/cost", address(row))) { (money(sums.cost_usd)) @if sums.is_more { "+" } } }
+            }
             td.number.muted.hide-narrow { (size(row.bytes)) }
             td.number.muted { (age_tag(now, zone, row.updated.0)) }
         }
@@ -302,7 +424,7 @@ fn table_row(row: &SessionRow, now: Timestamp, zone: &TimeZone) -> Markup {
 
 /// Where a session is read.
 pub(crate) fn address(row: &SessionRow) -> String {
-    format!("/session/{}", row.id)
+    format!("/session/{}", row.name)
 }
 
 /// What a session is called.

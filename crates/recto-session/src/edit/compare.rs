@@ -8,6 +8,7 @@ use crate::Node;
 use crate::NodeId;
 use crate::Session;
 use crate::edit::Rewrite;
+use crate::fold::bits::Bits;
 use crate::health::Amount;
 use crate::health::estimated_tokens;
 use crate::health::reach_summary;
@@ -114,11 +115,10 @@ fn loss(
         let why = after.outcome.why().unwrap_or_default();
         return expected.next().map(|_| Loss::NotResumed { generation, why });
     }
-    let mut is_sent = vec![false; new.node_count()];
-    sent(new, after).for_each(|id| is_sent[id.index()] = true);
-    let is_missing = |node: &Node<'_>| {
-        new.find(&rewrite.uuid(&node.uuid())).is_none_or(|id| !is_sent[id.index()])
-    };
+    let mut is_sent = Bits::new(new.node_count());
+    sent(new, after).for_each(|id| _ = is_sent.add(id));
+    let is_missing =
+        |node: &Node<'_>| new.find(&rewrite.uuid(&node.uuid())).is_none_or(|id| !is_sent.has(id));
     let mut missing = expected.filter(is_missing);
     let first = missing.next()?.line;
     Some(Loss::Lines { generation, count: missing.count() + 1, first })

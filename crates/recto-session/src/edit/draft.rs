@@ -10,6 +10,7 @@ use crate::NodeId;
 use crate::edit::Change;
 use crate::edit::Link;
 use crate::edit::Manuscript;
+use crate::edit::change::Changes;
 
 /// Where a new line goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +26,7 @@ pub enum Place {
 pub struct Draft<'m> {
     pub(super) manuscript: &'m Manuscript,
     pub(super) is_removed: Vec<bool>,
-    pub(super) changes: HashMap<usize, Vec<Change>>,
+    pub(super) changes: Changes,
     pub(super) added: BTreeMap<Place, Vec<Vec<u8>>>,
     /// Parents that differ from those in the old log.
     pub(super) links: HashMap<NodeId, Link>,
@@ -39,7 +40,7 @@ impl<'m> Draft<'m> {
         Draft {
             manuscript,
             is_removed: vec![false; manuscript.lines().len()],
-            changes: HashMap::new(),
+            changes: Changes::default(),
             added: BTreeMap::new(),
             links: HashMap::new(),
             order: None,
@@ -77,7 +78,7 @@ impl<'m> Draft<'m> {
     /// Changes a value of the line at a place. Changes of one line are made in
     /// the order in which they were asked for.
     pub(crate) fn change_line(&mut self, place: usize, change: Change) {
-        self.changes.entry(place).or_default().push(change);
+        self.changes.add(place, change);
     }
 
     /// Changes a value of a line of the chain.
@@ -107,15 +108,15 @@ impl<'m> Draft<'m> {
 
     /// How many lines go, how many change and how many are added.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let changed: HashSet<usize> = self
-            .changes
-            .keys()
-            .copied()
-            .chain(self.links.keys().map(|id| self.manuscript.place(*id)))
-            .filter(|place| self.keeps_line(*place))
-            .collect();
+        let linked = self.links.keys().map(|id| self.manuscript.place(*id));
+        let changed = self.changes.lines().chain(linked);
+        let mut is_changed = vec![false; self.is_removed.len()];
+        for place in changed.filter(|place| self.keeps_line(*place)) {
+            is_changed[place] = true;
+        }
+        let changed = is_changed.into_iter().filter(|is_changed| *is_changed).count();
         let removed = self.is_removed.iter().filter(|is_removed| **is_removed).count();
-        (removed, changed.len(), self.added.values().map(Vec::len).sum())
+        (removed, changed, self.added.values().map(Vec::len).sum())
     }
 
     /// The lines of the chain that go.

@@ -170,7 +170,8 @@ impl Draft<'_> {
         }
         let uuid = session.node(leaf).uuid();
         for place in 0..self.manuscript.lines().len() {
-            if self.manuscript.lines()[place].kind == Kind::LastPrompt {
+            if self.manuscript.lines().get(place).is_some_and(|line| line.kind == Kind::LastPrompt)
+            {
                 self.remove_line(place);
             }
         }

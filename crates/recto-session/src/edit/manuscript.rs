@@ -8,6 +8,7 @@ use recto_log::Kind;
 use crate::NodeId;
 use crate::Session;
 use crate::Span;
+use crate::edit::source_lines::SourceLines;
 
 /// One line of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct SourceLine {
 pub struct Manuscript {
     /// The session.
     pub session: Session,
-    lines: Vec<SourceLine>,
+    lines: SourceLines,
     /// Ids that lines outside the chain have or name.
     pub(super) other_ids: BTreeSet<u128>,
 }
@@ -61,7 +62,7 @@ impl Manuscript {
     }
 
     /// The lines, in the order of the log. Line `n` is at place `n - 1`.
-    pub fn lines(&self) -> &[SourceLine] {
+    pub fn lines(&self) -> &SourceLines {
         &self.lines
     }
 

@@ -37,6 +37,7 @@ use crate::edit::plan::shortened;
 use crate::edit::rewrite::derived;
 use crate::request::Generation;
 use crate::request::history_to;
+use crate::request::leaf as resumed_from;
 use crate::request::reach;
 use crate::request::way_to;
 
@@ -184,7 +185,7 @@ fn chain_all(draft: &mut Draft<'_>) {
     let session = &draft.manuscript.session;
     let mut leaves: Vec<NodeId> = Vec::new();
     for generation in Generation::ALL {
-        if let Some(leaf) = reach(session, generation).leaf {
+        if let Some(leaf) = resumed_from(session, generation) {
             // The newest clients come last, so that their order counts.
             leaves.retain(|known| *known != leaf);
             leaves.push(leaf);
@@ -277,7 +278,7 @@ fn settle(
     // Clients by time may go on from another branch, which is left to them.
     let agree = Generation::ALL
         .iter()
-        .all(|generation| reach(session, *generation).leaf.is_none_or(|other| other == leaf));
+        .all(|generation| resumed_from(session, *generation).is_none_or(|other| other == leaf));
     let is_followed =
         session.ids().any(|id| draft.keeps(id) && draft.effective(id) == Some(Link::Node(last)));
     if agree && !is_followed {
@@ -320,7 +321,7 @@ fn lead(draft: &mut Draft<'_>, last: NodeId, is_newest: bool, envelope: &Envelop
     let content = "Edited by recto".into();
     let remark = SystemLine::Informational { content, level: Level::Info };
     for place in 0..draft.manuscript.lines().len() {
-        if draft.manuscript.lines()[place].kind == Kind::LastPrompt {
+        if draft.manuscript.lines().get(place).is_some_and(|line| line.kind == Kind::LastPrompt) {
             draft.remove_line(place);
         }
     }

@@ -23,6 +23,7 @@ mod merge;
 mod plan;
 pub mod repair;
 mod rewrite;
+mod source_lines;
 mod strip;
 mod summary;
 mod trim;
@@ -53,6 +54,7 @@ pub use plan::PlanKind;
 pub use plan::PlanRow;
 pub use rewrite::LineFilter;
 pub use rewrite::Rewrite;
+pub use source_lines::SourceLines;
 pub use strip::StripOptions;
 pub use strip::strip;
 pub use summary::SummaryText;
@@ -153,11 +155,11 @@ impl std::fmt::Display for EditError {
             EditError::NothingLeft => f.write_str("nothing would be left of the conversation"),
             EditError::NotCurrent { number } => write!(
                 f,
-                "turn {number} is not part of the conversation as it is now: it is on another branch, or was compacted"
+                "turn {number} is not part of the current conversation: it is on another branch, or was compacted"
             ),
-            EditError::LineTooLong { line } => write!(f, "line {line} is too long to be changed"),
+            EditError::LineTooLong { line } => write!(f, "line {line} is too long to edit"),
             EditError::NeedsRepair { why } => {
-                write!(f, "the log is damaged: {why}; `recto repair` it first")
+                write!(f, "the log is damaged: {why}; run `recto repair` first")
             }
             EditError::SourceChanged { line } => {
                 write!(f, "line {line} no longer exists: the log has changed")

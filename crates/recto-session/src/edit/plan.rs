@@ -12,6 +12,7 @@ use crate::edit::Draft;
 use crate::edit::EditError;
 use crate::edit::Manuscript;
 use crate::edit::write::WHOLE;
+use crate::fold::bits::Bits;
 use crate::health::Amount;
 use crate::health::estimated_tokens;
 use crate::request::Generation;
@@ -173,7 +174,8 @@ impl Sizes {
         stranded: &[NodeId],
     ) -> (Amount, HashSet<EntryUuid>) {
         let session = &draft.manuscript().session;
-        let stays = |id| draft.keeps(id) && !stranded.contains(&id);
+        let is_stranded = Bits::of(session.node_count(), stranded);
+        let stays = |id| draft.keeps(id) && !is_stranded.has(id);
         let mut removed = draft.removed();
         removed.extend(stranded.iter().map(|id| session.node(*id).uuid()));
         (self.amount(draft.manuscript(), stays), removed)

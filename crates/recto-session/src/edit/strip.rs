@@ -154,7 +154,7 @@ fn forget(
             }
             if node.flags.is_compact_summary {
                 notes.push(format!(
-                    "turn {name} is the summary of a compaction; what it stood for does not come back"
+                    "turn {name} is the summary of a compaction; what it replaced does not come back"
                 ));
             }
             gone[id.index()] = true;
@@ -166,7 +166,7 @@ fn forget(
         }
         // What was typed and sent stands in other lines as well.
         for place in places.map_or(0..0, |(start, end)| start..end) {
-            let line = manuscript.lines()[place];
+            let Some(line) = manuscript.lines().get(place) else { continue };
             if repeats_text(line.kind) {
                 draft.remove_line(place);
             }

@@ -55,15 +55,8 @@ impl Draft<'_> {
     ) -> Result<(), WriteError<E>> {
         let mut out = Out { rewrite, out, is_open: false };
         let count = self.manuscript.lines().len();
-        let natural: Vec<usize>;
-        let order = match &self.order {
-            Some(order) => order,
-            None => {
-                natural = (0..count).collect();
-                &natural
-            }
-        };
-        for &place in order {
+        for at in 0..count {
+            let place = self.order.as_ref().map_or(at, |order| order[at]);
             for line in self.added.get(&Place::Before(place)).into_iter().flatten() {
                 out.line(line.clone())?;
             }
@@ -83,8 +76,10 @@ impl Draft<'_> {
         log: &dyn LineSource,
         out: &mut Out<'_, E>,
     ) -> Result<(), WriteError<E>> {
-        let line = self.manuscript.lines()[place];
         let number = place as u64 + 1;
+        let Some(line) = self.manuscript.lines().get(place) else {
+            return Err(EditError::SourceChanged { line: number }.into());
+        };
         if line.span.length > WHOLE {
             return self.copy_long_line(number, line.span, line.is_terminated, log, out);
         }
@@ -92,7 +87,7 @@ impl Draft<'_> {
         let of_line = |error: io::Error| EditError::of_line(number, &error);
         let mut bytes = log.line(line.span).map_err(of_line)?.into_owned();
         let link = self.manuscript.node_at(place).and_then(|node| self.links.get(&node));
-        let changes = self.changes.get(&place).map(Vec::as_slice).unwrap_or_default();
+        let changes = self.changes.of(place);
         if link.is_some() || !changes.is_empty() {
             let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
             let mut patch = Patch::new(text).map_err(|_| gone.clone())?;

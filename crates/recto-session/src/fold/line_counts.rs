@@ -5,6 +5,8 @@ use recto_log::Entry;
 use recto_log::Kind;
 use recto_log::Message;
 
+use crate::fold::hash::Shortcut;
+
 /// How many lines there are of each kind, and what they are made of. Lists are in the order of
 /// appearance: there are few names, and the first ones are the most frequent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct LineCounts {
     pub stop_reasons: Vec<(Option<String>, u64)>,
     /// Content blocks by their type.
     pub blocks: Vec<(&'static str, u64)>,
+    by_version: Shortcut,
+    by_reason: Shortcut,
 }
 
 impl LineCounts {
@@ -24,17 +28,20 @@ impl LineCounts {
         let kind = entry.kind();
         count(&mut self.kinds, |known| *known == kind, || kind);
         if let Some(version) = entry.version() {
-            count(&mut self.versions, |known| *known == *version, || version.to_string());
+            match self.by_version.find(&self.versions, &&*version, |(known, _)| known.as_str()) {
+                Some(known) => self.versions[known].1 += 1,
+                None => self.versions.push((version.into_owned(), 1)),
+            }
         }
     }
 
     pub(crate) fn add_answer(&mut self, message: &Message<'_>) {
         let reason = message.stop_reason();
-        count(
-            &mut self.stop_reasons,
-            |known| known.as_deref() == reason.as_deref(),
-            || reason.as_deref().map(str::to_owned),
-        );
+        let key = reason.as_deref();
+        match self.by_reason.find(&self.stop_reasons, &key, |(known, _)| known.as_deref()) {
+            Some(known) => self.stop_reasons[known].1 += 1,
+            None => self.stop_reasons.push((key.map(str::to_owned), 1)),
+        }
     }
 
     pub(crate) fn add_block(&mut self, block: &Block<'_>) {

@@ -1,4 +1,4 @@
-//! How the lines of the chain are kept: 44 bytes each.
+//! How the lines of the chain are kept: in rows, and what few lines have beside them.
 //!
 //! A log of five million lines must fit into memory, so a line is kept in pieces. Numbers
 //! that grow from line to line are kept as what they are after those of the row's first line;
@@ -23,9 +23,13 @@ use crate::fold::hash::Places;
 use crate::fold::node::Few;
 use crate::fold::node::LineUuid;
 use crate::fold::node::Moment;
-
-/// So many lines are kept in a row: a list that grows by doubling would take twice the memory.
-const ROW: usize = 1024;
+use crate::fold::row::Marks;
+use crate::fold::row::Packed;
+use crate::fold::row::ROW;
+use crate::fold::row::Row;
+use crate::fold::row::Shape;
+use crate::fold::row::Small;
+use crate::fold::row::Wide;
 
 /// No line, as a place.
 const NOTHING: u32 = u32::MAX;
@@ -48,44 +52,6 @@ pub(crate) struct Nodes {
     logical: IdMap<u32, EntryUuid>,
 }
 
-/// Some lines, and the numbers of the first of them.
-#[derive(Debug, Clone)]
-struct Row {
-    first: Wide,
-    lines: Vec<Packed>,
-}
-
-/// A line, without what few lines have.
-#[derive(Debug, Clone, Copy)]
-struct Packed {
-    /// The uuid, or a place in the list of texts.
-    uuid: [u32; 4],
-    parent: u32,
-    /// After that of the row.
-    offset: u32,
-    /// In milliseconds, after that of the row.
-    time: i32,
-    /// A place in the list, from 1; 0 for a line without any of it.
-    side: u32,
-    /// After that of the row.
-    line: u16,
-    marks: Marks,
-    length: [u8; 3],
-    content_bytes: [u8; 3],
-    kind: Kind,
-    user: UserText,
-}
-
-/// The numbers of a line.
-#[derive(Debug, Clone, Copy)]
-struct Wide {
-    line: u64,
-    offset: u64,
-    time: Moment,
-    length: u32,
-    content_bytes: u32,
-}
-
 /// Names and blocks of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Side {
@@ -94,76 +60,6 @@ struct Side {
     model: Option<NameId>,
     first_block: u32,
     blocks: u32,
-}
-
-/// Yes-or-no facts in two bytes, from the first bit on in the order of [`Flags`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Marks(u16);
-
-impl Marks {
-    /// Its uuid is a text.
-    const TEXT: u16 = 1 << 13;
-    /// Its numbers are in the list of such lines.
-    const WIDE: u16 = 1 << 14;
-    /// It follows something in meaning.
-    const LOGICAL: u16 = 1 << 15;
-
-    fn of(flags: Flags) -> Marks {
-        let Flags {
-            is_sidechain,
-            is_meta,
-            is_compact_summary,
-            is_api_error,
-            is_synthetic,
-            is_aborted,
-            is_string,
-            has_message,
-            has_content,
-            is_display_only,
-            has_byte_order_mark,
-            is_broken_text,
-            asks_nothing,
-        } = flags;
-        let all = [
-            is_sidechain,
-            is_meta,
-            is_compact_summary,
-            is_api_error,
-            is_synthetic,
-            is_aborted,
-            is_string,
-            has_message,
-            has_content,
-            is_display_only,
-            has_byte_order_mark,
-            is_broken_text,
-            asks_nothing,
-        ];
-        Marks(all.iter().rev().fold(0, |marks, is| (marks << 1) | u16::from(*is)))
-    }
-
-    fn has(self, mark: u16) -> bool {
-        self.0 & mark != 0
-    }
-
-    fn flags(self) -> Flags {
-        let is = |place: u16| self.has(1 << place);
-        Flags {
-            is_sidechain: is(0),
-            is_meta: is(1),
-            is_compact_summary: is(2),
-            is_api_error: is(3),
-            is_synthetic: is(4),
-            is_aborted: is(5),
-            is_string: is(6),
-            has_message: is(7),
-            has_content: is(8),
-            is_display_only: is(9),
-            has_byte_order_mark: is(10),
-            is_broken_text: is(11),
-            asks_nothing: is(12),
-        }
-    }
 }
 
 /// A line as it is taken in.
@@ -189,7 +85,7 @@ pub(crate) struct NewNode {
 impl Nodes {
     pub(crate) fn len(&self) -> usize {
         match self.rows.last() {
-            Some(last) => (self.rows.len() - 1) * ROW + last.lines.len(),
+            Some(last) => (self.rows.len() - 1) * ROW + last.len(),
             None => 0,
         }
     }
@@ -202,19 +98,24 @@ impl Nodes {
     /// What a line follows.
     #[inline]
     pub(crate) fn parent(&self, id: NodeId) -> Parent {
-        parent_at(self.packed(id).parent)
+        {
+            let (row, start, at) = self.row(id);
+            parent_at(row.parent(start, at))
+        }
     }
 
     pub(crate) fn set_parent(&mut self, id: NodeId, parent: Parent) {
-        self.packed_mut(id).parent = place_of(parent);
+        let (start, at) = place_in_row(id);
+        self.rows[id.index() / ROW].set_parent(start, at, place_of(parent));
     }
 
     /// Makes a line one of a subagent.
     pub(crate) fn set_sidechain(&mut self, id: NodeId) {
         let packed = self.packed_mut(id);
-        packed.marks.0 |= Marks::of(Flags { is_sidechain: true, ..Flags::default() }).0;
-        if packed.user == UserText::Human {
-            packed.user = UserText::AgentTask;
+        let shape = &mut packed.shape;
+        shape.marks.0 |= Marks::of(Flags { is_sidechain: true, ..Flags::default() }).0;
+        if shape.user == UserText::Human {
+            shape.user = UserText::AgentTask;
         }
     }
 
@@ -227,13 +128,17 @@ impl Nodes {
     /// Adds a line whose uuid is new.
     pub(crate) fn add(&mut self, new: NewNode) -> NodeId {
         let id = NodeId(u32::try_from(self.len()).unwrap_or(u32::MAX));
-        if self.rows.last().is_none_or(|row| row.lines.len() == ROW) {
-            self.rows.push(Row { first: new.wide(), lines: Vec::new() });
+        let is_full = |row: &Row| row.len() == ROW;
+        if self.rows.last().is_none_or(is_full) {
+            if let Some(full) = self.rows.last_mut() {
+                full.seal(id.0 - ROW as u32);
+            }
+            self.rows.push(Row::new(new.wide()));
         }
         let uuid = new.uuid.clone();
         let packed = self.pack(id, new);
         if let Some(row) = self.rows.last_mut() {
-            row.lines.push(packed);
+            row.push(packed);
         }
         let mut by_uuid = std::mem::take(&mut self.by_uuid);
         by_uuid.add(&uuid, id.0, |hashes, at| self.uuid(NodeId(at)).hash_with(hashes));
@@ -258,12 +163,12 @@ impl Nodes {
             }
         };
         let wide = new.wide();
-        let (line, offset, time, length, content_bytes) =
-            wide.after(&self.rows[id.index() / ROW].first).unwrap_or_else(|| {
-                marks.0 |= Marks::WIDE;
-                self.wide.insert(id.0, wide);
-                (0, 0, 0, [0; 3], [0; 3])
-            });
+        let first = &self.rows[id.index() / ROW].first;
+        let numbers = wide.after(first).unwrap_or_else(|| {
+            marks.0 |= Marks::WIDE;
+            self.wide.insert(id.0, wide);
+            Small::default()
+        });
         if let Some(logical) = new.logical_parent {
             marks.0 |= Marks::LOGICAL;
             self.logical.insert(id.0, logical);
@@ -278,15 +183,9 @@ impl Nodes {
         Packed {
             uuid,
             parent: place_of(new.parent),
-            offset,
-            time,
             side: self.side_of(side, &new.blocks),
-            line,
-            marks,
-            length,
-            content_bytes,
-            kind: new.kind,
-            user: new.user,
+            shape: Shape { marks, kind: new.kind, user: new.user },
+            numbers,
         }
     }
 
@@ -314,64 +213,68 @@ impl Nodes {
         self.sides.len() as u32
     }
 
+    /// The row of a line, the number of the row's first line, and the place in the row.
     #[inline]
-    fn packed(&self, id: NodeId) -> &Packed {
-        &self.rows[id.index() / ROW].lines[id.index() % ROW]
+    fn row(&self, id: NodeId) -> (&Row, u32, usize) {
+        let (start, at) = place_in_row(id);
+        (&self.rows[id.index() / ROW], start, at)
     }
 
     fn packed_mut(&mut self, id: NodeId) -> &mut Packed {
-        &mut self.rows[id.index() / ROW].lines[id.index() % ROW]
+        let (start, at) = place_in_row(id);
+        self.rows[id.index() / ROW].get_mut(start, at)
     }
 
     fn uuid(&self, id: NodeId) -> LineUuid<'_> {
-        self.uuid_of(self.packed(id))
+        let (row, _, at) = self.row(id);
+        let (marks, uuid) = row.uuid(at);
+        self.uuid_of(marks, uuid)
     }
 
     #[inline]
-    fn uuid_of(&self, packed: &Packed) -> LineUuid<'_> {
-        if packed.marks.has(Marks::TEXT)
-            && let Some(text) = self.texts.get(packed.uuid[0] as usize)
+    fn uuid_of(&self, marks: Marks, uuid: [u32; 4]) -> LineUuid<'_> {
+        if marks.has(Marks::TEXT)
+            && let Some(text) = self.texts.get(uuid[0] as usize)
         {
             return LineUuid::Text(text);
         }
-        LineUuid::Bits(packed.uuid)
+        LineUuid::Bits(uuid)
     }
 
     /// What kind of line one is.
     #[inline]
     pub(crate) fn kind(&self, id: NodeId) -> Kind {
-        self.rows[id.index() / ROW].lines[id.index() % ROW].kind
+        let (row, _, at) = self.row(id);
+        row.kind(at)
     }
 
     /// The number of a line.
     #[inline]
     pub(crate) fn line(&self, id: NodeId) -> u64 {
-        let row = &self.rows[id.index() / ROW];
-        let packed = &row.lines[id.index() % ROW];
-        let wide = if packed.marks.has(Marks::WIDE) { self.wide.get(&id.0) } else { None };
-        wide.map_or_else(|| row.first.line + u64::from(packed.line), |wide| wide.line)
+        self.get(id).line
     }
 
     /// A line.
     #[inline]
     pub(crate) fn get(&self, id: NodeId) -> Node<'_> {
-        let row = &self.rows[id.index() / ROW];
-        let packed = &row.lines[id.index() % ROW];
+        let (row, start, at) = self.row(id);
+        let packed = row.get(start, at);
+        let Shape { marks, kind, user } = packed.shape;
         let side = match packed.side.checked_sub(1) {
             Some(side) => self.sides.get(side as usize).copied().unwrap_or_default(),
             None => Side::default(),
         };
-        let wide = match packed.marks.has(Marks::WIDE) {
+        let wide = match marks.has(Marks::WIDE) {
             true => self.wide.get(&id.0).copied(),
             false => None,
         };
-        let wide = wide.unwrap_or_else(|| packed.wide(&row.first));
+        let wide = wide.unwrap_or_else(|| packed.numbers.wide(&row.first));
         let first = side.first_block as usize;
         let blocks = self.blocks.get(first..first + side.blocks as usize).unwrap_or_default();
         Node {
-            uuid: self.uuid_of(packed),
+            uuid: self.uuid_of(marks, packed.uuid),
             parent: parent_at(packed.parent),
-            logical_parent: match packed.marks.has(Marks::LOGICAL) {
+            logical_parent: match marks.has(Marks::LOGICAL) {
                 true => self.logical.get(&id.0),
                 false => None,
             },
@@ -379,13 +282,13 @@ impl Nodes {
             offset: wide.offset,
             length: wide.length,
             content_bytes: wide.content_bytes,
-            kind: packed.kind,
+            kind,
             subtype: side.subtype,
-            user: packed.user,
+            user,
             time: wide.time,
             message: side.message,
             model: side.model,
-            flags: packed.marks.flags(),
+            flags: marks.flags(),
             blocks: BlockFacts(blocks),
         }
     }
@@ -403,55 +306,11 @@ impl NewNode {
     }
 }
 
-/// Line, offset, time, length and bytes of content.
-type Small = (u16, u32, i32, [u8; 3], [u8; 3]);
-
-/// A line without a time.
-const NO_TIME: i32 = i32::MIN;
-
-impl Wide {
-    /// As what it is after the first of its row, if there is room for it.
-    fn after(&self, first: &Wide) -> Option<Small> {
-        let time = match (self.time, first.time) {
-            (Moment::NONE, _) => NO_TIME,
-            (_, Moment::NONE) => return None,
-            (time, first) => {
-                let after = time.number().checked_sub(first.number())?;
-                i32::try_from(after).ok().filter(|after| *after != NO_TIME)?
-            }
-        };
-        Some((
-            u16::try_from(self.line.checked_sub(first.line)?).ok()?,
-            u32::try_from(self.offset.checked_sub(first.offset)?).ok()?,
-            time,
-            three(self.length)?,
-            three(self.content_bytes)?,
-        ))
-    }
-}
-
-impl Packed {
-    #[inline]
-    fn wide(&self, first: &Wide) -> Wide {
-        let number = |[low, middle, high]: [u8; 3]| u32::from_le_bytes([low, middle, high, 0]);
-        Wide {
-            line: first.line + u64::from(self.line),
-            offset: first.offset + u64::from(self.offset),
-            time: match self.time {
-                NO_TIME => Moment::NONE,
-                after => Moment::at(first.time.number().wrapping_add(i64::from(after))),
-            },
-            length: number(self.length),
-            content_bytes: number(self.content_bytes),
-        }
-    }
-}
-
-fn three(number: u32) -> Option<[u8; 3]> {
-    match number.to_le_bytes() {
-        [low, middle, high, 0] => Some([low, middle, high]),
-        _ => None,
-    }
+/// The number of the first line of the row that a line is in, and the line's place in it.
+#[inline]
+fn place_in_row(id: NodeId) -> (u32, usize) {
+    let at = id.0 % ROW as u32;
+    (id.0 - at, at as usize)
 }
 
 #[inline]

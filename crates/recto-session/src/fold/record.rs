@@ -14,6 +14,7 @@ use recto_log::json::Value;
 use crate::NameId;
 use crate::Names;
 use crate::Span;
+use crate::fold::hash::Shortcut;
 
 /// The SHA-256 of a message, as `api-request` lines name it.
 pub type Hash = [u8; 32];
@@ -88,13 +89,14 @@ pub struct Records {
     /// The sessions that lines say they belong to, each with the number of
     /// such lines and the first of them, in order of appearance.
     pub sessions: Vec<(String, u64, u64)>,
+    by_session: Shortcut,
 }
 
 impl Records {
     pub(crate) fn note_session(&mut self, entry: &Entry<'_>) {
         let Some(name) = entry.session_id() else { return };
-        match self.sessions.iter_mut().find(|(known, ..)| *known == *name) {
-            Some((_, lines, _)) => *lines += 1,
+        match self.by_session.find(&self.sessions, &&*name, |(known, ..)| known.as_str()) {
+            Some(known) => self.sessions[known].1 += 1,
             None => self.sessions.push((name.into_owned(), 1, entry.line().number)),
         }
     }

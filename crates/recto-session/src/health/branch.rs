@@ -4,6 +4,7 @@ use super::BranchReach;
 use super::counts;
 use super::fate::can_begin;
 use crate::NodeId;
+use crate::fold::bits::Bits;
 use crate::request::chain_in;
 use crate::request::history_in;
 use crate::request::view::Above;
@@ -18,8 +19,7 @@ const MOST: usize = 100;
 pub(super) fn reaches(view: &View<'_>) -> Vec<BranchReach> {
     let session = view.session;
     let (leaf, current) = chain_in(view);
-    let mut is_current = vec![false; session.node_count()];
-    current.iter().chain(&leaf).for_each(|id| is_current[id.index()] = true);
+    let is_current = Bits::of(session.node_count(), current.iter().chain(&leaf));
     let reach_of = |tip: NodeId| {
         let parts = history_in(view, tip);
         let chain = parts.last().map_or(&[][..], Vec::as_slice);
@@ -27,7 +27,7 @@ pub(super) fn reaches(view: &View<'_>) -> Vec<BranchReach> {
         let broken = parts.first().and_then(|part| part.first()).and_then(|top| broken(view, *top));
         BranchReach {
             line: session.node(tip).line,
-            is_current: is_current[tip.index()],
+            is_current: is_current.has(tip),
             sent,
             broken_at: broken.map(|at| session.node(at).line),
         }

@@ -40,7 +40,11 @@ pub(super) enum Fate {
 
 /// The fates of the lines of a session, in four bytes each.
 #[derive(Debug, Clone)]
-pub(super) struct Fates(Vec<u32>);
+pub(super) struct Fates {
+    /// Empty as long as nothing is known of any line.
+    places: Vec<u32>,
+    count: usize,
+}
 
 /// A fate that is not known yet.
 const UNKNOWN: u32 = u32::MAX;
@@ -57,16 +61,20 @@ impl Fates {
     ];
 
     fn known(&self, id: NodeId) -> Option<Fate> {
-        match UNKNOWN - self.0[id.index()] {
+        let known = self.places.get(id.index()).copied().unwrap_or(UNKNOWN);
+        match UNKNOWN - known {
             0 => None,
             place if place as usize <= Fates::ALONE.len() => Some(Fates::ALONE[place as usize - 1]),
-            _ => Some(Fate::Lost { at: NodeId(self.0[id.index()]) }),
+            _ => Some(Fate::Lost { at: NodeId(known) }),
         }
     }
 
     fn set(&mut self, id: NodeId, fate: Fate) {
+        if self.places.is_empty() {
+            self.places = vec![UNKNOWN; self.count];
+        }
         let place = Fates::ALONE.iter().position(|alone| *alone == fate);
-        self.0[id.index()] = match (place, fate) {
+        self.places[id.index()] = match (place, fate) {
             (Some(place), _) => UNKNOWN - 1 - place as u32,
             (None, Fate::Lost { at }) => at.0,
             (None, _) => UNKNOWN,
@@ -80,14 +88,16 @@ impl Fates {
 
     /// All of them, in the order of the lines.
     pub(super) fn iter(&self) -> impl Iterator<Item = Fate> + '_ {
-        (0..self.0.len() as u32).map(|at| self.of(NodeId(at)))
+        (0..self.count as u32).map(|at| self.of(NodeId(at)))
     }
 }
 
 /// The fate of every line of the chain.
 pub(super) fn fates(view: &View<'_>, reach: &Reach) -> Fates {
     let mut fates = direct(view, reach);
-    if reach.outcome != Outcome::Resumed {
+    // Of most logs nothing is left to ask for.
+    let is_known = |id: NodeId| fates.known(id).is_some();
+    if reach.outcome != Outcome::Resumed || view.session.ids().all(is_known) {
         return fates;
     }
     let tops = tops(view, &fates);
@@ -120,7 +130,7 @@ pub(super) fn can_begin(node: Node<'_>) -> bool {
 
 /// What the request itself says of a line.
 fn direct(view: &View<'_>, reach: &Reach) -> Fates {
-    let mut fates = Fates(vec![UNKNOWN; view.session.node_count()]);
+    let mut fates = Fates { places: Vec::new(), count: view.session.node_count() };
     for sent in &reach.sent {
         if let Sent::Line(line) = sent {
             fates.set(line.node, Fate::Sent);

@@ -90,7 +90,7 @@ pub struct LostTurn {
     /// Its first line.
     pub line: u64,
     /// How many messages of it are lost.
-    pub messages: u64,
+    pub messages: u32,
 }
 
 /// What would be sent from one way that a session went.
@@ -208,10 +208,6 @@ pub fn health(
     // that are as old as the log.
     let latest = Generation::latest();
     let writer = session.writer();
-    let view_latest = View::new(session, latest);
-    let reach_latest = reach_in(&view_latest, Place::Own);
-    let fates_latest = fate::fates(&view_latest, &reach_latest);
-    let summary_latest = summarize(session, &reach_latest, &fates_latest);
     let has_gap = session.missing_parents().next().is_some();
     let tells = |generation: &Generation| {
         *generation >= writer && (has_gap || CHECKED.contains(generation))
@@ -231,6 +227,11 @@ pub fn health(
             older.push((*generation, fates));
         }
     }
+    // The newest last, so that what others sent is forgotten by then.
+    let view_latest = View::new(session, latest);
+    let reach_latest = reach_in(&view_latest, Place::Own);
+    let fates_latest = fate::fates(&view_latest, &reach_latest);
+    let summary_latest = summarize(session, &reach_latest, &fates_latest);
     reaches.push(summary_latest);
     let reach_of = |asked: &Generation| reaches.iter().find(|reach| reach.generation == *asked);
     let reaches = generations.iter().filter_map(reach_of).copied().collect();
@@ -287,7 +288,7 @@ fn lost_turns(session: &Session, fates: &Fates) -> Vec<LostTurn> {
     let turns = turns(session);
     let lost = |(at, turn): (usize, u32)| {
         let nodes = turns.nodes(at);
-        let messages = nodes.iter().filter(is_lost).count() as u64;
+        let messages = nodes.iter().filter(is_lost).count() as u32;
         let first = turns.prompt(at).or(nodes.first().copied())?;
         let line = session.node(first).line;
         (messages > 0).then_some(LostTurn { turn, line, messages })

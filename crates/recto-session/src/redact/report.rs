@@ -144,7 +144,7 @@ impl fmt::Display for RedactError {
             RedactError::Name(name) => {
                 write!(f, "the name of a pattern has letters, digits and `-` only, not `{name}`")
             }
-            RedactError::Pattern(name, why) => write!(f, "the pattern {name} is none: {why}"),
+            RedactError::Pattern(name, why) => write!(f, "invalid pattern {name}: {why}"),
             RedactError::TooShort(text) => write!(f, "`{text}` is too short to be replaced"),
             RedactError::TooMany(why) => write!(f, "too many texts to replace: {why}"),
             RedactError::Rules(why) => write!(f, "the rules for secrets cannot be used: {why}"),

@@ -194,7 +194,7 @@ fn options_that_make_no_sense_are_refused() {
         refused(pattern("a b", "x")).unwrap(),
         "the name of a pattern has letters, digits and `-` only, not `a b`"
     );
-    assert!(refused(pattern("a", "(")).unwrap().starts_with("the pattern a is none: "));
+    assert!(refused(pattern("a", "(")).unwrap().starts_with("invalid pattern a: "));
     let path = Options { paths: vec!["/".into()], ..Options::default() };
     assert_eq!(refused(path).unwrap(), "`` is too short to be replaced");
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Generation;
 use super::view::View;
 use crate::NodeId;
+use crate::fold::bits::Bits;
 
 /// The lines from the last compaction on. Older lines that the compaction
 /// preserved follow its anchor, which is the summary.
@@ -19,12 +20,9 @@ pub(super) fn cut_at_boundary<'c>(view: &View<'_>, chain: &'c [NodeId]) -> Cow<'
     let Some(metadata) = boundary.map(|found| &found.metadata).filter(|_| knows_preserved) else {
         return Cow::Borrowed(tail);
     };
-    let mut is_inside = vec![false; view.session.node_count()];
-    for id in tail {
-        is_inside[id.index()] = true;
-    }
+    let is_inside = Bits::of(view.session.node_count(), tail);
     let kept = metadata.preserved.iter().filter_map(|uuid| view.find(uuid));
-    let kept: Vec<NodeId> = kept.filter(|id| !is_inside[id.index()]).collect();
+    let kept: Vec<NodeId> = kept.filter(|id| !is_inside.has(*id)).collect();
     let mut lines = Vec::with_capacity(tail.len() + kept.len());
     for id in tail {
         lines.push(*id);

@@ -6,6 +6,7 @@ use super::Generation;
 use super::view::Above;
 use super::view::View;
 use crate::NodeId;
+use crate::fold::bits::Bits;
 
 /// The line to go on from; `None` if there is no conversation.
 pub(super) fn choose_leaf(view: &View<'_>) -> Option<NodeId> {
@@ -83,23 +84,24 @@ fn last_of_conversation(view: &View<'_>, spoken: &mut SpokenAbove) -> Option<Nod
 
 /// Whether somebody speaks on the way up from lines, each of which is passed once.
 struct SpokenAbove {
-    known: Vec<Option<bool>>,
+    is_known: Bits,
+    speaks: Bits,
 }
 
 impl SpokenAbove {
     fn new(view: &View<'_>) -> SpokenAbove {
-        SpokenAbove { known: vec![None; view.session.node_count()] }
+        let none = Bits::new(view.session.node_count());
+        SpokenAbove { is_known: none.clone(), speaks: none }
     }
 
     fn is_above(&mut self, view: &View<'_>, line: NodeId) -> bool {
         let mut way = Vec::new();
         let mut at = line;
         let speaks = loop {
-            if let Some(known) = self.known[at.index()] {
-                break known;
+            // In a ring, a second visit finds nobody who speaks.
+            if !self.is_known.add(at) {
+                break self.speaks.has(at);
             }
-            // For a ring: a second visit finds no parent.
-            self.known[at.index()] = Some(false);
             way.push(at);
             // Older clients stumble over a line without content instead of passing it.
             let is_passed = view.generation == Generation::V2_1_300 && view.lacks_content(at);
@@ -111,8 +113,10 @@ impl SpokenAbove {
                 Above::Nothing | Above::Missing => break false,
             }
         };
-        for id in way {
-            self.known[id.index()] = Some(speaks);
+        if speaks {
+            for id in way {
+                self.speaks.add(id);
+            }
         }
         speaks
     }
@@ -120,13 +124,13 @@ impl SpokenAbove {
 
 /// Whether `top` is `line` or above it.
 fn is_above(view: &View<'_>, top: NodeId, line: NodeId) -> bool {
-    let mut seen = vec![false; view.session.node_count()];
+    let mut seen = Bits::new(view.session.node_count());
     let mut at = Some(line);
     while let Some(id) = at {
         if id == top {
             return true;
         }
-        if std::mem::replace(&mut seen[id.index()], true) {
+        if !seen.add(id) {
             return false;
         }
         at = view.above_in_meaning(id);
@@ -144,14 +148,13 @@ fn newest_below(view: &View<'_>, top: NodeId) -> NodeId {
         return top;
     }
     let children = view.children();
-    let mut seen = vec![false; view.session.node_count()];
-    seen[top.index()] = true;
+    let mut seen = Bits::new(view.session.node_count());
+    seen.add(top);
     let mut open = vec![top];
     let mut below = Vec::new();
     while let Some(id) = open.pop() {
         for &child in children.of(id) {
-            let is_seen = std::mem::replace(&mut seen[child.index()], true);
-            if !is_seen && !view.node(child).flags.is_sidechain {
+            if seen.add(child) && !view.node(child).flags.is_sidechain {
                 open.push(child);
                 below.push(child);
             }
@@ -174,11 +177,11 @@ fn last_attachment_below(view: &View<'_>, top: NodeId) -> NodeId {
         return top;
     }
     let children = view.children();
-    let mut seen = vec![false; view.session.node_count()];
+    let mut seen = Bits::new(view.session.node_count());
     let mut top = top;
     loop {
-        seen[top.index()] = true;
-        let is_next = |id: &&NodeId| view.node(**id).kind == Kind::Attachment && !seen[id.index()];
+        seen.add(top);
+        let is_next = |id: &&NodeId| view.node(**id).kind == Kind::Attachment && !seen.has(**id);
         match children.of(top).iter().find(is_next) {
             Some(&next) => top = next,
             None => return top,

@@ -15,6 +15,7 @@ use crate::BlockFact;
 use crate::NameId;
 use crate::Node;
 use crate::NodeId;
+use crate::fold::bits::Bits;
 use crate::fold::hash::IdMap;
 use crate::fold::hash::IdSet;
 
@@ -44,13 +45,33 @@ pub(super) fn pass_running(view: &View<'_>, kept: &[NodeId]) -> Vec<Sent> {
     lines
 }
 
+/// Takes out the lines that [`pass_running`] takes out. The newest clients look at answers only,
+/// of which a log has fewer than lines.
+pub(super) fn keep_sent(view: &View<'_>, lines: &mut Vec<NodeId>) {
+    let is_answer = |id: &NodeId| view.node(*id).kind == Kind::Assistant;
+    let answers: Vec<NodeId> = lines.iter().copied().filter(is_answer).collect();
+    let mut is_sent = Bits::new(view.session.node_count());
+    for sent in pass_running(view, &answers) {
+        if let Sent::Line(line) = sent {
+            is_sent.add(line.node);
+        }
+    }
+    lines.retain(|id| !is_answer(id) || is_sent.has(*id));
+}
+
+/// What a client adds at most.
+const MOST_ADDED: usize = 4;
+
 fn whole_lines(kept: &[NodeId]) -> Vec<Sent> {
     let line = |node: &NodeId| SentLine {
         node: *node,
         left_out: ThinList::default(),
         joins_previous: false,
     };
-    kept.iter().map(|node| Sent::Line(line(node))).collect()
+    // With room for what a client adds at the end, or all of it would be moved for that.
+    let mut lines = Vec::with_capacity(kept.len() + MOST_ADDED);
+    lines.extend(kept.iter().map(|node| Sent::Line(line(node))));
+    lines
 }
 
 /// Takes out the lines that stand for failed API calls.
@@ -327,5 +348,56 @@ fn join_user_lines(view: &View<'_>, lines: &mut [Sent]) {
             line.joins_previous = is_user && after_user;
         }
         after_user = is_user;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recto_log::Lines;
+    use recto_log::decode;
+
+    use super::*;
+    use crate::Session;
+
+    /// Every row of up to four lines, of all that the passes tell apart.
+    #[test]
+    fn what_is_kept_is_what_passes() {
+        let answer = |message: &str, block: &str| {
+            format!(r#""type":"assistant","message":{{"id":"{message}","content":[{block}]}}"#)
+        };
+        let thinking = r#"{"type":"thinking","thinking":"x","signature":"y"}"#;
+        let blank = r#"{"type":"text","text":" "}"#;
+        let kinds = [
+            r#""type":"user","message":{"content":"x"}"#.to_owned(),
+            answer("a", thinking),
+            answer("a", blank),
+            answer("a", r#"{"type":"text","text":"x"}"#),
+            answer("b", thinking),
+            answer("b", blank) + r#","isApiErrorMessage":true"#,
+        ];
+        let (mut rows, mut dropped) = (0, 0);
+        for row in 0..kinds.len().pow(4) {
+            let mut log = String::new();
+            let mut rest = row;
+            for line in 0..4 {
+                log += &format!("{{\"uuid\":\"{line}\",{}}}\n", kinds[rest % kinds.len()]);
+                rest /= kinds.len();
+            }
+            let mut session = Session::new();
+            Lines::new(log.as_bytes()).for_each(|line| session.push(&decode(line).0));
+            let view = View::new(&session, Generation::latest());
+            let mut kept: Vec<NodeId> = session.ids().collect();
+            let node = |sent: Sent| match sent {
+                Sent::Line(line) => Some(line.node),
+                Sent::Added(_) => None,
+            };
+            let passed = pass_running(&view, &kept).into_iter().filter_map(node);
+            let passed: Vec<NodeId> = passed.collect();
+            keep_sent(&view, &mut kept);
+            assert_eq!(kept, passed, "{log}");
+            rows += 1;
+            dropped += 4 - kept.len();
+        }
+        assert!(rows == 1296 && dropped > 1000, "{dropped} of {rows} rows");
     }
 }

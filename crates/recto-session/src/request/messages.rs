@@ -190,10 +190,10 @@ impl Message {
 }
 
 /// The messages as compact JSON.
-pub(super) fn to_json(messages: &[Message], generation: Generation) -> Vec<u8> {
+pub(super) fn to_json(messages: Vec<Message>, generation: Generation) -> Vec<u8> {
     let mut array = ArrayWriter::new();
     for message in messages {
-        array = array.json(&message_json(message, generation));
+        array = array.json(&message_json(&message, generation));
     }
     array.finish()
 }

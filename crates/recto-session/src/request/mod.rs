@@ -46,6 +46,7 @@ pub(crate) use reach::chain_in;
 pub(crate) use reach::chain_now;
 pub(crate) use reach::history_in;
 pub use reach::history_to;
+pub use reach::leaf;
 pub(crate) use reach::leaf_now;
 pub use reach::reach;
 pub use reach::reach_at;
@@ -67,9 +68,12 @@ pub use verify::VerifiedRequest;
 pub use verify::message_hash;
 pub use verify::verify;
 
+use std::fmt;
+
 use crate::LineSource;
 use crate::NodeId;
 use crate::Session;
+use crate::health::MOST_REQUEST_BYTES;
 
 /// What the client is told beside the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +114,46 @@ pub struct Request {
     pub dropped: Vec<Dropped>,
     /// Lines that could not be read.
     pub unreadable: Vec<UnreadableLine>,
+    /// How large it would be, if it is too large to be put together; it has no messages then.
+    pub too_large: Option<RequestSize>,
+}
+
+/// So many lines are put together to a request. The API takes no more than a million of the
+/// shortest, and no context window a tenth of them.
+const MOST_LINES: u64 = 400_000;
+
+/// So many bytes of content are put together: twice what the API takes.
+const MOST_CONTENT: u64 = 2 * MOST_REQUEST_BYTES;
+
+/// How large a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestSize {
+    /// The lines that are sent.
+    pub lines: u64,
+    /// The bytes of their content.
+    pub bytes: u64,
+}
+
+impl RequestSize {
+    fn of(session: &Session, reach: &Reach) -> RequestSize {
+        let mut size = RequestSize { lines: 0, bytes: 0 };
+        for sent in &reach.sent {
+            if let Sent::Line(line) = sent {
+                size.lines += 1;
+                size.bytes += u64::from(session.node(line.node).content_bytes);
+            }
+        }
+        size
+    }
+}
+
+impl fmt::Display for RequestSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = MOST_REQUEST_BYTES / 1024 / 1024;
+        let (lines, megabytes) = (self.lines, self.bytes / 1024 / 1024);
+        write!(f, "the request has {lines} lines with {megabytes} MB, and the API takes {most} MB")
+    }
 }
 
 /// A line that could not be read again.
@@ -122,7 +166,8 @@ pub struct UnreadableLine {
     pub error: String,
 }
 
-/// Makes the messages of a request from the lines that are sent.
+/// Makes the messages of a request from the lines that are sent. They are in memory several
+/// times, so one that no endpoint takes is not made.
 pub fn request(
     session: &Session,
     reach: &Reach,
@@ -134,8 +179,14 @@ pub fn request(
         leaf: reach.leaf,
         dropped: reach.dropped.clone(),
         unreadable: Vec::new(),
+        too_large: None,
     };
     if reach.outcome != Outcome::Resumed {
+        return request;
+    }
+    let size = RequestSize::of(session, reach);
+    if size.lines > MOST_LINES || size.bytes > MOST_CONTENT {
+        request.too_large = Some(size);
         return request;
     }
     let rules =
@@ -149,6 +200,6 @@ pub fn request(
         items.push(render::Item::User { pieces: vec![piece::Piece::text(prompt)], joins: false });
     }
     let messages = messages::messages(items, &rules, Some(&options.effort));
-    request.messages = messages::to_json(&messages, rules.generation);
+    request.messages = messages::to_json(messages, rules.generation);
     request
 }

@@ -18,6 +18,7 @@ use super::walk::walk;
 use crate::NameId;
 use crate::NodeId;
 use crate::Session;
+use crate::fold::bits::Bits;
 
 /// What a client would do with a session on resume.
 #[derive(Debug, Clone)]
@@ -301,6 +302,11 @@ pub fn reach(session: &Session, generation: Generation) -> Reach {
     reach_at(session, generation, Place::Own)
 }
 
+/// The line that a client of a generation goes on from, as [`reach`] says it, without the rest.
+pub fn leaf(session: &Session, generation: Generation) -> Option<NodeId> {
+    find_leaf(&View::new(session, generation), Place::Own).ok()
+}
+
 /// What a client would send of a session whose log is in some place.
 pub fn reach_at(session: &Session, generation: Generation, place: Place) -> Reach {
     reach_in(&View::new(session, generation), place)
@@ -341,16 +347,16 @@ pub fn history_to(session: &Session, leaf: NodeId, generation: Generation) -> Ve
 
 /// The same for who asks for several lines.
 pub(crate) fn history_in(view: &View<'_>, leaf: NodeId) -> Vec<Vec<NodeId>> {
-    let mut is_inside = vec![false; view.session.node_count()];
+    let mut is_inside = Bits::new(view.session.node_count());
     let mut parts: Vec<Vec<NodeId>> = Vec::new();
     let mut at = Some(leaf);
     while let Some(end) = at {
         // A cycle stops the walk of newer clients; of older ones nothing is known.
         let Ok(chain) = walk(view, end) else { break };
         let mut chain = recover_siblings(view, chain);
-        chain.retain(|id| !std::mem::replace(&mut is_inside[id.index()], true));
+        chain.retain(|id| is_inside.add(*id));
         at = chain.first().and_then(|top| view.above_in_meaning(*top));
-        at = at.filter(|next| !is_inside[next.index()]);
+        at = at.filter(|next| !is_inside.has(*next));
         parts.push(chain);
     }
     parts.reverse();
@@ -466,21 +472,14 @@ fn check_chain(view: &View<'_>, chain: &[NodeId]) -> Result<(), Outcome> {
 /// Notes the lines that are not in the conversation.
 fn note_left_out(view: &View<'_>, chain: &[NodeId], kept: &[NodeId], dropped: &mut Vec<Dropped>) {
     let count = view.session.node_count();
-    let mark = |ids: &[NodeId]| {
-        let mut marks = vec![false; count];
-        for id in ids {
-            marks[id.index()] = true;
-        }
-        marks
-    };
-    let (mut is_before, is_kept) = (mark(chain), mark(kept));
+    let (mut is_before, is_kept) = (Bits::of(count, chain), Bits::of(count, kept));
     // A boundary begins anew, but means to follow what it replaced.
     if let Some(top) = chain.first().filter(|top| view.is_boundary(**top)) {
         mark_history(view, *top, &mut is_before);
     }
     for id in view.session.ids() {
         let node = view.node(id);
-        let reason = match (is_kept[id.index()], is_before[id.index()], view.has(id)) {
+        let reason = match (is_kept.has(id), is_before.has(id), view.has(id)) {
             (true, ..) => continue,
             (false, true, _) => DropReason::BeforeCompaction,
             (false, false, false) if view.looks_through(id) => DropReason::NotForModel,

@@ -31,7 +31,7 @@ pub fn messages_of(lines: &[u8], model: &str) -> Vec<u8> {
     let rules = render::Rules::new(&session, latest, &sent, Some(model));
     let rendered = render::render(&session, &rules, &sent, &lines);
     let messages = messages::messages(rendered.items, &rules, None);
-    messages::to_json(&messages, latest)
+    messages::to_json(messages, latest)
 }
 
 /// Whether the newest clients tell a model in messages of the system, and not inside those of

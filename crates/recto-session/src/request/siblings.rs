@@ -12,6 +12,7 @@ use super::view::View;
 use crate::BlockFact;
 use crate::NameId;
 use crate::NodeId;
+use crate::fold::bits::Bits;
 use crate::fold::hash::IdMap;
 
 /// No place in the chain.
@@ -32,8 +33,8 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
     for (at, id) in (0u32..).zip(&chain) {
         place[id.index()] = at;
     }
-    let mut is_inside: Vec<bool> = place.iter().map(|at| *at != OUTSIDE).collect();
-    let mut is_moved = vec![false; count];
+    let mut is_inside = Bits::of(count, &chain);
+    let mut is_moved = Bits::new(count);
     let mut earlier: IdMap<u32, Vec<NodeId>> = IdMap::default();
     let mut extra: IdMap<u32, Vec<NodeId>> = IdMap::default();
     // Newer clients put calls where they are in the file, and gather all results
@@ -55,7 +56,7 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
                 }
                 Some(_) | None => added.push(call),
             }
-            is_inside[call.index()] = true;
+            is_inside.add(call);
         }
         added.reverse();
         for &call in lines {
@@ -67,7 +68,7 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         }
         // A result that is found goes before the next one of the file, or behind the message.
         let stays = |id: &NodeId| place[id.index()] <= message.last;
-        results.retain(|id| !is_inside[id.index()] || (gathers && place[id.index()] != OUTSIDE));
+        results.retain(|id| !is_inside.has(*id) || (gathers && place[id.index()] != OUTSIDE));
         results.sort_by_key(|id| order(view, *id));
         let mut next = None;
         let mut behind = Vec::new();
@@ -75,8 +76,8 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
             match next {
                 _ if stays(&result) => next = Some(place[result.index()]),
                 Some(next) if gathers => {
-                    is_inside[result.index()] = true;
-                    is_moved[result.index()] = true;
+                    is_inside.add(result);
+                    is_moved.add(result);
                     earlier.entry(next).or_default().push(result);
                 }
                 Some(_) | None => behind.push(result),
@@ -85,8 +86,8 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         behind.reverse();
         let mut results = behind;
         for result in &results {
-            is_inside[result.index()] = true;
-            is_moved[result.index()] = true;
+            is_inside.add(*result);
+            is_moved.add(*result);
         }
         added.append(&mut results);
         extra.insert(message.last, added);
@@ -94,7 +95,7 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
     let mut whole = Vec::with_capacity(chain.len());
     for (at, id) in (0u32..).zip(chain) {
         whole.extend(earlier.remove(&at).into_iter().flatten().rev());
-        if !is_moved[id.index()] {
+        if !is_moved.has(id) {
             whole.push(id);
         }
         whole.extend(extra.remove(&at).into_iter().flatten());

@@ -3,9 +3,8 @@
 use recto_log::Entry;
 
 use super::Generation;
-use super::Sent;
 use super::attachment;
-use super::history_to;
+use super::history_in;
 use super::lines;
 use super::render::Rules;
 use super::view::View;
@@ -13,18 +12,15 @@ use crate::NodeId;
 use crate::Session;
 
 /// The lines that lead to a line and that a client of the newest generation
-/// sends, in parts that hang together, as [`history_to`] gives them.
+/// sends, in parts that hang together, as [`super::history_to`] gives them.
 pub(crate) fn sent_to(session: &Session, leaf: NodeId) -> Vec<Vec<NodeId>> {
     let latest = Generation::latest();
     let view = View::new(session, latest);
-    let line = |sent: Sent| match sent {
-        Sent::Line(line) => Some(line.node),
-        Sent::Added(_) => None,
-    };
-    let parts = history_to(session, leaf, latest).into_iter();
+    let mut parts = history_in(&view, leaf);
+    for part in &mut parts {
+        lines::keep_sent(&view, part);
+    }
     parts
-        .map(|part| lines::pass_running(&view, &part).into_iter().filter_map(line).collect())
-        .collect()
 }
 
 /// Says what is told for attachments.

@@ -1,6 +1,7 @@
 //! The lines that a client of a generation has before it.
 
 use std::cell::OnceCell;
+use std::cell::RefCell;
 
 use jiff::Timestamp;
 use recto_log::EntryUuid;
@@ -12,6 +13,8 @@ use crate::Node;
 use crate::NodeId;
 use crate::Parent;
 use crate::Session;
+use crate::fold::bits::Bits;
+use crate::fold::hash::IdMap;
 
 /// How many bytes an array without anything in it takes.
 const EMPTY_ARRAY: u32 = 2;
@@ -31,11 +34,14 @@ pub(crate) enum Above {
 pub(crate) struct View<'s> {
     pub(crate) session: &'s Session,
     pub(crate) generation: Generation,
-    is_there: Vec<bool>,
-    /// What is above each line.
-    above: AllAbove,
+    /// The lines that the client does not have; most logs have none of them.
+    is_absent: Option<Bits>,
+    /// What is above each line, where the client looks through some of them.
+    above: Option<AllAbove>,
     /// Which lines belong together, once somebody asks.
     family: OnceCell<Family>,
+    /// Lines with broken links, by lines for which they were asked for.
+    breaks: RefCell<IdMap<NodeId, NodeId>>,
 }
 
 /// What is above each line, in four bytes each.
@@ -88,9 +94,24 @@ impl<'s> View<'s> {
         keep: impl Fn(Node<'_>) -> bool,
     ) -> View<'s> {
         let reads = |node: Node<'_>| reads(session, generation, node) && keep(node);
-        let is_there: Vec<bool> = session.nodes().map(reads).collect();
-        let above = above_all(session, generation, &is_there);
-        View { session, generation, is_there, above, family: OnceCell::new() }
+        let mut is_absent: Option<Bits> = None;
+        for (id, node) in session.ids().zip(session.nodes()) {
+            if !reads(node) {
+                is_absent.get_or_insert_with(|| Bits::new(session.node_count())).add(id);
+            }
+        }
+        let mut view = View {
+            session,
+            generation,
+            is_absent,
+            above: None,
+            family: OnceCell::new(),
+            breaks: RefCell::default(),
+        };
+        if session.counts.of_kind(Kind::Progress) > 0 && looks_through(generation, Kind::Progress) {
+            view.above = Some(above_all(&view));
+        }
+        view
     }
 
     /// Which lines belong together.
@@ -100,7 +121,7 @@ impl<'s> View<'s> {
 
     /// Whether the client has the line.
     pub(crate) fn has(&self, id: NodeId) -> bool {
-        self.is_there[id.index()]
+        self.is_absent.as_ref().is_none_or(|is_absent| !is_absent.has(id))
     }
 
     /// The lines that the client has.
@@ -119,7 +140,21 @@ impl<'s> View<'s> {
 
     /// What a line follows.
     pub(crate) fn above(&self, id: NodeId) -> Above {
-        self.above.get(id)
+        match &self.above {
+            Some(above) => above.get(id),
+            None => self.named_above(id),
+        }
+    }
+
+    /// What a line names as what it follows.
+    fn named_above(&self, id: NodeId) -> Above {
+        match self.session.link(id) {
+            Parent::Root => Above::Nothing,
+            Parent::Node(parent) if self.has(parent) || self.looks_through(parent) => {
+                Above::Line(parent)
+            }
+            Parent::Node(_) | Parent::Missing(_) => Above::Missing,
+        }
     }
 
     /// What a line follows in meaning: across a compaction too.
@@ -146,13 +181,24 @@ impl<'s> View<'s> {
     /// The line with the broken link, of a line above which nothing is found: itself, or
     /// the progress above it that the client looks through.
     pub(crate) fn break_at(&self, id: NodeId) -> NodeId {
+        let mut known = self.breaks.borrow_mut();
+        let mut way = Vec::new();
         let mut at = id;
+        // Many lines may hang on a long row of progress, which is passed once.
         for _ in self.session.nodes() {
-            match self.node(at).parent {
-                Parent::Node(above) if self.looks_through(above) => at = above,
+            if let Some(end) = known.get(&at) {
+                at = *end;
+                break;
+            }
+            match self.session.link(at) {
+                Parent::Node(above) if self.looks_through(above) => {
+                    way.push(at);
+                    at = above;
+                }
                 Parent::Node(_) | Parent::Missing(_) | Parent::Root => break,
             }
         }
+        known.extend(way.into_iter().map(|id| (id, at)));
         at
     }
 
@@ -220,22 +266,12 @@ impl Children {
 
 /// What is above each line. From 2.1.100, a line below progress follows what the
 /// progress follows.
-fn above_all(session: &Session, generation: Generation, is_there: &[bool]) -> AllAbove {
-    let mut above = AllAbove(Vec::with_capacity(is_there.len()));
+fn above_all(view: &View<'_>) -> AllAbove {
+    let (session, generation) = (view.session, view.generation);
+    let named = session.ids().map(|id| AllAbove::place(view.named_above(id)));
+    let mut above = AllAbove(named.collect());
     for id in session.ids() {
-        above.0.push(AllAbove::place(match session.link(id) {
-            Parent::Root => Above::Nothing,
-            Parent::Node(parent) if is_there[parent.index()] => Above::Line(parent),
-            Parent::Node(parent) if looks_through(generation, session.kind(parent)) => {
-                Above::Line(parent)
-            }
-            Parent::Node(_) | Parent::Missing(_) => Above::Missing,
-        }));
-    }
-    if generation >= Generation::V2_1_100 {
-        for id in session.ids() {
-            pass_progress(session, generation, &mut above, id);
-        }
+        pass_progress(session, generation, &mut above, id);
     }
     above
 }

@@ -21,8 +21,9 @@ use super::query::text_term;
 const DEEPEST: usize = 10;
 
 /// The names that stand before a colon. Any other name is a word of the text.
-const FIELDS: [&str; 9] =
-    ["tool", "role", "file", "model", "project", "branch", "is", "before", "after"];
+const FIELDS: [&str; 11] = [
+    "tool", "role", "file", "model", "project", "branch", "is", "before", "after", "session", "tag",
+];
 
 impl Query {
     /// Reads a query.
@@ -39,13 +40,13 @@ impl Query {
             (Some(node), _) => Ok(Query { node, limits }),
             (None, Some(sign)) => Err(QueryError::new(
                 format!("`{sign}` has no letters and no digits"),
-                "`recto grep` finds signs, too",
+                "`recto search -e` also finds punctuation",
             )),
             (None, None) if !limits.is_empty() => {
                 Ok(Query { node: Node::Term(any_term()), limits })
             }
             (None, None) => Err(QueryError::new(
-                "the query says nothing to look for",
+                "the query is empty",
                 "give a word, a \"phrase\", or a field such as tool:Bash or role:user",
             )),
         }
@@ -82,7 +83,7 @@ impl<'a> Parser<'a> {
             let is_alternative = goes_on || !branches.is_empty();
             if is_alternative && self.limits.len() > limits {
                 return Err(QueryError::new(
-                    "project:, before: and after: apply to the whole query",
+                    "project:, session:, tag:, is:starred, before: and after: apply to the whole query",
                     "write them outside of OR",
                 ));
             }
@@ -143,7 +144,7 @@ impl<'a> Parser<'a> {
                     self.depth -= 1;
                     if is_not && self.limits.len() > limits {
                         return Err(QueryError::new(
-                            "project:, before: and after: apply to the whole query",
+                            "project:, session:, tag:, is:starred, before: and after: apply to the whole query",
                             "write them outside of -( ); -project:NAME refuses a project",
                         ));
                     }
@@ -196,10 +197,22 @@ impl<'a> Parser<'a> {
                 self.limits.push(Limit::Project { name: value.to_owned(), is_not });
                 return Ok(None);
             }
+            "session" => {
+                self.limits.push(Limit::Session { id: value.to_ascii_lowercase(), is_not });
+                return Ok(None);
+            }
+            "tag" => {
+                self.limits.push(Limit::Tag { name: value.to_owned(), is_not });
+                return Ok(None);
+            }
+            "is" if value.eq_ignore_ascii_case("starred") => {
+                self.limits.push(Limit::Starred { is_not });
+                return Ok(None);
+            }
             "before" | "after" if is_not => {
                 return Err(QueryError::new(
-                    format!("-{name}: has no meaning"),
-                    "before: and after: are each other's opposite",
+                    format!("-{name}: is not supported"),
+                    "use before: for the opposite of after:",
                 ));
             }
             "before" => {
@@ -215,7 +228,7 @@ impl<'a> Parser<'a> {
             "is" => {
                 return Err(QueryError::new(
                     format!("invalid value `{value}` for is:"),
-                    "there is is:error",
+                    "use is:error or is:starred",
                 ));
             }
             "tool" => squeezed_term(begin, TOOL, is_prefix),
@@ -292,7 +305,7 @@ impl<'a> Parser<'a> {
         let Some(end) = inside.find(is_end) else {
             return Err(QueryError::new(
                 "a quote is not closed",
-                "add the closing quote, or leave the opening one out",
+                "add the closing quote, or remove the opening one",
             ));
         };
         let length = inside[end..].chars().next().map_or(1, char::len_utf8);
@@ -320,7 +333,7 @@ fn term_of(typed: &str, term: Option<Term>) -> Result<Term, QueryError> {
     term.ok_or_else(|| {
         QueryError::new(
             format!("`{typed}` has no letters and no digits"),
-            "`recto grep` finds signs, too",
+            "`recto search -e` also finds punctuation",
         )
     })
 }
@@ -349,6 +362,8 @@ fn example_of(name: &str) -> &'static str {
         "project" => "app",
         "branch" => "main",
         "is" => "error",
+        "session" => "3f2a1b4c",
+        "tag" => "release",
         _ => "2026-11-16",
     }
 }

@@ -11,6 +11,15 @@ fn shown(text: &str) -> String {
             for limit in &query.limits {
                 shown.push_str(&match limit {
                     Limit::Project { name, is_not: false } => format!(" [project {name}]"),
+                    Limit::Session { id, is_not } => {
+                        format!(" [{}session {id}]", if *is_not { "not " } else { "" })
+                    }
+                    Limit::Tag { name, is_not } => {
+                        format!(" [{}tag {name}]", if *is_not { "not " } else { "" })
+                    }
+                    Limit::Starred { is_not } => {
+                        format!(" [{}starred]", if *is_not { "not " } else { "" })
+                    }
                     Limit::Project { name, is_not: true } => format!(" [not project {name}]"),
                     Limit::Before(time) => format!(" [before {time}]"),
                     Limit::After(time) => format!(" [after {time}]"),
@@ -92,6 +101,10 @@ fn fields_ask_for_other_things() {
         "x [project app] [not project /w] [after 7d] [before 2026-11-01]"
     );
     assert_eq!(shown("file::read"), "file+read");
+    assert_eq!(
+        shown("x session:3F2A -tag:old is:starred"),
+        "x [session 3f2a] [not tag old] [starred]"
+    );
     // Of a project, or of a time, everything.
     assert_eq!(shown("project:app after:7d"), "about:r* [project app] [after 7d]");
 }
@@ -101,7 +114,7 @@ fn what_cannot_be_read_is_told_with_a_hint() {
     for (query, expected) in [
         (
             "",
-            "error: the query says nothing to look for; give a word, a \"phrase\", or a field such as tool:Bash or role:user",
+            "error: the query is empty; give a word, a \"phrase\", or a field such as tool:Bash or role:user",
         ),
         (
             "a OR",
@@ -113,28 +126,28 @@ fn what_cannot_be_read_is_told_with_a_hint() {
         ),
         (
             "a -(b project:x)",
-            "error: project:, before: and after: apply to the whole query; write them outside of -( ); -project:NAME refuses a project",
+            "error: project:, session:, tag:, is:starred, before: and after: apply to the whole query; write them outside of -( ); -project:NAME refuses a project",
         ),
         ("(a b", "error: a bracket is not closed; add `)`, or put the text in quotes"),
-        (
-            "\"a b",
-            "error: a quote is not closed; add the closing quote, or leave the opening one out",
-        ),
+        ("\"a b", "error: a quote is not closed; add the closing quote, or remove the opening one"),
         ("tool: x", "error: tool: needs a value; for example tool:Bash"),
-        ("is:new", "error: invalid value `new` for is:; there is is:error"),
+        ("is:new", "error: invalid value `new` for is:; use is:error or is:starred"),
         (
             "role:me",
             "error: invalid value `me` for role:; use one of user, assistant, thinking, tool-input, tool-result, summary, title, plan, system",
         ),
         (
             "a OR b before:1d",
-            "error: project:, before: and after: apply to the whole query; write them outside of OR",
+            "error: project:, session:, tag:, is:starred, before: and after: apply to the whole query; write them outside of OR",
         ),
         (
             "-before:1d a",
-            "error: -before: has no meaning; before: and after: are each other's opposite",
+            "error: -before: is not supported; use before: for the opposite of after:",
         ),
-        ("!!", "error: `!!` has no letters and no digits; `recto grep` finds signs, too"),
+        (
+            "!!",
+            "error: `!!` has no letters and no digits; `recto search -e` also finds punctuation",
+        ),
     ] {
         assert_eq!(shown(query), expected, "{query}");
     }

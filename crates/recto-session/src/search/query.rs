@@ -63,6 +63,25 @@ pub enum Limit {
         /// Whether the project must be another one.
         is_not: bool,
     },
+    /// The session, by the beginning of its id.
+    Session {
+        /// What was typed.
+        id: String,
+        /// Whether the session must be another one.
+        is_not: bool,
+    },
+    /// Sessions with a tag of recto's own data.
+    Tag {
+        /// The tag.
+        name: String,
+        /// Whether sessions must not have it.
+        is_not: bool,
+    },
+    /// Sessions with a star of recto's own data.
+    Starred {
+        /// Whether sessions must not have one.
+        is_not: bool,
+    },
     /// Before a time, as it was typed.
     Before(String),
     /// Since a time, as it was typed.

@@ -6,6 +6,7 @@ pub(crate) mod feed;
 pub(crate) mod file_use;
 pub(crate) mod items;
 pub(crate) mod line_diff;
+pub(crate) mod media;
 pub(crate) mod overflow;
 pub(crate) mod spoken;
 pub(crate) mod turn_counter;

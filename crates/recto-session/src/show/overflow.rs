@@ -36,8 +36,8 @@ impl Overflow {
     /// Says that the whole output cannot be had, and why.
     pub fn remark(&self) -> String {
         match self.is_refused {
-            true => format!("(the file with the whole output was not read: {})", self.name),
-            false => format!("(the file with the whole output is gone: {})", self.name),
+            true => format!("(the file with the full output was not read: {})", self.name),
+            false => format!("(the file with the full output no longer exists: {})", self.name),
         }
     }
 }
@@ -53,7 +53,8 @@ impl Item {
         };
         match overflow.bytes {
             Some(bytes) if bytes > whole.len() as u64 => {
-                let remark = format!("(cut; the whole output has {} bytes)", with_marks(bytes));
+                let remark =
+                    format!("(shortened; the full output has {} bytes)", with_marks(bytes));
                 Cow::Owned(format!("{}\n{remark}", whole.trim_end()))
             }
             _ => Cow::Borrowed(whole),
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!((known.name.as_str(), known.bytes), ("b1.txt", Some(9000)));
         let gone = result(Some(known.clone())).result_text().into_owned();
         assert!(
-            gone.ends_with("\n\n1\n(the file with the whole output is gone: b1.txt)"),
+            gone.ends_with("\n\n1\n(the file with the full output no longer exists: b1.txt)"),
             "{gone}"
         );
         let read = |text: &str, bytes| {
@@ -95,7 +96,7 @@ mod tests {
             result(Some(overflow)).result_text().into_owned()
         };
         assert_eq!(read("1\n2\n", 4), "1\n2\n");
-        assert_eq!(read("1\n2\n", 9000), "1\n2\n(cut; the whole output has 9,000 bytes)");
+        assert_eq!(read("1\n2\n", 9000), "1\n2\n(shortened; the full output has 9,000 bytes)");
         assert_eq!(result(None).result_text(), TEXT);
     }
 }

@@ -17,6 +17,7 @@ use crate::QueuedLine;
 use crate::Session;
 use crate::Tokens;
 use crate::TurnHook;
+use crate::fold::bits::Bits;
 use crate::fold::hooks::HookFact;
 use crate::fold::hooks::hooks_of;
 
@@ -406,7 +407,10 @@ fn owners(session: &Session) -> Vec<u32> {
 
 /// Gives notes and pictures that were written with a prompt, and before it, to that prompt.
 fn take_what_is_before(session: &Session, owner: &mut [u32]) {
-    for prompt in session.ids().filter(|id| session.node(*id).user == UserText::Human) {
+    // The last prompt takes what several could. So it goes first, and others end where it was:
+    // what is above that is the last one's too.
+    let mut is_taken = Bits::new(session.node_count());
+    for prompt in session.ids().rev().filter(|id| session.node(*id).user == UserText::Human) {
         let time = session.node(prompt).time();
         let mut above = session.parent(prompt);
         // Lines that lead back to themselves are passed once.
@@ -416,7 +420,7 @@ fn take_what_is_before(session: &Session, owner: &mut [u32]) {
             if !is_beside_prompt(node) || time.is_none() || node.time() != time {
                 break;
             }
-            if owner[id.index()] == prompt.0 {
+            if owner[id.index()] == prompt.0 || !is_taken.add(id) {
                 break;
             }
             owner[id.index()] = prompt.0;

@@ -404,7 +404,7 @@ impl Question<'_> {
                 let wait = next.filter(|next| *next > self.now);
                 let wait = wait.map_or_else(
                     || "is sent again".to_owned(),
-                    |next| format!("is sent again in {}", ago(self.now, next)),
+                    |next| format!("will be retried in {}", ago(self.now, next)),
                 );
                 format!("a request failed{count} and {wait}")
             }

@@ -186,6 +186,10 @@ impl StatusFold {
         let version = self.version.as_deref().unwrap_or_default();
         let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
         let is_interactive = self.entrypoint.as_deref() == Some("cli");
+        // Recto announces every session that it keeps a log of.
+        if self.entrypoint.as_deref() == Some("recto") {
+            return true;
+        }
         is_interactive && numbers.len() == FIRST.len() && numbers.as_slice() >= &FIRST[..]
     }
 

@@ -280,7 +280,7 @@ fn requests_that_are_sent_again_are_work() {
     let lines = [prompt(0, "Go"), error];
     assert_eq!(
         told(&lines, 5),
-        "working since 0, medium: a request failed (try 2 of 10) and is sent again in 6 s"
+        "working since 0, medium: a request failed (try 2 of 10) and will be retried in 6 s"
     );
     assert!(told(&lines, 20).ends_with("a request failed (try 2 of 10) and is sent again"));
 }

@@ -54,7 +54,7 @@ pub enum EditError {
     },
     /// A client that cannot be seen from here may work on the session.
     #[error(
-        "session {session} may be open in a client of another container or machine (process {pid} there)"
+        "session {session} may be open in a client in another container or machine (process {pid} there)"
     )]
     Elsewhere {
         /// The session.
@@ -74,7 +74,7 @@ pub enum EditError {
         path: PathBuf,
     },
     /// The log was written a moment ago.
-    #[error("{} was written a moment ago: a client may be at work", path.display())]
+    #[error("{} was modified a moment ago and may be in use", path.display())]
     Recent {
         /// The log.
         path: PathBuf,

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum KeepError {
     /// The archive was written by a newer version.
-    #[error("{} is an archive of version {version}, which is newer than this program", path.display())]
+    #[error("{} is an archive of the newer version {version}", path.display())]
     Newer {
         /// The archive.
         path: PathBuf,

@@ -218,7 +218,7 @@ fn an_archive_that_cannot_be_used_hides_nothing_of_the_home() {
     fs::write(world.root().join("recto-archive"), "2\n").unwrap();
     let inventory = seen(&world).inventory();
     assert_eq!(ids(&inventory), [(OTHER.to_owned(), false)]);
-    assert!(inventory.skipped[0].to_string().contains("newer than this program"));
+    assert!(inventory.skipped[0].to_string().contains("is an archive of the newer version 2"));
     fs::remove_dir_all(world.root()).unwrap();
     let inventory = seen(&world).inventory();
     assert_eq!((ids(&inventory).len(), inventory.skipped.len()), (1, 0));

@@ -47,6 +47,13 @@ impl Home {
         sessions.chain(self.all_agents(inventory)).collect()
     }
 
+    /// All logs that count: also those beside the main logs whose names say nothing.
+    pub fn every_log(&self, inventory: &Inventory) -> Vec<LogFile> {
+        let mut logs = self.logs(inventory);
+        logs.extend(inventory.named_otherwise.iter().cloned());
+        logs
+    }
+
     /// The log of a session and those of its subagents.
     pub fn logs_of(&self, inventory: &Inventory, session: &SessionFile) -> Vec<LogFile> {
         let agents = self.agents_of(inventory, session);

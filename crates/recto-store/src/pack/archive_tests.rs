@@ -291,7 +291,7 @@ fn what_the_manifest_says_otherwise_is_refused() {
     let cases = [
         (changed("-w-app", "../x"), "names no project"),
         (changed("-w-app", ""), "names no project"),
-        (changed(&format!("\"id\":\"{ID}\""), "\"id\":\"../../x\""), "no id"),
+        (changed(&format!("\"id\":\"{ID}\""), "\"id\":\"../../x\""), "an invalid id"),
         (changed("\"format\":1", "\"format\":2"), "its format is 2"),
         (changed("\"format\":1,", ""), "no format"),
         (changed(&hash, &sha256(b"other")), "content"),
@@ -319,7 +319,7 @@ fn what_the_manifest_says_otherwise_is_refused() {
                 let all = [log_described(), twice(), twice()];
                 archive(&[manifest(&all), log(), log(), log()])
             },
-            "is in it twice",
+            "`1.json` twice",
         ),
         (b"no archive at all".to_vec(), ""),
         (Vec::new(), ""),

@@ -145,7 +145,7 @@ fn check_entry<R: Read>(
     }
     let size = header.entry_size().map_err(|error| error.to_string())?;
     match bytes {
-        Some(bytes) if bytes != size => Err(format!("`{path}` has not the size it should have")),
+        Some(bytes) if bytes != size => Err(format!("`{path}` has the wrong size")),
         _ => Ok(size),
     }
 }
@@ -175,7 +175,7 @@ fn write_file(
     if (bytes, sha256.as_str()) == (file.bytes, file.sha256.as_str()) {
         Ok(Ok(()))
     } else {
-        Ok(Err(format!("`{}` has not the content it should have", file.path)))
+        Ok(Err(format!("`{}` has the wrong content", file.path)))
     }
 }
 

@@ -171,9 +171,8 @@ impl PackedSession {
 
     fn read(value: Value<'_>) -> Result<PackedSession, String> {
         let text = |name: &str| value.str(name).map(|text| text.into_owned());
-        let id: SessionId = text("id")
-            .and_then(|id| id.parse().ok())
-            .ok_or("a session has no id that could be one")?;
+        let id: SessionId =
+            text("id").and_then(|id| id.parse().ok()).ok_or("a session has an invalid id")?;
         let project = text("project").unwrap_or_default();
         let is_key = |project: &str| {
             !project.is_empty()
@@ -251,9 +250,11 @@ impl Manifest {
         match value.get("format").and_then(Value::as_u64) {
             Some(FORMAT) => {}
             Some(newer) => {
-                return Err(format!("its format is {newer}, and this recto knows {FORMAT} only"));
+                return Err(format!(
+                    "its format is {newer}, and this version of recto only reads {FORMAT}"
+                ));
             }
-            None => return Err("its manifest says no format".to_owned()),
+            None => return Err("its manifest has no format".to_owned()),
         }
         let created = value.str("created").and_then(|text| text.parse().ok());
         let created = created.ok_or("its manifest does not say when it was made")?;
@@ -272,11 +273,11 @@ impl Manifest {
         let mut places = HashSet::new();
         for session in &self.sessions {
             if !ids.insert(session.id) {
-                return Err(format!("session {} is in it twice", session.id));
+                return Err(format!("it contains session {} twice", session.id));
             }
             for file in &session.files {
                 if !places.insert(session.place(file)) {
-                    return Err(format!("`{}` is in it twice", file.name));
+                    return Err(format!("it contains `{}` twice", file.name));
                 }
             }
         }

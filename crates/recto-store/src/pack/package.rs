@@ -115,7 +115,7 @@ impl Package {
         for session in sessions {
             let is_known = |packed: &PackedSession| packed.id == session.id;
             if package.manifest.sessions.iter().any(is_known) {
-                let why = "another session that is packed has the same id";
+                let why = "another packed session has the same id";
                 return Err(PackError::CannotPack { path: session.path.clone(), why }.into());
             }
             let (sources, left_out) = (package.sources.len(), package.left_out.len());
@@ -152,7 +152,7 @@ impl Package {
         let mut files = Vec::new();
         for path in home.parts_of(inventory, session)?.files {
             let Some((role, name)) = role_of(home, session, &path) else {
-                let why = "its name is not valid text, or can mean another place elsewhere";
+                let why = "its name is not valid text, or not portable";
                 return Err(PackError::CannotPack { path, why }.into());
             };
             if name.ends_with(".lock") {
@@ -164,7 +164,7 @@ impl Package {
                 continue;
             }
             if !role.allows(id, &name) {
-                let why = "its name is not valid text, or can mean another place elsewhere";
+                let why = "its name is not valid text, or not portable";
                 return Err(PackError::CannotPack { path, why }.into());
             }
             let (file, bytes) = open_sized(&path)?;

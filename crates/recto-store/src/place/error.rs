@@ -20,19 +20,19 @@ pub enum PlaceError {
         path: PathBuf,
     },
     /// Nothing says where the home is.
-    #[error("no home directory is known")]
+    #[error("no home directory is set")]
     HomeUnknown,
     /// The real home was about to be used by a test.
     #[error("a test asked for a home without naming one")]
     HomeInTest,
     /// Nothing says where data of recto's own may be.
-    #[error("no directory for data is known")]
+    #[error("no data directory is set")]
     DataUnknown,
     /// Real data were about to be used by a test.
     #[error("a test asked for the data directory without naming one")]
     DataInTest,
     /// Nothing says where the index may be.
-    #[error("no directory for caches is known")]
+    #[error("no cache directory is set")]
     CacheUnknown,
     /// A real cache was about to be used by a test.
     #[error("a test asked for the cache directory without naming one")]

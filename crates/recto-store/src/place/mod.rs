@@ -13,6 +13,8 @@ pub(crate) mod home;
 pub(crate) mod locking;
 pub(crate) mod open;
 pub(crate) mod platform;
+pub(crate) mod private;
+pub(crate) mod record;
 pub(crate) mod retention;
 pub(crate) mod scratch;
 pub(crate) mod secret_name;

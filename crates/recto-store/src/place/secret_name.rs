@@ -77,7 +77,7 @@ const ENDINGS: &[&str] = &[
 const COPIES: &[&str] = &["~", ".bak", ".old", ".orig", ".save", ".swp", ".tmp"];
 
 /// Whether a file can hold a secret, by its name.
-pub(crate) fn can_be_secret(path: &Path) -> bool {
+pub fn can_be_secret(path: &Path) -> bool {
     let Some(name) = path.file_name() else { return false };
     let name = name.to_string_lossy().to_ascii_lowercase();
     let mut name = name.as_str();

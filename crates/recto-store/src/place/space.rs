@@ -62,7 +62,7 @@ fn about(name: &str) -> &'static str {
         "todos" => "to-do lists (old clients)",
         "tasks" => "tasks of the task tools",
         "plans" => "plans",
-        "file-history" => "files as they were before an edit",
+        "file-history" => "files before each edit",
         "history.jsonl" => "prompts that were typed",
         "sessions" => "running clients",
         "settings.json" => "settings of the user",

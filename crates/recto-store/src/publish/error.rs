@@ -13,13 +13,13 @@ pub enum PublishError {
     #[error("another recto is changing files")]
     Busy,
     /// A file would be made where there is one.
-    #[error("there is already a file {}", path.display())]
+    #[error("{} already exists", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
     /// A file changed while it was worked on.
-    #[error("{} was written by another program meanwhile", path.display())]
+    #[error("{} was changed by another program meanwhile", path.display())]
     ChangedMeanwhile {
         /// The file.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum PublishError {
     #[error("there is nothing to redo")]
     NothingToRedo,
     /// A backup is not there.
-    #[error("the backup {} is gone", path.display())]
+    #[error("the backup {} no longer exists", path.display())]
     NoBackup {
         /// Where it should be.
         path: PathBuf,
@@ -85,13 +85,13 @@ pub enum PublishError {
         path: PathBuf,
     },
     /// A record cannot be read.
-    #[error("the record {} cannot be understood", path.display())]
+    #[error("cannot read the record {}", path.display())]
     BadRecord {
         /// The record.
         path: PathBuf,
     },
     /// An operation failed half-way and could not be taken back.
-    #[error("operation {id} was interrupted and could not be taken back: {cause}")]
+    #[error("operation {id} was interrupted and could not be undone: {cause}")]
     Interrupted {
         /// The operation.
         id: OperationId,

@@ -61,14 +61,14 @@ impl Recovered {
     /// What became of it, a line for each thing to know.
     pub fn lines(&self) -> Vec<String> {
         let what = format!("operation {} ({}) had been interrupted", self.id, self.name);
-        let taken_back = format!("{what}: it was taken back");
+        let taken_back = format!("{what}: it was undone");
         let mut lines = match &self.outcome {
             RecoveredAs::Finished => vec![format!("{what}: it was finished")],
             RecoveredAs::TakenBack => vec![taken_back],
             RecoveredAs::TakenBackExcept(paths) => {
                 let left = paths.iter().map(|path| {
                     let path = path.display();
-                    format!("left as it is, because another program wrote to it: {path}")
+                    format!("unchanged, because another program wrote to it: {path}")
                 });
                 std::iter::once(taken_back).chain(left).collect()
             }

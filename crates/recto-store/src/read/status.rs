@@ -388,7 +388,7 @@ fn completed(mut status: Status, digest: Option<&Digest>, live: Option<&LiveSess
         status.cwd = status.cwd.or_else(|| live.cwd.clone());
         status.version = status.version.or_else(|| live.version.clone());
         if live.elsewhere {
-            let why = "its client is in another container or machine, and cannot be seen from here";
+            let why = "its client is in another container or on another machine";
             status.why.push(why.to_owned());
         }
     }

@@ -31,7 +31,7 @@ impl From<rusqlite::Error> for IndexError {
         // What the check of a page's sum gives.
         let extended = error.sqlite_error().map(|error| error.extended_code);
         if extended == Some(rusqlite::ffi::SQLITE_IOERR_DATA) {
-            return IndexError::Damaged { why: "a page is not as it was written".into() };
+            return IndexError::Damaged { why: "a page is damaged".into() };
         }
         let why = error.to_string();
         match error.sqlite_error_code() {

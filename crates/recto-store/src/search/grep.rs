@@ -112,6 +112,7 @@ fn grep_log(
     let mut facts = LogFacts {
         project: (*project).to_owned(),
         is_agent: log.is_agent(),
+        session: log.session.map(|session| session.to_string()),
         ..LogFacts::default()
     };
     scan(&log.path, request.expression, overflow, line, &mut |scanned| {

@@ -66,8 +66,7 @@ impl Home {
         cache: Option<&CacheDirectory>,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> Usage {
-        let mut logs = self.logs(inventory);
-        logs.extend(inventory.named_otherwise.iter().cloned());
+        let logs = self.every_log(inventory);
         let mut rollups = cache.and_then(|cache| Rollups::open(self, cache, RollupKind::Usage));
         let names: Vec<String> = match &rollups {
             Some(_) => logs.iter().map(LogFile::name_in_home).collect(),

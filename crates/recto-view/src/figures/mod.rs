@@ -5,6 +5,7 @@ mod period;
 mod survey;
 mod totals;
 mod usage_page;
+mod work;
 
 pub use index_build::IndexBuild;
 pub use index_build::IndexState;
@@ -22,6 +23,9 @@ pub use usage_page::Metric;
 pub use usage_page::Slice;
 pub use usage_page::UsageFigures;
 pub use usage_page::UsageQuestion;
+pub use work::ToolWork;
+pub use work::TurnWork;
+pub use work::Work;
 
 use crate::plans::KnownPlans;
 

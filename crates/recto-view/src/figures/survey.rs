@@ -31,6 +31,7 @@ use recto_store::Loaded;
 use recto_store::LogFile;
 use recto_store::statistics_of;
 
+use crate::figures::Work;
 use crate::library::Library;
 use crate::session_health::HEALTH_GENERATIONS;
 use crate::session_health::session_health;
@@ -64,6 +65,8 @@ pub struct Looked {
     pub changed: HashMap<String, Timestamp>,
     /// Calls that failed, the last ones.
     pub failed: Vec<FailedCall>,
+    /// What happened in its turns.
+    pub work: Work,
     /// Why it could not be read.
     pub trouble: Option<String>,
 }
@@ -138,6 +141,11 @@ impl Survey {
 impl Library {
     /// Looks at what has changed since the last time, and waits for it a little.
     pub fn survey(&self) -> Surveyed {
+        self.survey_within(PATIENCE)
+    }
+
+    /// The same, with another patience.
+    pub fn survey_within(&self, patience: Duration) -> Surveyed {
         let inventory = self.inventory();
         let logs = self.home().all_logs(&inventory);
         let survey = &self.figures().survey;
@@ -157,7 +165,7 @@ impl Library {
                 .spawn(move || look_at_all(&worker, &inventory, missing));
             state.is_running = begun.is_ok();
         }
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + patience;
         while state.is_running {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -207,6 +215,7 @@ fn look_at(library: &Library, inventory: &Inventory, log: LogFile) -> Looked {
         statistics: None,
         changed: HashMap::new(),
         failed: Vec::new(),
+        work: Work::default(),
         trouble: None,
         log,
     };
@@ -229,6 +238,7 @@ fn look_at(library: &Library, inventory: &Inventory, log: LogFile) -> Looked {
         looked.health = session_health(session, &HEALTH_GENERATIONS, agents);
     }
     looked.lines = session.lines;
+    looked.work = Work::of(session, &turns);
     looked.damaged.clone_from(&session.damaged);
     looked.started = session.nodes().find_map(|node| node.time());
     looked.statistics = Some(statistics_of(&loaded, &turns, &looked.log));

@@ -30,6 +30,16 @@ pub struct Explanation<'a> {
     lines: HashMap<u128, Vec<Sighting>>,
 }
 
+/// In which order messages are explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExplainOrder {
+    /// As they were written.
+    #[default]
+    Time,
+    /// The dearest first; before them, those without a price.
+    Amount,
+}
+
 /// A message with all its lines.
 #[derive(Debug, Serialize)]
 pub struct ExplainedMessage {
@@ -102,12 +112,25 @@ pub struct PricedParts {
 impl UsageCount {
     /// Explains some of the messages that are meant, from a place on.
     pub fn explain(&self, from: usize, count: usize) -> Explanation<'_> {
+        self.explain_by(ExplainOrder::Time, from, count)
+    }
+
+    /// The same in another order.
+    pub fn explain_by(&self, order: ExplainOrder, from: usize, count: usize) -> Explanation<'_> {
         let ledger = &self.ledger;
         let meant = ledger.records().iter().filter(|record| self.selection.holds(ledger, record));
         let mut records: Vec<&Record> = meant.collect();
         records.sort_by_key(|record| {
             (record.time(), &ledger.files()[record.counted_file as usize].path, record.line)
         });
+        if order == ExplainOrder::Amount {
+            // What has no price comes first: it may be the dearest.
+            records.sort_by_cached_key(|record| {
+                let model = record.model.map(|id| ledger.name(id));
+                let amount = self.library.prices().amount(model, record);
+                std::cmp::Reverse(amount.map_or(u128::MAX, |amount| amount.total.pico()))
+            });
+        }
         let records: Vec<&Record> = records.into_iter().skip(from).take(count).collect();
         let keys: HashSet<u128> = records.iter().map(|record| record.key).collect();
         let mut lines: HashMap<u128, Vec<Sighting>> = HashMap::new();

@@ -26,6 +26,7 @@ use crate::error::ViewError;
 use crate::library::Library;
 
 pub use csv::csv_lines;
+pub use explain::ExplainOrder;
 pub use explain::ExplainedMessage;
 pub use explain::Explanation;
 pub use rows::HelperRow;
@@ -57,7 +58,7 @@ pub fn dimensions(text: &str) -> Result<Vec<Dimension>, ViewError> {
                 dimensions.push(*known);
             }
             _ => {
-                let message = "`by` takes one or two different things";
+                let message = "`by` accepts one or two different groupings";
                 return Err(ViewError::refused("bad-grouping", message).with_hint(all()));
             }
         }

@@ -62,8 +62,8 @@ impl Browser {
 
     pub(super) fn go_to_pane(&mut self, entry: &Entry) {
         match entry.live {
-            None => self.warn("the session does not run"),
-            Some(_) if !self.facts.in_tmux => self.warn("recto does not run in tmux"),
+            None => self.warn("the session is not running"),
+            Some(_) if !self.facts.in_tmux => self.warn("recto is not running in tmux"),
             Some(live) => self.push(Effect::Pane(live.pid)),
         }
     }
@@ -84,7 +84,7 @@ impl Browser {
 
     pub(super) fn resume_now(&mut self, entry: &Entry) {
         let Some(directory) = entry.directory.clone() else {
-            let text = "the log does not say in which directory the session was";
+            let text = "the log does not name the session's directory";
             self.notice = Some((text.into(), Look::Bad));
             return;
         };

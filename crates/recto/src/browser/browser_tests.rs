@@ -408,7 +408,7 @@ fn the_mouse_chooses_opens_and_scrolls() {
 fn help_names_the_keys_and_scrolls() {
     let mut trial = trial();
     trial.keys("?");
-    assert!(trial.shows("In the list, letters are for typing"), "{}", trial.screen());
+    assert!(trial.shows("In the list, typing filters"), "{}", trial.screen());
     trial.keys("<c-x>");
     assert!(!trial.shows("In the list"), "any other key closes it");
     trial.keys("<f1>       ");

@@ -190,9 +190,9 @@ fn what_cannot_be_edited_is_not_even_asked_for() {
         assert!(trial.shows("the session is open in a client"), "{keys}: {}", trial.screen());
     }
     trial.keys("<tab><end><a-p>");
-    assert!(trial.shows("the session does not run"), "{}", trial.screen());
+    assert!(trial.shows("the session is not running"), "{}", trial.screen());
     trial.keys("<home><a-p>");
-    assert!(trial.shows("recto does not run in tmux"), "{}", trial.screen());
+    assert!(trial.shows("recto is not running in tmux"), "{}", trial.screen());
     trial.browser.facts.in_tmux = true;
     trial.keys("<a-p>");
     assert_eq!(trial.panes.len(), 1);

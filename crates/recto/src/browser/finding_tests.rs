@@ -83,7 +83,7 @@ fn what_is_not_found_may_be_in_what_is_not_shown() {
     trial.keys("/row 20<enter>");
     assert!(trial.shows(" not found  "), "{}", trial.screen());
     trial.keys("x/row 19<enter>");
-    assert!(trial.shows("not found in words only; x shows more"), "{}", trial.screen());
+    assert!(trial.shows("not found in text only; x shows more"), "{}", trial.screen());
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl List {
             KeyCode::Char('n') if self.mode == Mode::Search => self.move_by(1),
             KeyCode::Char('N') if self.mode == Mode::Search => self.move_by(-1),
             KeyCode::Char('n' | 'N') => {
-                return Ask::Say("nothing is searched for; / searches all sessions".into());
+                return Ask::Say("no search yet; / searches all sessions".into());
             }
             KeyCode::Char('d') => {
                 let turn = preview.turn();

@@ -181,7 +181,7 @@ fn an_open_log_is_followed_whatever_happens_to_it() {
     assert!(!shown.contains("begun anew"), "{shown}");
     // It goes, and comes again.
     fs::remove_file(&path).unwrap();
-    let shown = trial.until_reads("the log is gone");
+    let shown = trial.until_reads("the log no longer exists");
     assert!(shown.contains("other text"), "what was read stays: {shown}");
     trial.home.add(&log(FIRST, &["here again"]), hours_ago(0));
     let shown = trial.until_reads("here again");

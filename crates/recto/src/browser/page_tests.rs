@@ -60,7 +60,7 @@ fn a_table_is_come_back_to_at_the_row_that_was_left() {
 fn menus_are_gone_through_with_arrows_and_keep_other_keys_to_themselves() {
     let mut trial = trial();
     trial.keys("<tab>c");
-    assert!(trial.shows("↑↓ enter, esc gives up"), "{}", trial.screen());
+    assert!(trial.shows("↑↓ enter, esc cancels"), "{}", trial.screen());
     trial.keys("z<c-r>k<f1>");
     assert!(trial.shows("path of the log"), "an unknown key leaves it open: {}", trial.screen());
     trial.keys("<down><down><down><down><up><up><enter>");

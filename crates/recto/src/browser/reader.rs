@@ -287,7 +287,7 @@ impl Reader {
     /// Goes to the next match, or to the one before. Gives what to say about it.
     fn next_match(&mut self, forward: bool) -> Option<String> {
         if self.find.is_empty() {
-            return Some("nothing is looked for; / looks for something".into());
+            return Some("no search yet; / finds text".into());
         }
         let matches = &self.find.matches;
         let (Some(first), Some(last)) = (matches.first(), matches.last()) else {
@@ -312,12 +312,12 @@ impl Reader {
     pub(super) fn missing(&self) -> &'static str {
         match (self.document.progress, self.part, self.detail) {
             (Progress::Reading, ..) => "not found so far",
-            (Progress::Cut, ..) => "not found in what was read; `recto show` has all",
+            (Progress::Cut, ..) => "not found in the part shown; `recto show` prints all",
             (Progress::Whole, Part::Conversation, Detail::Brief) => {
                 "not found in brief; x shows all"
             }
             (Progress::Whole, Part::Conversation, Detail::Words) => {
-                "not found in words only; x shows more"
+                "not found in text only; x shows more"
             }
             (Progress::Whole, ..) => "not found",
         }
@@ -417,7 +417,7 @@ impl Reader {
             }
             KeyCode::Char('d') => match (self.part, self.turn()) {
                 (Part::Conversation, Some(turn)) => Ask::Changes(self.entry.clone(), turn),
-                (Part::Conversation, None) => Ask::Say("there is no turn here".into()),
+                (Part::Conversation, None) => Ask::Say("no turn here".into()),
                 (Part::Changes(_), _) => Ask::Back,
             },
             KeyCode::Char('c') if self.part == Part::Conversation => {
@@ -433,7 +433,7 @@ impl Reader {
         match (self.part, self.turn()) {
             (Part::Conversation, Some(turn)) => Ask::Fork(self.entry.clone(), turn),
             (Part::Changes(turn), _) => Ask::Fork(self.entry.clone(), turn),
-            (Part::Conversation, None) => Ask::Say("there is no turn here".into()),
+            (Part::Conversation, None) => Ask::Say("no turn here".into()),
         }
     }
 }

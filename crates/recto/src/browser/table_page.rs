@@ -27,7 +27,7 @@ impl Subject {
 
     pub(super) fn nothing(self) -> &'static str {
         match self {
-            Subject::Tools => "no tool was called in this session",
+            Subject::Tools => "no tool calls in this session",
             Subject::Agents => "this session has no subagents",
         }
     }

@@ -148,7 +148,9 @@ impl View<'_> {
         let seen = (reader.top + height).min(document.lines.len());
         facts.push(match document.progress {
             Progress::Reading => "reading…".into(),
-            Progress::Cut if seen == document.lines.len() => "cut: `recto show` has all".into(),
+            Progress::Cut if seen == document.lines.len() => {
+                "shortened; `recto show` prints all".into()
+            }
             Progress::Whole | Progress::Cut => {
                 let percent = (seen * 100).checked_div(document.lines.len()).unwrap_or(100);
                 format!("{percent} %")

@@ -176,7 +176,7 @@ fn watch(place: &Place, bell: &Bell, reports: &Sender<Report>) {
     let mut watch = match HomeWatch::new((*place.home).clone()) {
         Ok(watch) => watch,
         Err(error) => {
-            let message = format!("changes cannot be followed: {error}");
+            let message = format!("cannot watch for changes: {error}");
             let _ = reports.send(Report::Remark(message));
             return;
         }

@@ -27,11 +27,11 @@ use recto_session::with_call;
 
 /// Show a session's subagents
 ///
-/// Without AGENT, lists them as a tree with type, task, tokens and tool calls. With AGENT (the
-/// beginning of its id), shows its task, its calls and its answer.
+/// Without AGENT, lists them as a tree with type, task, tokens and tool calls. With AGENT (an
+/// id prefix), shows one subagent's task, calls and answer.
 ///
-/// A subagent whose log is gone is listed if the session's log still mentions it: by progress
-/// lines, which contain its messages, or only by the result of its call.
+/// If a subagent's log no longer exists, recto lists what the session's log has about it:
+/// progress lines with its messages, or only the result of its call.
 ///
 /// Examples:
 ///   recto agents latest
@@ -126,8 +126,8 @@ pub(crate) fn about(agent: &Agent) -> (String, String) {
 pub(crate) fn without_log(agent: &Agent) -> Option<&'static str> {
     match &agent.source {
         AgentSource::Log(_) => None,
-        AgentSource::Progress(_) => Some("log gone, told by progress"),
-        AgentSource::Result(_) => Some("log gone, named by its result"),
+        AgentSource::Progress(_) => Some("log deleted, known from progress"),
+        AgentSource::Result(_) => Some("log deleted, known from its result"),
     }
 }
 

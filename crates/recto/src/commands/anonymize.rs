@@ -22,11 +22,11 @@ use crate::terminal::text::json_for_terminal;
 
 /// Write a log without its content
 ///
-/// For bug reports. Every text becomes filler of about the same length; ids, times and names
-/// become others, the same name always the same one. Everything that decides how Claude Code
-/// reads the log stays: kinds of lines and blocks, links, tags, names of models and tools,
-/// fields of built-in tools, token counts. Read the result before you share it. Given the
-/// path of a log, this command needs no home.
+/// For bug reports. Replaces every text with filler of about the same length, and ids, times
+/// and names consistently with others. Everything that decides how Claude Code reads the log
+/// stays: kinds of lines and blocks, links, tags, names of models and tools, fields of
+/// built-in tools, token counts. Read the result before you share it. Given the path of a log,
+/// this command needs no home.
 ///
 /// Examples:
 ///   recto anonymize 3f2a --output report.jsonl

@@ -34,10 +34,9 @@ use crate::terminal::text::safe;
 
 /// Show which session wrote each line
 ///
-/// For a file as it is now, with session and turn. recto follows what the file tools of all
-/// sessions and subagents wrote through later edits; a line that came from elsewhere (an
-/// editor, a shell command, a log that is gone) is `unknown`. The turn of a subagent is a turn
-/// of its own log.
+/// For the current content of a file, with session and turn. recto tracks what the file tools
+/// of all sessions and subagents wrote, through later edits; a line from elsewhere (an editor,
+/// a shell command, a deleted log) is `unknown`. A subagent's turn is a turn in its log.
 ///
 /// Examples:
 ///   recto blame src/main.rs
@@ -46,7 +45,7 @@ use crate::terminal::text::safe;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct BlameArgs {
-    /// The file, and the lines if not all are wanted
+    /// The file, and optionally the lines
     #[arg(value_name = "PATH[:LINE[-LINE]]")]
     path: String,
 }
@@ -60,7 +59,7 @@ pub(crate) fn cmd_blame(
     let (name, range) = split(&args.path, environment);
     let path = absolute(name, environment);
     file_path::require(&path)
-        .map_err(|error| error.with_hint("`recto files PATH` tells about a file that is gone"))?;
+        .map_err(|error| error.with_hint("`recto files PATH` also finds deleted files"))?;
     let bytes = read_chosen(&path)?;
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();

@@ -19,9 +19,9 @@ use crate::terminal::text::plural;
 
 /// List the branches of a session
 ///
-/// A session branches after a rewind, or when two clients resume it at once. For each branch:
-/// when it was last written, what only it contains, which clients resume from it, its last
-/// prompt, and where it left the others. Parallel tool calls are not branches.
+/// A session branches after a rewind, or when two clients resume it at once. Shows for each
+/// branch when it was last written, what only it contains, which client versions resume from
+/// it, its last prompt, and where it diverged. Parallel tool calls are not branches.
 ///
 /// Examples:
 ///   recto branches latest

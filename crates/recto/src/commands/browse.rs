@@ -16,9 +16,9 @@ use crate::terminal::screen::signals::Signals;
 
 /// Browse sessions full-screen
 ///
-/// The list is on the left, the selected session on the right. Type to narrow the list by
-/// title, `/` to search the text of all sessions, enter to read, `?` for all keys.
-/// On a terminal, `recto` without a command does the same.
+/// The list is on the left, the selected session on the right. Type to filter the list, `/` to
+/// search the text of all sessions, enter to read, `?` for all keys. On a terminal, `recto`
+/// without a command does the same.
 ///
 /// Resume a session in Claude Code from here; set RECTO_CLIENT if the program is not
 /// named `claude`.
@@ -29,7 +29,7 @@ use crate::terminal::screen::signals::Signals;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct BrowseArgs {
-    /// What to narrow the list by at first
+    /// The initial filter
     #[arg(value_name = "WORDS")]
     filter: Vec<String>,
 }

@@ -40,18 +40,18 @@ const KEPT: usize = 1000;
 
 /// Check logs for corruption and broken links
 ///
-/// Reads every line of the log and of its subagents' logs. Damage is a line that readers
-/// lose: torn, mixed, NUL bytes, not an object, invalid UTF-8. Damage is also what a resume
-/// would lose because a link is broken, and what the API would reject. Notes are lines that
-/// are odd but whole. Nothing is changed.
+/// Reads every line of the log and of its subagents' logs. Damage is a line that readers lose:
+/// torn, mixed, NUL bytes, not an object, invalid UTF-8. Damage is also what a resume would
+/// lose because a link is broken, and what the API would reject. Notes are unusual but intact
+/// lines. Changes nothing.
 ///
-/// Reports how much a resume brings back for every generation of clients (with --all for
+/// Reports how much a resume brings back for every generation of clients (without SESSION for
 /// clients like 2.0.50, 2.1.29 and the latest), as a percentage of the messages that are
 /// not skipped on purpose: messages replaced by a compaction and branches left by a rewind
 /// do not count. It also reports the messages lost in each turn, and what each branch
 /// would send.
 ///
-/// Broken links are always reported, even if the newest client heals them.
+/// Broken links are always reported, even if the newest client recovers from them.
 ///
 /// Exit code 1 means that damage was found: a line is damaged, the newest client loses
 /// messages, or a client like the one that wrote the log, or a newer one, no longer reaches
@@ -59,12 +59,11 @@ const KEPT: usize = 1000;
 ///
 /// Examples:
 ///   recto check latest
-///   recto check --all
+///   recto check
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CheckArgs {
-    /// The session
-    #[arg(required_unless_present = "all")]
+    /// The session [default: every log of the home]
     session: Option<String>,
     /// Check every log of the home
     #[arg(long, conflicts_with = "session")]
@@ -100,13 +99,14 @@ pub(crate) fn cmd_check(
             logs_of(home, &inventory, found)
         }
     };
+    let is_all = args.all || args.session.is_none();
     let generations: &[Generation] =
-        if args.all { &recto_view::HEALTH_GENERATIONS } else { &Generation::ALL };
+        if is_all { &recto_view::HEALTH_GENERATIONS } else { &Generation::ALL };
     let all = logs.iter().map(|log| log.bytes()).sum();
     let done = AtomicU64::new(0);
     let progress = Progress::new("checking", output);
     // With many logs the table needs counts only.
-    let keep = if args.all && !output.json { 0 } else { KEPT };
+    let keep = if is_all && !output.json { 0 } else { KEPT };
     let mut reports = in_order(
         &logs,
         |log| (&log.path, log.bytes()),
@@ -131,7 +131,7 @@ pub(crate) fn cmd_check(
         for report in &reports {
             output.rows(&report.rows(least))?;
         }
-    } else if args.all {
+    } else if is_all {
         write_table(&reports, output)?;
     } else {
         write_problems(&reports, args.notes, output)?;

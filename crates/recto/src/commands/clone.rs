@@ -24,10 +24,9 @@ use crate::terminal::output::Output;
 
 /// Copy a session
 ///
-/// The copy has its own id, and so has every line of it; links between lines, compactions,
-/// snapshots and subagents point to the new ids. Logs of subagents, long results, tasks and
-/// file versions are copied too. The text stays byte for byte, so Claude Code sends the same
-/// request for both.
+/// The copy and all its lines get new ids; links between lines, compactions, snapshots and
+/// subagents follow. recto also copies subagent logs, long results, tasks and file snapshots.
+/// The text stays the same byte for byte, so Claude Code sends the same request for both.
 ///
 /// With --to, the copy goes to another project, and that directory becomes its working
 /// directory.

@@ -21,6 +21,12 @@ use recto_store::keep::MachineId;
 use recto_store::keep::Trouble;
 use recto_view::CollectRow;
 
+#[cfg(feature = "cloud")]
+use crate::commands::collect_join;
+#[cfg(feature = "cloud")]
+use crate::commands::collect_join::JoinArgs;
+#[cfg(feature = "cloud")]
+use crate::commands::collect_otlp;
 use crate::commands::collect_policy;
 use crate::commands::collect_policy::PolicyArgs;
 use crate::commands::collect_prune;
@@ -47,19 +53,25 @@ const RETRY: Duration = Duration::from_secs(10);
 ///
 /// Copies what is new since the last run: session logs, subagents, prompt history, to-dos,
 /// tasks, plans, memory, long tool results and file snapshots. Credentials and settings are
-/// never opened. The archive contains compressed byte ranges that `zstd -d` reads; it only
-/// grows. `recto restore` brings sessions back, and Claude Code resumes them.
+/// never opened. The archive is append-only and readable with `zstd -d`. `recto restore`
+/// brings sessions back, and Claude Code resumes them.
 ///
-/// With --watch, keep running and archive every line within seconds.
+/// With --watch, keeps running and archives every line within seconds.
 ///
-/// --to with the address of a bucket or container (s3://, gs://, az://) archives first and then
-/// sends the archive to a store that many machines share, with secrets replaced; see `recto
-/// collect policy`. What cannot be sent now is sent by the next run, however much later.
+/// With --to and the address of a bucket or container (s3://, gs://, az://) or of a hub
+/// (https://), archives locally and then sends the archive to a store that many machines can
+/// share, with secrets replaced; see `recto collect policy`. The next run sends whatever this
+/// one could not.
+///
+/// --otlp sends tokens, cost, turns and tool calls to an OpenTelemetry collector instead, as
+/// metrics and spans without any text. Headers come from OTEL_EXPORTER_OTLP_HEADERS.
 ///
 /// Examples:
 ///   recto collect
 ///   recto collect --watch
 ///   recto collect --to s3://team-sessions/claude
+///   recto collect --to https://hub.example.com
+///   recto collect --otlp http://127.0.0.1:4318
 ///   recto collect status
 ///   recto collect verify
 #[derive(Debug, Args)]
@@ -69,7 +81,7 @@ pub(crate) struct CollectArgs {
     command: Option<CollectCommand>,
     #[command(flatten)]
     target: TargetArgs,
-    /// Keep running and archive what is written
+    /// Keep running and archive new lines
     #[arg(long)]
     watch: bool,
     /// Skip large kinds of files; without file-history, restored sessions cannot rewind files
@@ -77,12 +89,17 @@ pub(crate) struct CollectArgs {
     without: Vec<Optional>,
     #[command(flatten)]
     send: SendArgs,
+    /// Send usage, turns and tool calls to an OpenTelemetry collector, without any text
+    #[cfg(feature = "cloud")]
+    #[arg(long, value_name = "URL", conflicts_with = "watch")]
+    otlp: Option<String>,
 }
 
 /// Where the archive is.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// A directory, or a store: s3://, gs://, az:// [default: archive in recto's data directory]
+    /// A directory, a store (s3://, gs://, az://) or a hub (https://) [default: archive in recto's
+    /// data directory]
     #[arg(long = "to", value_name = "URL")]
     to: Option<String>,
 }
@@ -99,6 +116,8 @@ enum CollectCommand {
     Status(StatusArgs),
     Verify(VerifyArgs),
     Policy(PolicyArgs),
+    #[cfg(feature = "cloud")]
+    Join(JoinArgs),
     Prune(PruneArgs),
     Install(InstallArgs),
     Uninstall(UninstallArgs),
@@ -210,6 +229,10 @@ pub(crate) fn cmd_collect(
         Some(CollectCommand::Policy(args)) => {
             return collect_policy::cmd_policy(home, environment, output, args);
         }
+        #[cfg(feature = "cloud")]
+        Some(CollectCommand::Join(args)) => {
+            return collect_join::cmd_join(home, environment, output, args);
+        }
         Some(CollectCommand::Verify(args)) => {
             if let Some(address) = args.target.store() {
                 return collect_store::cmd_verify(home, environment, output, address);
@@ -224,7 +247,7 @@ pub(crate) fn cmd_collect(
         Some(CollectCommand::Install(args)) => {
             let to = match (args.target.store(), &args.target.to) {
                 (Some(address), _) => {
-                    collect_store::open_store(environment, address)?;
+                    collect_store::open_target(home, environment, address)?;
                     Some(address.to_owned())
                 }
                 (None, Some(_)) => {
@@ -240,6 +263,27 @@ pub(crate) fn cmd_collect(
         }
     }
     let options = CollectOptions { kinds: kinds(&args.without), ..CollectOptions::default() };
+    #[cfg(feature = "cloud")]
+    if let Some(address) = &args.otlp {
+        let archived = match args.target.to {
+            None => Outcome::Done,
+            Some(_) => archive_once(home, environment, output, args, options)?,
+        };
+        let told = collect_otlp::cmd_otlp(home, environment, output, address)?;
+        return Ok(if archived == Outcome::Done { told } else { archived });
+    }
+    archive_once(home, environment, output, args, options)
+}
+
+/// Archives, and sends to a store if one is named.
+fn archive_once(
+    home: &Home,
+    environment: &Environment,
+    output: &mut Output,
+    args: &CollectArgs,
+    options: CollectOptions,
+) -> Result<Outcome, CommandError> {
+    let data = environment.data_directory()?;
     if let Some(address) = args.target.store() {
         let (send, watches) = (&args.send, args.watch);
         return collect_store::cmd_send(home, environment, output, address, options, send, watches);

@@ -104,7 +104,7 @@ pub(crate) fn verify(
             output.line(&one_line(&problem.to_string()))?;
         }
         for path in &report.differing {
-            output.line(&format!("not archived as it is: {}", shown(path, environment)))?;
+            output.line(&format!("not archived unchanged: {}", shown(path, environment)))?;
         }
         for (path, missing) in &report.behind {
             let path = shown(path, environment);

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -44,7 +47,7 @@ pub(crate) struct SendArgs {
     /// With --watch and a store: send new lines at least this often [default: 60m]
     #[arg(long, value_name = "SPAN")]
     every: Option<String>,
-    /// Send no more than this to a store in a second, such as 500kB
+    /// Limit the upload rate per second, such as 500kB
     #[arg(long, value_name = "SIZE")]
     bandwidth: Option<String>,
 }
@@ -154,9 +157,40 @@ pub(crate) fn is_store(address: &str) -> bool {
     address.split_once("://").is_some_and(|(scheme, _)| scheme != "file")
 }
 
-/// Opens a store by its address.
+/// Opens a store by its address. Only S3 makes recto read the files of the user's credentials.
 pub(crate) fn open_store(environment: &Environment, address: &str) -> Result<Store, CommandError> {
+    #[cfg(feature = "cloud")]
+    if address.starts_with("s3://") {
+        let home = environment.user_home.as_deref();
+        let settings = recto_collect::aws_settings(&environment.cloud, home)?;
+        return Ok(Store::open(address, &settings)?);
+    }
     Ok(Store::open(address, &environment.cloud)?)
+}
+
+/// Opens what a machine sends to: a store, or a hub that it has joined.
+pub(crate) fn open_target(
+    home: &Home,
+    environment: &Environment,
+    address: &str,
+) -> Result<Store, CommandError> {
+    #[cfg(feature = "cloud")]
+    if address.starts_with("https://") || address.starts_with("http://") {
+        let data = environment.data_directory()?;
+        let token = recto_collect::HubToken::load(&data, address, MachineId::of(home))?;
+        return Ok(Store::of_hub(&token)?);
+    }
+    let _ = home;
+    open_store(environment, address)
+}
+
+/// What this machine says of itself in a store.
+pub(crate) fn facts(environment: &Environment) -> MachineFacts {
+    MachineFacts {
+        user: environment.user_name.clone(),
+        host: recto_store::host_name(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
 }
 
 /// Makes ready to send.
@@ -168,14 +202,9 @@ fn sender(
     options: SendOptions,
 ) -> Result<Sender, CommandError> {
     let (policy, _) = policy(home, environment)?;
-    let facts = MachineFacts {
-        user: environment.user_name.clone(),
-        host: recto_store::host_name(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
     let root = data.root().join("archive");
-    let store = open_store(environment, address)?;
-    Ok(Sender::open(home, data, &root, store, policy, facts, options)?)
+    let store = open_target(home, environment, address)?;
+    Ok(Sender::open(home, data, &root, store, policy, facts(environment), options)?)
 }
 
 pub(crate) fn cmd_send(
@@ -190,7 +219,7 @@ pub(crate) fn cmd_send(
     let data = environment.data_directory()?;
     // A mistake in the policy or the address is found before anything is archived.
     policy(home, environment)?;
-    open_store(environment, address)?;
+    open_target(home, environment, address)?;
     let root = data.root().join("archive");
     let mut collector = Collector::open(home, &data, &root, options)?;
     let progress = Progress::new("collecting", output);
@@ -279,9 +308,9 @@ fn watch(
 ) -> Result<Outcome, CommandError> {
     output.flush()?;
     let machine = MachineId::of(home);
-    let sender = std::sync::Arc::new(sender);
+    let sender = Arc::new(sender);
     let (reports, received) = mpsc::channel();
-    let sending = std::sync::Arc::clone(&sender);
+    let sending = Arc::clone(&sender);
     std::thread::Builder::new().name("send".into()).spawn(move || {
         let mut failures = 0;
         loop {
@@ -297,7 +326,15 @@ fn watch(
     })?;
     let mut watch = KeepWatch::new(home, collector)?;
     let mut last_error = None;
+    let ends = ends()?;
     loop {
+        if ends.load(Ordering::Relaxed) {
+            sender.end();
+            let sent = sender.send(&mut |_, _| {})?;
+            tell(output, &sender, machine, &sent)?;
+            return Ok(Outcome::Done);
+        }
+        sender.look_at_clients(home);
         let error = match watch.step(LOOK) {
             Ok(report) => {
                 if report.changed > 0 || report.gone > 0 || !report.troubles.is_empty() {
@@ -326,6 +363,18 @@ fn watch(
         }
         output.flush()?;
     }
+}
+
+/// Is true when the collector is told to end; a second signal ends it at once.
+fn ends() -> Result<Arc<AtomicBool>, CommandError> {
+    let ends = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        let code = 128 + signal;
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&ends))?;
+        signal_hook::flag::register(signal, Arc::clone(&ends))?;
+    }
+    Ok(ends)
 }
 
 pub(crate) fn cmd_verify(

@@ -11,8 +11,7 @@ use crate::terminal::output::Output;
 
 /// Print completions for a shell
 ///
-/// In bash, zsh and fish, sessions are completed too: ids by their first characters, and
-/// titles by their first words.
+/// In bash, zsh and fish, this also completes session ids and titles.
 ///
 /// Examples:
 ///   recto completions bash > ~/.local/share/bash-completion/completions/recto

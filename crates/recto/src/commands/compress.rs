@@ -38,16 +38,16 @@ use crate::terminal::output::Output;
 pub(crate) struct CompressArgs {
     /// The session
     session: String,
-    /// The first turn that stays as it is
+    /// The first turn to keep unchanged
     #[arg(long, value_name = "TURN")]
     before: u32,
     /// The summary, from a file or, with `-`, from standard input
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
-    /// Let the summary say what the last tool calls were about
+    /// Mention the last tool calls in the summary
     #[arg(long, conflicts_with = "summary")]
     keep_tools: bool,
-    /// Take the old lines out of the log
+    /// Remove the old lines from the log
     #[arg(long)]
     drop_old: bool,
     #[command(flatten)]

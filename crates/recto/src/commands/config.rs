@@ -15,9 +15,9 @@ use crate::terminal::text::one_line;
 
 /// Show the settings in force
 ///
-/// With the origin of each: an option, a variable, `config.toml` in recto's settings
-/// directory ($XDG_CONFIG_HOME/recto, else ~/.config/recto), or the default. Options are
-/// stronger than variables, and variables than the file.
+/// With the origin of each: an option, a variable, `config.toml` in recto's settings directory
+/// ($XDG_CONFIG_HOME/recto, else ~/.config/recto), or the default. Options override variables,
+/// and variables override the file.
 ///
 /// Example:
 ///   recto config

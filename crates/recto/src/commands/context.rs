@@ -12,11 +12,10 @@ use crate::terminal::output::Output;
 
 /// Show what fills a session's context window
 ///
-/// For each turn, what the model saw when it was last asked: prompts, answers, thinking,
-/// calls and results by tool, attachments, memory files, summaries. These token counts are
-/// estimates (a quarter of the bytes of the text). Beside them is the API's own count, where
-/// the log has it; the difference is the system prompt, the descriptions of tools, and what
-/// the estimate misses.
+/// For each turn, what the model saw in its last request: prompts, answers, thinking, calls
+/// and results by tool, attachments, memory files, summaries. These token counts are estimates
+/// (a quarter of the text's bytes). Beside them is the API's own count if the log has it; the
+/// difference is the system prompt, the tool descriptions, and the error of the estimate.
 ///
 /// Examples:
 ///   recto context latest

@@ -10,7 +10,7 @@ use recto_session::context_fill::TurnFill;
 use recto_session::context_fill::context_fill;
 use recto_session::request::Generation;
 use recto_session::request::history_to;
-use recto_session::request::reach;
+use recto_session::request::leaf as resumed_from;
 
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -63,7 +63,7 @@ pub(crate) fn show_context(
         ));
     }
     if shown.is_none() {
-        output.remark("no model was asked there");
+        output.remark("no request at this turn");
     }
     Ok(if shown.is_some() { Outcome::Done } else { Outcome::Found })
 }
@@ -74,7 +74,7 @@ fn leaf(reading: &Reading, turn: Option<u32>) -> Result<Option<NodeId>, CommandE
     let session = reading.session();
     let latest = Generation::latest();
     let newest = reading.turns().next_back().and_then(|turn| turn.nodes.last().copied());
-    let leaf = reach(session, latest).leaf.or(newest);
+    let leaf = resumed_from(session, latest).or(newest);
     let Some(number) = turn else { return Ok(leaf) };
     let Some(turn) = reading.turns.numbered(session, number) else {
         let message = format!("there is no turn {number}");

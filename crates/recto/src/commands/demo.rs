@@ -64,7 +64,7 @@ pub(crate) fn cmd_demo(
     for (command, about) in [
         ("recto", "browse them, on a terminal"),
         ("recto show latest", "the newest session"),
-        ("recto check --all", "look for damage in all logs"),
+        ("recto check --all", "check all logs for damage"),
         ("recto --help", "everything else"),
     ] {
         output.line(&format!("  {command:<20}  {}", output.paint(Look::Faint, about)))?;

@@ -46,10 +46,10 @@ use crate::terminal::text::plural;
 
 /// Write a session as Markdown, HTML or text
 ///
-/// Other formats are XML and JSON. HTML is one file without scripts or remote loads that
-/// reads well on a phone. XML is a compact form for feeding a model: it drops thinking and
-/// the texts Claude Code adds, and names repeated results. JSON contains the items that every
-/// other format shows.
+/// Or as XML or JSON. HTML is one file without scripts or remote resources that reads well on
+/// a phone. XML is a compact form to give to a model: it drops thinking and the texts Claude
+/// Code adds, and marks repeated results. JSON contains the items that every other format
+/// shows.
 ///
 /// Without --output the document goes to standard output.
 ///

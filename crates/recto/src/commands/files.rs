@@ -6,6 +6,7 @@ use recto_store::Home;
 use recto_view::FileRow;
 
 use crate::commands::file_uses;
+use crate::commands::undo_files::show_diff;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -27,8 +28,12 @@ use crate::terminal::text::path_from_home;
 /// Uses the structured results of the file tools, so it misses changes made by shell commands.
 /// Counts lines added and removed from the patches in the log.
 ///
+/// With --diff: what the session did to the tree, as a diff between the file snapshots in
+/// Claude Code's file history and the files now, whichever program wrote the log.
+///
 /// Examples:
 ///   recto files latest
+///   recto files latest --diff
 ///   recto files latest --changed --json
 ///   recto files src/main.rs
 #[derive(Debug, Args)]
@@ -40,6 +45,9 @@ pub(crate) struct FilesArgs {
     /// Only files that were changed; only turns that changed the file
     #[arg(long)]
     changed: bool,
+    /// Show what the session did to files, as a diff
+    #[arg(long, conflicts_with = "changed")]
+    diff: bool,
 }
 
 pub(crate) fn cmd_files(
@@ -48,6 +56,9 @@ pub(crate) fn cmd_files(
     output: &mut Output,
     args: &FilesArgs,
 ) -> Result<Outcome, CommandError> {
+    if args.diff {
+        return show_diff(home, environment, output, &args.session);
+    }
     let inventory = home.inventory();
     if file_uses::is_path(home, &inventory, environment, &args.session) {
         let question = (args.session.as_str(), args.changed);
@@ -55,7 +66,8 @@ pub(crate) fn cmd_files(
     }
     let reading = Reading::open(home, environment, &args.session).map_err(|error| {
         let is_name = error.kind() == "not-found" && args.session.contains('.');
-        let hint = "of a file that is not here, give more of the path, such as `src/main.rs`";
+        let hint =
+            "for a file that does not exist here, give more of its path, such as `src/main.rs`";
         if is_name { error.with_hint(hint) } else { error }
     })?;
     let mut rows = recto_view::files(&reading);

@@ -28,8 +28,8 @@ use crate::terminal::text::plural;
 
 /// List the machines that share a store
 ///
-/// Shows for each machine who uses it, when it was last seen, how much it has not sent yet, how
-/// much the store has of it, and whether anything is missing in between.
+/// Shows each machine's user, when it was last seen, how much it still has to send, how much
+/// the store has, and whether anything is missing.
 ///
 /// Examples:
 ///   recto fleet --store s3://team-sessions/claude
@@ -80,7 +80,7 @@ struct VerifyArgs {
 
 /// Erase what a machine, a user or a session has in the store
 ///
-/// Shows what would be erased; --yes erases it. Leaves a note in the store so that machines do
+/// Shows what would be erased; --yes erases it. Leaves a note in the store so machines do
 /// not send it again, and a record of who erased what and when. Archives on the machines stay.
 ///
 /// Examples:

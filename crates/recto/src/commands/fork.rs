@@ -21,9 +21,8 @@ use crate::terminal::output::Output;
 
 /// Branch off a session at an earlier turn
 ///
-/// The new session contains the conversation up to the end of a turn, or up to a line, and
-/// nothing that came after or is on other branches. Every version of Claude Code resumes it at
-/// that point.
+/// The new session contains the conversation up to the end of a turn, or up to a line, without
+/// other branches. Every version of Claude Code resumes it at that point.
 ///
 /// Examples:
 ///   recto fork latest --at 12
@@ -39,7 +38,7 @@ pub(crate) struct ForkArgs {
     at: String,
     #[command(flatten)]
     new: NewArgs,
-    /// Continue the new session at once: answer this prompt
+    /// Continue the new session with this prompt
     #[arg(long, value_name = "PROMPT", conflicts_with = "dry_run")]
     run: Option<String>,
 }

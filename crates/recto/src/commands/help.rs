@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Inspect",
         &[
             "browse", "stats", "turns", "tools", "files", "agents", "plans", "todos", "branches",
-            "context", "history", "blame",
+            "context", "history", "blame", "query",
         ],
     ),
     (
@@ -44,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Health", &["check", "repair", "home", "drift"]),
-    ("Keep", &["collect", "restore", "fleet", "pack", "unpack"]),
+    ("Keep", &["collect", "restore", "fleet", "hub", "lake", "pack", "unpack"]),
     (
         "For programs",
         &[

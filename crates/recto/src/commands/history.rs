@@ -24,8 +24,8 @@ use crate::terminal::text::path_from_home;
 
 /// List the prompts of all projects, newest first
 ///
-/// Reads Claude Code's prompt history and the logs. The history outlives the logs, and only
-/// logs have prompts given with `-p`. A prompt that is in both is listed once.
+/// Reads Claude Code's prompt history and the logs. The history outlives the logs, but only
+/// logs have prompts passed with `-p`. Lists a prompt that is in both once.
 ///
 /// Examples:
 ///   recto history --since 7d

@@ -32,7 +32,7 @@ pub(crate) struct HitArgs {
     /// Show this many lines of the text before and after
     #[arg(long, short = 'C', value_name = "LINES")]
     context: Option<usize>,
-    /// Read the turn of hit N
+    /// Show the turn of hit N
     #[arg(long, value_name = "N", conflicts_with_all = ["resume", "context"])]
     open: Option<usize>,
     /// Print the command that resumes the session of hit N

@@ -42,7 +42,7 @@ use crate::terminal::text::plural;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct HomeArgs {
-    /// Name the sessions that will be deleted within so many days
+    /// List the sessions that will be deleted within this many days
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     within: u64,
     /// Set cleanupPeriodDays in the user's settings; `recto undo` undoes it

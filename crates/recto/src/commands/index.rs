@@ -21,9 +21,9 @@ use crate::terminal::text::plural;
 
 /// Show, update or verify the search index
 ///
-/// `status` shows the index size and progress; nothing is changed. `update` adds what is new,
-/// `rebuild` builds the index from scratch. `verify` compares it with the logs, text by text, and lists what differs. The
-/// index is a cache: you can delete it at any time.
+/// `status` shows the index size and progress, and changes nothing. `update` adds what is new,
+/// `rebuild` builds the index from scratch. `verify` compares it with the logs, text by text,
+/// and lists what differs. The index is a cache: you can delete it at any time.
 ///
 /// Examples:
 ///   recto index
@@ -74,7 +74,7 @@ pub(crate) fn cmd_index(
             if !status.exists {
                 let message = "there is no index yet";
                 let error = CommandError::user("not-found", message);
-                return Err(error.with_hint("`recto search` makes one"));
+                return Err(error.with_hint("`recto search` builds one"));
             }
             let progress = Progress::new("comparing", output);
             let tell = |done, all| progress.tell_bytes(done, all);
@@ -140,7 +140,7 @@ fn write_status(
     }
     let shown = one_line(&path_from_home(&path, environment.user_home.as_deref()));
     if !status.exists {
-        output.line(&format!("no index yet; the first `recto search` makes {shown}"))?;
+        output.line(&format!("no index yet; the first `recto search` builds {shown}"))?;
         return Ok(Outcome::Done);
     }
     output.line(&shown)?;
@@ -155,7 +155,7 @@ fn write_status(
         (true, _) => format!("being built by another process, {} to go", count(status.stale)),
         (false, 0) => "up to date".to_owned(),
         (false, changed) => {
-            format!("{} changed since; the next search folds them in", plural(changed, "log"))
+            format!("{} changed since; the next search adds them", plural(changed, "log"))
         }
     };
     output.line(&state)?;

@@ -1,13 +1,17 @@
 //! `recto ls`: the sessions, newest first.
 
+use std::collections::HashSet;
+
 use clap::Args;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_session::usage::PriceTable;
 use recto_store::Home;
+use recto_view::AllMarks;
 use recto_view::ListedLog;
 use recto_view::ListedRow;
 use recto_view::Listing;
+use recto_view::MarkKind;
 
 use crate::commands::costs::Costed;
 use crate::commands::costs::Costs;
@@ -34,8 +38,8 @@ use crate::terminal::text::short_model;
 /// were indexed. Hides files without a conversation (empty files, stubs, warm-ups); `--all`
 /// shows them. ● marks a running session.
 ///
-/// With --json each line is an object with at least id, project, path, cwd, title, started,
-/// updated, bytes, version, branch and kind.
+/// With --json, prints one object per line with at least id, project, path, cwd, title,
+/// started, updated, bytes, version, branch and kind.
 ///
 /// Examples:
 ///   recto ls --since 7d --project app
@@ -43,10 +47,10 @@ use crate::terminal::text::short_model;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct LsArgs {
-    /// List the logs of subagents too
+    /// List subagent logs too
     #[arg(long)]
     agents: bool,
-    /// Only sessions of running clients
+    /// Only running sessions
     #[arg(long)]
     live: bool,
     /// List files without a conversation too
@@ -58,9 +62,31 @@ pub(crate) struct LsArgs {
     /// Show what each session cost, subagents included
     #[arg(long)]
     cost: bool,
+    /// Only sessions with this tag (given in `recto serve`)
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// Only sessions with a star (given in `recto serve`)
+    #[arg(long)]
+    starred: bool,
     // The last, because its heading holds for all that follow.
     #[command(flatten)]
     filter: FilterArgs,
+}
+
+impl LsArgs {
+    /// The sessions with the marks that are asked for.
+    fn marked(&self, environment: &Environment) -> Result<Option<HashSet<String>>, CommandError> {
+        if self.tag.is_none() && !self.starred {
+            return Ok(None);
+        }
+        let marks = AllMarks::read(&environment.data_directory()?)?;
+        let starred = self.starred.then(|| marks.sessions_with(MarkKind::Starred));
+        let tagged = self.tag.as_deref().map(|tag| marks.sessions_with(MarkKind::Tag(tag)));
+        Ok(match (starred, tagged) {
+            (Some(one), Some(other)) => Some(one.intersection(&other).cloned().collect()),
+            (one, other) => one.or(other),
+        })
+    }
 }
 
 /// The title of a log, or what stands in for it.
@@ -106,6 +132,7 @@ pub(crate) fn cmd_ls(
         only_live: args.live,
         all: args.all,
         limit: Some(most(args.limit)),
+        only: args.marked(environment)?,
     };
     let inventory = home.inventory();
     let library = environment.library(home, PriceTable::default());

@@ -16,10 +16,9 @@ use crate::error::Outcome;
 
 /// Let agents consult past sessions
 ///
-/// Speaks the Model Context Protocol on standard input and output, for clients that start it:
-/// search, list and read sessions, usage, status, plans. Nothing is changed. An answer has up
-/// to 64 KB, and secrets are replaced. To add it to Claude Code, run
-/// `claude mcp add recto -- recto mcp`.
+/// A Model Context Protocol server on standard input and output: search, list and read
+/// sessions, usage, status, plans. Changes nothing. Answers have up to 64 KB, with secrets
+/// replaced. To add it to Claude Code, run `claude mcp add recto -- recto mcp`.
 ///
 /// Examples:
 ///   recto mcp
@@ -27,7 +26,7 @@ use crate::error::Outcome;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct McpArgs {
-    /// Give secrets as they are in the logs
+    /// Do not replace secrets
     #[arg(long, conflicts_with_all = ["strict", "plain"])]
     no_redact: bool,
     #[command(flatten)]

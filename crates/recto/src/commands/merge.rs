@@ -43,10 +43,10 @@ pub(crate) struct MergeArgs {
     first: String,
     /// The session that continues it
     second: String,
-    /// Join them though the second one began before the first one ended
+    /// Join them even if the second one started before the first one ended
     #[arg(long)]
     force: bool,
-    /// Whose file to take where both have one of the same name that differs
+    /// Whose file to keep if both have a different file of the same name
     #[arg(long, value_name = "WHICH")]
     prefer: Option<Which>,
     #[command(flatten)]

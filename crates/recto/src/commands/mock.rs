@@ -66,7 +66,7 @@ pub(crate) struct MockArgs {
     /// Rules that answer requests, as TOML or JSON Lines
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     script: Option<PathBuf>,
-    /// How to answer what no rule matches
+    /// How to answer requests that no rule matches
     #[arg(long, value_name = "NAME", value_parser = ["echo", "tools", "thinker"], default_value = "echo")]
     personality: String,
     /// Give the answers recorded in a session
@@ -78,10 +78,10 @@ pub(crate) struct MockArgs {
     /// Let the next request fail; repeat for the requests after it
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<String>,
-    /// Append every exchange to a file, which is a script again
+    /// Append every exchange to a file that --script can play back
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Decide what is made up: ids, signatures, which tool is called
+    /// Seed for generated values: ids, signatures, which tool is called
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
 }
@@ -194,7 +194,7 @@ fn read_replay(
     let loaded = Loaded::read(&found.path)?;
     let replay = Replay::new(&recording(&loaded.session, &loaded));
     if replay.is_empty() {
-        let message = "the session contains no answer of a model";
+        let message = "the session has no answers";
         return Err(CommandError::user("nothing-recorded", message)
             .with_hint("`recto ls` lists sessions; choose one with at least one turn"));
     }

@@ -48,7 +48,7 @@ pub(crate) struct MoveArgs {
     /// Move all sessions of this directory, even if it no longer exists
     #[arg(long, value_name = "OLD_DIRECTORY")]
     project: Option<PathBuf>,
-    /// Move them though the new directory does not exist yet
+    /// Move them even if the new directory does not exist yet
     #[arg(long)]
     even_if_missing: bool,
     /// Say what would be done, and do nothing
@@ -207,6 +207,7 @@ fn json(
         session: moved.session.id,
         path: moved.log().to_owned(),
         is_in_place: false,
+        is_final: false,
         counts: (0, moved.changed_lines, 0),
         copied_files: moved.files.len().saturating_sub(1) as u64,
         comparison: comparison.clone(),

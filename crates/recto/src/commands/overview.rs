@@ -69,7 +69,7 @@ pub(crate) fn cmd_overview(
         (format!("recto show {example}"), "read a session"),
         ("recto ls".into(), "all sessions; --since 7d, --project NAME"),
         ("recto home".into(), "disk usage and upcoming deletions"),
-        ("recto check --all".into(), "look for damage"),
+        ("recto check --all".into(), "check for damage"),
     ] {
         let line = format!("{command:<26}  {}", output.paint(Look::Faint, about));
         output.line(&format!("  {line}"))?;

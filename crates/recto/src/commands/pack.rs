@@ -48,9 +48,9 @@ const CHOOSERS: [&str; 6] = ["all", "project", "since", "until", "model", "branc
 /// Pack sessions into one file
 ///
 /// For another machine or account. The file contains the logs and everything that belongs to
-/// them: subagents, long results, to-do lists, tasks, file versions. Nothing else is read, and
-/// files whose names suggest secrets are skipped. The text is in it unchanged: `recto unpack`
-/// brings back every byte and every time.
+/// them: subagents, long results, to-do lists, tasks, file snapshots. recto reads nothing
+/// else, and skips files whose names suggest secrets. The text is unchanged: `recto unpack`
+/// brings back every byte and timestamp.
 ///
 /// With --redact, recto replaces secrets by `[REDACTED:rule:hash]` in logs, long results and
 /// lists, and skips file versions. --strict and --plain choose how much counts as a secret,
@@ -223,7 +223,7 @@ fn tell(
     }
     for path in &package.left_out {
         let path = one_line(&home.relative(path).to_string_lossy());
-        output.remark(&format!("skipped, because it can contain a secret: {path}"));
+        output.remark(&format!("skipped, may contain a secret: {path}"));
     }
     if memory > 0 {
         output.remark(&format!(

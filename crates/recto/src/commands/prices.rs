@@ -22,8 +22,8 @@ use crate::terminal::text::one_line;
 
 /// List the model prices used by `recto usage`
 ///
-/// Dollars for a million tokens, and for a thousand web searches. A model in your
-/// own file, `prices.toml` in recto's settings, has the prices of that file.
+/// In US dollars per million tokens, and per thousand web searches. Prices in your own file,
+/// `prices.toml` in recto's settings directory, replace the built-in prices of a model.
 ///
 /// Examples:
 ///   recto prices

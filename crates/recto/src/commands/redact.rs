@@ -51,22 +51,21 @@ use crate::terminal::text::plural;
 
 /// Replace keys, tokens and passwords in a session
 ///
-/// Every secret becomes `[REDACTED:rule:hash]`, the same secret the same text, in logs of
-/// subagents and long results too. Ids, hashes and signatures stay, so the session still
+/// Every secret becomes `[REDACTED:rule:hash]`, in subagent logs and long results too; equal
+/// secrets get equal placeholders. Ids, hashes and signatures stay, so the session still
 /// resumes; thinking that contains a secret is removed, because its signature would no longer
-/// match. File versions from before an edit are not copied; with --in-place they stay
-/// unchanged.
+/// match. File snapshots are not copied; with --in-place they stay unchanged.
 ///
 /// --strict, the default, replaces known token formats, private keys, credentials in headers
 /// and URLs, and values with the name of a secret: `PGPASSWORD=…`, `--api-key …`,
 /// `password: …`. --plain skips weak passwords and other values that are not random.
 ///
-/// --check only reports what would be replaced: exit code 1 if something would.
+/// --check only reports what would be replaced; the exit code is 1 if there is anything.
 ///
-/// With --in-place recto removes its search index, which has words of the old log, and lists
-/// the places where copies may still be. --history replaces secrets in `history.jsonl` too.
-/// --purge removes recto's backups of the session, which makes the redaction final; it asks
-/// twice.
+/// With --in-place, recto deletes its search index, which contains words of the old log, and
+/// lists the places where copies may remain. --history replaces secrets in `history.jsonl`
+/// too. --purge deletes recto's backups of the session, so the redaction cannot be undone; it
+/// asks twice.
 ///
 /// Examples:
 ///   recto redact latest --check
@@ -83,19 +82,19 @@ pub(crate) struct RedactArgs {
     /// Replace what matches a regular expression, under a name
     #[arg(long, value_name = "NAME=REGEX", value_parser = parse_pattern)]
     pattern: Vec<Pattern>,
-    /// Replace a path, and it at the beginning of other paths
+    /// Replace a path, also where other paths start with it
     #[arg(long, value_name = "PATH")]
     path: Vec<String>,
-    /// Replace a name, such as that of a user or a machine
+    /// Replace a name, such as a user's or a machine's
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
     /// Replace secrets in `history.jsonl` too, which has all typed prompts
     #[arg(long, requires = "in_place")]
     history: bool,
-    /// Remove recto's backups of the session: it can never be undone
+    /// Delete recto's backups of the session; this cannot be undone
     #[arg(long, requires = "in_place", conflicts_with_all = ["dry_run", "check"])]
     purge: bool,
-    /// Answer the questions of --purge with yes
+    /// Do not ask for confirmation of --purge
     #[arg(long, requires = "purge")]
     yes: bool,
     #[command(flatten)]
@@ -109,7 +108,7 @@ fn parse_pattern(text: &str) -> Result<Pattern, String> {
         Some((name, regex)) if !name.is_empty() && !regex.is_empty() => {
             Ok(Pattern { name: name.to_owned(), regex: regex.to_owned() })
         }
-        _ => Err("a pattern is given as NAME=REGEX".to_owned()),
+        _ => Err("write a pattern as NAME=REGEX".to_owned()),
     }
 }
 
@@ -186,7 +185,7 @@ pub(crate) fn cmd_redact(
     let mut notes = by_rule(&found, output);
     if !thinking.is_empty() {
         notes.push(format!(
-            "{} of thinking taken out, because it held a secret",
+            "{} of thinking removed, because it contained a secret",
             plural(thinking.len() as u64, "line")
         ));
     }
@@ -211,7 +210,9 @@ pub(crate) fn cmd_redact(
     }
     let own = found.iter().filter(|one| one.file.is_none()).map(|one| one.line);
     let filtered_lines = own.collect::<BTreeSet<u64>>().len() - thinking.len();
-    let job = Job { notes, details, filtered_lines, ..Job::new("redact", args.words(), draft) };
+    let is_final = is_done && args.purge;
+    let job = Job::new("redact", args.words(), draft);
+    let job = Job { notes, details, filtered_lines, is_final, ..job };
     let job = job.filtered(filter, parts);
     let mode = args.edit.new.mode();
     let outcome = Editor { home, environment, output, source: &source }.finish(goal, mode, job)?;

@@ -8,6 +8,7 @@ use recto_store::publish::OperationId;
 
 use crate::commands::undo::Order;
 use crate::commands::undo::reverse;
+use crate::commands::undo_files::redo_files;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::error::Outcome;
@@ -18,12 +19,16 @@ use crate::terminal::output::Output;
 /// Examples:
 ///   recto redo
 ///   recto redo 3 --dry-run
+///   recto redo --files latest
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RedoArgs {
     /// The operation, by its number in `recto log` [default: the one undone last]
     #[arg(value_name = "OPERATION")]
     operation: Option<OperationId>,
+    /// Bring back files that `recto undo --files` or a rewind set back
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["operation", "dry_run"])]
+    files: Option<String>,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -35,6 +40,9 @@ pub(crate) fn cmd_redo(
     output: &mut Output,
     args: &RedoArgs,
 ) -> Result<Outcome, CommandError> {
+    if let Some(session) = &args.files {
+        return redo_files(home, environment, output, session);
+    }
     let order = Order {
         which: args.operation,
         direction: Direction::Redo,

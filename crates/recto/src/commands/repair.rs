@@ -35,17 +35,17 @@ use crate::terminal::text::plural;
 
 /// Repair a session that does not resume
 ///
-/// Finds broken links, cycles, repeated ids, torn and foreign lines, calls without results
-/// and whatever else makes a client stop, refuse or forget, and writes a whole log again. recto
-/// makes a fix only if no client brings back less afterwards. Removed lines are still in the
-/// source, or in the backup.
+/// Finds broken links, cycles, repeated ids, torn and foreign lines, calls without results and
+/// whatever else makes Claude Code stop, refuse or forget, and writes an intact log. recto
+/// makes a fix only if no client version brings back less afterwards. Removed lines are still
+/// in the source session or in the backup.
 ///
 /// By default recto repairs what is lost by a client like the one that wrote the log, or a
 /// newer one.
 /// --all-clients also rewrites parallel calls so older clients find them.
 ///
-/// With --all, recto looks at every session of the home and a table shows what would be
-/// brought back; with --in-place it repairs them.
+/// With --all, checks every session of the home and shows a table of what can be recovered;
+/// with --in-place, repairs them.
 ///
 /// Examples:
 ///   recto repair 3f2a --dry-run
@@ -56,10 +56,10 @@ pub(crate) struct RepairArgs {
     /// The session
     #[arg(required_unless_present_any = ["all", "list"], conflicts_with_all = ["all", "list"])]
     session: Option<String>,
-    /// Look at all sessions of the home
+    /// Check all sessions of the home
     #[arg(long)]
     pub(crate) all: bool,
-    /// List the fixes that there are
+    /// List the available fixes
     #[arg(long, conflicts_with = "all")]
     pub(crate) list: bool,
     /// Make only these fixes
@@ -128,7 +128,7 @@ pub(crate) fn cmd_repair(
     }
     let goal = Goal::of(&source, &args.edit, "repaired");
     let has_cycle = plan.fixes.iter().any(|applied| applied.fix == Fix::Cycle);
-    let mut job = job(plan, args.words(session));
+    let mut job = job(plan, args.words(session), output.json);
     if has_cycle && !args.edit.in_place {
         job.notes.push(
             "clients before 2.1.100 hang on every session of the project while the old log exists: use --in-place, or delete it".to_owned(),
@@ -164,14 +164,19 @@ pub(crate) fn plan<'s>(
     Ok(repair(&source.opened.manuscript, &options, &source.opened)?)
 }
 
-pub(crate) fn job<'s>(plan: Repair<'s>, arguments: Vec<String>) -> Job<'s> {
+pub(crate) fn job<'s>(plan: Repair<'s>, arguments: Vec<String>, is_json: bool) -> Job<'s> {
     const MOST_SHOWN: usize = 40;
     let Repair { draft, fixes, aside, left, .. } = plan;
     let mut notes: Vec<String> = fixes
         .iter()
         .take(MOST_SHOWN)
         .map(|fix| {
-            format!("line {}  {}: {}", count(fix.line), fix.fix.name(), one_line(&fix.words))
+            format!(
+                "line {}  {}: {}",
+                count(fix.line),
+                fix.fix.name(),
+                one_line(&fix.words.to_string())
+            )
         })
         .collect();
     if fixes.len() > MOST_SHOWN {
@@ -179,16 +184,20 @@ pub(crate) fn job<'s>(plan: Repair<'s>, arguments: Vec<String>) -> Job<'s> {
     }
     if !aside.is_empty() {
         notes.push(format!(
-            "kept aside: {} that no client can read, still in the old version",
+            "set aside: {} that no client can read, still in the old version",
             plural(aside.len() as u64, "line")
         ));
     }
     notes.extend(left.iter().map(|left| format!("left: {}", one_line(left))));
+    // A log may have millions of lines that are all mended, and people see some of them.
+    if !is_json {
+        return Job { notes, ..Job::new("repair", arguments, draft) };
+    }
     let list = fixes.iter().fold(ArrayWriter::new(), |all, fix| {
         let object = ObjectWriter::new()
             .string("fix", fix.fix.name())
             .number("line", fix.line)
-            .string("about", &fix.words);
+            .string("about", &fix.words.to_string());
         all.json(&object.finish())
     });
     let aside = aside

@@ -133,7 +133,7 @@ fn one(
         journal::may_edit(home, environment, session)?;
     }
     let fixes = plan.fixes.len();
-    let job = job(plan, vec![session.id.to_string()]);
+    let job = job(plan, vec![session.id.to_string()], false);
     let editor = Editor { home, environment, output, source: &source };
     let report = editor.carry_out(Goal::InPlace, mode, job)?;
     Ok(Some(Fate::Mended { fixes, report: Box::new(report) }))

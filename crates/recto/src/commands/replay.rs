@@ -36,7 +36,7 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::plural;
 use crate::terminal::text::safe;
 
-/// Check that a session still gives its requests
+/// Check that recto rebuilds a session's requests
 ///
 /// Claude Code 2.1.300 and later note the hash of every message they send. This command
 /// rebuilds each request from the log and compares it with those hashes, turn by turn.
@@ -46,10 +46,10 @@ use crate::terminal::text::safe;
 /// shows both answers. The request offers no tools, because none would run. The key comes
 /// from ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a bearer token.
 ///
-/// With --tools, the tool calls of the log are made again in the working directory: run
-/// makes them, diff compares what they give with what they gave, stub makes none and shows
-/// the recorded results. Rules of your settings decide which calls are made; those that
-/// would be asked about are not.
+/// With --tools, recto repeats the session's tool calls in the working directory: run repeats
+/// them, diff also compares the results with the recorded ones, stub runs nothing and shows
+/// the recorded results. Your permission rules decide which calls run; calls that would need
+/// your approval do not.
 ///
 /// Exit code 1 means that a request or, with --tools diff, a result differs.
 ///
@@ -67,10 +67,10 @@ pub(crate) struct ReplayArgs {
     /// Only this turn, by its number in `recto turns`
     #[arg(long, value_name = "TURN")]
     at: Option<u32>,
-    /// Make the tool calls again
+    /// Repeat the tool calls
     #[arg(long, value_name = "HOW", value_enum, conflicts_with = "endpoint")]
     tools: Option<Tools>,
-    /// Calls that may be made, such as 'Bash(git log:*)' Edit
+    /// Calls that may run, such as 'Bash(git log:*)' Edit
     #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULE", num_args = 1.., requires = "tools")]
     allowed_tools: Vec<String>,
     /// Ask this endpoint the same question
@@ -79,7 +79,7 @@ pub(crate) struct ReplayArgs {
     /// The model to ask [default: the model of the log]
     #[arg(long, value_name = "MODEL", requires = "endpoint")]
     model: Option<String>,
-    /// Trust the certificates in this PEM file, too
+    /// Also trust the certificates in this PEM file
     #[arg(long, value_name = "FILE", requires = "endpoint")]
     ca: Option<PathBuf>,
 }
@@ -172,7 +172,7 @@ fn report(
         )?;
     } else if !has_hashes {
         output.line(&format!(
-            "{} in order; this client noted no hashes, so there is nothing to compare",
+            "{} in order; this client logged no hashes, so there is nothing to compare",
             plural(answers, "recorded answer")
         ))?;
     } else {

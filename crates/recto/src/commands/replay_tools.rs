@@ -39,11 +39,11 @@ use crate::terminal::text::plural;
 /// What happens with the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Tools {
-    /// Make them again
+    /// Repeat them
     Run,
-    /// Make none: show what the log says
+    /// Run nothing and show the recorded results
     Stub,
-    /// Make them again, and compare what they give
+    /// Repeat them and compare the results
     Diff,
 }
 

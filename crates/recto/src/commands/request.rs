@@ -37,12 +37,11 @@ use crate::terminal::text::plural;
 
 /// Preview the request sent on resume
 ///
-/// Rebuilds the messages from the log by the rules of a client's version: which line it
+/// Rebuilds the messages from the log by the rules of a version of Claude Code: which line it
 /// resumes from, which lines it finds, which it drops, what it adds. The next prompt, and what
-/// a client sends afresh when it starts, are not in the log and not shown.
+/// Claude Code adds when it starts, are not in the log and not shown.
 ///
-/// Newer logs contain the hashes of messages that were sent; `verified` counts those found
-/// again.
+/// Newer logs contain the hashes of sent messages; `verified` counts the ones that match.
 ///
 /// Exit code 1 means that Claude Code would not resume.
 ///
@@ -92,6 +91,9 @@ pub(crate) fn cmd_request(
     } else {
         output.page();
         answer.write(output)?;
+    }
+    if let Some(size) = answer.request.too_large {
+        output.remark(&format!("the messages are not put together: {size}"));
     }
     Ok(match answer.reach.outcome {
         Resume::Resumed => Outcome::Done,

@@ -65,7 +65,7 @@ pub(crate) struct RestoreArgs {
     /// All sessions of a project, by its directory or its name below projects/
     #[arg(long, value_name = "PROJECT", conflicts_with = "all")]
     project: Option<String>,
-    /// Everything in the archive
+    /// Restore everything in the archive
     #[arg(long)]
     all: bool,
     /// As it was then: a date, a time, or a span such as 3d

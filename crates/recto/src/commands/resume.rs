@@ -29,13 +29,13 @@ use crate::terminal::text::one_line;
 ///
 /// Starts Claude Code in the session's directory, with its home; set RECTO_CLIENT if the
 /// program is not named `claude`. With --print and no prompt, or without a terminal, prints
-/// the command instead.
+/// the command instead. With `resume_with = "recto"` in config.toml, opens recto's console.
 ///
-/// With -p PROMPT, recto itself answers, as `recto run --resume SESSION` does: any session
-/// that recto can read, on any endpoint. It repairs a broken log for the run, answers open
-/// calls first, and drops thinking that the endpoint cannot check; --fit makes notes of old
-/// results and skips the oldest turns. recto reports what it did; lines of the log do not
-/// change. It refuses a session that is running elsewhere; --fork-session continues in a copy.
+/// With -p PROMPT, recto runs the session itself, like `recto run --resume SESSION`: any
+/// session it can read, on any endpoint. It repairs a broken log for the run, answers open
+/// calls first, and drops thinking that the endpoint cannot verify; --fit replaces old results
+/// with notes and skips the oldest turns. recto reports what it did and changes no existing
+/// line. It refuses a session that is running elsewhere; --fork-session continues in a copy.
 ///
 /// Examples:
 ///   recto resume latest
@@ -76,6 +76,10 @@ pub(crate) fn cmd_resume(
         options.prompt = Some(text).filter(|text| !text.trim().is_empty());
     }
     if options.prompt.is_some() || options.input_format != "text" {
+        return running::run(home, environment, output, &options);
+    }
+    let is_here = has_terminal && output.is_terminal && !options.print && !output.json;
+    if environment.resumes_itself && is_here {
         return running::run(home, environment, output, &options);
     }
     let client = Client::of(home, environment, &args.session)?;
@@ -127,7 +131,7 @@ impl Client {
     /// Starts Claude Code on this terminal, and waits for it.
     fn start(&self) -> Result<Outcome, CommandError> {
         let Some(directory) = &self.directory else {
-            let message = "the log does not say which directory the session belongs to";
+            let message = "the log does not name the session's directory";
             return Err(CommandError::user("no-directory", message));
         };
         if !file_path::is_directory(directory) {

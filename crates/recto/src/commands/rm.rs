@@ -21,9 +21,9 @@ use crate::terminal::text::plural;
 
 /// Delete sessions
 ///
-/// With everything that belongs to them: the log, the logs of subagents, long results, tasks,
-/// to-do lists, and file versions from before an edit. recto keeps all of it in its backups,
-/// and `recto undo` brings it back, to the byte. Prompt history, plans and memory stay.
+/// With everything that belongs to them: the log, subagent logs, long results, tasks, to-do
+/// lists and file snapshots. recto backs all of it up, and `recto undo` brings it back byte
+/// for byte. Prompt history, plans and memory stay.
 ///
 /// A session is an id, its first characters, or a whole title; part of a title is not enough.
 ///
@@ -37,7 +37,7 @@ pub(crate) struct RmArgs {
     /// The sessions
     #[arg(required = true, value_name = "SESSION")]
     sessions: Vec<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short = 'y')]
     yes: bool,
     /// Say what would be removed, and remove nothing

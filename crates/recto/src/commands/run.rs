@@ -73,34 +73,34 @@ pub(crate) struct RunOptions {
     /// How hard the model thinks: low, medium, high, max
     #[arg(long, value_name = "LEVEL")]
     pub(crate) effort: Option<String>,
-    /// Whether it thinks: adaptive or disabled
+    /// When the model thinks: adaptive or disabled
     #[arg(long, value_name = "HOW", value_parser = ["adaptive", "enabled", "disabled"])]
     pub(crate) thinking: Option<String>,
     /// How thinking is shown; recto shows it as it comes
     #[arg(long, value_name = "HOW", hide = true)]
     pub(crate) thinking_display: Option<String>,
-    /// Think, with so many tokens on older models
+    /// Token limit for thinking, on older models
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_thinking_tokens: Option<u64>,
-    /// Betas of the API to name
+    /// API betas to request
     #[arg(long, value_name = "BETA", num_args = 1..)]
     pub(crate) betas: Vec<String>,
-    /// The most requests of a turn
+    /// Limit the number of requests per turn
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_turns: Option<u64>,
-    /// The most money to spend, in US dollars
+    /// Stop after spending this much, in US dollars
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) max_budget_usd: Option<String>,
-    /// The tokens that the model may plan with
+    /// Token budget for the task, as told to the model
     #[arg(long, value_name = "TOKENS")]
     pub(crate) task_budget: Option<u64>,
-    /// Calls that need no permission, such as 'Bash(git log:*)' Edit
+    /// Allow these calls without asking, such as 'Bash(git log:*)' Edit
     #[arg(long = "allowedTools", alias = "allowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) allowed_tools: Vec<String>,
     /// Calls that are refused
     #[arg(long = "disallowedTools", alias = "disallowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) disallowed_tools: Vec<String>,
-    /// The tools there are: names, '' for none, default
+    /// Tools to offer: names, '' for none, or default
     #[arg(long, value_name = "TOOL", num_args = 1..)]
     pub(crate) tools: Option<Vec<String>>,
     /// default, acceptEdits, plan, dontAsk or bypassPermissions
@@ -109,31 +109,34 @@ pub(crate) struct RunOptions {
     /// Who answers permission questions: stdio, or a tool such as mcp__server__tool
     #[arg(long, value_name = "TOOL")]
     pub(crate) permission_prompt_tool: Option<String>,
-    /// Refuse what would be asked: none
+    /// Who can answer permission questions; with none, recto denies such calls
     #[arg(long, value_name = "WHO", value_parser = ["host", "none"])]
     pub(crate) permission_prompts: Option<String>,
-    /// Run everything that no rule forbids
+    /// Run every call that no rule denies
     #[arg(long)]
     pub(crate) dangerously_skip_permissions: bool,
     /// Let --permission-mode be bypassPermissions
     #[arg(long, hide = true)]
     pub(crate) allow_dangerously_skip_permissions: bool,
-    /// Further directories to work in
+    /// Additional working directories
     #[arg(long, value_name = "DIR", num_args = 1..)]
     pub(crate) add_dir: Vec<std::path::PathBuf>,
-    /// MCP servers: JSON, or files
+    /// MCP servers, as JSON or files
     #[arg(long, value_name = "JSON|FILE", num_args = 1..)]
     pub(crate) mcp_config: Vec<String>,
-    /// Only servers of --mcp-config
+    /// Use only the servers in --mcp-config
     #[arg(long)]
     pub(crate) strict_mcp_config: bool,
-    /// More kinds of subagents: JSON by name
+    /// A directory with commands, skills and agents to share
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plugin_dir: Vec<std::path::PathBuf>,
+    /// Additional subagents, as JSON by name
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
-    /// The agent that the session itself is: its prompt, tools and model
+    /// Run the session as this agent: its prompt, tools and model
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// The shape of the output, as a JSON schema
+    /// Require output that matches this JSON schema
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,
     /// Replace recto's system prompt
@@ -142,20 +145,32 @@ pub(crate) struct RunOptions {
     /// The same from a file
     #[arg(long, value_name = "FILE", conflicts_with = "system_prompt")]
     pub(crate) system_prompt_file: Option<std::path::PathBuf>,
-    /// Text behind the system prompt
+    /// Append to the system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) append_system_prompt: Option<String>,
     /// The same from a file
     #[arg(long, value_name = "FILE", conflicts_with = "append_system_prompt")]
     pub(crate) append_system_prompt_file: Option<std::path::PathBuf>,
-    /// More settings: JSON, or a file
+    /// Additional settings, as JSON or a file
     #[arg(long, value_name = "JSON|FILE")]
     pub(crate) settings: Option<String>,
-    /// Which settings files count: user, project, local
+    /// Which settings files to read: user, project, local
     #[arg(long, value_name = "SOURCES")]
     pub(crate) setting_sources: Option<String>,
+    /// Print lines and redraw nothing, for screen readers
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Confine commands: no network, writes in the working directories only
+    #[arg(long, overrides_with = "no_sandbox")]
+    pub(crate) sandbox: bool,
+    /// Run commands unconfined
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+    /// Domains that confined commands may reach, such as example.org or *.example.com
+    #[arg(long, value_name = "DOMAIN", num_args = 1..)]
+    pub(crate) allow_domain: Vec<String>,
     /// Resume a session, by id or title
-    #[arg(short = 'r', long, value_name = "SESSION")]
+    #[arg(short = 'r', long, visible_alias = "on", value_name = "SESSION")]
     pub(crate) resume: Option<String>,
     /// Resume the newest session of this directory
     #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
@@ -166,7 +181,10 @@ pub(crate) struct RunOptions {
     /// Resume from an earlier message, by its uuid
     #[arg(long, value_name = "UUID", requires = "resume")]
     pub(crate) resume_session_at: Option<String>,
-    /// Make notes of old results and skip the oldest turns until the rest has this size
+    /// The prompt of the one turn to skip, by its uuid
+    #[arg(long, value_name = "UUID", requires = "resume_session_at")]
+    pub(crate) resume_drops_turn: Option<String>,
+    /// Replace old results with notes and skip the oldest turns until the request has this size
     #[arg(long, value_name = "TOKENS")]
     pub(crate) fit: Option<u64>,
     /// The id of the new session
@@ -175,13 +193,19 @@ pub(crate) struct RunOptions {
     /// Write no log
     #[arg(long)]
     pub(crate) no_session_persistence: bool,
-    /// Whose way of writing the log is followed: 2.1.325 or 2.1.29
+    /// Write logs in the format of this version
     #[arg(long, value_name = "VERSION", value_parser = ["2.1.325", "2.1.29"], default_value = "2.1.325")]
     pub(crate) log_style: String,
-    /// The endpoint [default: $ANTHROPIC_BASE_URL, else that of Anthropic]
+    /// Tell on standard error what happens
+    #[arg(short = 'd', long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) debug: Option<String>,
+    /// The same
+    #[arg(long, hide = true)]
+    pub(crate) debug_to_stderr: bool,
+    /// The endpoint [default: $ANTHROPIC_BASE_URL, else Anthropic's]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Trust a certificate authority of your own, as PEM
+    /// Trust this certificate authority, as a PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<std::path::PathBuf>,
 }

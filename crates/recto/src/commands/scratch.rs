@@ -14,9 +14,9 @@ use crate::terminal::text::one_line;
 
 /// Print a folder for a session's notes
 ///
-/// Creates it, too. Notes in it survive a compaction, because its path depends on the session
-/// alone. It is in recto's data ($RECTO_DATA_DIR, else recto in $XDG_DATA_HOME or
-/// ~/.local/share), and only you can look into it. recto never deletes it.
+/// Creates the folder if needed. Its path depends only on the session, so notes in it survive
+/// a compaction. It is in recto's data directory ($RECTO_DATA_DIR, else recto in
+/// $XDG_DATA_HOME or ~/.local/share), and only you can read it. recto never deletes it.
 ///
 /// In a hook, `recto scratch -` reads the session from the hook's input.
 ///

@@ -27,18 +27,18 @@ use crate::terminal::output::Progress;
 /// the result of a tool, a summary, a title, a plan. Matches parts of names in code; ignores
 /// case and accents.
 ///
-/// A query has words, "phrases", prefixes (pars*), OR, -not, brackets, and fields:
-/// tool:Bash role:user file:src/main.rs model:opus project:app branch:main is:error
-/// before:2026-11-01 after:7d. Put it in single quotes to keep the shell away from it.
+/// A query has words, "phrases", prefixes (pars*), OR, -not, brackets, and fields: tool:Bash
+/// role:user file:src/main.rs model:opus project:app branch:main is:error before:2026-11-01
+/// after:7d. Put the query in single quotes to protect it from the shell.
 ///
-/// With -e, QUERY is a regular expression. It matches text as people see it, not the JSON of
-/// the log: a quote is a quote, and ^ and $ are the ends of a line. recto reads all of every
-/// log then, without the index. Case matters, unless you add -i.
+/// With -e, QUERY is a regular expression. It matches text as you see it, not the JSON of the
+/// log: a quote is a quote, and ^ and $ match at line ends. recto then reads every log in
+/// full, without the index. Case matters unless you add -i.
 ///
 /// The first search builds an index in the cache directory; later ones add what is new. If
-/// that takes long, recto builds the index in the background and answers from the newest
-/// logs; a note says how many are not searched yet. Of long results, the index contains the
-/// first 64 KB.
+/// that takes long, recto builds the index in the background and answers from the newest logs;
+/// a note says how many are not searched yet. The index covers the first 64 KB of a long
+/// result.
 ///
 /// Exit code 1 means that nothing was found.
 ///

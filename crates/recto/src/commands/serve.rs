@@ -22,6 +22,7 @@ use recto_store::LoginPage;
 use recto_view::Library;
 
 use crate::commands::collect::collect_beside;
+use crate::commands::lake_tables::team_source;
 use crate::commands::prices::PricesOption;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -36,40 +37,47 @@ const USUAL_PORT: u16 = 7700;
 
 /// Show sessions in the browser
 ///
-/// Starts a server for this machine only and prints an address that lets one browser in, once,
-/// within ten minutes. Enter prints a new one, Ctrl-C ends the server. Every request needs the
-/// token of this start. The server is read-only: with --allow-edits, anyone holding the token
-/// may rename and restore sessions, and undo edits.
+/// Starts a server for this machine only and prints an address that admits one browser, once,
+/// within ten minutes. Enter prints a new address, Ctrl-C stops the server. Every request
+/// needs this server's token. The server is read-only unless you pass --allow-edits: then
+/// anyone holding the token may rename and restore sessions, and undo edits.
 ///
-/// Other machines reach it with --listen only, which needs a token of your own: the traffic is
-/// not encrypted, so use it in a network that you trust.
+/// Other machines can reach it only with --listen, which requires --token-file. The traffic is
+/// not encrypted, so use it only in a network you trust.
+///
+/// With --store, the page Team shows the machines that send to a store, cost by user, project
+/// and week, tool failures and waiting time, from the tables of `recto lake build`.
 ///
 /// Examples:
 ///   recto serve --open
 ///   recto serve --open --allow-edits
 ///   recto serve --socket ~/recto.sock
 ///   recto serve --listen 192.168.1.5 --token-file ~/recto-token
+///   recto serve --open --store s3://team-sessions/claude
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ServeArgs {
-    /// The port on 127.0.0.1; 0 for any [default: 7700, or any that is free]
+    /// The port on 127.0.0.1; 0 for any free port [default: 7700, or any free port]
     #[arg(long, value_name = "PORT", conflicts_with_all = ["listen", "socket"])]
     port: Option<u16>,
     /// Listen on another address, with or without a port
     #[arg(long, value_name = "ADDR", requires = "token_file", conflicts_with = "socket")]
     listen: Option<String>,
-    /// Listen on a socket that only you may open
+    /// Listen on a Unix socket that only you can open
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// A file with a token of 32 characters or more, for programs and --listen
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Let sessions be renamed and restored, and changes be undone
+    /// Allow renaming and restoring sessions, and undoing changes
     #[arg(long)]
     allow_edits: bool,
-    /// Archive what is written while the server runs, as `recto collect --watch` does
+    /// Archive sessions while the server runs, like `recto collect --watch`
     #[arg(long)]
     collect: bool,
+    /// Show a team's store: s3://, gs://, az://, or a directory
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// Open the browser
     #[arg(long, conflicts_with = "socket")]
     open: bool,
@@ -89,6 +97,9 @@ pub(crate) fn cmd_serve(
     let mut options = ServeOptions::new(library, read_listen(args)?);
     options.home_to_name = target::home_to_name(home, environment);
     options.allow_edits = args.allow_edits;
+    if let Some(address) = &args.store {
+        options.team = Some(team_source(environment, address)?);
+    }
     if let Some(path) = &args.token_file {
         options.token = Some(Token::given(&recto_store::read_token_file(path)?)?);
     }
@@ -117,7 +128,7 @@ pub(crate) fn cmd_serve(
         ));
     } else {
         output.line(&url)?;
-        output.remark("one browser may open this address, once; Ctrl-C ends the server");
+        output.remark("opens in one browser, once; Ctrl-C stops the server");
     }
     output.flush()?;
     // Only the browser needs it, and only once: it goes when the server ends.
@@ -169,7 +180,7 @@ fn open_browser(environment: &Environment, url: &str) -> Option<LoginPage> {
     let page = match LoginPage::write(&environment.runtime_directories, url) {
         Ok(page) => page,
         Err(error) => {
-            let message = format!("no browser could be opened: {error}; open the address yourself");
+            let message = format!("cannot open a browser: {error}; open the address yourself");
             output::remark(&one_line(&message));
             return None;
         }
@@ -193,7 +204,7 @@ fn open_browser(environment: &Environment, url: &str) -> Option<LoginPage> {
             // Nobody else asks how it ended.
             std::thread::spawn(move || child.wait());
         }
-        Err(_) => output::remark("no browser could be opened; open the address yourself"),
+        Err(_) => output::remark("cannot open a browser; open the address yourself"),
     }
     Some(page)
 }

@@ -14,9 +14,9 @@ use crate::terminal::text::one_line;
 
 /// Run recto in scripts that call `claude`
 ///
-/// Makes a link named `claude` to this program in a directory. Called by that name, recto
-/// accepts the command line of Claude Code, so scripts and SDKs that start `claude` run on
-/// recto. Existing files are never replaced.
+/// Makes a link named `claude` to this program in a directory. Invoked by that name, recto
+/// accepts Claude Code's command line, so scripts and SDKs that start `claude` run recto.
+/// Never replaces an existing file.
 ///
 /// Examples:
 ///   recto shim install ~/recto-bin

@@ -54,11 +54,11 @@ use crate::terminal::transcript::Transcript;
 /// Shows prompts, answers and tool calls in the order of the log. Skips thinking and the texts
 /// Claude Code adds, unless you ask for them, and cuts long results.
 ///
-/// With --json each line is one item: a prompt, an answer, thinking, a call, a result or a
+/// With --json, prints one item per line: a prompt, an answer, thinking, a call, a result or a
 /// note.
 ///
-/// With --follow, keeps showing what is written to the log, until you stop it or its output
-/// is closed.
+/// With --follow, shows new lines as they are written, until you stop it or the reader closes
+/// the pipe.
 ///
 /// `--raw` prints the bytes of the log unchanged; on a terminal, control characters are made
 /// visible.
@@ -88,13 +88,13 @@ pub(crate) struct ShowArgs {
     /// Show only this turn (`recto turns` numbers them)
     #[arg(long, value_name = "N", conflicts_with = "raw")]
     turn: Option<u32>,
-    /// Keep showing what is written to the log, until stopped
+    /// Show new lines as they are written, until stopped
     #[arg(long, short, conflicts_with_all = ["raw", "turn", "agents"])]
     follow: bool,
     /// Wrap text at this width [default: the terminal's, at most 100]
     #[arg(long, value_name = "COLUMNS")]
     width: Option<usize>,
-    /// Give the bytes of the log, unchanged
+    /// Print the log byte for byte
     #[arg(long, conflicts_with_all = ["thinking", "tools", "agents", "meta"])]
     raw: bool,
 }

@@ -244,12 +244,12 @@ impl<'a> View<'a> {
             }
             LogChange::Restarted => {
                 self.begin_anew(output);
-                self.tell("restart", "the log was rewritten; it is read again", output)
+                self.tell("restart", "the log was rewritten; reading it again", output)
             }
             LogChange::Removed => {
                 // It may come again in another place, and go on there.
                 self.is_gone = true;
-                self.tell("removed", "the log is gone; it is read if it comes again", output)
+                self.tell("removed", "the log no longer exists; recto waits for it", output)
             }
         }
     }
@@ -275,7 +275,7 @@ impl<'a> View<'a> {
         let before = self.number - 1;
         let Some((found, number)) = place else {
             self.begin_anew(output);
-            let text = "another log has taken its place; it is read from the beginning";
+            let text = "another log replaced it; reading it from the start";
             return if before == 0 { Ok(()) } else { self.tell("restart", text, output) };
         };
         // Lines without a uuid may have followed.

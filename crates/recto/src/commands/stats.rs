@@ -32,13 +32,14 @@ use crate::terminal::zone::read_zone;
 
 /// Summarise a session, or all of them
 ///
-/// Of a session: its goal (the first prompt), the last answer, turns, tools, files, tokens and
-/// cost by model, compactions, subagents and errors. `recto stats latest` is the newest one.
+/// For one session: its goal (the first prompt), last answer, turns, tools, files, tokens and
+/// cost by model, compactions, subagents and errors. `recto stats latest` shows the newest
+/// one.
 ///
-/// Without a session, all that match the filters: tools with their failures and times, models,
-/// how long turns take, hours and days, the longest sessions, how much comes from the cache,
-/// how the context grows, the files changed most. Messages that a session copied from another
-/// one count once; so do the tokens of each API message. The filters choose whole sessions.
+/// Without SESSION, summarises all sessions that match the filters: tools with failures and
+/// durations, models, turn durations, hours and days, the longest sessions, cache use, context
+/// growth, and the files changed most. Messages that sessions copied from each other count
+/// once, and so do the tokens of each API message. The filters select whole sessions.
 ///
 /// Examples:
 ///   recto stats latest
@@ -48,13 +49,13 @@ use crate::terminal::zone::read_zone;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatsArgs {
-    /// The session; without one, all that match
+    /// The session [default: all that match]
     #[arg(conflicts_with_all = ["svg", "tz", "limit", "project", "since", "until", "model", "branch"])]
     session: Option<String>,
     /// Write the charts to this file, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Replace the file of --svg if it exists
+    /// Overwrite an existing SVG file
     #[arg(long, requires = "svg")]
     force: bool,
     /// The time zone of hours and days, such as Europe/Berlin or +02:00 [default: the system's]

@@ -33,14 +33,14 @@ use crate::watching::status_view::read_statuses;
 
 /// Show what each session is doing
 ///
-/// And the evidence. A session is working, needs approval (of a call or a plan), needs input
-/// (your answer or the next prompt), is idle, or has ended. In options and in JSON these are
+/// With the evidence for it. A session is working, needs approval (of a call or a plan), needs
+/// input (your answer or the next prompt), is idle, or has ended. Options and JSON call these
 /// working, waiting_for_approval, waiting_for_input, idle, ended and unknown. Without SESSION,
-/// lists sessions with a running client, and those active within the last hour.
+/// lists sessions that are running or were active within the last hour.
 ///
-/// With --wait, block until SESSION reaches one of the given statuses (comma-separated). The
-/// exit code is 0 then, and 1 if --timeout passes first, or if the session ends and `ended`
-/// is not one of the statuses. A session whose log is deleted has ended.
+/// With --wait, blocks until SESSION reaches one of the given statuses (comma-separated). The
+/// exit code is then 0. It is 1 if --timeout passes first, or if the session ends (or its log
+/// is deleted) and `ended` is not one of the statuses.
 ///
 /// Examples:
 ///   recto status
@@ -52,7 +52,7 @@ pub(crate) struct StatusArgs {
     /// The sessions
     #[arg(value_name = "SESSION", conflicts_with = "wait")]
     sessions: Vec<String>,
-    /// All sessions of the home, however long ago they ended
+    /// Include sessions that ended long ago
     #[arg(long, short, conflicts_with_all = ["sessions", "wait"])]
     all: bool,
     /// Keep watching: the same as `recto watch`
@@ -205,7 +205,7 @@ impl Waiting<'_> {
 
     /// The log was deleted before it was looked at.
     fn never_seen(&self, output: &Output) -> Outcome {
-        output.remark("the log of the session is gone, and no client runs");
+        output.remark("the session's log no longer exists, and no client is running");
         let is_wanted = self.wanted.contains(&StatusKind::Ended);
         if is_wanted { Outcome::Done } else { Outcome::Found }
     }

@@ -33,11 +33,11 @@ use crate::terminal::text::short_model;
 ///
 /// Reads the JSON that Claude Code gives a status line on standard input, and the end of the
 /// session's log: model, directory, git branch, context (tokens, and percent of the window),
-/// cost and duration of the session. Skips what is not known; the exit code is 0 even then.
+/// cost and duration of the session. Omits unknown values; the exit code is 0 even then.
 ///
-/// Placeholders in a TEMPLATE of --format: {model} {directory} {branch} {tokens} {percent} {window} {cost}
-/// {duration} {session} {version}. A part in brackets is skipped if something in it is not
-/// known; {{ and [[ are a brace and a bracket.
+/// Placeholders in a TEMPLATE of --format: {model} {directory} {branch} {tokens} {percent}
+/// {window} {cost} {duration} {session} {version}. A part in brackets is omitted if a value in
+/// it is unknown; {{ and [[ print a brace and a bracket.
 ///
 /// In settings.json of Claude Code:
 ///   "statusLine": {"type": "command", "command": "recto statusline --color always"}
@@ -79,7 +79,7 @@ pub(crate) fn cmd_statusline(
     _args: &StatuslineArgs,
 ) -> Result<Outcome, CommandError> {
     if io::stdin().is_terminal() {
-        output.remark("standard input is a terminal; Claude Code gives JSON there");
+        output.remark("standard input is a terminal; expected Claude Code's JSON");
         return Ok(Outcome::Done);
     }
     let input = read_input();

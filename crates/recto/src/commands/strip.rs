@@ -31,17 +31,16 @@ use crate::terminal::output::Output;
 pub(crate) struct StripArgs {
     /// The session
     session: String,
-    /// Take out thinking
+    /// Remove thinking
     #[arg(long)]
     thinking: bool,
-    /// Take out calls and results, of all tools or of those that are named
+    /// Remove calls and results, of all tools or of the named ones
     #[arg(long, value_name = "NAME", num_args = 0..)]
     tools: Option<Vec<String>>,
-    /// Remove lines that no client needs to resume: noted requests, the queue,
-    /// progress, remarks
+    /// Remove lines that no client needs to resume: logged requests, the queue, progress, notes
     #[arg(long)]
     meta: bool,
-    /// Forget a range of turns
+    /// Remove a range of turns
     #[arg(long, value_name = "FIRST..LAST", value_parser = parse_turns)]
     turns: Option<RangeInclusive<u32>>,
     #[command(flatten)]
@@ -71,7 +70,7 @@ fn parse_turns(text: &str) -> Result<RangeInclusive<u32>, String> {
     let number = |text: &str| text.trim_start_matches('=').parse::<u32>();
     match (number(first), number(last)) {
         (Ok(first), Ok(last)) if 0 < first && first <= last => Ok(first..=last),
-        _ => Err("turns are given as `3..5` or `4`".to_owned()),
+        _ => Err("write turns as `3..5` or `4`".to_owned()),
     }
 }
 
@@ -89,7 +88,7 @@ pub(crate) fn cmd_strip(
         turns: args.turns.clone(),
     };
     if options == StripOptions::default() {
-        return Err(CommandError::user("nothing-asked", "nothing was asked to be taken out")
+        return Err(CommandError::user("nothing-asked", "nothing to remove")
             .with_hint("use --thinking, --tools, --meta or --turns A..B"));
     }
     let plan =

@@ -18,8 +18,8 @@ use crate::terminal::text::one_line;
 
 /// List a session's to-dos
 ///
-/// The list at the end, from `TodoWrite` and the task tools; failed calls are skipped. With
-/// --history each change, with its turn and time.
+/// The final list, from `TodoWrite` and the task tools; failed calls are skipped. With
+/// --history, every change with its turn and time.
 ///
 /// Examples:
 ///   recto todos latest
@@ -47,7 +47,7 @@ pub(crate) fn cmd_todos(
     match (output.json, args.history) {
         (true, true) => output.rows(&changes)?,
         (true, false) => output.rows(&list)?,
-        (false, _) if is_empty => output.remark("there is nothing to do in the log"),
+        (false, _) if is_empty => output.remark("no to-dos in the log"),
         (false, true) => write_changes(&changes, output)?,
         (false, false) => write_list(&list, output)?,
     }

@@ -21,8 +21,8 @@ use crate::terminal::text::one_line;
 
 /// List a session's tool calls
 ///
-/// Each call with its turn, how long it took by the times of its lines, and its main argument.
-/// Marks calls without a result, and results without a call.
+/// Each call with its turn, duration (from the times in the log) and main argument. Marks
+/// calls without a result, and results without a call.
 ///
 /// Examples:
 ///   recto tools latest --failed

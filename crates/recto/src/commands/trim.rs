@@ -54,7 +54,7 @@ pub(crate) struct TrimArgs {
     /// Leave the last turns alone
     #[arg(long, value_name = "TURNS", default_value_t = 0)]
     keep_last: u32,
-    /// Trim until a request has about so many tokens
+    /// Trim until a request has about this many tokens
     #[arg(long, value_name = "TOKENS")]
     to_tokens: Option<u64>,
     #[command(flatten)]

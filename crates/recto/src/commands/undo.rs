@@ -10,6 +10,7 @@ use recto_store::publish::Direction;
 use recto_store::publish::OperationId;
 use recto_store::publish::Reversal;
 
+use crate::commands::undo_files::undo_files;
 use crate::edit::journal;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -19,13 +20,18 @@ use crate::terminal::text::one_line;
 
 /// Undo an operation (default: the last)
 ///
-/// Every file becomes what it was before, to the byte, with its time. If another program has
-/// changed a file since (a session was resumed), nothing happens: --force keeps the present
-/// version as a backup and undoes the operation anyway.
+/// Restores every file byte for byte, with its time. If another program has changed a file
+/// since (you resumed the session, for example), recto does nothing; --force backs up the
+/// current version and undoes the operation anyway.
+///
+/// With --files, undoes what the last turn of a session did to files, from the snapshots
+/// in Claude Code's file history, whichever program wrote the log. Only files inside the session's
+/// directory change; `recto redo --files` brings them back.
 ///
 /// Examples:
 ///   recto undo
 ///   recto undo --dry-run
+///   recto undo --files latest
 ///   recto undo 3
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -33,7 +39,10 @@ pub(crate) struct UndoArgs {
     /// The operation, by its number in `recto log` [default: the last one]
     #[arg(value_name = "OPERATION")]
     operation: Option<OperationId>,
-    /// Undo even what was changed since, and keep the present version as a backup
+    /// Set back the files of a session's last turn [default: the latest session]
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "operation")]
+    files: Option<String>,
+    /// Undo even if files have changed since, and back up their current versions
     #[arg(long)]
     force: bool,
     /// Say what would be done, and do nothing
@@ -47,6 +56,9 @@ pub(crate) fn cmd_undo(
     output: &mut Output,
     args: &UndoArgs,
 ) -> Result<Outcome, CommandError> {
+    if let Some(session) = &args.files {
+        return undo_files(home, environment, output, session, args.dry_run);
+    }
     let order = Order {
         which: args.operation,
         direction: Direction::Undo,
@@ -121,7 +133,7 @@ pub(crate) fn reverse(
         (Direction::Undo, false) => "undid",
         (Direction::Undo, true) => "would undo",
         (Direction::Redo, false) => "did again",
-        (Direction::Redo, true) => "would do again",
+        (Direction::Redo, true) => "would redo",
     };
     let line = journal::command_line(operation);
     output.line(&format!("{verb} operation {}: {line}", operation.id))?;
@@ -129,7 +141,7 @@ pub(crate) fn reverse(
     for (path, backup) in &reversal.kept {
         let path = one_line(&home.relative(path).to_string_lossy());
         let backup = one_line(&backup.to_string_lossy());
-        output.line(&format!("{path} had been changed since; that version is kept in {backup}"))?;
+        output.line(&format!("{path} had changed since; that version is kept in {backup}"))?;
     }
     Ok(Outcome::Done)
 }

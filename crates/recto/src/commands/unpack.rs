@@ -28,10 +28,9 @@ use crate::terminal::text::plural;
 
 /// Unpack sessions into the home
 ///
-/// Checks everything in the archive before anything comes into the home: it must be exactly
-/// what `recto pack` wrote. Sessions keep their ids and files their times. If the home has a
-/// session already, recto skips it if it is the same, and refuses the whole archive if it is
-/// not.
+/// Checks the whole archive before writing to the home: it must be exactly what `recto pack`
+/// wrote. Sessions keep their ids, and files keep their times. If the home already has a
+/// session, recto skips it if it is identical, and refuses the whole archive if it differs.
 ///
 /// Examples:
 ///   recto unpack app.recto --list
@@ -52,7 +51,7 @@ pub(crate) struct UnpackArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Only list what the archive says it contains
+    /// Only list the contents of the archive
     #[arg(long, conflicts_with_all = ["to", "new_ids", "dry_run"])]
     list: bool,
 }
@@ -148,7 +147,7 @@ fn tell(
         let place = one_line(session.directory.as_deref().unwrap_or("-"));
         let title = fit(&one_line(session.title.as_deref().unwrap_or_default()), 60);
         let line = match &session.arrival {
-            Arrival::AlreadyThere => format!("{}  is already there", session.id),
+            Arrival::AlreadyThere => format!("{}  already exists", session.id),
             Arrival::AsItIs(_) => format!("{}  {place}  {title}", session.id),
             Arrival::Copy(_) if operation.is_none() => {
                 format!("{} -> (new)  {place}  {title}", session.id)
@@ -183,11 +182,12 @@ fn json(
         Arrival::AsItIs(moved) => (session.id, moved.changed_lines),
         Arrival::Copy(new) => (new.id, 0),
     };
-    let notes = if is_there { vec!["is already there".to_owned()] } else { Vec::new() };
+    let notes = if is_there { vec!["already exists".to_owned()] } else { Vec::new() };
     let report = Report {
         session: result,
         path: session.log.clone(),
         is_in_place: is_there,
+        is_final: false,
         counts: (0, changed, 0),
         copied_files: session.files as u64,
         comparison: comparison.clone(),

@@ -27,13 +27,13 @@ use crate::terminal::zone::read_zone;
 
 /// Show token usage and cost
 ///
-/// Every API message of every log counts once, not its repeated lines, forks and resumed
-/// copies. Subagents are included, each at the price of its model. A model without a price has
-/// no cost, and a note says so.
+/// Counts every API message once, however many lines, forks and resumed copies repeat it.
+/// Includes subagents, each at the price of its model. A model without a price has no cost,
+/// and a note says so.
 ///
 /// `--by` accepts day, week, month, session, project, model, branch, tool, agent, hour or
-/// block (a window of five hours), or two of them. `--explain` shows for each message its
-/// lines, the rule, the price and the amount.
+/// block (a window of five hours), or two of them. `--explain` shows the lines, rule, price
+/// and amount of each message.
 ///
 /// Examples:
 ///   recto usage --since 7d
@@ -46,15 +46,15 @@ pub(crate) struct UsageArgs {
     /// Only this session, or this day (2026-11-14)
     #[arg(value_name = "SESSION|DAY")]
     target: Option<String>,
-    /// What each row is; two with a comma [default: day, of one session: model]
+    /// Group rows by this, or by two separated by a comma [default: day; for one session, model]
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<String>,
-    /// The time zone of days, such as Europe/Berlin [default: that of the system]
+    /// The time zone of days, such as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
     #[command(flatten)]
     prices: PricesOption,
-    /// Show where every amount is from
+    /// Show how every amount was computed
     #[arg(long, conflicts_with_all = ["by", "csv"])]
     explain: bool,
     /// Write the rows as comma-separated values
@@ -122,7 +122,7 @@ fn dimensions(names: &[String]) -> Result<Vec<Dimension>, CommandError> {
             CommandError::user("bad-grouping", message).with_hint(format!("use one of {all}"))
         })?;
         if dimensions.contains(&dimension) || dimensions.len() == 2 {
-            let message = "--by takes one or two different things";
+            let message = "--by accepts one or two different groupings";
             return Err(CommandError::user("bad-grouping", message));
         }
         dimensions.push(dimension);

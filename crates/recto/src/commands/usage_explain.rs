@@ -71,7 +71,7 @@ fn print_amount(message: &ExplainedMessage, output: &mut Output) -> Result<(), C
     let amount = match &message.amount {
         Ok(amount) => amount,
         Err(Unpriced::Model) => {
-            return output.line("  no row of prices names this model: cost unknown");
+            return output.line("  no price for this model: cost unknown");
         }
         Err(Unpriced::Way) => {
             return output.line("  sent in a way that has no price: cost unknown");

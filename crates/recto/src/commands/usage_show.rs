@@ -70,7 +70,7 @@ fn no_usage(usage: &UsageCount) -> String {
     match others.as_slice() {
         [] => "no usage recorded".to_owned(),
         others => format!(
-            "no usage of its own: this session is a copy, and its messages are already counted in {}",
+            "no separate usage: this session is a copy, and its messages are already counted in {}",
             others.join(", ")
         ),
     }
@@ -211,7 +211,7 @@ fn open_block(report: &Report, output: &mut Output) -> Result<(), CommandError> 
     };
     output.line("")?;
     output.line(&format!(
-        "The window is open for {}: {} tokens a minute, {} an hour; at this rate {} tokens and {} at its end.",
+        "The window is open for another {}: {} tokens per minute, {} per hour; at this rate {} tokens and {} at its end.",
         plural(open.minutes_left, "more minute"),
         count(open.tokens_per_minute),
         cost(open.cost_per_hour),
@@ -242,13 +242,13 @@ fn reconciled(helpers: Option<&Helpers>, output: &mut Output) -> Result<(), Comm
     if helpers.tokens.all() > 0 {
         let tokens = plural(helpers.tokens.all(), "token");
         text += &format!(
-            " {tokens} only it has: helpers, such as those that write titles, and tries that failed."
+            " {tokens} only it has: helpers, such as the one that writes titles, and failed attempts."
         );
     }
     if helpers.uncounted > 0 {
         let tokens = plural(helpers.uncounted, "token");
         text += &format!(
-            " {tokens} it does not have: answers that were broken off, or came after its last count."
+            " {tokens} it does not have: answers that were cut off or came after its last count."
         );
     }
     output.line("")?;

@@ -20,13 +20,13 @@ const NEEDS_YOU: &str = "waiting_for_approval,waiting_for_input,ended";
 /// Sessions waiting for you come first. `recto status` shows the same once, and explains the
 /// statuses.
 ///
-/// With --events (or --json), write a JSON line for every change of status; the first lines
-/// are those of the current sessions.
+/// With --events (or --json), prints a JSON line for every status change; the first lines
+/// describe the current sessions.
 ///
-/// With --notify, recto notifies you when a session has had one of the statuses of --on for
-/// two seconds: by the terminal's bell, on the desktop (notify-send or osascript), by a
-/// command, which gets RECTO_EVENT_SESSION, _FROM, _TO, _SINCE, _TITLE, _PROJECT and _WHY as
-/// variables, or by a POST of the JSON line to an http:// address.
+/// With --notify, recto notifies you when a session has had one of the --on statuses for two
+/// seconds: with the terminal bell, on the desktop (notify-send or osascript), with a command,
+/// which gets the variables RECTO_EVENT_SESSION, _FROM, _TO, _SINCE, _TITLE, _PROJECT and
+/// _WHY, or by a POST of the JSON line to an http:// URL.
 ///
 /// Examples:
 ///   recto watch --notify bell
@@ -35,10 +35,10 @@ const NEEDS_YOU: &str = "waiting_for_approval,waiting_for_input,ended";
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct WatchArgs {
-    /// Write a JSON line for every change, instead of the board
+    /// Print a JSON line for every change, instead of the board
     #[arg(long)]
     pub(crate) events: bool,
-    /// How to notify you: bell, desktop, command:CMD or webhook:URL; may be repeated
+    /// How to notify you: bell, desktop, command:CMD or webhook:URL; repeatable
     #[arg(long, value_name = "WAY")]
     pub(crate) notify: Vec<String>,
     /// Which statuses to notify about (comma-separated)
@@ -78,8 +78,9 @@ pub(crate) fn cmd_watch(
         return watching.events(output);
     }
     if !browse::is_possible(environment, output) {
-        return Err(CommandError::user("no-terminal", "the board needs a terminal")
-            .with_hint("`recto watch --events` writes JSON, `recto status` says it once"));
+        return Err(CommandError::user("no-terminal", "the board needs a terminal").with_hint(
+            "`recto watch --events` prints JSON, `recto status` prints the statuses once",
+        ));
     }
     watching.board(output.has_colour())
 }

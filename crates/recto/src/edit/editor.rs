@@ -48,8 +48,8 @@ use crate::terminal::text::plural;
 /// Where the result of an edit goes.
 #[derive(Debug, Args)]
 pub(crate) struct EditArgs {
-    /// Change the session itself, instead of making a new one. The old version is
-    /// kept: `recto undo` brings it back
+    /// Change the session itself instead of making a new one; `recto undo` brings the old version
+    /// back
     #[arg(long)]
     pub(crate) in_place: bool,
     #[command(flatten)]
@@ -151,6 +151,8 @@ pub(crate) struct Job<'a> {
     pub(crate) filter: Option<(LineFilter, Vec<PathBuf>)>,
     /// How many lines of the log the filter changes.
     pub(crate) filtered_lines: usize,
+    /// Whether backups are removed afterwards, so that nothing can be undone.
+    pub(crate) is_final: bool,
 }
 
 impl<'a> Job<'a> {
@@ -166,6 +168,7 @@ impl<'a> Job<'a> {
             removed: None,
             filter: None,
             filtered_lines: 0,
+            is_final: false,
         }
     }
 
@@ -264,12 +267,14 @@ impl Editor<'_> {
         &mut self,
         goal: Goal,
         mode: Mode,
-        job: Job<'_>,
+        mut job: Job<'_>,
     ) -> Result<Outcome, CommandError> {
-        let (name, notes, details) = (job.name, job.notes.clone(), job.details.clone());
-        let filtered = job.filtered_lines;
+        let (notes, details) = (std::mem::take(&mut job.notes), std::mem::take(&mut job.details));
+        let name = job.name;
+        let (filtered, is_final) = (job.filtered_lines, job.is_final);
         let mut report = self.carry_out(goal, mode, job)?;
         report.counts.1 += filtered;
+        report.is_final = is_final;
         self.tell(&report, name, &notes, details)
     }
 
@@ -359,6 +364,7 @@ impl Editor<'_> {
             session,
             path: edit.destination.path(),
             is_in_place: matches!(edit.destination, Destination::InPlace { .. }),
+            is_final: false,
             counts: edit.draft.counts(),
             copied_files: edit.copied_files() as u64,
             comparison,
@@ -373,6 +379,8 @@ pub(crate) struct Report {
     pub(crate) session: SessionId,
     pub(crate) path: PathBuf,
     pub(crate) is_in_place: bool,
+    /// Whether it cannot be undone.
+    pub(crate) is_final: bool,
     /// Lines removed, changed and added.
     pub(crate) counts: (usize, usize, usize),
     pub(crate) copied_files: u64,
@@ -461,9 +469,8 @@ impl Report {
             return output.line("nothing was changed (--dry-run)");
         };
         if self.is_in_place {
-            return output.line(&format!(
-                "changed {session} (operation {operation}; `recto undo` undoes it)"
-            ));
+            let undo = if self.is_final { "it is final" } else { "`recto undo` undoes it" };
+            return output.line(&format!("changed {session} (operation {operation}; {undo})"));
         }
         output.line(&format!(
             "new session {session} (operation {operation}; `recto undo` undoes it)"

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use recto_agent::turn::Cut;
 use recto_agent::turn::Resumed;
 use recto_log::Lines;
 use recto_log::ProjectKey;
@@ -55,8 +56,9 @@ pub(super) fn choose(
         return Ok(Chosen { session, log: None, resumed: None, copied: Vec::new() });
     };
     let model = model.map(recto_agent::turn::model_named);
-    let at = options.resume_session_at.as_deref();
-    let mut resumed = Resumed::read(&source.path, model.as_deref(), at)
+    let drops = options.resume_drops_turn.clone();
+    let at = options.resume_session_at.clone().map(|at| Cut { at, drops });
+    let mut resumed = Resumed::read(&source.path, model.as_deref(), at.as_ref())
         .map_err(|error| Refused::Session(error.to_string()))?;
     if let Some(tokens) = options.fit {
         resumed.fit(tokens);

@@ -1,6 +1,7 @@
 //! Running a session: options in, a `Setup` for the loop, events out.
 
 mod choose;
+mod debug;
 mod endpoint;
 mod input;
 mod servers;
@@ -23,6 +24,7 @@ pub(crate) use endpoint::endpoint;
 use input::Reading;
 pub(crate) use show::COMPATIBLE;
 use show::Surface;
+pub(crate) use start::prepare;
 
 /// Why a run does not start, in the words that scripts know.
 #[derive(Debug)]
@@ -85,10 +87,7 @@ fn try_run(
         return Err(Refused::Usage(text.to_owned()));
     }
     if !options.print && !is_stream_in && !is_stream_out {
-        let error = CommandError::user("no-console", "recto has no console for a conversation yet");
-        return Err(Refused::Command(
-            error.with_hint("use -p for one prompt: recto run -p 'Why does the test fail?'"),
-        ));
+        return crate::console::open(home, environment, output, options);
     }
     let mut prepared = start::prepare(home, environment, options)?;
     let prompt = match is_stream_in {
@@ -183,4 +182,24 @@ async fn steer(
     }
     let was_interrupted = surface.was_interrupted();
     Ok(if end.is_error && !was_interrupted { Outcome::Found } else { Outcome::Done })
+}
+
+/// How commands are confined, in a line for people.
+pub(crate) fn sandbox_line(environment: &Environment, options: &RunOptions) -> String {
+    if !start::wants_sandbox(environment, options) {
+        return "sandbox off: commands run unconfined; recto asks before each".to_owned();
+    }
+    let confinement = match Environment::program() {
+        Ok(program) => recto_agent::sandbox::probe(&program),
+        Err(_) => recto_agent::sandbox::Confinement::None,
+    };
+    match (confinement, options.allow_domain.is_empty()) {
+        (recto_agent::sandbox::Confinement::Full, false) => {
+            let domains = options.allow_domain.join(", ");
+            format!(
+                "sandbox on: commands write only here and in temp, read no keys, and reach {domains} alone"
+            )
+        }
+        (confinement, _) => confinement.line().to_owned(),
+    }
 }

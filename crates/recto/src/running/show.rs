@@ -10,6 +10,7 @@ use recto_agent::turn::State;
 use recto_agent::turn::TurnEvent;
 use serde_json::Value;
 
+use super::debug::Debug;
 use crate::commands::run::RunOptions;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -36,6 +37,7 @@ pub(super) struct Surface {
     is_terminal: bool,
     is_quiet: bool,
     was_interrupted: bool,
+    debug: Option<Debug>,
 }
 
 enum Format {
@@ -80,6 +82,7 @@ impl Surface {
             is_terminal: std::io::stdout().is_terminal(),
             is_quiet: run.is_client,
             was_interrupted: false,
+            debug: Debug::new(options),
         }
     }
 
@@ -96,6 +99,9 @@ impl Surface {
         if let TurnEvent::Ended(ended) = event {
             self.was_interrupted =
                 matches!(ended.end, End::InterruptedText | End::InterruptedTools);
+        }
+        if let Some(debug) = &self.debug {
+            debug.tell(event);
         }
         if let TurnEvent::Told(text) = event
             && !self.is_quiet

@@ -8,6 +8,8 @@ use recto_agent::api::Client;
 use recto_agent::permission::CommandLine;
 use recto_agent::permission::Mode;
 use recto_agent::permission::split_list;
+use recto_agent::sandbox::Sandbox;
+use recto_agent::sandbox::SandboxPlaces;
 use recto_agent::settings::Settings;
 use recto_agent::settings::Wanted;
 use recto_agent::turn::LogStyle;
@@ -28,13 +30,13 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 
 /// A session that can start.
-pub(super) struct Prepared {
-    pub(super) setup: Option<Setup>,
-    pub(super) session: SessionId,
-    pub(super) key_source: &'static str,
+pub(crate) struct Prepared {
+    pub(crate) setup: Option<Setup>,
+    pub(crate) session: SessionId,
+    pub(crate) key_source: &'static str,
 }
 
-pub(super) fn prepare(
+pub(crate) fn prepare(
     home: &Home,
     environment: &Environment,
     options: &RunOptions,
@@ -64,6 +66,8 @@ pub(super) fn prepare(
         agent: options.agent.clone(),
         own_window: environment.run.window,
         mirrors: options.session_mirror,
+        plugins: options.plugin_dir.iter().map(|path| project.join(path)).collect(),
+        sandbox: sandbox(home, environment, options, &project)?,
     };
     let model = options.model.clone().or_else(|| environment.run.model.clone());
     let asked = model.clone().or_else(|| settings.model().map(str::to_owned));
@@ -128,7 +132,7 @@ pub(super) fn prepare(
         schema,
         task_budget: options.task_budget,
         effort: options.effort.clone(),
-        thinking: thinking(options),
+        thinking: thinking(options, environment),
         max_tokens: environment.run.max_output_tokens,
         betas: lists(&options.betas),
         asker: None,
@@ -138,6 +142,36 @@ pub(super) fn prepare(
         project,
     };
     Ok(Prepared { setup: Some(setup), session, key_source })
+}
+
+/// Whether commands shall be confined: on a terminal unless that is turned off; for scripts and
+/// under the name of the client only if it is asked for, because they expect what the client does.
+pub(super) fn wants_sandbox(environment: &Environment, options: &RunOptions) -> bool {
+    let is_console =
+        !options.print && options.input_format == "text" && options.output_format == "text";
+    options.sandbox || (is_console && !options.no_sandbox && !environment.run.is_client)
+}
+
+fn sandbox(
+    home: &Home,
+    environment: &Environment,
+    options: &RunOptions,
+    project: &Path,
+) -> Result<Option<recto_agent::sandbox::Shared>, Refused> {
+    if !wants_sandbox(environment, options) {
+        return Ok(None);
+    }
+    let added = options.add_dir.iter().map(|path| project.join(path));
+    let temporary = [environment.run.temporary.clone(), "/tmp".into(), "/var/tmp".into()];
+    let places = SandboxPlaces {
+        program: Environment::program()?,
+        home: environment.user_home.clone().unwrap_or_default(),
+        config: home.root().to_owned(),
+        directories: [project.to_owned()].into_iter().chain(added).collect(),
+        temporary: temporary.into(),
+        domains: lists(&options.allow_domain),
+    };
+    Ok(Some(Sandbox::new(places)?.into()))
 }
 
 fn budget(options: &RunOptions) -> Result<Option<f64>, Refused> {
@@ -184,14 +218,13 @@ fn tools(options: &RunOptions) -> Option<Vec<String>> {
     (names != ["default"]).then_some(names)
 }
 
-fn thinking(options: &RunOptions) -> Option<recto_agent::wire::Json> {
-    match (options.thinking.as_deref(), options.max_thinking_tokens) {
+fn thinking(options: &RunOptions, environment: &Environment) -> Option<recto_agent::wire::Json> {
+    let most = options.max_thinking_tokens.or(environment.run.max_thinking_tokens);
+    match (options.thinking.as_deref(), most) {
         (Some("disabled"), _) | (_, Some(0)) => Some(json!({"type": "disabled"}).into()),
-        (Some("enabled"), tokens) => {
-            let tokens = tokens.unwrap_or(8_000);
-            Some(json!({"type": "enabled", "budget_tokens": tokens}).into())
-        }
-        _ => None,
+        (Some("enabled"), None) => Some(json!({"type": "enabled", "budget_tokens": 8_000}).into()),
+        (_, Some(tokens)) => Some(json!({"type": "enabled", "budget_tokens": tokens}).into()),
+        (_, None) => None,
     }
 }
 

@@ -4,6 +4,7 @@ use recto_session::search::Query;
 use recto_store::index::SearchFilter;
 use recto_store::index::Sorting;
 use recto_view::Search;
+use recto_view::marked_sessions;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -38,5 +39,8 @@ pub(crate) fn filter(
 ) -> Result<SearchFilter, CommandError> {
     let now = environment.now();
     let time = |field: &str, text: &str| read_time(field, text, now);
-    SearchFilter::new(args.read(now)?, query, of_project, time)
+    let filter = SearchFilter::new(args.read(now)?, query, of_project, time)?;
+    let Some(query) = query else { return Ok(filter) };
+    let data = environment.data_directory().ok();
+    Ok(filter.with_sessions(marked_sessions(query, data.as_ref())?))
 }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::io::Stdout;
+use std::io::Write as _;
 use std::panic;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +30,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// Whether the terminal is ours, and must be given back.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether only the last lines of it are ours, so that the rest stays as it is.
+static IS_INLINE: AtomicBool = AtomicBool::new(false);
 /// Whether a panic gives the terminal back.
 static HAS_HOOK: AtomicBool = AtomicBool::new(false);
 /// What a panic of another thread said.
@@ -101,6 +104,48 @@ impl Drop for Screen {
     }
 }
 
+/// The terminal, where only its last lines are drawn and the scrollback stays its own.
+pub(crate) struct Inline(());
+
+impl Inline {
+    pub(crate) fn take() -> io::Result<Inline> {
+        give_back_on_panic();
+        take_lines()?;
+        Ok(Inline(()))
+    }
+
+    pub(crate) fn size(&self) -> (u16, u16) {
+        crossterm::terminal::size().unwrap_or((80, 24))
+    }
+
+    pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// Does something with the terminal as it was before.
+    pub(crate) fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        give_back();
+        let result = work();
+        take_lines()?;
+        Ok(result)
+    }
+}
+
+impl Drop for Inline {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take_lines() -> io::Result<()> {
+    IS_INLINE.store(true, Ordering::SeqCst);
+    IS_TAKEN.store(true, Ordering::SeqCst);
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnableBracketedPaste)
+}
+
 fn is_cluster(symbol: &str) -> bool {
     symbol.chars().nth(1).is_some() && symbol.width() > 1
 }
@@ -114,6 +159,11 @@ fn take_terminal() -> io::Result<()> {
 /// Gives the terminal back; once is enough, and more does no harm.
 fn give_back() {
     if !IS_TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    if IS_INLINE.swap(false, Ordering::SeqCst) {
+        let _ = execute!(io::stdout(), DisableBracketedPaste, Show);
+        let _ = disable_raw_mode();
         return;
     }
     // There is nobody left to tell an error.
@@ -300,11 +350,42 @@ mod tests {
         panic!("the screen of {} columns has a bug", size.0);
     }
 
+    /// The same where only the last lines are taken.
+    fn panic_below_the_scrollback() {
+        let mut lines = Inline::take().unwrap();
+        lines.write("\u{1b}[?25lan answer that grows").unwrap();
+        let worker = thread::spawn(|| panic!("a worker has a bug"));
+        assert!(worker.join().is_err());
+        assert!(worker_panic().is_some_and(|told| told.contains("a worker has a bug")));
+        panic!("the lines of {} columns have a bug", lines.size().0);
+    }
+
     #[test]
     fn a_panic_leaves_the_terminal_as_it_was() {
-        if std::env::var_os(PANICS).is_some() {
-            return panic_on_the_screen();
+        match std::env::var(PANICS).as_deref() {
+            Ok("screen") => return panic_on_the_screen(),
+            Ok(_) => return panic_below_the_scrollback(),
+            Err(_) => {}
         }
+        let shown = shown_in_a_panic("screen");
+        let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?}: {shown:?}"));
+        assert!(place("\u{1b}[?1049h") < place("\u{1b}[?1000h"), "{shown:?}");
+        let said = place("the screen of 77 columns has a bug");
+        for given_back in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?1000l", "\u{1b}[?2004l"] {
+            assert!(place(given_back) < said, "{given_back:?}: {shown:?}");
+        }
+        assert!(!shown.contains("a worker has a bug"), "{shown:?}");
+        let shown = shown_in_a_panic("lines");
+        let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?}: {shown:?}"));
+        let said = place("the lines of 77 columns have a bug");
+        for given_back in ["\u{1b}[?25h", "\u{1b}[?2004l"] {
+            assert!(place(given_back) < said, "{given_back:?}: {shown:?}");
+        }
+        assert!(!shown.contains("\u{1b}[?1049"), "{shown:?}");
+    }
+
+    /// What a terminal shows of a program that panics on it. Its modes are as they were.
+    fn shown_in_a_panic(kind: &str) -> String {
         let ours = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
         pty::grantpt(&ours).unwrap();
         pty::unlockpt(&ours).unwrap();
@@ -317,7 +398,7 @@ mod tests {
         let test = format!("{module}::a_panic_leaves_the_terminal_as_it_was");
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", &test, "--nocapture"])
-            .env(PANICS, "1")
+            .env(PANICS, kind)
             .env("RUST_BACKTRACE", "0")
             .stdin(theirs.try_clone().unwrap())
             .stdout(theirs.try_clone().unwrap())
@@ -336,12 +417,6 @@ mod tests {
         drop(theirs);
         let shown = reader.join().unwrap();
         assert_eq!(before, after, "{shown:?}");
-        let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?}: {shown:?}"));
-        assert!(place("\u{1b}[?1049h") < place("\u{1b}[?1000h"), "{shown:?}");
-        let said = place("the screen of 77 columns has a bug");
-        for given_back in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?1000l", "\u{1b}[?2004l"] {
-            assert!(place(given_back) < said, "{given_back:?}: {shown:?}");
-        }
-        assert!(!shown.contains("a worker has a bug"), "{shown:?}");
+        shown
     }
 }

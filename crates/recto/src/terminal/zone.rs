@@ -10,7 +10,7 @@ pub(crate) fn read_zone(text: Option<&str>) -> Result<TimeZone, CommandError> {
     static PARSER: DateTimeParser = DateTimeParser::new();
     let Some(text) = text else { return Ok(TimeZone::system()) };
     PARSER.parse_time_zone(text.trim()).map_err(|_| {
-        CommandError::user("bad-time-zone", format!("--tz does not know the zone `{text}`"))
+        CommandError::user("bad-time-zone", format!("unknown time zone `{text}` for --tz"))
             .with_hint("use a name (Europe/Berlin), an offset (+02:00), or UTC")
     })
 }

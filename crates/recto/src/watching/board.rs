@@ -27,15 +27,15 @@ pub(super) struct Facts {
 
 /// All keys of the board.
 pub(super) const HELP: [(&str, &str); 9] = [
-    ("↑ ↓ k j", "choose a session (also PgUp, PgDn, Home, End)"),
+    ("↑ ↓ k j", "select a session (also PgUp, PgDn, Home, End)"),
     ("enter", "read it; q comes back to the board"),
-    ("p", "go to the tmux pane where it runs"),
+    ("p", "go to its tmux pane"),
     ("a", "show or hide sessions that ended"),
     ("?", "this help"),
     ("q esc", "quit"),
     ("^c", "quit"),
-    ("^z", "put recto aside"),
-    ("^l", "draw the screen again"),
+    ("^z", "suspend recto"),
+    ("^l", "redraw the screen"),
 ];
 
 /// Something that happened.
@@ -208,11 +208,11 @@ impl Board {
     fn go_to_pane(&mut self) -> Option<Effect> {
         let live = self.chosen()?.announced.as_ref().filter(|announced| announced.alive);
         let Some(pid) = live.map(|live| live.pid) else {
-            self.failure = Some("the session does not run".into());
+            self.failure = Some("the session is not running".into());
             return None;
         };
         if !self.facts.environment.in_tmux {
-            self.failure = Some("recto does not run in tmux".into());
+            self.failure = Some("recto is not running in tmux".into());
             return None;
         }
         Some(Effect::Pane(pid))

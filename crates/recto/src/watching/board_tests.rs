@@ -178,13 +178,13 @@ fn enter_reads_a_session_and_p_goes_to_its_pane() {
     press(&mut board, KeyCode::End);
     assert_eq!(press(&mut board, KeyCode::Enter), Some(Effect::Open(ONE.parse().unwrap())));
     assert_eq!(press(&mut board, KeyCode::Char('p')), None);
-    assert!(screen(&board).contains("recto does not run in tmux"), "{}", screen(&board));
+    assert!(screen(&board).contains("recto is not running in tmux"), "{}", screen(&board));
     board.facts.environment.in_tmux = true;
     assert_eq!(press(&mut board, KeyCode::Char('p')), Some(Effect::Pane(pid)));
     assert!(screen(&board).contains("p pane"), "{}", screen(&board));
     press(&mut board, KeyCode::Home);
     assert_eq!(press(&mut board, KeyCode::Char('p')), None);
-    assert!(screen(&board).contains("the session does not run"), "{}", screen(&board));
+    assert!(screen(&board).contains("the session is not running"), "{}", screen(&board));
     // One that ended without a log cannot be read.
     press(&mut board, KeyCode::Char('a'));
     press(&mut board, KeyCode::End);
@@ -200,7 +200,7 @@ fn help_names_the_keys_and_any_key_puts_it_away() {
     press(&mut board, KeyCode::Char('?'));
     let shown = screen(&board);
     assert!(shown.contains("enter    read it; q comes back to the board"), "{shown}");
-    assert!(shown.contains("draw the screen again") && !shown.contains("Parser"), "{shown}");
+    assert!(shown.contains("redraw the screen") && !shown.contains("Parser"), "{shown}");
     assert_eq!(press(&mut board, KeyCode::Char('q')), None);
     assert!(screen(&board).contains("Parser"), "{}", screen(&board));
     assert_eq!(press(&mut board, KeyCode::Char('q')), Some(Effect::Quit));
@@ -392,7 +392,10 @@ fn changes_are_events_with_numbers() {
     let sight = Sight { found: Vec::new(), gone };
     let events = transitions.see(&sight, at(4001));
     assert_eq!(told(&events), ["7 3f2a: waiting_for_approval -> ended", "8 3f2b: idle -> ended"]);
-    assert_eq!(events[0].session.status.why, ["its log is gone, and no client runs"]);
+    assert_eq!(
+        events[0].session.status.why,
+        ["its log no longer exists, and no client is running"]
+    );
     assert_eq!(told(&transitions.see(&sight, at(4002))), [] as [&str; 0]);
 }
 

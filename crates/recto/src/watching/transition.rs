@@ -104,7 +104,7 @@ pub(crate) fn end(one: &mut SessionStatus, now: Timestamp) {
     one.status.kind = StatusKind::Ended;
     one.status.since = Some(now);
     one.status.confidence = Confidence::Medium;
-    one.status.why = vec!["its log is gone, and no client runs".into()];
+    one.status.why = vec!["its log no longer exists, and no client is running".into()];
     (one.status.pending, one.status.current, one.status.changes_at) = (None, None, None);
     one.status.running.clear();
 }

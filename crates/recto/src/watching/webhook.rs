@@ -34,7 +34,7 @@ impl Webhook {
         let path = path.split('#').next().unwrap_or_default();
         let is_plain = |c: char| c.is_ascii_graphic();
         if authority.is_empty() || authority.contains('@') || !url.chars().all(is_plain) {
-            return Err("the address is none");
+            return Err("invalid address");
         }
         let (host, port) = split_port(authority).ok_or("invalid host or port")?;
         let address = format!("{host}:{}", port.unwrap_or(80));

@@ -37,7 +37,7 @@ const OF_THE_RUN: [&str; 20] = [
 ];
 
 /// Fields about the client itself, which are not compared.
-const OF_THE_CLIENT: [&str; 15] = [
+const OF_THE_CLIENT: [&str; 13] = [
     "preserved_messages",
     "ttft_stream_ms",
     "time_to_request_ms",
@@ -45,8 +45,6 @@ const OF_THE_CLIENT: [&str; 15] = [
     "thinking_display",
     "fast_mode_state",
     "fast_mode_disabled_reason",
-    "subagent_stats",
-    "safety_stops",
     "modelUsage",
     "model_usage_since_last_result",
     "context_management",

@@ -76,6 +76,7 @@ pub(super) async fn run(request: &AgentRequest, session: &Session) -> AgentRepor
                 usage: usage(output),
                 tokens: 10 + 100 + 2000 + output,
                 duration_ms: 0,
+                worktree: None,
             }));
         }
     }

@@ -239,8 +239,6 @@ impl Desk {
     fn set_thinking(&self, request: &Value) -> Granted {
         let thinking = match request["max_thinking_tokens"].as_u64() {
             Some(0) => Some(json!({"type": "disabled"}).into()),
-            // Models that decide themselves are only told to think.
-            Some(_) if super::super::prompt::thinks_by_itself(&self.shared.model()) => None,
             Some(tokens) => Some(json!({"type": "enabled", "budget_tokens": tokens}).into()),
             None => None,
         };

@@ -12,6 +12,7 @@ use super::desk::Desk;
 use super::desk::Granted;
 use super::desk::Refusal;
 use crate::hook::Callback;
+use crate::memory::OutputStyle;
 use crate::tool::agents_of;
 
 impl Desk {
@@ -129,8 +130,8 @@ impl Desk {
         let mut answer = json!({
             "commands": commands,
             "agents": agents,
-            "output_style": "default",
-            "available_output_styles": ["default"],
+            "output_style": self.shared.output_style.name,
+            "available_output_styles": OutputStyle::names(&[self.user_folder()]),
             "user_output_styles_dir": self.user_folder().join("output-styles"),
             "models": models,
             "account": {

@@ -6,6 +6,7 @@ use recto_log::CompactMetadata;
 use recto_log::EntryUuid;
 use recto_log::PreservedSegment;
 use recto_log::SessionId;
+use recto_log::build::MetaLine;
 use recto_log::build::SystemLine;
 use recto_log::build::UserLine;
 use recto_store::append::LogWriter;
@@ -15,7 +16,6 @@ use super::Written;
 use super::for_generation;
 use super::new_uuid;
 use crate::turn::mirror::Mirror;
-use crate::turn::slug::slug;
 
 /// What is known of a compaction.
 #[derive(Debug)]
@@ -70,7 +70,12 @@ impl Transcript {
             preserved_with_others: uuids.clone(),
         };
         for envelope in std::iter::once(&mut self.envelope).chain(&mut self.old) {
-            envelope.slug.get_or_insert_with(slug);
+            envelope.slug.get_or_insert_with(|| self.slug.clone());
+        }
+        // Older clients call a session by what was said until here.
+        if let (Some(leaf), true) = (&logical_parent, self.old.is_some()) {
+            let title = title_of(facts.summary).into();
+            self.meta(&MetaLine::Summary { title, leaf: leaf.clone() })?;
         }
         self.system(&SystemLine::CompactBoundary {
             logical_parent: logical_parent.clone(),
@@ -129,4 +134,13 @@ impl Transcript {
             envelope.user(position, &for_generation(&line, envelope))
         })
     }
+}
+
+/// The first words of a summary.
+fn title_of(summary: &str) -> String {
+    let lines = summary.lines().map(str::trim);
+    // The first line is the client's own.
+    let said = lines.skip(1).find(|line| line.chars().any(char::is_alphanumeric));
+    let words = said.unwrap_or(summary).split_whitespace().take(10);
+    words.collect::<Vec<_>>().join(" ")
 }

@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::parameters::Parameters;
+use recto_view::ExplainOrder;
 use recto_view::ExplainedMessage;
 use recto_view::figures::UsageQuestion;
 
@@ -29,20 +30,28 @@ pub(crate) async fn explain(
 ) -> Result<Page, Failure> {
     let question = usage::question(&context, &mut parameters)?;
     let number = page_number(&mut parameters)?;
+    let order = match parameters.text("sort").as_deref() {
+        None | Some("time") => ExplainOrder::Time,
+        Some("amount") => ExplainOrder::Amount,
+        Some(_) => {
+            let failure = Failure::bad_request("bad-parameter", "`sort` has no such value");
+            return Err(failure.with_hint("time or amount"));
+        }
+    };
     parameters.finish()?;
     let asked = question.clone();
     let from = (number - 1) * ROWS;
     let found = context.answer(move |library| {
         let selection = asked.selection(library, &asked.period);
         let count = library.count_usage(&[], selection, &|_, _| {});
-        let explanation = count.explain(from, ROWS);
+        let explanation = count.explain_by(order, from, ROWS);
         Ok((explanation.total, explanation.messages().collect::<Vec<_>>()))
     });
     let (total, messages) = found.await?;
     Ok(page(
         "Cost explained",
         Nav::Usage,
-        &body(&question, (&total, &messages), number, context.library.zone()),
+        &body(&question, (&total, &messages), (number, order), context.library.zone()),
     ))
 }
 
@@ -58,10 +67,12 @@ pub(crate) fn page_number(parameters: &mut Parameters) -> Result<usize, Failure>
 pub(crate) fn body(
     question: &UsageQuestion,
     (total, messages): (&Total, &[ExplainedMessage]),
-    number: usize,
+    (number, order): (usize, ExplainOrder),
     zone: &TimeZone,
 ) -> Markup {
-    let link = usage::link("/usage/explain", question).without(&["by", "show"]);
+    let plain = usage::link("/usage/explain", question).without(&["by", "show"]);
+    let by_amount = order == ExplainOrder::Amount;
+    let link = if by_amount { plain.with("sort", "amount") } else { plain.clone() };
     let exact = match total.cost() {
         Some(cost) => format!("${cost}"),
         None => format!("${} and what has no price", total.known_cost),
@@ -69,7 +80,11 @@ pub(crate) fn body(
     html! {
         header.page-head {
             h1 { "Cost explained" }
-            a.button href=(link.at("/usage")) { "← Usage" }
+            a.button href=(plain.at("/usage")) { "← Usage" }
+            nav.choice aria-label="Order" {
+                a href=(plain.with("sort", "time")) aria-current=[(!by_amount).then_some("true")] { "By time" }
+                a href=(plain.with("sort", "amount")) aria-current=[by_amount.then_some("true")] { "By amount" }
+            }
             p {
                 (question.period.text())
                 @for (name, value) in [("project", &question.project), ("model", &question.model), ("session", &question.session)] {
@@ -87,7 +102,7 @@ pub(crate) fn body(
             }
         }
         @if messages.is_empty() {
-            div.panel { (super::empty("No messages", "Nothing counts in this period with these filters, or the list has fewer pages.")) }
+            div.panel { (super::empty("No messages", "No messages match these filters, or the page number is too high.")) }
         }
         @for message in messages { (one(message, zone)) }
         (paging(&link, number, usize::try_from(total.messages).unwrap_or(usize::MAX), "messages"))
@@ -136,10 +151,10 @@ fn one(message: &ExplainedMessage, zone: &TimeZone) -> Markup {
 fn amount(message: &ExplainedMessage) -> Markup {
     match &message.amount {
         Err(Unpriced::Model) => {
-            html! { p.warn { "No row of prices names this model: the cost is unknown." } }
+            html! { p.warn { "No price is known for this model, so the cost is unknown." } }
         }
         Err(Unpriced::Way) => {
-            html! { p.warn { "It was sent in a way that has no price: the cost is unknown." } }
+            html! { p.warn { "This kind of request has no known price, so the cost is unknown." } }
         }
         Ok(priced) => html! {
             table.table.plain.sum {

@@ -88,11 +88,11 @@ fn body(asked: &Asked, found: &FileHistory, zone: &TimeZone) -> Markup {
                 a href=(link) aria-current=[asked.with_reads.then_some("true")] { "All uses" }
                 a href=(link.with("reads", "no")) aria-current=[(!asked.with_reads).then_some("true")] { "Changes" }
             }
-            p { "What sessions did to this file, by their logs. The file itself is not looked at. " a href="/files" { "All files" } }
+            p { "What sessions did to this file, by their logs. recto does not open the file itself. " a href="/files" { "All files" } }
         }
         @if !found.skipped.is_empty() { div.notice.warn { (plural(found.skipped.len() as u64, "log")) " could not be read." } }
         @if found.uses.is_empty() {
-            div.panel { (empty("No session used this file", "The end of a path is enough, such as src/main.rs. What a shell command did is not seen.")) }
+            div.panel { (empty("No session used this file", "The end of a path is enough, such as src/main.rs. Changes by shell commands are not included.")) }
         } @else {
             @if paths.len() > 1 {
                 section.panel aria-label="Files of this name" {

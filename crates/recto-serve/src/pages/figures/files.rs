@@ -93,7 +93,7 @@ fn body(
         header.page-head {
             h1 { "Files" }
             (period_choice(&asked.period, &link))
-            p { "Files that the file tools changed, in sessions written in the period. What a shell command did is not seen." }
+            p { "Files that the file tools changed, in sessions written in the period. Changes by shell commands are not included." }
         }
         (progress(at))
         form.filters.figure-filters method="get" action="/files" {

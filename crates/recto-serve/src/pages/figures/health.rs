@@ -166,16 +166,16 @@ fn body(ward: &Ward, shown: Shown, number: usize) -> Markup {
                     dl.commands {
                         (command("See what can be repaired in all of them", "recto repair --all"))
                         (command("Repair all of them, with backups", "recto repair --all --in-place"))
-                        (command("Take the last change back", "recto undo"))
+                        (command("Undo the last change", "recto undo"))
                     }
                 }
             }
         }
         @if ward.patients.is_empty() {
             div.panel {
-                @if ward.sessions == 0 && ward.progress.is_over() { (empty("No sessions", "There is no log of a session in this home.")) }
+                @if ward.sessions == 0 && ward.progress.is_over() { (empty("No sessions", "This home has no session logs.")) }
                 @else if ward.progress.is_over() { (empty("All is well", "No session has lost anything, and no line is damaged.")) }
-                @else { (empty("Nothing so far", "Logs are being looked at.")) }
+                @else { (empty("Nothing so far", "recto is reading the logs.")) }
             }
         } @else {
             @for patient in &ward.patients { (one(patient)) }

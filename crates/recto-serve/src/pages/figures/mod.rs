@@ -9,10 +9,13 @@ mod explain;
 mod file;
 mod files;
 mod health;
+mod insights;
 mod link;
 mod plans;
 mod search;
 mod search_form;
+mod team;
+mod team_answers;
 mod text;
 mod tools;
 mod treemap;
@@ -20,6 +23,7 @@ mod usage;
 mod usage_cards;
 mod usage_compare;
 mod usage_csv;
+mod usage_groups;
 mod usage_parts;
 
 use axum::Router;
@@ -45,12 +49,19 @@ pub(crate) fn routes() -> Router<Context> {
         .route("/usage", get(usage::usage))
         .route("/usage.csv", get(usage_csv::csv))
         .route("/usage/explain", get(explain::explain))
+        .route("/usage/groups", get(usage_groups::groups))
+        .route("/usage/compare", get(usage_groups::compare))
+        .route("/insights", get(insights::activity))
+        .route("/insights/quality", get(insights::quality))
+        .route("/insights/cache", get(insights::cache))
+        .route("/insights/context", get(insights::growth))
         .route("/search", get(search::search))
         .route("/tools", get(tools::tools))
         .route("/plans", get(plans::plans))
         .route("/files", get(files::files))
         .route("/file", get(file::file))
         .route("/health", get(health::health))
+        .route("/team", get(team::team))
 }
 
 /// How many rows a page of a long list has.
@@ -106,7 +117,7 @@ fn progress(progress: Progress) -> Markup {
             div.notice role="status" {
                 progress max=(progress.all) value=(progress.done) {}
                 span {
-                    "Looking at all logs: " (count(progress.done as u64)) " of " (count(progress.all as u64))
+                    "Reading all logs: " (count(progress.done as u64)) " of " (count(progress.all as u64))
                     ". The figures grow until it is done."
                 }
             }

@@ -33,6 +33,8 @@ use crate::pages::text::shown;
 use crate::parameters::Parameters;
 use recto_view::Choices;
 use recto_view::HitView;
+use recto_view::Part;
+use recto_view::SavedSearch;
 use recto_view::SearchAnswer;
 use recto_view::SearchQuery;
 use recto_view::figures::IndexState;
@@ -58,13 +60,17 @@ pub(crate) async fn search(
     let asked = typed.clone();
     let work = move |context: &Context| Ok((find(context, &asked), context.library.choices()));
     let (found, choices) = context.work(work).await?;
+    let searches = context.answer(|library| Ok(library.marks()?.searches)).await?;
     let status = match &found {
         Found::Refused(failure) => failure.status,
         _ => StatusCode::OK,
     };
     let title = typed.text.as_deref().map_or_else(|| "Search".to_owned(), one_line);
-    let Page(markup) =
-        page(&title, Nav::Search, &body(&typed, &choices, &found, context.library.zone()));
+    let Page(markup) = page(
+        &title,
+        Nav::Search,
+        &body(&typed, &choices, &searches, &found, context.library.zone()),
+    );
     let mut response = Page(markup).into_response();
     *response.status_mut() = status;
     Ok(response)
@@ -85,10 +91,18 @@ fn find(context: &Context, typed: &Typed) -> Found {
     answer().unwrap_or_else(Found::Refused)
 }
 
-fn body(typed: &Typed, choices: &Choices, found: &Found, zone: &TimeZone) -> Markup {
+fn body(
+    typed: &Typed,
+    choices: &Choices,
+    searches: &[SavedSearch],
+    found: &Found,
+    zone: &TimeZone,
+) -> Markup {
     html! {
         header.page-head { h1 { "Search" } }
         (form(typed, choices))
+        (saved(typed, searches))
+        div #search-results {
         @match found {
             Found::Nothing => (help(true)),
             Found::Refused(failure) => {
@@ -103,12 +117,40 @@ fn body(typed: &Typed, choices: &Choices, found: &Found, zone: &TimeZone) -> Mar
                     IndexState::Building(done, all) => (building(*done, *all)),
                     // The search names what is wrong with an index that it has met itself.
                     IndexState::Failed(why) if answer.remarks.is_empty() => {
-                        div.notice.warn { "The search index could not be made (" (one_line(why)) "), so all logs are read for each search. The result is the same." }
+                        div.notice.warn { "Could not build the search index (" (one_line(why)) "), so all logs are read for each search. The result is the same." }
                     }
                     IndexState::Failed(_) => {}
                 }
                 (answer_markup(typed, answer, zone))
                 (help(false))
+            }
+        }
+        }
+    }
+}
+
+/// Searches that were saved, and a way to save this one.
+fn saved(typed: &Typed, searches: &[SavedSearch]) -> Markup {
+    html! {
+        div.saved-searches {
+            @if !searches.is_empty() {
+                ul aria-label="Saved searches" {
+                    @for search in searches {
+                        li {
+                            a.chip href=(Link::new("/search").with("q", &search.query)) title=(shown(&search.query)) { bdi { (one_line(&search.name)) } }
+                            button.button.quiet.small.icon type="button" data-forget-search=(shown(&search.name)) aria-label=(format!("Remove the saved search {}", one_line(&search.name))) { "×" }
+                        }
+                    }
+                }
+            }
+            @if let Some(query) = typed.query() {
+                details.menu {
+                    summary.button.small.quiet { "Save this search" }
+                    form.sheet.marks-form.save-search data-query=(shown(&query)) {
+                        label { span { "Name" } input.field name="name" required maxlength="80" autocomplete="off"; }
+                        button.button.primary { "Save" }
+                    }
+                }
             }
         }
     }
@@ -121,7 +163,7 @@ fn building(done: u64, all: u64) -> Markup {
         meta http-equiv="refresh" content="15";
         div.notice role="status" {
             progress max=(all.max(1)) value=(done) {}
-            span { "The search index is being made: " (percent(share)) " done. Until then a search takes longer; this page reloads by itself." }
+            span { "Building the search index: " (percent(share)) " done, newest sessions first. Until then a search reads the remaining logs itself, so it takes longer; the counts below include them. This page reloads by itself." }
         }
     }
 }
@@ -138,7 +180,7 @@ fn answer_markup(typed: &Typed, answer: &SearchAnswer, zone: &TimeZone) -> Marku
             @for (first, hits) in &groups {
                 section.panel.found {
                     div.panel-head {
-                        h2.cut { (session_link(first.session.as_deref(), None, 0, first.title.as_deref())) }
+                        h2.cut { (session_link(first.name.as_deref(), None, 0, first.title.as_deref())) }
                         @if let Some(cwd) = &first.cwd { span.faint.cut title=(one_line(cwd)) { bdi { (path_end(&one_line(cwd), 2)) } } }
                         span.faint.number { (plural(hits.len() as u64, "place")) }
                     }
@@ -162,7 +204,7 @@ fn groups(hits: &[HitView]) -> Vec<(&HitView, Vec<&HitView>)> {
     let mut groups: Vec<(&HitView, Vec<&HitView>)> = Vec::new();
     for hit in hits {
         let known = groups.iter_mut().find(|(first, _)| {
-            first.session == hit.session && (hit.session.is_some() || first.agent == hit.agent)
+            first.name == hit.name && (hit.session.is_some() || first.agent == hit.agent)
         });
         match known {
             Some((_, of_it)) => of_it.push(hit),
@@ -180,8 +222,10 @@ fn hit_markup(hit: &HitView, zone: &TimeZone) -> Markup {
         (None, "assistant") => "answer".to_owned(),
         (None, role) => role.to_owned(),
     };
-    let address =
-        hit.session.as_deref().map(|id| line_address(id, hit.agent.as_deref(), hit.turn, hit.line));
+    let address = hit.name.as_deref().map(|id| {
+        let address = line_address(id, hit.agent.as_deref(), hit.turn, hit.line);
+        with_words(&address, &hit.parts)
+    });
     let head = html! {
         span class=(if hit.error { "tag bad" } else { "tag" }) { (kind) @if hit.error { ", failed" } }
         @if hit.turn > 0 { span.faint.number { "turn " (hit.turn) } }
@@ -205,6 +249,28 @@ fn hit_markup(hit: &HitView, zone: &TimeZone) -> Markup {
     }
 }
 
+/// How many words are marked where a hit leads, and how long they are at most.
+const MOST_WORDS: usize = 8;
+const LONGEST_WORD: usize = 60;
+
+/// The address of a line, with the words that are to be marked there.
+fn with_words(address: &str, parts: &[Part]) -> String {
+    let mut words: Vec<&str> =
+        parts.iter().filter(|part| part.mark).map(|part| part.text.as_str()).collect();
+    words.retain(|word| word.len() <= LONGEST_WORD);
+    words.sort_unstable();
+    words.dedup();
+    words.truncate(MOST_WORDS);
+    match address.split_once('#') {
+        Some((before, hash)) if !words.is_empty() && before.contains('?') => {
+            let words =
+                form_urlencoded::byte_serialize(words.join("\n").as_bytes()).collect::<String>();
+            format!("{before}&mark={words}#{hash}")
+        }
+        _ => address.to_owned(),
+    }
+}
+
 fn help(is_open: bool) -> Markup {
     let rows = [
         ("borrow checker", "all words, in one text"),
@@ -222,10 +288,12 @@ fn help(is_open: bool) -> Markup {
         ("model:opus  branch:main", "lines of a model or a branch"),
         ("project:app", "sessions of a project; -project:app those of others"),
         ("after:7d  before:2026-11-01", "lines of a time"),
+        ("session:3f2a1b4c", "one session, by the beginning of its id"),
+        ("tag:release  is:starred", "sessions that you marked"),
     ];
     html! {
         details.panel.search-help open[is_open] {
-            summary.panel-head { h2 { "What can be typed" } }
+            summary.panel-head { h2 { "Search syntax" } }
             div.table-scroll {
                 table.table {
                     tbody {
@@ -245,7 +313,6 @@ mod tests {
     use recto_view::HitRow;
 
     use super::*;
-    use recto_view::Part;
 
     fn hit(session: &str, text: &str) -> HitView {
         HitView {
@@ -263,6 +330,7 @@ mod tests {
                 timestamp: None,
                 overflow: None,
             },
+            name: Some(session.into()),
             project: "-app".into(),
             cwd: Some("/home/dev/<app>".into()),
             title: Some("<img src=x onerror=alert(1)>".into()),
@@ -282,9 +350,9 @@ mod tests {
         let mut parameters = Parameters::parse("q=%22%3E%3Cscript%3E").unwrap();
         let typed = Typed::take(&mut parameters).unwrap();
         let found = Found::Answer(answer, IndexState::Ready);
-        let shown = body(&typed, &Choices::default(), &found, &TimeZone::UTC).into_string();
+        let shown = body(&typed, &Choices::default(), &[], &found, &TimeZone::UTC).into_string();
         assert!(shown.contains("<mark>&lt;b&gt;x&lt;/b&gt;</mark>"), "{shown}");
-        assert!(shown.contains("/session/a?from=3&amp;line=9#turn-3"), "{shown}");
+        assert!(shown.contains("/session/a?from=3&amp;line=9&amp;mark=z#turn-3"), "{shown}");
         for bad in ["<script", "<img", "<b>x", "<i>", "style="] {
             assert!(!shown.contains(bad), "{bad}: {shown}");
         }

@@ -21,9 +21,11 @@ const MOST: usize = 400;
 /// Dollars: cents, or more digits where cents say nothing.
 pub(crate) fn dollars(amount: Money) -> String {
     const CENT: u128 = Money::PER_DOLLAR / 100;
+    const HUNDREDTH: u128 = CENT / 100;
     match amount.pico() {
         0 => "$0.00".to_owned(),
-        1..CENT => format!("${}", amount.rounded(4)),
+        1..HUNDREDTH => "< $0.0001".to_owned(),
+        HUNDREDTH..CENT => format!("${}", amount.rounded(4)),
         _ => {
             let text = amount.rounded(2);
             let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));

@@ -106,6 +106,12 @@ pub(crate) fn body(question: &UsageQuestion, figures: &UsageFigures, sides: &Sid
             (period_choice(&question.period, &link))
             p { (about(question, figures)) }
         }
+        nav.choice aria-label="More about usage" {
+            a href=(link.at("/usage/groups").with("group", "tool").without(&["by", "show"])) { "By tool" }
+            a href=(link.at("/usage/groups").with("group", "agent").without(&["by", "show"])) { "By subagent" }
+            a href="/usage/compare" { "Compare periods" }
+            a href=(link.at("/usage/explain").without(&["by", "show"]).with("sort", "amount")) { "Dearest messages" }
+        }
         (filters(question, figures, &link))
         @if figures.total.messages == 0 {
             div.panel {

@@ -57,7 +57,7 @@ fn money_cards(question: &UsageQuestion, figures: &UsageFigures, link: &Link) ->
             .leading_to(Some(explained)),
         Card::new("Daily average", dollars(burn), format!("over {}", plural(days, "day")))
             .against(Sense::Less, of(&cost_of)),
-        Card::new("Input tokens", short(total.tokens.context()), "all that was sent")
+        Card::new("Input tokens", short(total.tokens.context()), "everything sent")
             .against(Sense::Neither, of(&sent)),
         Card::new("Uncached input", short(total.tokens.input), "tokens sent without the cache")
             .against(Sense::Neither, of(&|total| total.tokens.input.into())),

@@ -84,7 +84,7 @@ pub(super) fn panel(
             div.panel-head { h2 #compare-title { "Compare two" } }
             div.panel-body {
                 @if figures.by_model.len() < 2 && figures.by_project.len() < 2 {
-                    p.muted { "It takes two models or two projects in this period to compare them." }
+                    p.muted { "A comparison needs two models or two projects with usage in this period." }
                 } @else {
                     form.filters method="get" action="/usage#compare" {
                         @for (name, value) in hidden.pairs() { input type="hidden" name=(name) value=(value); }

@@ -212,7 +212,7 @@ pub(super) fn notes(figures: &UsageFigures) -> Markup {
     html! {
         @if has_notes {
             section.panel aria-labelledby="notes" {
-                div.panel-head { h2 #notes { "What the figures do not say" } }
+                div.panel-head { h2 #notes { "Caveats" } }
                 div.panel-body {
                     ul.notes {
                         @if !doubts.unknown_models.is_empty() {

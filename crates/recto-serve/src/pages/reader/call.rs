@@ -5,9 +5,12 @@ use maud::html;
 use serde_json::Value;
 
 use super::items::rest;
+use super::media::media;
 use super::turn::Look;
 use crate::pages::ansi;
 use crate::pages::format::duration;
+use crate::pages::format::plural;
+use crate::pages::format::short;
 use crate::pages::format::size;
 use crate::pages::text::markdown;
 use crate::pages::text::one_line;
@@ -29,7 +32,7 @@ pub(super) fn call(look: &Look<'_>, item: &ItemRow) -> Markup {
     let failed = came.is_some_and(|came| came.is_error);
     let diff = came.and_then(|came| came.diff.as_ref());
     html! {
-        details.fold.call .failed[failed] .is-error[failed] data-line=(item.line) data-tool=(shown(tool)) {
+        details.fold.call .failed[failed] .is-error[failed] data-line=(item.line) data-tool=(shown(tool)) open[item.media.iter().any(|one| one.is_image)] {
             summary {
                 span.fold-name { bdi { (shown(tool)) } }
                 code.cut.about { bdi { (one_line(about, 240)) } }
@@ -49,14 +52,39 @@ pub(super) fn call(look: &Look<'_>, item: &ItemRow) -> Markup {
                 }
             }
             div.fold-body {
-                (given(tool, input, input_rest.as_deref(), diff.is_some() && !failed))
+                (given(tool, about, input, input_rest.as_deref(), diff.is_some() && !failed))
                 @if let Some(agent) = agent {
                     (thread(look, agent))
                 }
                 @if let Some(came) = came {
                     (result(came, language_of(input).as_deref()))
+                    (media(&item.media, came.pictures))
                 }
             }
+        }
+        @if let Some(agent) = agent {
+            (card(look, agent, input))
+        }
+    }
+}
+
+/// A subagent at a glance: its name, what it did, and the way to its thread.
+fn card(look: &Look<'_>, agent: &str, input: &Input) -> Markup {
+    let given = serde_json::from_str::<Value>(&input.text).unwrap_or_default();
+    let text = |name: &str| given[name].as_str().map(|text| one_line(text, 120));
+    let mut runs = look.reading.session().facts().agents.iter();
+    let run = runs.find(|run| run.agent.as_ref().is_some_and(|id| id.as_str() == agent));
+    html! {
+        div.agent-card {
+            span.tag.violet { bdi { (text("subagent_type").unwrap_or_else(|| "Subagent".to_owned())) } }
+            strong.cut { bdi { (text("description").unwrap_or_else(|| shown(agent))) } }
+            span.agent-facts {
+                @if let Some(calls) = run.and_then(|run| run.tools) { span { (plural(calls, "call")) } }
+                @if let Some(milliseconds) = run.and_then(|run| run.milliseconds) { span { (duration(milliseconds)) } }
+                @if let Some(tokens) = run.and_then(|run| run.tokens) { span { (short(tokens)) " tokens" } }
+                span data-cost-agent=(shown(agent)) {}
+            }
+            a.button.small href=(format!("/session/{}/agent/{}", look.log.session, encoded(agent))) { "Open thread" }
         }
     }
 }
@@ -79,7 +107,7 @@ const IN_DIFF: [&str; 4] = ["old_string", "new_string", "content", "edits"];
 
 /// What the tool was given. Arguments are JSON of the model's; where they are cut,
 /// or are no object, they are shown as they are.
-fn given(tool: &str, input: &Input, whole: Option<&str>, has_diff: bool) -> Markup {
+fn given(tool: &str, about: &str, input: &Input, whole: Option<&str>, has_diff: bool) -> Markup {
     let object = match serde_json::from_str::<Value>(&input.text) {
         Ok(Value::Object(object)) if whole.is_none() => object,
         _ => {
@@ -87,10 +115,17 @@ fn given(tool: &str, input: &Input, whole: Option<&str>, has_diff: bool) -> Mark
         }
     };
     let is_told = |name: &str| has_diff && IN_DIFF.contains(&name);
+    // What is in the line above is not said again.
+    let is_above = |value: &Value| {
+        value.as_str().is_some_and(|text| text == about && !text.contains('\n') && text.len() < 200)
+    };
+    if object.values().all(is_above) {
+        return html! {};
+    }
     let list = |told: bool| {
         html! {
             dl.given {
-                @for (name, value) in object.iter().filter(|(name, _)| is_told(name) == told) {
+                @for (name, value) in object.iter().filter(|(name, value)| is_told(name) == told && !is_above(value)) {
                     div .long[is_long(value)] {
                         dt { bdi { (shown(name)) } }
                         dd { (argument(tool, name, value, &object)) }
@@ -102,7 +137,7 @@ fn given(tool: &str, input: &Input, whole: Option<&str>, has_diff: bool) -> Mark
     html! {
         (list(false))
         @if object.keys().any(|name| is_told(name)) {
-            details.fold { summary { span.faint { "As it was asked for" } } (list(true)) }
+            details.fold { summary { span.faint { "Raw input" } } (list(true)) }
         }
     }
 }
@@ -166,9 +201,9 @@ pub(super) fn result(result: &ResultRow, language: Option<&str>) -> Markup {
             (diff_markup(diff))
         }
         @if result.diff.is_none() || result.is_error {
-            @if result.text.text.is_empty() {
+            @if result.text.text.is_empty() && result.pictures == 0 {
                 p.faint.no-output { "No output" }
-            } @else {
+            } @else if !result.text.text.is_empty() {
                 pre.output.scroll tabindex="0" .failed[result.is_error] {
                     code data-language=[language.filter(|_| !result.is_error)] { (ansi::coloured(&result.text.text)) }
                 }
@@ -179,11 +214,8 @@ pub(super) fn result(result: &ResultRow, language: Option<&str>) -> Markup {
             p.faint {
                 "The whole text was too long for the log"
                 @if let Some(bytes) = overflow.bytes { " (" (size(bytes)) ")" }
-                @if overflow.path.is_some() { "; its file is still there." } @else { "; its file is gone." }
+                @if overflow.path.is_some() { "; its file still exists." } @else { "; its file no longer exists." }
             }
-        }
-        @if result.pictures > 0 {
-            p.faint { (result.pictures) @if result.pictures == 1 { " image" } @else { " images" } }
         }
     }
 }
@@ -192,7 +224,8 @@ fn diff_markup(diff: &DiffRow) -> Markup {
     html! {
         figure.diff {
             figcaption {
-                a href=(format!("/file?path={}", encoded(&diff.path))) { bdi { (shown(&diff.path)) } }
+                // The path is in the line above.
+                a href=(format!("/file?path={}", encoded(&diff.path))) title=(shown(&diff.path)) { "History of this file" }
                 span.ins-count { "+" (diff.added) }
                 span.del-count { "−" (diff.removed) }
             }

@@ -5,7 +5,6 @@ use axum::extract::Path;
 use axum::extract::State;
 use maud::Markup;
 use maud::html;
-use recto_log::SessionId;
 use recto_session::context_fill::ContextFill;
 use recto_session::context_fill::Filler;
 use recto_session::context_fill::context_fill;
@@ -27,6 +26,7 @@ use crate::pages::text::shown;
 use crate::parameters::Parameters;
 use recto_view::HealthRow;
 use recto_view::Reading;
+use recto_view::SessionName;
 use recto_view::UsageReport;
 
 /// `/session/ID/facts`
@@ -35,20 +35,20 @@ pub(super) async fn facts(
     Path(session): Path<String>,
     parameters: Parameters,
 ) -> Result<Page, Failure> {
-    let missing = || Failure::not_found("there is no session of this id");
-    let id: SessionId = session.parse().map_err(|_| missing())?;
+    let missing = || Failure::not_found("no session has this id");
+    let id: SessionName = session.parse().map_err(|_| missing())?;
     parameters.finish()?;
     context
         .work(move |context| {
             let reading = context.library.read_any(id, None)?;
             let health = context.library.health(id)?;
             let fill = fill(&reading);
-            let selection = Selection { session: Some(id.to_string()), ..Selection::default() };
+            let selection = Selection { session: Some(id.id.to_string()), ..Selection::default() };
             let usage = context.library.usage(&[Dimension::Model], selection);
             Ok(Page(html! {
                 div.facts-row {
                     (cost(id, &usage, &counted_elsewhere(context, &reading, id, &usage)))
-                    (health_markup(&health))
+                    (health_markup(id, &health))
                 }
                 (context_bar(&fill))
             }))
@@ -78,7 +78,7 @@ struct Elsewhere {
 fn counted_elsewhere(
     context: &Context,
     reading: &Reading,
-    id: SessionId,
+    id: SessionName,
     usage: &UsageReport,
 ) -> Elsewhere {
     let own = reading.session().facts().messages.iter().filter(|one| !one.is_synthetic).count();
@@ -88,7 +88,7 @@ fn counted_elsewhere(
     }
     let inventory = context.library.inventory();
     let all = context.library.count_usage(&[], Selection::default(), &|_, _| {});
-    let others = all.ledger.sessions_sharing(&id.to_string()).into_iter().map(|other| {
+    let others = all.ledger.sessions_sharing(&id.id.to_string()).into_iter().map(|other| {
         let title = other.parse().ok().and_then(|id| context.library.title_of(&inventory, id));
         (other.to_owned(), title)
     });
@@ -98,14 +98,14 @@ fn counted_elsewhere(
 /// How many sessions are named that count messages of this one.
 const MOST_OTHERS: usize = 3;
 
-fn cost(id: SessionId, usage: &UsageReport, elsewhere: &Elsewhere) -> Markup {
+fn cost(id: SessionName, usage: &UsageReport, elsewhere: &Elsewhere) -> Markup {
     let total = &usage.total;
     let read = total.tokens.cache_read_input_tokens;
     let input = total.tokens.input_tokens + read + total.tokens.cache_creation_input_tokens;
     let hit = (input > 0).then(|| read as f64 * 100.0 / input as f64);
     html! {
         div.fact {
-            a.fact-value href=(format!("/usage?session={id}&period=all")) title="How this is computed" {
+            a.fact-value href=(format!("/usage?session={}&period=all", id.id)) title="How this is computed" {
                 (money(total.known_cost_usd))
                 @if total.unpriced_messages > 0 { "+" }
             }
@@ -125,7 +125,7 @@ fn cost(id: SessionId, usage: &UsageReport, elsewhere: &Elsewhere) -> Markup {
     }
 }
 
-fn health_markup(health: &HealthRow) -> Markup {
+fn health_markup(id: SessionName, health: &HealthRow) -> Markup {
     let latest = health.reach.iter().find(|reach| reach.is_latest);
     let damaged = damaged(health);
     html! {
@@ -136,7 +136,7 @@ fn health_markup(health: &HealthRow) -> Markup {
                     @if reach.outcome == "resumed" { (percent(reach.percent_kept)) } @else { (reach.outcome) }
                 }
                 span.faint {
-                    "would come back in a resume: " (reach.sent) " of " (plural(health.lines, "message"))
+                    "restored on resume: " (reach.sent) " of " (plural(health.lines, "message"))
                     @if health.lost_prompts > 0 { " · " (plural(health.lost_prompts, "prompt")) " cannot be reached" }
                     @if reach.lost > 0 { " · " (plural(reach.lost, "line")) " lost" }
                 }
@@ -146,17 +146,17 @@ fn health_markup(health: &HealthRow) -> Markup {
             @if damaged == 0 {
                 span.fact-value.good { "sound" }
             } @else {
-                span.fact-value.bad { (damaged) " damaged" }
+                a.fact-value.bad href=(format!("/health#{}", id.id)) { (damaged) " damaged" }
             }
             @if health.problems.is_empty() {
-                span.faint { "nothing is wrong with its log" }
+                span.faint { "no problems in the log" }
             } @else {
                 details.menu.problems {
                     summary { (plural(health.problems.len() as u64 + health.more, "remark")) }
                     div.sheet {
                         ul.plain-list {
                             @for problem in health.problems.iter().take(40) {
-                                li { span.tag .bad[problem.severity == "damage"] { (problem.class) } " line " (problem.line) ": " bdi { (shown(&problem.text)) } }
+                                li { span.tag .bad[problem.severity == "damage"] { (problem.class) } " " a href=(format!("/session/{id}?line={}", problem.line)) { "line " (problem.line) } ": " bdi { (shown(&problem.text)) } }
                             }
                         }
                     }

@@ -4,6 +4,7 @@ use maud::Markup;
 use maud::html;
 
 use super::call;
+use super::media::media;
 use super::turn::Look;
 use crate::pages::ansi;
 use crate::pages::format::size;
@@ -19,7 +20,7 @@ pub(super) fn item(look: &Look<'_>, item: &ItemRow) -> Markup {
     let line = item.line;
     match &item.what {
         ItemKind::Prompt { text, pictures, kind, queued } => html! {
-            div.prompt data-kind=(kind) data-line=(line) { (prompt(text, *pictures, kind, *queued)) }
+            div.prompt data-kind=(kind) data-line=(line) { (prompt(text, kind, *queued)) (media(&item.media, *pictures)) }
         },
         ItemKind::Answer { text } => html! {
             div.answer.prose data-line=(line) { (markdown(&text.text)) (rest_of(text)) }
@@ -37,16 +38,16 @@ pub(super) fn item(look: &Look<'_>, item: &ItemRow) -> Markup {
         ItemKind::Result { result, .. } => html! {
             details.fold.call .failed[result.is_error] data-line=(line) {
                 summary { span.fold-name { "Result without a call" } }
-                div.fold-body { (call::result(result, None)) }
+                div.fold-body { (call::result(result, None)) (media(&item.media, result.pictures)) }
             }
         },
         ItemKind::Note { kind, text } => {
-            html! { div.noted data-line=(line) { (note(kind, text)) } }
+            html! { div.noted data-line=(line) { (note(look, kind, text)) (media(&item.media, 0)) } }
         }
     }
 }
 
-fn prompt(text: &Text, pictures: usize, kind: &str, queued: bool) -> Markup {
+fn prompt(text: &Text, kind: &str, queued: bool) -> Markup {
     let who = match kind {
         "agent" => "Task",
         "command" => "Command",
@@ -61,13 +62,10 @@ fn prompt(text: &Text, pictures: usize, kind: &str, queued: bool) -> Markup {
             div.plain dir="auto" { (shown(text.text.trim_end())) }
         }
         (rest_of(text))
-        @if pictures > 0 {
-            p.faint { (pictures) @if pictures == 1 { " image or document" } @else { " images or documents" } }
-        }
     }
 }
 
-fn note(kind: &str, text: &Text) -> Markup {
+fn note(look: &Look<'_>, kind: &str, text: &Text) -> Markup {
     match kind {
         "compaction" => html! {
             div.compaction role="separator" { span { (shown(&text.text)) } }
@@ -84,7 +82,11 @@ fn note(kind: &str, text: &Text) -> Markup {
         },
         _ => html! {
             p.note data-kind=(kind) .is-error[kind == "api-error" || kind == "damage"] {
-                span.tag .bad[kind == "api-error" || kind == "damage"] .warn[kind == "interrupt" || kind == "hook"] { (kind.replace('-', " ")) }
+                @if kind == "damage" {
+                    a.tag.bad href=(format!("/health#{}", look.log.session)) title="Problems in this log" { "damage" }
+                } @else {
+                    span.tag .bad[kind == "api-error"] .warn[kind == "interrupt" || kind == "hook"] { (kind.replace('-', " ")) }
+                }
                 span.plain dir="auto" { (shown(&text.text)) }
                 (rest_of(text))
             }

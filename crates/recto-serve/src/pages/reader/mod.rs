@@ -6,9 +6,11 @@
 //! its own, so that a large session opens at once.
 
 mod call;
+mod costs;
 mod facts;
 mod head;
 mod items;
+mod media;
 mod outline;
 mod rename;
 mod turn;
@@ -23,7 +25,6 @@ use axum::routing::get;
 use maud::Markup;
 use maud::html;
 use recto_log::AgentId;
-use recto_log::SessionId;
 use recto_session::NodeId;
 use recto_session::request::Generation;
 use recto_session::request::history_to;
@@ -38,17 +39,24 @@ use crate::pages::layout::Nav;
 use crate::pages::layout::page;
 use crate::pages::sessions::title;
 use crate::pages::text::one_line;
+use crate::pages::text::shown;
 use crate::parameters::Parameters;
 use recto_view::Next;
 use recto_view::Reading;
 use recto_view::SessionHead;
+use recto_view::SessionName;
+use recto_view::Show;
 use recto_view::TurnQuery;
 use recto_view::TurnRow;
 use recto_view::TurnView;
 
 /// How many turns a page and a fragment have at most, and how many things in them.
 const MOST_TURNS: usize = 12;
-const MOST_ITEMS: usize = 400;
+const MOST_ITEMS: usize = 60;
+
+/// How many lines of a turn come at once. A turn can be a day of work, and a browser that has
+/// all of it in a page is slow.
+const MOST_LINES: usize = 90;
 
 pub(crate) fn routes() -> Router<Context> {
     Router::new()
@@ -56,6 +64,8 @@ pub(crate) fn routes() -> Router<Context> {
         .route("/{session}/turns", get(turns))
         .route("/{session}/news", get(news))
         .route("/{session}/facts", get(facts::facts))
+        .route("/{session}/costs", get(costs::costs))
+        .route("/{session}/cost", get(costs::page))
         .route("/{session}/name", get(rename::name))
         .route("/{session}/agent/{agent}", get(session))
         .route("/{session}/agent/{agent}/turns", get(turns))
@@ -65,13 +75,13 @@ pub(crate) fn routes() -> Router<Context> {
 /// Which log an address names.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
-    session: SessionId,
+    session: SessionName,
     agent: Option<AgentId>,
 }
 
 impl Log {
     fn of(parts: &HashMap<String, String>) -> Result<Log, Failure> {
-        let missing = || Failure::not_found("there is no session of this id");
+        let missing = || Failure::not_found("no session has this id");
         let session = parts.get("session").and_then(|id| id.parse().ok()).ok_or_else(missing)?;
         let agent = match parts.get("agent") {
             Some(agent) => Some(agent.parse().map_err(|_| missing())?),
@@ -109,6 +119,12 @@ pub(crate) struct Wanted {
     branch: Option<String>,
     /// The line that is meant, by its number in the log.
     line: Option<u64>,
+    /// Of the first turn, the line before which to stop.
+    stop: Option<usize>,
+    /// Which items are wanted.
+    show: Show,
+    /// The words to mark in the line that is meant, one on each line.
+    mark: Option<String>,
 }
 
 impl Wanted {
@@ -119,6 +135,12 @@ impl Wanted {
             until: parameters.value("until")?,
             branch: parameters.text("branch"),
             line: parameters.value("line")?,
+            stop: parameters.value("stop")?,
+            mark: parameters.text("mark"),
+            show: match parameters.text("show") {
+                Some(name) => Show::named(&name)?,
+                None => Show::All,
+            },
         })
     }
 
@@ -132,10 +154,31 @@ impl Wanted {
         if let Some(until) = self.until {
             query.append_pair("until", &until.to_string());
         }
+        if let Some(stop) = self.stop.filter(|_| next.from == self.from) {
+            query.append_pair("stop", &stop.to_string());
+        }
+        self.choice(&mut query);
+        query.finish()
+    }
+
+    /// What is wanted wherever one is.
+    fn choice(&self, query: &mut form_urlencoded::Serializer<'_, String>) {
         if let Some(branch) = &self.branch {
             query.append_pair("branch", branch);
         }
-        query.finish()
+        if self.show != Show::All {
+            query.append_pair("show", self.show.name());
+        }
+    }
+
+    /// The same from the beginning, with the `?` if there is anything behind it.
+    fn query(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        self.choice(&mut query);
+        match query.finish() {
+            query if query.is_empty() => query,
+            query => format!("?{query}"),
+        }
     }
 }
 
@@ -196,7 +239,7 @@ async fn news(
             let outline = Outline { log: &log, turns: &turns, head: &head, wanted: &wanted };
             Ok(Page(html! {
                 div data-turns=(turns.last().map_or(0, |turn| turn.turn)) {
-                    @if log.agent.is_none() { (head::numbers(context, &head)) }
+                    @if log.agent.is_none() { (head::numbers(&head)) }
                     (outline.head())
                     (outline.entries(wanted.from))
                 }
@@ -221,18 +264,30 @@ fn outline_turns(
         let mut on_branch = on_branch.into_iter();
         turns.retain(|_| on_branch.next().unwrap_or(true));
     }
+    turns.retain(|turn| wanted.show.has_turn(reading, turn.turn as usize - 1));
     Ok(turns)
 }
 
-/// Where a line is shown: the number of its turn, and the line that it is shown with. A
-/// result is shown with its call.
-fn shown_at(reading: &Reading, line: u64) -> Option<(u32, u64)> {
+/// Where a line is shown. A result is shown with its call.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    turn: u32,
+    /// The line that it is shown with.
+    line: u64,
+    /// How many lines of the turn come before it.
+    skip: usize,
+}
+
+fn shown_at(reading: &Reading, line: u64) -> Option<Target> {
     let session = reading.session();
     let id = session.ids().find(|id| session.node(*id).line == line)?;
     let calls = session.facts().calls.iter();
     let call = calls.filter(|call| call.result == Some(id)).find_map(|call| call.call);
     let id = call.unwrap_or(id);
-    Some((reading.turn_number(id), session.node(id).line)).filter(|(turn, _)| *turn > 0)
+    let turn = reading.turn_number(id);
+    let nodes = reading.turns.nodes((turn as usize).checked_sub(1)?);
+    let skip = nodes.iter().position(|node| *node == id).unwrap_or(0);
+    Some(Target { turn, line: session.node(id).line, skip })
 }
 
 fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure> {
@@ -241,20 +296,27 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
     let outline = outline_turns(log, &reading, &head, wanted)?;
     let target = wanted.line.and_then(|line| shown_at(&reading, line));
     let name = title(&head.session);
+    let others = context.library.namesakes(&context.library.find(log.session)?.file);
     // What ended long ago does nothing.
     let now_doing = match head.session.status {
-        Some(_) => context.library.statuses(Some(log.session)),
+        Some(_) => context.library.statuses(Some(log.session.id)),
         None => Vec::new(),
     };
     let body = html! {
-        div.reader data-log=(log.page()) data-session=(log.session.to_string())
+        div.reader data-log=(log.page()) data-session=(log.session.id.to_string()) data-api=(log.api())
             data-agent=[log.agent.as_ref().map(AgentId::as_str)]
-            data-turns=(outline.last().map_or(0, |turn| turn.turn)) data-query=[wanted.branch.as_deref()]
-            data-target=[target.map(|(_, line)| line)] data-target-turn=[target.map(|(turn, _)| turn)] {
+            data-turns=(outline.last().map_or(0, |turn| turn.turn)) data-branch=[wanted.branch.as_deref()] data-show=(wanted.show.name())
+            data-edits=[(context.allows_edits && !head.session.archived).then_some("true")]
+            data-target=[target.map(|at| at.line)] data-target-turn=[target.map(|at| at.turn)]
+            data-target-skip=[target.map(|at| at.skip)] data-mark-words=[wanted.mark.as_deref().map(shown)] {
             div.reader-main {
                 @match &log.agent {
                     Some(agent) => (head::agent_head(log, agent.as_str(), &name)),
-                    None => (head::head(context, log, &head, now_doing.first())),
+                    None => (head::head(context, log, &head, now_doing.first(), &others)),
+                }
+                (head::bar(context, log, &head, wanted))
+                @if log.agent.is_none() {
+                    div #costs .costs data-load=(format!("/session/{}/costs", log.session)) data-costs=(format!("/api/v1/sessions/{}/costs", log.session)) {}
                 }
                 @if log.agent.is_none() && head.branches.len() > 1 {
                     (head::branches(log, &head.branches, wanted))
@@ -265,7 +327,7 @@ fn whole(context: &Context, log: &Log, wanted: &Wanted) -> Result<Page, Failure>
                         @let start = wanted.from.saturating_sub(MOST_TURNS as u32).max(1);
                         @let before = Wanted { until: Some(wanted.from), ..wanted.clone() };
                         @let query = before.address(Next { from: start, skip: 0 });
-                        a.more.earlier href=(format!("{}?from={start}", log.page()))
+                        a.more.earlier href=(format!("{}?{}", log.page(), Wanted { until: None, ..before.clone() }.address(Next { from: start, skip: 0 })))
                             data-more=(format!("{}/turns?{query}", log.page())) { "Earlier turns" }
                     }
                     (fragment(context, log, &reading, wanted)?)
@@ -313,6 +375,8 @@ fn fragment(
             None => {
                 @if part.turns.is_empty() && reading.turns.is_empty() {
                     div.empty { strong { "No messages yet" } "Turns appear here as they are written." }
+                } @else if part.turns.is_empty() && wanted.from == 1 && wanted.until.is_none() {
+                    div.empty { strong { "No matching turns" } a href=(log.page()) { "Show all turns" } }
                 }
             }
         }
@@ -340,13 +404,23 @@ fn part(context: &Context, log: &Log, reading: &Reading, wanted: &Wanted) -> Res
             part.next = Some(Next { from: number, skip: 0 });
             break;
         }
-        let query = TurnQuery { from: number, skip, count: 1 };
+        if !wanted.show.has_turn(reading, at) {
+            skip = 0;
+            continue;
+        }
+        let stop = wanted.stop.filter(|_| number == wanted.from).unwrap_or(usize::MAX);
+        let lines = MOST_LINES.min(stop.saturating_sub(skip));
+        if lines == 0 {
+            continue;
+        }
+        let query =
+            TurnQuery { from: number, skip, count: 1, lines: Some(lines), show: wanted.show };
         let page = context.library.turns(reading, &log.api(), query)?;
         skip = 0;
         items += page.turns.iter().map(|turn| turn.items.len()).sum::<usize>();
         part.turns.extend(page.turns);
         // The turn is longer than what is given at once.
-        if let Some(next) = page.next.filter(|next| next.from == number) {
+        if let Some(next) = page.next.filter(|next| next.from == number && next.skip < stop) {
             part.next = Some(next);
             break;
         }

@@ -7,14 +7,13 @@ use maud::html;
 use super::Log;
 use super::Wanted;
 use crate::pages::format::plural;
-use crate::pages::format::short;
 use crate::pages::text::one_line;
 use recto_view::Next;
 use recto_view::SessionHead;
 use recto_view::TurnRow;
 
-/// How wide the bar of the longest turn is, in units of the drawing.
-const WIDEST: u64 = 100;
+/// How wide the bar of the longest turn is: the style sheet has a class for each width.
+const WIDEST: u64 = 10;
 
 /// What an outline is made of.
 pub(super) struct Outline<'a> {
@@ -73,23 +72,25 @@ impl Outline<'_> {
     }
 
     fn entry(&self, turn: &TurnRow, most: u64) -> Markup {
-        let way = Wanted { branch: self.wanted.branch.clone(), ..Wanted::default() };
+        let way = Wanted {
+            branch: self.wanted.branch.clone(),
+            show: self.wanted.show,
+            ..Wanted::default()
+        };
         let query = way.address(Next { from: turn.turn, skip: 0 });
         let failures = failures(turn);
+        let about = format!(
+            "{}{}",
+            plural(turn.tokens.output_tokens, "output token"),
+            if failures > 0 { format!(", {failures} failed") } else { String::new() }
+        );
+        // Few nodes: a session can have thousands of turns. The number and the bar are drawn
+        // by the style sheet.
+        let width = (turn.tokens.output_tokens * WIDEST).div_ceil(most);
         html! {
             a href=(format!("{}?{query}#turn-{}", self.log.page(), turn.turn)) data-goto=(turn.turn)
-                .has-error[failures > 0] {
-                span.outline-number { (turn.turn) }
-                span.outline-text {
-                    span.cut { bdi { (words(turn)) } }
-                    svg.outline-bar viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true" {
-                        rect width=((turn.tokens.output_tokens * WIDEST).div_ceil(most)) height="2" {}
-                    }
-                }
-                @if failures > 0 {
-                    span.outline-error title=(format!("{failures} failed")) { "●" }
-                }
-                span.unseen { ", " (short(turn.tokens.output_tokens)) " output tokens" }
+                class=(format!("w-{width}")) .has-error[failures > 0] title=(about) {
+                bdi { (words(turn)) }
             }
         }
     }

@@ -7,7 +7,6 @@ use axum::extract::Path;
 use axum::extract::State;
 use maud::Markup;
 use maud::html;
-use recto_log::SessionId;
 
 use crate::answer::Failure;
 use crate::answer::Page;
@@ -17,6 +16,7 @@ use crate::pages::sessions::title;
 use crate::pages::text::one_line;
 use crate::pages::text::shown;
 use crate::parameters::Parameters;
+use recto_view::SessionName;
 use recto_view::SessionRow;
 
 /// `/session/ID/name`: the name only.
@@ -26,8 +26,8 @@ pub(super) async fn name(
     parameters: Parameters,
 ) -> Result<Page, Failure> {
     parameters.finish()?;
-    let missing = |_| Failure::not_found("there is no session of this id");
-    let id: SessionId = session.parse().map_err(missing)?;
+    let missing = |_| Failure::not_found("no session has this id");
+    let id: SessionName = session.parse().map_err(missing)?;
     context
         .work(move |context| {
             let found = context.library.find(id)?;
@@ -38,7 +38,7 @@ pub(super) async fn name(
 }
 
 /// The name of a session, with the script that changes it.
-pub(super) fn editable(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
+pub(super) fn editable(context: &Context, id: SessionName, row: &SessionRow) -> Markup {
     html! {
         (session_name(context, id, row))
         @if context.allows_edits && row.archived {
@@ -50,13 +50,13 @@ pub(super) fn editable(context: &Context, id: SessionId, row: &SessionRow) -> Ma
     }
 }
 
-fn session_name(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
+fn session_name(context: &Context, id: SessionName, row: &SessionRow) -> Markup {
     let name = title(row);
     // A session that only the archive has is not changed.
     if !context.allows_edits || row.archived {
         return html! { h1 { bdi { (name) } } };
     }
-    let undo = context.library.last_rename(id);
+    let undo = context.library.last_rename(id.id);
     html! {
         div #session-name .session-name data-title=(one_line(&name, 80)) data-session-name=(format!("/session/{id}/name")) {
             h1 { bdi { (name) } }
@@ -67,7 +67,7 @@ fn session_name(context: &Context, id: SessionId, row: &SessionRow) -> Markup {
             form.rename-form action=(format!("/api/v1/sessions/{id}/title")) hidden {
                 label.unseen for="new-title" { "Title of the session" }
                 input #new-title .field name="title" value=(shown(row.title.as_deref().unwrap_or(&name)))
-                    placeholder="The title that it has by itself" autocomplete="off";
+                    placeholder="Default title" autocomplete="off";
                 button.button { "Save" }
                 button.button.quiet type="button" data-edit="cancel" { "Cancel" }
             }

@@ -7,11 +7,11 @@ use maud::html;
 use super::Log;
 use super::items;
 use crate::context::Context;
-use crate::pages::format::count;
 use crate::pages::format::duration;
 use crate::pages::format::plural;
 use crate::pages::format::short;
 use crate::pages::format::time_tag;
+use crate::pages::format::tokens;
 use recto_view::ItemKind;
 use recto_view::ItemRow;
 use recto_view::Reading;
@@ -46,7 +46,7 @@ pub(super) fn turn(look: &Look<'_>, turn: &TurnView) -> Markup {
     html! {
         section.turn id=[(!turn.continued).then(|| format!("turn-{}", turn.turn))]
             .other[!turn.current] data-turn=(turn.turn) data-kind=(turn.kind) data-lines=(lines)
-            data-errors=[(errors > 0).then_some(errors)] data-part[turn.continued]
+            data-errors=[(errors > 0).then_some(errors)] data-part[turn.continued] data-skip=[(turn.skip > 0).then_some(turn.skip)]
             aria-label=(format!("Turn {}", turn.turn)) {
             @if !turn.continued {
                 (turn_head(look, turn))
@@ -65,7 +65,7 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
     html! {
         header.turn-head {
             a.turn-number href=(format!("#turn-{}", turn.turn)) title="Link to this turn" { (turn.turn) }
-            (copy_button(turn.turn))
+            (menu_button(turn.turn))
             // What began the other kinds of turns says so itself.
             @if turn.kind == "start" {
                 span.tag { "before the first prompt" }
@@ -82,15 +82,15 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
             @if turn.api_errors > 0 {
                 span.tag.bad { (plural(u64::from(turn.api_errors), "API error")) }
             }
-            span.turn-facts {
+            span.turn-facts data-cost-turn=(turn.turn) {
                 @if let Some((context, _)) = context {
-                    span title=(format!("{} tokens in the context at the last answer shown here", count(context))) { (short(context)) " ctx" }
+                    span title=(format!("{} in the context at the last answer shown here", tokens(context))) { (short(context)) " ctx" }
                 }
                 @if turn.tokens.output_tokens > 0 {
-                    span title=(format!("{} output tokens in this turn", count(turn.tokens.output_tokens))) { (short(turn.tokens.output_tokens)) " out" }
+                    span title=(format!("{} in this turn", plural(turn.tokens.output_tokens, "output token"))) { (short(turn.tokens.output_tokens)) " out" }
                 }
                 @if turn.tool_calls > 0 {
-                    span { (count(u64::from(turn.tool_calls))) @if turn.tool_calls == 1 { " call" } @else { " calls" } }
+                    span { (plural(u64::from(turn.tool_calls), "call")) }
                 }
                 @if let Some(milliseconds) = turn.duration_ms.filter(|span| *span > 0) {
                     span { (duration(milliseconds)) }
@@ -103,14 +103,11 @@ fn turn_head(look: &Look<'_>, turn: &TurnView) -> Markup {
     }
 }
 
-fn copy_button(turn: u32) -> Markup {
+/// Opens what can be done with a turn; the script makes the menu.
+fn menu_button(turn: u32) -> Markup {
     html! {
-        button.button.quiet.small.turn-copy type="button" data-turn-link=(turn)
-            aria-label=(format!("Copy a link to turn {turn}")) {
-            svg.icon-line viewBox="0 0 16 16" aria-hidden="true" {
-                path d="M6.5 9.5a2.8 2.8 0 0 0 4 0l2-2a2.8 2.8 0 0 0-4-4l-.8.8M9.5 6.5a2.8 2.8 0 0 0-4 0l-2 2a2.8 2.8 0 0 0 4 4l.8-.8" {}
-            }
-        }
+        button.button.quiet.small.turn-copy type="button" data-turn-menu=(turn) aria-haspopup="menu"
+            aria-label=(format!("Actions for turn {turn}")) { "⋯" }
     }
 }
 
@@ -137,7 +134,7 @@ fn groups(items: &[ItemRow]) -> Vec<Group<'_>> {
 
 /// What the client adds for the model is for few readers; the raw line has it.
 fn is_meta(item: &ItemRow) -> bool {
-    matches!(item.what, ItemKind::Note { kind: "meta", .. })
+    matches!(item.what, ItemKind::Note { kind: "meta", .. }) && item.media.is_empty()
 }
 
 fn group_markup(look: &Look<'_>, group: &Group<'_>) -> Markup {
@@ -153,11 +150,11 @@ fn group_markup(look: &Look<'_>, group: &Group<'_>) -> Markup {
             }
         };
     };
-    let tokens = look.tokens(message);
+    let used = look.tokens(message);
     html! {
         div.message data-key=(format!("line-{line}")) data-sign=(sign) {
-            @if let Some((context, output)) = tokens {
-                span.message-facts title=(format!("{} tokens in the context, {} output tokens", count(context), count(output))) {
+            @if let Some((context, output)) = used {
+                span.message-facts title=(format!("{} in the context, {}", tokens(context), plural(output, "output token"))) {
                     (short(context)) " ctx · " (short(output)) " out"
                 }
             }

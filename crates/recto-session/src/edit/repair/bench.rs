@@ -20,9 +20,10 @@ use super::Repair;
 use super::RepairOptions;
 use super::state::Now;
 use super::state::Sheet;
+use super::state::Sorter;
 use super::state::State;
-use super::state::put_in_order;
 use super::step::Step;
+use super::tree::first_kept;
 use crate::LineSource;
 use crate::NodeId;
 use crate::Parent;
@@ -35,6 +36,7 @@ use crate::edit::Place;
 use crate::edit::Rewrite;
 use crate::edit::compare;
 use crate::edit::compare::lowers_reach;
+use crate::fold::hash::IdMap;
 use crate::request::Generation;
 
 /// Longer lines are not read; no client takes them for part of a conversation.
@@ -82,6 +84,12 @@ pub(super) struct Mark<'m> {
     state: State,
     now: Now<'m>,
     fixes: usize,
+}
+
+impl From<Step> for Applied {
+    fn from(step: Step) -> Applied {
+        Applied { fix: step.fix, line: step.line, words: step.words }
+    }
 }
 
 /// Whether no client brings back less of one log than of another.
@@ -158,9 +166,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
 
     /// The number of a line in the old log; of a new line, that of the next old one.
     pub(super) fn number(&self, place: usize) -> u64 {
-        let places = place..self.state.count();
-        let later = places.map(|place| self.state.at(place)).find(|sheet| *sheet < self.state.old);
-        let later = later.map(|sheet| sheet as u64 + 1);
+        let later = self.state.old_from(place).map(|sheet| sheet as u64 + 1);
         later.unwrap_or(self.source.lines().len() as u64)
     }
 
@@ -189,7 +195,8 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             Sheet::New { bytes } => return Ok(bytes.to_vec()),
             Sheet::Old { place, changes } => (place, changes),
         };
-        let mut span = self.source.lines()[place].span;
+        let gone = EditError::SourceChanged { line: place as u64 + 1 };
+        let mut span = self.source.lines().get(place).ok_or(gone)?.span;
         let is_long = span.length > MOST_BYTES;
         if is_long {
             span.length = START_BYTES;
@@ -199,7 +206,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         if is_long || changes.is_empty() {
             return Ok(bytes.into_owned());
         }
-        patched(&bytes, changes).ok_or(EditError::SourceChanged { line })
+        patched(&bytes, &changes).ok_or(EditError::SourceChanged { line })
     }
 
     /// The log as it is by now, to go back to.
@@ -223,10 +230,17 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
 
     /// Makes steps, as far as the guard allows it. Whether any was made.
     pub(super) fn take(&mut self, steps: Vec<Step>, guard: Guard) -> Result<bool, EditError> {
-        let is_step = |step: &Step| self.makes(step.fix) && !step.edits.is_empty();
+        let is_step = |step: &Step| self.makes(step.fix) && !step.edits.as_slice().is_empty();
         let steps: Vec<Step> = steps.into_iter().filter(is_step).collect();
-        if steps.is_empty() || self.attempt(&steps, guard)? {
-            return Ok(!steps.is_empty());
+        if steps.is_empty() {
+            return Ok(false);
+        }
+        if guard == Guard::Whole {
+            self.make(steps)?;
+            return Ok(true);
+        }
+        if self.attempt(&steps)? {
+            return Ok(true);
         }
         let mut is_made = false;
         for step in &steps {
@@ -234,8 +248,8 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             let skipped = usize::from(steps.len() == 1);
             let mut was_made = false;
             for way in step.ways().skip(skipped).take(MOST_WAYS) {
-                was_made = steps.len() <= MOST_SINGLE
-                    && self.attempt(std::slice::from_ref(&way), guard)?;
+                was_made =
+                    steps.len() <= MOST_SINGLE && self.attempt(std::slice::from_ref(&way))?;
                 if was_made {
                     break;
                 }
@@ -243,7 +257,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             is_made |= was_made;
             if !was_made {
                 self.left.push(format!(
-                    "line {}: {} is not made, because clients would bring back less",
+                    "line {}: {} not applied, because clients would bring back less",
                     step.line,
                     step.fix.name()
                 ));
@@ -252,26 +266,29 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         Ok(is_made)
     }
 
+    /// Makes steps, whatever they do. There may be millions, so what is not needed any more
+    /// is forgotten on the way.
+    fn make(&mut self, steps: Vec<Step>) -> Result<(), EditError> {
+        let removed = self.apply(&steps)?;
+        self.removed.extend(removed);
+        self.fixes.extend(steps.into_iter().map(Applied::from));
+        self.now = Now::Source(self.source);
+        self.now = Now::Changed(Arc::new(self.read_again()?));
+        Ok(())
+    }
+
     /// Makes steps, unless they do harm.
-    fn attempt(&mut self, steps: &[Step], guard: Guard) -> Result<bool, EditError> {
+    fn attempt(&mut self, steps: &[Step]) -> Result<bool, EditError> {
         let before = self.state.clone();
         let removed = self.apply(steps)?;
         let after = self.read_again()?;
-        let is_harmless = match guard {
-            Guard::Whole => true,
-            Guard::EachStep => is_harmless(&self.now.session, &after.session, &removed),
-        };
-        if !is_harmless {
+        if !is_harmless(&self.now.session, &after.session, &removed) {
             self.state = before;
             return Ok(false);
         }
         self.removed.extend(removed);
         self.now = Now::Changed(Arc::new(after));
-        self.fixes.extend(steps.iter().map(|step| Applied {
-            fix: step.fix,
-            line: step.line,
-            words: step.words.clone(),
-        }));
+        self.fixes.extend(steps.iter().cloned().map(Applied::from));
         Ok(true)
     }
 
@@ -283,7 +300,8 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         let mut gone = HashSet::new();
         let mut inserted: HashMap<SheetId, Vec<SheetId>> = HashMap::new();
         let mut appended = Vec::new();
-        for edit in steps.iter().flat_map(|step| &step.edits) {
+        let mut sorter = Sorter::default();
+        for edit in steps.iter().flat_map(|step| step.edits.as_slice()) {
             match edit {
                 Edit::Change(sheet, change) => self.change(*sheet, change.clone())?,
                 Edit::Parent(sheet, parent) => {
@@ -304,7 +322,7 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
                 Edit::Append(bytes) => {
                     appended.push(self.state.add(bytes.clone()));
                 }
-                Edit::Order(sheets) => put_in_order(&mut self.state, sheets),
+                Edit::Order(sheets) => sorter.put_in_order(&mut self.state, sheets),
             }
         }
         if gone.is_empty() && inserted.is_empty() && appended.is_empty() {
@@ -320,19 +338,19 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             }
         }
         order.extend(appended.into_iter().map(short));
-        self.state.order = Some(Arc::new(order));
+        self.state.set_order(Arc::new(order));
         Ok(removed)
     }
 
     fn change(&mut self, sheet: SheetId, change: Change) -> Result<(), EditError> {
         let Some(at) = sheet.checked_sub(self.state.old) else {
-            Arc::make_mut(&mut self.state.changes).entry(sheet).or_default().push(change);
+            Arc::make_mut(&mut self.state.changes).add(sheet, change);
             return Ok(());
         };
         let gone = EditError::SourceChanged { line: 0 };
         let bytes = Arc::make_mut(&mut self.state.new).get_mut(at).ok_or(gone)?;
         let gone = EditError::SourceChanged { line: 0 };
-        *bytes = patched(bytes, std::slice::from_ref(&change)).ok_or(gone)?;
+        *bytes = patched(bytes, &[&change]).ok_or(gone)?;
         Ok(())
     }
 
@@ -351,21 +369,14 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         let nodes: HashSet<NodeId> = places.filter_map(|place| self.now.node_at(place)).collect();
         let session = &self.now.session;
         let mut links = Vec::new();
+        let mut known = IdMap::default();
         for id in session.ids().filter(|id| !nodes.contains(id)) {
             let sheet = self.sheet_of(id);
-            if is_linked.contains(&sheet) {
-                continue;
-            }
-            let mut parent = session.node(id).parent;
-            let mut steps = 0;
-            while let Parent::Node(above) = parent
+            if let Parent::Node(above) = session.link(id)
                 && nodes.contains(&above)
-                && steps <= nodes.len()
+                && !is_linked.contains(&sheet)
             {
-                parent = session.node(above).parent;
-                steps += 1;
-            }
-            if steps > 0 {
+                let parent = first_kept(session, &nodes, above, &mut known);
                 links.push((sheet, uuid_of(session, parent)));
             }
         }
@@ -386,7 +397,8 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             let bytes = self.bytes(sheet)?;
             let (length, is_terminated) = match self.state.get(sheet) {
                 Sheet::Old { place, .. } => {
-                    let line = self.source.lines()[place];
+                    let gone = EditError::SourceChanged { line: place as u64 + 1 };
+                    let line = self.source.lines().get(place).ok_or(gone)?;
                     let is_long = line.span.length > MOST_BYTES;
                     (
                         if is_long { line.span.length } else { bytes.len() as u64 },
@@ -412,12 +424,9 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
         for sheet in self.state.sheets() {
             match self.state.get(sheet) {
                 Sheet::New { bytes } => waiting.push(bytes.to_vec()),
-                Sheet::Old { place, changes } => {
+                Sheet::Old { place, .. } => {
                     for bytes in waiting.drain(..) {
                         draft.add(Place::Before(place), bytes);
-                    }
-                    for change in changes {
-                        draft.change_line(place, change.clone());
                     }
                     is_kept[place] = true;
                     places.push(place);
@@ -435,13 +444,14 @@ impl<'m, 'o, 'f> Bench<'m, 'o, 'f> {
             places.extend(gone);
             draft.reorder(places);
         }
+        draft.changes = Arc::unwrap_or_clone(self.state.changes);
         let mut aside = Arc::unwrap_or_clone(self.state.aside);
         aside.sort_unstable();
-        let line = |place: usize| (place as u64 + 1, self.source.lines()[place].span);
+        let line = |place: usize| Some((place as u64 + 1, self.source.lines().get(place)?.span));
         Repair {
             draft,
             fixes: self.fixes,
-            aside: aside.into_iter().map(line).collect(),
+            aside: aside.into_iter().filter_map(line).collect(),
             left: self.left,
             session: match self.now {
                 Now::Source(manuscript) => manuscript.session.clone(),
@@ -460,7 +470,7 @@ pub(super) fn uuid_of(session: &crate::Session, parent: Parent) -> Option<EntryU
     }
 }
 
-pub(super) fn patched(bytes: &[u8], changes: &[Change]) -> Option<Vec<u8>> {
+pub(super) fn patched(bytes: &[u8], changes: &[&Change]) -> Option<Vec<u8>> {
     let mut patch = Patch::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok()?;
     for change in changes {
         change.apply(&mut patch).ok()?;

@@ -55,15 +55,15 @@ fn taken_out(
         let sheet = bench.sheet_of(*id);
         let count = bench.now.session.node(*id).blocks.len();
         let (edits, words) = if blocks.len() == count {
-            (vec![Edit::Aside(sheet)], format!("{what}; the line is kept aside"))
+            (vec![Edit::Aside(sheet)], format!("{what}; the line is set aside"))
         } else {
             let text = bench.text(sheet)?;
             let places = block_places(&text);
             let places = blocks.iter().rev().filter_map(|block| places.get(*block));
             let change = |place: &usize| Edit::Change(sheet, Change::remove_block(*place));
-            (places.map(change).collect(), format!("{what}; the block goes"))
+            (places.map(change).collect(), format!("{what}; the block is removed"))
         };
-        steps.push(Step { fix, line: bench.number_of(*id), words, edits, others: Vec::new() });
+        steps.push(Step::new(fix, bench.number_of(*id), words, edits));
     }
     Ok(steps)
 }
@@ -224,8 +224,8 @@ pub(super) fn invalid_bytes(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
             bench.left.push(format!("line {line}: a name in it is not UTF-8; it stays"));
             continue;
         }
-        let words = "bytes that are not UTF-8 become U+FFFD".into();
-        steps.push(Step { fix: Fix::InvalidUtf8, line, words, edits, others: Vec::new() });
+        let words = "bytes that are not UTF-8 become U+FFFD";
+        steps.push(Step::new(Fix::InvalidUtf8, line, words, edits));
     }
     Ok(steps)
 }
@@ -252,13 +252,12 @@ pub(super) fn half_characters(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>
             }
         }
         if !edits.is_empty() {
-            steps.push(Step {
-                fix: Fix::LoneSurrogate,
-                line: bench.number_of(id),
-                words: "half characters become U+FFFD".into(),
+            steps.push(Step::new(
+                Fix::LoneSurrogate,
+                bench.number_of(id),
+                "half characters become U+FFFD",
                 edits,
-                others: Vec::new(),
-            });
+            ));
         }
     }
     Ok(steps)

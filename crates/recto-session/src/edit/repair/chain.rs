@@ -18,6 +18,7 @@ use crate::edit::EditError;
 use crate::request::Generation;
 use crate::request::Reach;
 use crate::request::history_to;
+use crate::request::leaf as resumed_from;
 use crate::request::reach;
 
 /// What clients disagree about.
@@ -35,13 +36,12 @@ pub(super) fn leafs(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditErro
         return Ok(Vec::new());
     };
     let line = bench.number_of(found.leaf);
-    Ok(vec![Step {
-        fix: Fix::Leaf,
+    Ok(vec![Step::new(
+        Fix::Leaf,
         line,
-        words: format!("all clients resume from line {line}"),
-        edits: settle(bench, found.leaf),
-        others: Vec::new(),
-    }])
+        format!("all clients resume from line {line}"),
+        settle(bench, found.leaf),
+    )])
 }
 
 /// Clients that do not look for parallel calls, or do not read progress, lose
@@ -76,16 +76,15 @@ pub(super) fn linear_chains(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
         edits.extend(settle(bench, last));
     }
     let first = found.meant.first().copied().unwrap_or(found.leaf);
-    Ok(vec![Step {
-        fix: Fix::LinearChain,
-        line: bench.number_of(first),
-        words: format!(
+    Ok(vec![Step::new(
+        Fix::LinearChain,
+        bench.number_of(first),
+        format!(
             "{count} of {} lines of the current branch follow another line now",
             found.meant.len()
         ),
         edits,
-        others: Vec::new(),
-    }])
+    )])
 }
 
 /// Whether clients bring back less than the conversation that is meant.
@@ -101,7 +100,7 @@ fn disagreement(bench: &mut Bench<'_, '_, '_>) -> Option<Disagreement> {
     }
     // In a log that is out of order neither its last line nor the last name of
     // a leaf says where the client stood, but the time does.
-    let newest = reach(session, Generation::V2_1_100).leaf.filter(|_| is_out_of_order(session));
+    let newest = resumed_from(session, Generation::V2_1_100).filter(|_| is_out_of_order(session));
     let with_newest: Vec<NodeId> = leafs.iter().copied().chain(newest).collect();
     let meant = meant(session, &with_newest).or_else(|| meant(session, &leafs));
     let Some((leaf, meant)) = meant else {

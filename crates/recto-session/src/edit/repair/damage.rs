@@ -23,7 +23,7 @@ pub(super) fn damaged_lines(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
     let mut steps = Vec::new();
     for place in opaque {
         let sheet = bench.sheet(place);
-        let length = bench.now.lines()[place].span.length;
+        let length = bench.now.lines().get(place).map_or(0, |line| line.span.length);
         let text = bench.text(sheet)?;
         // What is only too long is not damaged.
         let line = RawLine { length: length.max(text.len() as u64), ..RawLine::alone(&text) };
@@ -33,9 +33,9 @@ pub(super) fn damaged_lines(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
         }
         let saved = whole_lines_in(&text);
         let mut words = match reason {
-            _ if text.iter().all(|byte| *byte == 0) => "NUL bytes are kept aside".to_owned(),
-            Some(OpaqueReason::NotObject) => "JSON that is not an object is kept aside".to_owned(),
-            _ => "a torn line is kept aside".to_owned(),
+            _ if text.iter().all(|byte| *byte == 0) => "NUL bytes are set aside".to_owned(),
+            Some(OpaqueReason::NotObject) => "JSON that is not an object is set aside".to_owned(),
+            _ => "a torn line is set aside".to_owned(),
         };
         match saved.len() {
             0 => {}
@@ -45,13 +45,7 @@ pub(super) fn damaged_lines(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, 
         let mut edits: Vec<Edit> =
             saved.into_iter().map(|line| Edit::Insert(sheet, line.to_vec())).collect();
         edits.push(Edit::Aside(sheet));
-        steps.push(Step {
-            fix: Fix::DamagedLine,
-            line: bench.number(place),
-            words,
-            edits,
-            others: Vec::new(),
-        });
+        steps.push(Step::new(Fix::DamagedLine, bench.number(place), words, edits));
     }
     Ok(steps)
 }

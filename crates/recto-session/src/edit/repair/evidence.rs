@@ -14,13 +14,17 @@ use recto_log::decode;
 use super::bench::Bench;
 use super::bench::Edit;
 use super::bench::patched;
+use super::step::Way;
 use super::tree::Trees;
+use super::words::Why;
+use super::words::Words;
 use crate::BlockFact;
 use crate::Node;
 use crate::NodeId;
 use crate::edit::Change;
+use crate::fold::bits::Bits;
 use crate::request::Generation;
-use crate::request::reach;
+use crate::request::leaf as resumed_from;
 use crate::request::view::View;
 use crate::request::walk::Fosters;
 
@@ -32,7 +36,7 @@ const MOST_ELSEWHERE: usize = 1000;
 /// What becomes of a line whose link is broken.
 pub(super) enum Finding {
     /// It follows a line.
-    Line(NodeId, &'static str),
+    Line(NodeId, Why),
     /// It begins the conversation.
     Beginning,
     /// Nothing shows where it belongs.
@@ -48,7 +52,7 @@ pub(super) enum Finding {
 pub(super) struct Evidence<'s> {
     view: View<'s>,
     fosters: Option<Fosters>,
-    nothing_seen: Vec<bool>,
+    nothing_seen: Bits,
     /// The lines of the main conversation that others can follow, in the order
     /// of the log.
     in_order: Vec<NodeId>,
@@ -65,12 +69,12 @@ impl<'s> Evidence<'s> {
             session.ids().filter(|id| can_follow(session.node(*id))).collect();
         in_order.sort_by_key(|id| session.node(*id).line);
         let mut trees = Trees::new(session, cuts);
-        let leafs = bench.generations.iter().filter_map(|one| reach(session, *one).leaf);
+        let leafs = bench.generations.iter().filter_map(|one| resumed_from(session, *one));
         let current = leafs.map(|leaf| trees.top(leaf)).collect();
         Evidence {
             view: View::new(session, Generation::latest()),
             fosters: None,
-            nothing_seen: vec![false; session.node_count()],
+            nothing_seen: Bits::new(session.node_count()),
             in_order,
             trees,
             current,
@@ -84,7 +88,7 @@ impl<'s> Evidence<'s> {
         }
         let all =
             [self.by_message(id), self.by_call(id), self.by_time_and_order(id), self.by_order(id)];
-        let mut found: Vec<(NodeId, &'static str)> = Vec::new();
+        let mut found: Vec<(NodeId, Why)> = Vec::new();
         for (line, words) in all.into_iter().flatten() {
             if found.iter().all(|(known, _)| *known != line) {
                 found.push((line, words));
@@ -112,7 +116,7 @@ impl<'s> Evidence<'s> {
         self.settle(id, found)
     }
 
-    fn settle(&mut self, id: NodeId, found: Option<(NodeId, &'static str)>) -> Finding {
+    fn settle(&mut self, id: NodeId, found: Option<(NodeId, Why)>) -> Finding {
         match found {
             Some((line, words)) => {
                 self.trees.hang(id, line);
@@ -128,28 +132,37 @@ impl<'s> Evidence<'s> {
     }
 
     /// The line before it of the same answer.
-    fn by_message(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+    fn by_message(&mut self, id: NodeId) -> Option<(NodeId, Why)> {
         let node = self.view.node(id);
         let name = node.message.filter(|_| node.kind == Kind::Assistant)?;
-        let lines = &self.view.session.facts().message(name)?.nodes;
+        let lines = self.view.session.facts().message(name)?.nodes.as_slice();
+        // An answer of many lines is looked at where the line is in it.
+        let near = match lines.len() {
+            0..=MOST_BEFORE => 0..lines.len(),
+            _ => {
+                let end = lines.partition_point(|other| self.view.node(*other).line < node.line);
+                end.saturating_sub(MOST_BEFORE)..end
+            }
+        };
+        let lines = &lines[near];
         let earlier = lines.iter().copied().filter(|other| self.view.node(*other).line < node.line);
         let line = earlier.max_by_key(|other| self.view.node(*other).line)?;
-        self.can_follow(id, line).then_some((line, "which is part of the same answer"))
+        self.can_follow(id, line).then_some((line, Why::SameAnswer))
     }
 
     /// The line of the call that it is the result of.
-    fn by_call(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+    fn by_call(&mut self, id: NodeId) -> Option<(NodeId, Why)> {
         let node = self.view.node(id);
         let session = self.view.session;
         let line = node.blocks.iter().find_map(|block| match block {
             BlockFact::ToolResult { id, .. } => session.facts().call(*id)?.call,
             _ => None,
         })?;
-        self.can_follow(id, line).then_some((line, "which contains its call"))
+        self.can_follow(id, line).then_some((line, Why::HasCall))
     }
 
     /// Where newer clients hang it, or the line before it in the log.
-    fn by_time_and_order(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+    fn by_time_and_order(&mut self, id: NodeId) -> Option<(NodeId, Why)> {
         let before = self.by_order(id);
         let Some(newest) = self.by_time(id) else { return before };
         // What was said last before it, if that went on from the newest line:
@@ -157,9 +170,9 @@ impl<'s> Evidence<'s> {
         if let Some((line, _)) = before
             && self.leads_to(newest, line)
         {
-            return Some((line, "the line before it in the log and in time"));
+            return Some((line, Why::BeforeInLogAndTime));
         }
-        Some((newest, "the newest line before it in time, as clients since 2.1.100 take it"))
+        Some((newest, Why::BeforeInTime))
     }
 
     /// Where newer clients hang it.
@@ -189,13 +202,13 @@ impl<'s> Evidence<'s> {
         false
     }
 
-    fn by_order(&mut self, id: NodeId) -> Option<(NodeId, &'static str)> {
+    fn by_order(&mut self, id: NodeId) -> Option<(NodeId, Why)> {
         let own = self.view.node(id).line;
         let end = self.in_order.partition_point(|line| self.view.node(*line).line < own);
         for at in (end.saturating_sub(MOST_BEFORE)..end).rev() {
             let line = self.in_order[at];
             if self.can_follow(id, line) {
-                return Some((line, "the line before it in the log; that is a guess"));
+                return Some((line, Why::BeforeInLog));
             }
         }
         None
@@ -223,7 +236,7 @@ pub(super) fn elsewhere(bench: &Bench<'_, '_, '_>, missing: &EntryUuid) -> Optio
                 Change::remove(["agentId".into()]),
                 Change::set_string(["sessionId".into()], &own),
             ];
-            let bytes = patched(&found.bytes, &changes)?;
+            let bytes = patched(&found.bytes, &changes.each_ref())?;
             return Some(Finding::PutBack { bytes, place: found.place });
         }
         let place = first_place.get_or_insert(found.place).clone();
@@ -236,33 +249,28 @@ pub(super) fn elsewhere(bench: &Bench<'_, '_, '_>, missing: &EntryUuid) -> Optio
 }
 
 /// The edits that a finding asks for, and the words for it.
-pub(super) fn edits_of(
-    bench: &Bench<'_, '_, '_>,
-    id: NodeId,
-    finding: Finding,
-) -> (Vec<Edit>, String) {
+pub(super) fn edits_of(bench: &Bench<'_, '_, '_>, id: NodeId, finding: Finding) -> Way {
     let sheet = bench.sheet_of(id);
     let session = &bench.now.session;
+    let hung = |line: NodeId| Edit::Parent(sheet, Some(session.node(line).uuid()));
     match finding {
-        Finding::Line(line, words) => (
-            vec![Edit::Parent(sheet, Some(session.node(line).uuid()))],
-            format!("hung on line {}, {words}", bench.number_of(line)),
-        ),
+        Finding::Line(line, why) => (hung(line).into(), Words::hung(bench.number_of(line), why)),
         Finding::Beginning => (
-            vec![Edit::Parent(sheet, None)],
+            Edit::Parent(sheet, None).into(),
             "nothing that it could follow is left; it begins the conversation".into(),
         ),
-        Finding::Nowhere => (Vec::new(), String::new()),
+        Finding::Nowhere => (Vec::new().into(), "".into()),
         Finding::PutBack { bytes, place } => (
-            vec![Edit::Insert(sheet, bytes)],
-            format!("the line that it follows was found in {place} and is put back"),
+            Edit::Insert(sheet, bytes).into(),
+            format!("the line that it follows was found in {place} and is put back").into(),
         ),
         Finding::Past { line, place } => (
-            vec![Edit::Parent(sheet, Some(session.node(line).uuid()))],
+            hung(line).into(),
             format!(
-                "its parent is in {place} and no part of this conversation; hung on line {}, which that follows",
+                "its parent is in {place} and no part of this conversation; linked to line {}, which that follows",
                 bench.number_of(line)
-            ),
+            )
+            .into(),
         ),
     }
 }

@@ -120,38 +120,36 @@ impl Fix {
     pub fn about(self) -> &'static str {
         match self {
             Fix::DamagedLine => {
-                "lines that are not a JSON object are kept aside; whole lines inside them are saved"
+                "set aside lines that are not JSON objects; save intact lines inside them"
             }
-            Fix::ByteOrderMark => "a byte order mark before a line goes",
-            Fix::NoContent => "user and assistant lines that say nothing are kept aside",
-            Fix::TextAnswer => "an answer that is a string becomes a text block",
-            Fix::MissingUuid => "lines without a uuid get one",
+            Fix::ByteOrderMark => "remove byte order marks",
+            Fix::NoContent => "set aside user and assistant lines without content",
+            Fix::TextAnswer => "turn a string answer into a text block",
+            Fix::MissingUuid => "give lines a missing uuid",
             Fix::RepeatedUuid => {
-                "of lines with one uuid the last stays; different lines get different uuids"
+                "keep the last of repeated lines; give different lines different uuids"
             }
-            Fix::MissingTime => "lines without a time get that of the line before",
-            Fix::SidechainFlag => "lines of the main conversation are not marked as a subagent's",
-            Fix::OtherSession => "lines that name another session name this one",
-            Fix::MessageId => "the lines of one answer get one message id",
-            Fix::Model => "the last answer names a model",
-            Fix::UnknownParent => {
-                "a line below one of an unknown type follows what is above that one"
-            }
-            Fix::MissingParent => "a line whose parent is missing is hung where it belongs",
-            Fix::Cycle => "a circle of parents is cut at its first line",
-            Fix::NoParent => "answers and results that follow nothing are hung where they belong",
-            Fix::SecondBeginning => "a prompt without a parent continues from the line before it",
-            Fix::CallWithoutResult => "calls without a result go",
-            Fix::ResultWithoutCall => "results without a call go",
-            Fix::SecondResult => "of several results of one call the first stays",
-            Fix::BlankText => "empty text blocks go",
-            Fix::UnsignedThinking => "thinking without a signature goes",
+            Fix::MissingTime => "give lines a missing time, from the line before",
+            Fix::SidechainFlag => "unmark lines of the main conversation as a subagent's",
+            Fix::OtherSession => "correct lines that name another session",
+            Fix::MessageId => "give the lines of one answer one message id",
+            Fix::Model => "name a model in the last answer",
+            Fix::UnknownParent => "link a line past a parent of unknown type",
+            Fix::MissingParent => "link a line whose parent is missing",
+            Fix::Cycle => "cut a cycle of parents at its first line",
+            Fix::NoParent => "link answers and results that have no parent",
+            Fix::SecondBeginning => "link a prompt without a parent to the line before it",
+            Fix::CallWithoutResult => "remove calls without a result",
+            Fix::ResultWithoutCall => "remove results without a call",
+            Fix::SecondResult => "keep the first of several results of one call",
+            Fix::BlankText => "remove empty text blocks",
+            Fix::UnsignedThinking => "remove thinking without a signature",
             Fix::InvalidUtf8 => {
-                "bytes that are not UTF-8 become U+FFFD, as every client reads them"
+                "replace bytes that are not UTF-8 with U+FFFD, as every client reads them"
             }
-            Fix::LoneSurrogate => "half characters become U+FFFD",
-            Fix::Leaf => "all clients resume from the same line",
-            Fix::LinearChain => "the current branch becomes one chain, which every client loads",
+            Fix::LoneSurrogate => "replace half characters with U+FFFD",
+            Fix::Leaf => "let all clients resume from the same line",
+            Fix::LinearChain => "make the current branch one chain, which every client loads",
         }
     }
 

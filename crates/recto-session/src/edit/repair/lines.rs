@@ -12,6 +12,7 @@ use super::Fix;
 use super::bench::Bench;
 use super::bench::Edit;
 use super::step::Step;
+use super::words::Words;
 use crate::Node;
 use crate::NodeId;
 use crate::edit::Change;
@@ -32,25 +33,25 @@ pub(super) fn byte_order_marks(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step
     let step = |id: &NodeId| {
         let uuid = bench.now.session.node(*id).uuid().to_string();
         let change = Change::set_string(["uuid".into()], &uuid);
-        Step {
-            fix: Fix::ByteOrderMark,
-            line: bench.number_of(*id),
-            words: "the byte order mark goes".into(),
-            edits: vec![Edit::Change(bench.sheet_of(*id), change)],
-            others: Vec::new(),
-        }
+        Step::new(
+            Fix::ByteOrderMark,
+            bench.number_of(*id),
+            "the byte order mark is removed",
+            Edit::Change(bench.sheet_of(*id), change),
+        )
     };
     Ok(marked.iter().map(step).collect())
 }
 
 pub(super) fn without_content(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditError> {
     let empty = main_lines(bench, |node| node.is_spoken() && !node.flags.has_content);
-    let step = |id: &NodeId| Step {
-        fix: Fix::NoContent,
-        line: bench.number_of(*id),
-        words: "a line that says nothing is kept aside".into(),
-        edits: vec![Edit::Aside(bench.sheet_of(*id))],
-        others: Vec::new(),
+    let step = |id: &NodeId| {
+        Step::new(
+            Fix::NoContent,
+            bench.number_of(*id),
+            "a line without content is set aside",
+            Edit::Aside(bench.sheet_of(*id)),
+        )
     };
     Ok(empty.iter().map(step).collect())
 }
@@ -72,13 +73,12 @@ pub(super) fn text_answers(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
             ObjectWriter::new().string("type", "text").json("text", content.bytes()).finish();
         let blocks = ArrayWriter::new().json(&block).finish();
         let change = Change::set(["message".into(), "content".into()], blocks);
-        steps.push(Step {
-            fix: Fix::TextAnswer,
-            line: bench.number_of(id),
-            words: "the answer becomes a text block".into(),
-            edits: vec![Edit::Change(sheet, change)],
-            others: Vec::new(),
-        });
+        steps.push(Step::new(
+            Fix::TextAnswer,
+            bench.number_of(id),
+            "the answer becomes a text block",
+            Edit::Change(sheet, change),
+        ));
     }
     Ok(steps)
 }
@@ -91,13 +91,12 @@ pub(super) fn without_uuid(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
         let place = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
         let uuid = new_uuid(bench, number);
         let change = Change::set_string(["uuid".into()], &uuid.to_string());
-        steps.push(Step {
-            fix: Fix::MissingUuid,
-            line: bench.number(place),
-            words: format!("the line gets the uuid {uuid}"),
-            edits: vec![Edit::Change(bench.sheet(place), change)],
-            others: Vec::new(),
-        });
+        steps.push(Step::new(
+            Fix::MissingUuid,
+            bench.number(place),
+            format!("the line gets the uuid {uuid}"),
+            Edit::Change(bench.sheet(place), change),
+        ));
     }
     Ok(steps)
 }
@@ -138,17 +137,12 @@ pub(super) fn without_time(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
             Some(time) => time,
             None => {
                 let time = millisecond(last, 1);
-                let text = format!("{time:.3}");
-                steps.push(Step {
-                    fix: Fix::MissingTime,
-                    line: bench.number_of(id),
-                    words: format!("the line gets the time {text}"),
-                    edits: vec![Edit::Change(
-                        bench.sheet_of(id),
-                        Change::set_string(["timestamp".into()], &text),
-                    )],
-                    others: Vec::new(),
-                });
+                steps.push(Step::new(
+                    Fix::MissingTime,
+                    bench.number_of(id),
+                    Words::time(time),
+                    Edit::Change(bench.sheet_of(id), Change::time(time)),
+                ));
                 time
             }
         };
@@ -184,13 +178,12 @@ pub(super) fn sidechain_flags(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>
             continue;
         }
         let change = Change::set(["isSidechain".into()], b"false".to_vec());
-        steps.push(Step {
-            fix: Fix::SidechainFlag,
-            line: bench.number_of(id),
-            words: "the line is part of the main conversation".into(),
-            edits: vec![Edit::Change(sheet, change)],
-            others: Vec::new(),
-        });
+        steps.push(Step::new(
+            Fix::SidechainFlag,
+            bench.number_of(id),
+            "the line is part of the main conversation",
+            Edit::Change(sheet, change),
+        ));
     }
     Ok(steps)
 }
@@ -207,13 +200,12 @@ pub(super) fn other_sessions(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>,
         let text = bench.text(sheet)?;
         let (entry, _) = decode(RawLine::alone(&text));
         if let Some(name) = entry.session_id().filter(|name| *name != own) {
-            steps.push(Step {
-                fix: Fix::OtherSession,
-                line: bench.number(place),
-                words: format!("the line named session {name}"),
-                edits: vec![Edit::Change(sheet, Change::set_string(["sessionId".into()], &own))],
-                others: Vec::new(),
-            });
+            steps.push(Step::new(
+                Fix::OtherSession,
+                bench.number(place),
+                format!("the line named session {name}"),
+                Edit::Change(sheet, Change::set_string(["sessionId".into()], &own)),
+            ));
         }
     }
     Ok(steps)

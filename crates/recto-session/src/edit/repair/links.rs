@@ -17,6 +17,7 @@ use super::evidence::edits_of;
 use super::evidence::elsewhere;
 use super::step::Step;
 use super::tree::cycles;
+use super::words::Why;
 use crate::NodeId;
 use crate::Parent;
 use crate::edit::EditError;
@@ -66,7 +67,7 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
             }
             Broken::Unknown(None) => (Fix::UnknownParent, Finding::Beginning),
             Broken::Unknown(Some(line)) => {
-                (Fix::UnknownParent, Finding::Line(line, "which is above the line that it follows"))
+                (Fix::UnknownParent, Finding::Line(line, Why::AboveUnknown))
             }
             Broken::Cycle if bench.now.session.node(id).flags.is_sidechain => {
                 (Fix::Cycle, Finding::Beginning)
@@ -87,8 +88,9 @@ pub(super) fn broken_links(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, E
             | Finding::Past { .. } => {}
         }
         let (edits, words) = edits_of(bench, id, finding);
-        let others = others.into_iter().map(|other| edits_of(bench, id, other)).collect();
-        steps.push(Step { fix, line: bench.number_of(id), words, edits, others });
+        let mut step = Step::new(fix, bench.number_of(id), words, edits);
+        step.others = others.into_iter().map(|other| edits_of(bench, id, other)).collect();
+        steps.push(step);
     }
     if bench.makes(Fix::MissingParent) {
         let words = |line| format!("line {line}: the line that it follows is nowhere to be found");

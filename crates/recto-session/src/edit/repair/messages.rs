@@ -26,13 +26,12 @@ pub(super) fn message_ids(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, Ed
     let mut steps = Vec::new();
     let mut add = |id: NodeId, message: &str, words: &str| {
         let change = Change::set_string(["message".into(), "id".into()], message);
-        steps.push(Step {
-            fix: Fix::MessageId,
-            line: bench.number_of(id),
-            words: format!("{words}: {message}"),
-            edits: vec![Edit::Change(bench.sheet_of(id), change)],
-            others: Vec::new(),
-        });
+        steps.push(Step::new(
+            Fix::MessageId,
+            bench.number_of(id),
+            format!("{words}: {message}"),
+            Edit::Change(bench.sheet_of(id), change),
+        ));
     };
     let requests = Requests::new(session);
     for id in session.ids() {
@@ -117,11 +116,10 @@ pub(super) fn models(bench: &mut Bench<'_, '_, '_>) -> Result<Vec<Step>, EditErr
     let is_model = |name: &&str| !name.is_empty() && !name.starts_with('<');
     let Some(model) = names.rfind(is_model) else { return Ok(Vec::new()) };
     let change = Change::set_string(["message".into(), "model".into()], model);
-    Ok(vec![Step {
-        fix: Fix::Model,
-        line: bench.number(place),
-        words: format!("the last answer names the model of another: {model}"),
-        edits: vec![Edit::Change(bench.sheet(place), change)],
-        others: Vec::new(),
-    }])
+    Ok(vec![Step::new(
+        Fix::Model,
+        bench.number(place),
+        format!("the last answer names the model of another: {model}"),
+        Edit::Change(bench.sheet(place), change),
+    )])
 }

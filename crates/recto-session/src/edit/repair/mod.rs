@@ -22,6 +22,7 @@ mod repeated;
 mod state;
 mod step;
 mod tree;
+mod words;
 
 use std::collections::BTreeSet;
 
@@ -44,6 +45,7 @@ use bench::Bench;
 use bench::Guard;
 pub use fix::Fix;
 use step::Step;
+pub use words::Words;
 
 /// Rounds end by themselves; this is for what nobody thought of.
 const MOST_ROUNDS: usize = 12;
@@ -93,7 +95,7 @@ pub struct Applied {
     /// The line of the old log.
     pub line: u64,
     /// What is done, in words.
-    pub words: String,
+    pub words: Words,
 }
 
 /// A repaired log.

@@ -55,13 +55,12 @@ fn one_uuid(
         let is_same = text.trim_ascii() == last_text.trim_ascii();
         if !is_same && are_different_lines(&text, &last_text) {
             let uuid = new_uuid(bench, place as u64 + (1 << 40));
-            steps.push(Step {
-                fix: Fix::RepeatedUuid,
+            steps.push(Step::new(
+                Fix::RepeatedUuid,
                 line,
-                words: format!("another line has the same uuid; this one gets {uuid}"),
-                edits: renamed(bench, id, place, last_place, &uuid),
-                others: Vec::new(),
-            });
+                format!("another line has the same uuid; this one gets {uuid}"),
+                renamed(bench, id, place, last_place, &uuid),
+            ));
             continue;
         }
         let mut edits = Vec::new();
@@ -70,18 +69,12 @@ fn one_uuid(
         }
         let words = if is_same {
             edits.push(Edit::Remove(sheet));
-            "the line is there twice; one goes"
+            "the line occurs twice; one is removed"
         } else {
             edits.push(Edit::Aside(sheet));
-            "a later form of the line counts; this one is kept aside"
+            "a later form of the line counts; this one is set aside"
         };
-        steps.push(Step {
-            fix: Fix::RepeatedUuid,
-            line,
-            words: words.into(),
-            edits,
-            others: Vec::new(),
-        });
+        steps.push(Step::new(Fix::RepeatedUuid, line, words, edits));
     }
     Ok(())
 }

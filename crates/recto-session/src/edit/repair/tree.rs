@@ -1,7 +1,11 @@
 //! The trees that lines form, while links are mended.
 
+use std::collections::HashSet;
+
 use crate::NodeId;
+use crate::Parent;
 use crate::Session;
+use crate::fold::hash::IdMap;
 
 /// Which tree each line is in.
 pub(super) struct Trees {
@@ -74,6 +78,32 @@ fn first_of_cycle(session: &Session, inside: NodeId) -> NodeId {
         at = session.parent(id);
     }
     first
+}
+
+/// What stands above a line that goes and above those over it that go too. What was found is
+/// remembered: many lines may follow one that goes, below many others.
+pub(super) fn first_kept(
+    session: &Session,
+    gone: &HashSet<NodeId>,
+    start: NodeId,
+    known: &mut IdMap<NodeId, Parent>,
+) -> Parent {
+    let mut way = Vec::new();
+    let mut at = start;
+    let found = loop {
+        if let Some(found) = known.get(&at) {
+            break *found;
+        }
+        // Until more is known a line stands for itself, so that a circle ends where it closes.
+        known.insert(at, Parent::Node(at));
+        way.push(at);
+        match session.link(at) {
+            Parent::Node(next) if gone.contains(&next) => at = next,
+            above => break above,
+        }
+    };
+    known.extend(way.into_iter().map(|id| (id, found)));
+    found
 }
 
 #[cfg(test)]

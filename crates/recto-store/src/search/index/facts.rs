@@ -15,6 +15,8 @@ pub struct LogFacts {
     pub branch: Option<String>,
     /// Whether it is the log of a subagent.
     pub is_agent: bool,
+    /// The session that it belongs to, where that is known.
+    pub session: Option<String>,
 }
 
 impl LogFacts {

@@ -140,7 +140,7 @@ impl Home {
     }
 }
 
-const BYPASSED: &str = "the logs are read instead";
+const BYPASSED: &str = "searching the logs instead";
 
 fn is_damaged(error: &StoreError) -> bool {
     matches!(error, StoreError::Index(IndexError::Damaged { .. }))
@@ -192,7 +192,7 @@ impl Finding<'_> {
                 Ok(index) => {
                     let plan = compare(&index.connection, logs)?;
                     if !plan.is_empty() {
-                        self.remark(&error, "what is new is read from the logs");
+                        self.remark(&error, "searching new lines in the logs");
                     }
                     return self.beside(&index, &plan.work, &plan.gone);
                 }
@@ -200,7 +200,7 @@ impl Finding<'_> {
             },
         };
         if index.was_old {
-            let remark = "note: the index is of another version of recto; it is rebuilt";
+            let remark = "note: the index is from another version of recto; rebuilding it";
             self.answer.remarks.push(remark.into());
         }
         let plan = compare(&index.connection, logs)?;
@@ -226,7 +226,7 @@ impl Finding<'_> {
             }
             Err(error) if is_damaged(&error) => Err(error),
             Err(error) => {
-                self.remark(&error, "what is new is read from the logs");
+                self.remark(&error, "searching new lines in the logs");
                 let plan = compare(&index.connection, logs)?;
                 self.beside(&index, &plan.work, &plan.gone)
             }

@@ -367,13 +367,13 @@ fn an_index_that_cannot_be_used_is_made_anew_or_passed_by() {
         .connection
         .execute_batch("PRAGMA user_version = 99")
         .unwrap();
-    check("another version", "another version of recto; it is rebuilt");
+    check("another version", "another version of recto; rebuilding it");
     assert_eq!(world.places("needle").len(), 1);
     // Something else is in its place.
     remove_beside();
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    check("a directory", "the logs are read instead");
+    check("a directory", "searching the logs instead");
     fs::remove_dir(&path).unwrap();
     assert_eq!(world.places("needle").len(), 1);
     // The folder cannot be made.
@@ -442,7 +442,7 @@ fn a_difference_is_told() {
     assert_eq!(verify(), [""; 0]);
     let index = Index::open(&world.home, &world.cache).unwrap();
     index.connection.execute_batch("UPDATE documents SET line = 9 WHERE line = 2").unwrap();
-    assert_eq!(verify(), ["line 2 is not as it is in the index"]);
+    assert_eq!(verify(), ["line 2 differs from the index"]);
     index.connection.execute_batch("DELETE FROM documents WHERE line = 9").unwrap();
     assert_eq!(verify(), ["line 2 is not in the index"]);
     world.append(&name, &prompt("three"));

@@ -1,6 +1,8 @@
 //! Which logs a search looks at: what is asked beside the query, and what the query itself
 //! says about projects and times.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use recto_session::search::Limit;
 use recto_session::search::Query;
@@ -18,6 +20,10 @@ pub struct SearchFilter {
     all: Filter,
     /// Projects of the query, and whether each one is refused.
     projects: Vec<(Filter, bool)>,
+    /// Beginnings of ids of sessions, and whether each one is refused.
+    sessions: Vec<(String, bool)>,
+    /// Sets of sessions, and whether each one is refused.
+    sets: Vec<(HashSet<String>, bool)>,
 }
 
 impl SearchFilter {
@@ -30,17 +36,27 @@ impl SearchFilter {
         of_project: impl Fn(&str) -> Filter,
         read_time: impl Fn(&str, &str) -> Result<Timestamp, E>,
     ) -> Result<SearchFilter, E> {
-        let mut filter = SearchFilter { all, projects: Vec::new() };
+        let mut filter =
+            SearchFilter { all, projects: Vec::new(), sessions: Vec::new(), sets: Vec::new() };
         for limit in query.into_iter().flat_map(|query| &query.limits) {
             match limit {
                 Limit::Project { name, is_not } => {
                     filter.projects.push((of_project(name), *is_not));
                 }
+                Limit::Session { id, is_not } => filter.sessions.push((id.clone(), *is_not)),
+                // Who knows the marks gives the sessions: see `with_sessions`.
+                Limit::Tag { .. } | Limit::Starred { .. } => {}
                 Limit::Before(text) => filter.all.narrow(None, Some(read_time("before:", text)?)),
                 Limit::After(text) => filter.all.narrow(Some(read_time("after:", text)?), None),
             }
         }
         Ok(filter)
+    }
+
+    /// Only these sessions, or none of them.
+    pub fn with_sessions(mut self, sets: Vec<(HashSet<String>, bool)>) -> SearchFilter {
+        self.sets.extend(sets);
+        self
     }
 
     /// The time that is asked for, in milliseconds since 1970.
@@ -57,7 +73,12 @@ impl SearchFilter {
             ..Digest::default()
         };
         let fits = |filter: &Filter| filter.fits(&facts.project, &digest);
-        fits(&self.all) && self.projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
+        let session = facts.session.as_deref().unwrap_or_default();
+        let is_session = |id: &str| session.to_ascii_lowercase().starts_with(id);
+        self.sessions.iter().all(|(id, is_not)| is_session(id) != *is_not)
+            && self.sets.iter().all(|(set, is_not)| set.contains(session) != *is_not)
+            && fits(&self.all)
+            && self.projects.iter().all(|(filter, is_not)| fits(filter) != *is_not)
     }
 }
 
@@ -73,6 +94,7 @@ mod tests {
             model: Some("claude-opus-5-5".into()),
             branch: Some("main".into()),
             is_agent: false,
+            session: Some("3f2a1b4c".into()),
         };
         let filter = |all: Filter, query: &str| {
             let query = Query::parse(query).unwrap();
@@ -85,6 +107,9 @@ mod tests {
             filter(Filter::of_project("dev"), query).unwrap().fits(&facts(cwd))
         };
         assert!(fits("word", "/home/dev/app"));
+        assert!(fits("word session:3f2a", "/home/dev/app"));
+        assert!(!fits("word session:4f2a", "/home/dev/app"));
+        assert!(!fits("word -session:3f2a", "/home/dev/app"));
         assert!(!fits("word", "/home/me/app"));
         assert!(fits("word project:app", "/home/dev/app"));
         assert!(!fits("word project:docs", "/home/dev/app"));

@@ -110,6 +110,7 @@ fn scan_log(
         model: end.model,
         branch: end.branch,
         is_agent: log.is_agent(),
+        session: log.session.map(|session| session.to_string()),
     };
     if !(request.keep)(&facts) {
         return Ok(Vec::new());

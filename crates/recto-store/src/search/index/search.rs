@@ -131,6 +131,7 @@ impl Index {
                 model: row.get(5)?,
                 branch: row.get(6)?,
                 is_agent: agent.is_some(),
+                session: row.get(2)?,
             };
             Ok((row.get(0)?, Log { name, session: row.get(2)?, agent, facts }))
         })?;

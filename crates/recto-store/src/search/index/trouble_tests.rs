@@ -170,7 +170,7 @@ fn words_that_are_not_those_of_the_log_are_a_difference() {
     index.connection.execute_batch("UPDATE documents SET sum = sum + 1").unwrap();
     let verified = world.home.verify_index(&world.home.inventory(), &world.cache, &|_, _| {});
     let what: Vec<String> = verified.unwrap().differences.into_iter().map(|one| one.what).collect();
-    assert_eq!(what, ["line 1 is not as it is in the index"]);
+    assert_eq!(what, ["line 1 differs from the index"]);
 }
 
 #[test]

@@ -254,7 +254,7 @@ impl Index {
                     Ok(true) => {}
                     Ok(false) => {
                         let line = batch.places[number].line;
-                        wrong.get_or_insert(format!("line {line} is not as it is in the index"));
+                        wrong.get_or_insert(format!("line {line} differs from the index"));
                     }
                     Err(error) => failed = Some(error),
                 }
@@ -286,7 +286,7 @@ impl Index {
             self.connection.prepare_cached("SELECT session FROM files WHERE path = ?1")?;
         let kept: Option<String> = look.query_row([log.name_in_home()], |row| row.get(0))?;
         let session = log.owner().map(|session| session.to_string());
-        Ok((kept != session).then(|| "its session is not as it is in the index".to_owned()))
+        Ok((kept != session).then(|| "its session differs from the index".to_owned()))
     }
 
     /// Compares what a log adds to sums of all, where that is kept.
@@ -302,15 +302,15 @@ impl Index {
             _ => false,
         };
         if differs(kept(RollupKind::Usage)?, usage) {
-            return Ok(Some("its usage is not as it is in the index".to_owned()));
+            return Ok(Some("its usage differs from the index".to_owned()));
         }
         if differs(kept(RollupKind::Digest)?, digest) {
-            return Ok(Some("its title and state are not as they are in the index".to_owned()));
+            return Ok(Some("its title and state differ from the index".to_owned()));
         }
         if let Some(kept) = kept(RollupKind::Statistics)?
             && kept != log_statistics(log)?.encode()
         {
-            return Ok(Some("its statistics are not as they are in the index".to_owned()));
+            return Ok(Some("its statistics differ from the index".to_owned()));
         }
         Ok(None)
     }

@@ -127,7 +127,7 @@ impl<'a> Conversation<'a> {
             }
             // What was read of it stays on the screen.
             LogChange::Removed => {
-                let text = "the log is gone; it is read if it comes again";
+                let text = "the log no longer exists; recto waits for it";
                 (self.flow.tell)(Report::Remark(text.into()));
             }
         }

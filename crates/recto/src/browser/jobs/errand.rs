@@ -85,7 +85,8 @@ pub(in crate::browser) fn errand(
 
 fn restore(home: &Home, environment: &Environment, entry: &Entry) -> Result<Report, CommandError> {
     let library = environment.library(home, PriceTable::default());
-    let missing = || CommandError::user("no-session", "a subagent comes back with its session");
+    let missing =
+        || CommandError::user("no-session", "restore the session to restore its subagents");
     let done = library.restore(entry.log.session.ok_or_else(missing)?);
     let done = done.map_err(refused)?;
     let files =

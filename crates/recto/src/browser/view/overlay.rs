@@ -73,7 +73,7 @@ impl View<'_> {
                 let used = widest(std::slice::from_ref(&line));
                 line.push(span(" ".repeat(width.saturating_sub(used)), Look::Plain));
                 let title = format!("Rename {}", entry.short_id());
-                self.framed(&title, &[line], " enter renames, esc gives up ", buffer);
+                self.framed(&title, &[line], " enter renames, esc cancels ", buffer);
             }
             Overlay::Fork { entry, turn } => {
                 let turns =
@@ -81,7 +81,7 @@ impl View<'_> {
                 let text = format!("Make a new session with {turns} of {}.", entry.short_id());
                 let lines = [
                     vec![span(text, Look::Plain)],
-                    vec![span("The session itself stays as it is.", Look::Plain)],
+                    vec![span("The original session does not change.", Look::Plain)],
                     Vec::new(),
                     choice('y', "make the new session"),
                 ];
@@ -118,7 +118,7 @@ impl View<'_> {
                     vec![span(text, Look::Warning)],
                     vec![span("Two clients would write to one log.", Look::Plain)],
                     Vec::new(),
-                    choice('y', "resume it here nevertheless"),
+                    choice('y', "resume it here anyway"),
                 ];
                 if self.browser.facts.in_tmux {
                     lines.push(choice('p', "go to its tmux pane"));
@@ -129,7 +129,7 @@ impl View<'_> {
                 let text = format!("Session {} is only in the archive.", entry.short_id());
                 let lines = [
                     vec![span(text, Look::Warning)],
-                    vec![span("A client resumes it when it is restored.", Look::Plain)],
+                    vec![span("Restore it to resume it.", Look::Plain)],
                     Vec::new(),
                     choice('y', "restore it"),
                 ];
@@ -147,8 +147,8 @@ impl View<'_> {
         buffer: &mut Buffer,
     ) {
         let keys = match chosen {
-            Some(_) => " ↑↓ enter, esc gives up ",
-            None => " esc gives up ",
+            Some(_) => " ↑↓ enter, esc cancels ",
+            None => " esc cancels ",
         };
         let area = self.framed(title, lines, keys, buffer);
         if let Some(at) = chosen.filter(|at| *at < usize::from(area.height)) {

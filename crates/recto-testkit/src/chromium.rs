@@ -1,14 +1,17 @@
-//! A browser that tests drive, by its own protocol over two pipes.
+//! A browser that tests and measurements drive, by its own protocol over two pipes.
 //!
-//! `RECTO_TEST_BROWSER` names the browser. Tests that need it are ignored; `cargo xtask test`
-//! runs them where it finds a browser, and counts them as skipped where not. Pipes instead of a port:
-//! nobody else can connect, and the browser ends when the test does, however that
-//! ends. All tests that run at the same time share one browser, each with a tab.
+//! `RECTO_TEST_BROWSER` names the browser of tests. Tests that need it are ignored; `cargo xtask
+//! test` runs them where it finds a browser, and counts them as skipped where not. Pipes instead
+//! of a port: no other program can connect, and the browser ends when the test does, however
+//! that ends. All tests that run at the same time share one browser, each with a tab.
+
+#![allow(clippy::unwrap_used, reason = "a test whose browser fails has failed")]
 
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Write;
+use std::path::Path;
 use std::process::Child;
 use std::process::ChildStdin;
 use std::process::Command;
@@ -31,7 +34,9 @@ static SHARED: Mutex<Weak<Browser>> = Mutex::new(Weak::new());
 /// Where messages of a tab go.
 type Inboxes = Arc<Mutex<HashMap<String, mpsc::Sender<Value>>>>;
 
-pub(crate) struct Browser {
+/// A browser without a window. It ends when the last tab and this are dropped.
+#[derive(Debug)]
+pub struct Browser {
     process: Mutex<Child>,
     input: Mutex<ChildStdin>,
     last: Mutex<u64>,
@@ -40,27 +45,33 @@ pub(crate) struct Browser {
 }
 
 /// The browser of the tests.
-pub(crate) fn browser() -> Arc<Browser> {
-    let program = recto_testkit::tool("RECTO_TEST_BROWSER");
+pub fn browser() -> Arc<Browser> {
+    let program = crate::tool("RECTO_TEST_BROWSER");
     let mut shared = SHARED.lock().unwrap();
     if let Some(browser) = shared.upgrade() {
         return browser;
     }
-    let browser = Arc::new(Browser::start(&program));
+    let browser = Browser::start(Path::new(&program), &[]);
     *shared = Arc::downgrade(&browser);
     browser
 }
 
 impl Browser {
-    fn start(program: &str) -> Browser {
+    /// Starts a browser with a profile of its own; `words` are further words of its command line.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub fn start(program: &Path, words: &[&str]) -> Arc<Browser> {
         let profile = tempfile::tempdir().unwrap();
         // The browser reads from its third file and writes to its fourth.
         let mut process = Command::new("sh")
-            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", program])
+            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null"])
+            .arg(program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"])
             .args(["--no-first-run", "--disable-background-networking", "--disable-sync"])
             .args(["--disable-component-update", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.path().join("profile").display()))
+            .args(words)
             .arg("about:blank")
             .env("HOME", profile.path())
             .stdin(Stdio::piped())
@@ -84,13 +95,13 @@ impl Browser {
             // Who waits for an answer need not wait any longer.
             known.lock().unwrap().clear();
         });
-        Browser {
+        Arc::new(Browser {
             process: Mutex::new(process),
             input: Mutex::new(input),
             last: Mutex::new(0),
             inboxes,
             _profile: profile,
-        }
+        })
     }
 
     fn send(&self, tab: &str, method: &str, parameters: Value) -> u64 {
@@ -106,18 +117,30 @@ impl Browser {
         *last
     }
 
-    /// Opens a tab.
-    pub(crate) fn tab(self: &Arc<Browser>) -> Tab {
+    /// Opens a tab of 1440 by 900, with a profile of its own.
+    ///
+    /// # Panics
+    /// If the browser does not answer.
+    pub fn tab(self: &Arc<Browser>) -> Tab {
+        self.tab_in(None)
+    }
+
+    fn tab_in(self: &Arc<Browser>, profile: Option<Value>) -> Tab {
         // Answers without a tab come one after the other, to who asks just now.
         static ASKING: Mutex<()> = Mutex::new(());
         let asking = ASKING.lock().unwrap();
         let (sender, inbox) = mpsc::channel();
         self.inboxes.lock().unwrap().insert(String::new(), sender);
-        let mut tab = Tab { browser: Arc::clone(self), id: String::new(), inbox, events: vec![] };
-        let context = tab.call("Target.createBrowserContext", json!({}));
+        let browser = Arc::clone(self);
+        let (id, profile) = (String::new(), profile.unwrap_or_default());
+        let mut tab = Tab { browser, id, profile, inbox, events: vec![] };
+        if tab.profile.is_null() {
+            let context = tab.call("Target.createBrowserContext", json!({}));
+            tab.profile = context["browserContextId"].clone();
+        }
         let target = tab.call(
             "Target.createTarget",
-            json!({ "url": "about:blank", "browserContextId": context["browserContextId"] }),
+            json!({ "url": "about:blank", "browserContextId": tab.profile }),
         );
         // Events of the tab may come before the answer does.
         let (sender, inbox) = mpsc::channel();
@@ -145,17 +168,24 @@ impl Drop for Browser {
     }
 }
 
-/// A tab with a profile of its own.
-pub(crate) struct Tab {
+/// A tab. It shares its profile with those that were opened beside it.
+#[derive(Debug)]
+pub struct Tab {
     browser: Arc<Browser>,
     id: String,
+    profile: Value,
     inbox: mpsc::Receiver<Value>,
     events: Vec<Value>,
 }
 
 impl Tab {
+    /// Opens another tab of the same profile: what one logs in to, the other may see.
+    pub fn beside(&self) -> Tab {
+        self.browser.tab_in(Some(self.profile.clone()))
+    }
+
     /// Asks the browser for something, and waits for the answer.
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         let answer = self.try_call(method, parameters);
         assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
         answer["result"].clone()
@@ -173,21 +203,22 @@ impl Tab {
         }
     }
 
-    pub(crate) fn size(&mut self, width: u32, height: u32) {
+    /// How large the page is seen.
+    pub fn size(&mut self, width: u32, height: u32) {
         let parameters =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", parameters);
     }
 
     /// Goes to an address and waits until the page is there.
-    pub(crate) fn open(&mut self, address: &str) {
+    pub fn open(&mut self, address: &str) {
         let answer = self.call("Page.navigate", json!({ "url": address }));
         assert!(answer["errorText"].is_null(), "{address}: {}", answer["errorText"]);
         self.wait("document.readyState === 'complete'");
     }
 
     /// The value of an expression.
-    pub(crate) fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         let answer = self.call(
             "Runtime.evaluate",
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true }),
@@ -200,16 +231,18 @@ impl Tab {
         answer["result"]["value"].clone()
     }
 
-    pub(crate) fn text(&mut self, expression: &str) -> String {
+    /// The text of an expression; empty if it is none.
+    pub fn text(&mut self, expression: &str) -> String {
         self.value(expression).as_str().unwrap_or_default().to_owned()
     }
 
-    pub(crate) fn number(&mut self, expression: &str) -> f64 {
+    /// The number of an expression.
+    pub fn number(&mut self, expression: &str) -> f64 {
         self.value(expression).as_f64().unwrap_or_else(|| panic!("{expression} is no number"))
     }
 
     /// Waits until an expression is true.
-    pub(crate) fn wait(&mut self, condition: &str) {
+    pub fn wait(&mut self, condition: &str) {
         let begun = Instant::now();
         let asked = json!({ "expression": format!("Boolean({condition})"), "returnByValue": true });
         loop {
@@ -229,11 +262,12 @@ impl Tab {
     }
 
     /// Presses a key, as a person does.
-    pub(crate) fn press(&mut self, key: &str) {
+    pub fn press(&mut self, key: &str) {
         self.press_with(key, 0);
     }
 
-    pub(crate) fn press_control(&mut self, key: &str) {
+    /// Presses a key together with Control.
+    pub fn press_control(&mut self, key: &str) {
         self.press_with(key, 2);
     }
 
@@ -241,12 +275,17 @@ impl Tab {
         let code = match key {
             "Enter" => 13,
             "Escape" => 27,
+            "Tab" => 9,
+            "ArrowUp" => 38,
             "ArrowDown" => 40,
             _ => u32::from(key.to_ascii_uppercase().as_bytes()[0]),
         };
         let mut parameters = json!({
             "type": "keyDown", "key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code,
         });
+        if key == "Tab" {
+            parameters["code"] = "Tab".into();
+        }
         if key == "Enter" {
             parameters["text"] = "\r".into();
         } else if key.len() == 1 && modifiers == 0 {
@@ -259,13 +298,13 @@ impl Tab {
     }
 
     /// Types a text where the focus is.
-    pub(crate) fn type_text(&mut self, text: &str) {
+    pub fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", json!({ "text": text }));
     }
 
     /// Clicks at the middle of an element, as a person does: when it stands still and
     /// nothing lies over it.
-    pub(crate) fn click(&mut self, selector: &str) {
+    pub fn click(&mut self, selector: &str) {
         let selector = serde_json::to_string(selector).unwrap();
         let place = self.value(&format!(
             "(async () => {{ let last = ''; let still = 0; \
@@ -292,10 +331,27 @@ impl Tab {
         }
     }
 
+    /// An image of what is on the screen, as PNG.
+    pub fn screenshot(&mut self) -> Vec<u8> {
+        let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        base64(answer["data"].as_str().unwrap_or_default())
+    }
+
+    /// The events of a kind that came since they were asked for last.
+    pub fn take_events(&mut self, method: &str) -> Vec<Value> {
+        // All that came before is in the inbox when this is answered.
+        self.value("1");
+        let (wanted, rest) = std::mem::take(&mut self.events)
+            .into_iter()
+            .partition(|event| event["method"] == method);
+        self.events = rest;
+        wanted
+    }
+
     /// What a page did that no page should do: it asked another server for
     /// something, it was refused something by the policy, a script failed, or a
     /// window came up. Text of a log that acts does one of these.
-    pub(crate) fn signs(&mut self, origin: &str) -> Vec<String> {
+    pub fn signs(&mut self, origin: &str) -> Vec<String> {
         // All that came before is in the inbox when this is answered.
         self.value("1");
         let mut signs = Vec::new();
@@ -330,4 +386,21 @@ impl Tab {
         }
         signs
     }
+}
+
+/// The bytes of a text in base64, as the browser writes it.
+fn base64(text: &str) -> Vec<u8> {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut held, mut bits) = (0u32, 0);
+    for letter in text.bytes() {
+        let Some(value) = LETTERS.iter().position(|one| *one == letter) else { continue };
+        held = (held << 6) | value as u32;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+        }
+    }
+    bytes
 }

@@ -1,0 +1,114 @@
+//! Tables that cannot be used say why.
+
+use recto_lake::Lake;
+use recto_lake::LakeError;
+use recto_lake::cache::Cache;
+use recto_lake::library::needs;
+use recto_lake::query::ask;
+
+use crate::team::Machine;
+use crate::team::ONE;
+use crate::team::OTHER;
+use crate::team::Team;
+use crate::team::prices;
+
+fn built() -> Team {
+    let (team, alice) = (Team::new(), Machine::new("alice"));
+    alice.write(ONE, 2);
+    alice.send(&team.store);
+    team.build();
+    alice.write(OTHER, 2);
+    alice.send(&team.store);
+    team.build();
+    team
+}
+
+fn load(team: &Team, sql: &str) -> Result<Vec<String>, LakeError> {
+    let mut cache = Cache::open(&team.folder.path().join("other.sqlite")).unwrap();
+    Lake::load(&team.store, &mut cache, &needs(sql), 100, &mut |_, _| {})
+}
+
+#[test]
+fn a_store_without_tables_says_how_to_make_them() {
+    let team = Team::new();
+    let error = Lake::status(&team.store).unwrap_err();
+    assert_eq!(error.kind(), "no-tables");
+    assert!(error.hint().unwrap().contains("recto lake build --store"), "{error}");
+}
+
+#[test]
+fn a_damaged_file_is_named_and_the_rest_is_read() {
+    let team = built();
+    let file = Lake::files(&team.store, recto_lake::schema::Table::Usage).unwrap().remove(0);
+    std::fs::write(&file, b"PAR1 not any more").unwrap();
+    let damaged = load(&team, "SELECT * FROM usage").unwrap();
+    assert_eq!(damaged.len(), 1);
+    assert!(damaged[0].contains(".parquet is damaged"), "{damaged:?}");
+    std::fs::remove_file(&file).unwrap();
+    assert!(load(&team, "SELECT * FROM usage").unwrap()[0].contains("the file is missing"));
+    assert_eq!(load(&team, "SELECT * FROM lines").unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_damaged_log_entry_and_a_newer_table_are_named() {
+    let team = built();
+    let log = team.folder.path().join("store/lake/v1/t1/usage/_delta_log");
+    let next = log.join(format!("{:020}.json", 2));
+    std::fs::write(&next, b"{\"add\":{\"pa").unwrap();
+    let error = load(&team, "SELECT * FROM usage").unwrap_err();
+    assert_eq!(error.kind(), "damaged-table");
+    assert!(error.to_string().contains("00000000000000000002.json is damaged"), "{error}");
+    std::fs::write(&next, b"{\"protocol\":{\"minReaderVersion\":3,\"minWriterVersion\":7}}\n")
+        .unwrap();
+    let error = load(&team, "SELECT * FROM usage").unwrap_err();
+    assert_eq!((error.kind(), error.hint().as_deref()), ("newer-table", Some("update recto")));
+}
+
+#[test]
+fn a_damaged_segment_is_named_once_and_the_rest_is_in_the_tables() {
+    let (team, alice) = (Team::new(), Machine::new("alice"));
+    alice.write(ONE, 2);
+    alice.write(OTHER, 2);
+    alice.send(&team.store);
+    let path = team.objects("raw/v1").remove(0);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 5;
+    bytes[last] ^= 0x55;
+    std::fs::write(&path, bytes).unwrap();
+    let report = team.build();
+    assert_eq!((report.segments, report.damaged.len()), (2, 1));
+    assert_eq!(team.number("SELECT COUNT(*) AS n FROM segments WHERE problem IS NOT NULL"), 1);
+    assert!(team.number("SELECT COUNT(*) AS n FROM lines") > 0);
+    assert_eq!(team.build().segments, 0);
+}
+
+#[test]
+fn queries_that_are_wrong_are_explained_and_none_can_write() {
+    let (alice, folder) = (Machine::new("alice"), tempfile::tempdir().unwrap());
+    alice.write(ONE, 1);
+    let cache = Cache::open(&folder.path().join("q.sqlite")).unwrap();
+    let reader = cache.reader().unwrap();
+    let failed = |sql: &str| ask(&reader, sql, 10).unwrap_err();
+    let column = failed("SELECT tokens_input FROM usage");
+    assert!(column.hint().unwrap().starts_with("similar names: input_tokens"), "{column}");
+    let table = failed("SELECT * FROM session");
+    assert!(table.hint().unwrap().contains("sessions"), "{table}");
+    for sql in
+        ["DELETE FROM lines_rows", "DROP TABLE lines_rows", "ATTACH 'x' AS y", "PRAGMA x", ""]
+    {
+        assert_eq!(failed(sql).kind(), "bad-query", "{sql}");
+    }
+    assert_eq!(failed("SELECT 1; DELETE FROM lines_rows").kind(), "bad-query");
+}
+
+#[test]
+fn a_store_that_cannot_be_reached_or_ignores_conditions_is_refused() {
+    let fake = recto_testkit::FakeS3::start();
+    let store =
+        recto_collect::Store::open(&fake.url("lake"), &recto_testkit::FakeS3::variables()).unwrap();
+    fake.ignore_conditions(true);
+    let error = Lake::build(&store, &prices(), &mut |_, _| {}).unwrap_err();
+    assert_eq!(error.kind(), "unconditional-store");
+    fake.ignore_conditions(false);
+    Lake::build(&store, &prices(), &mut |_, _| {}).unwrap();
+}

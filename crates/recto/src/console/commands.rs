@@ -1,0 +1,351 @@
+//! Commands of the console: `/help` and the others. Those of the user, skills, `/clear` and
+//! `/compact` are the session's own.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::blocks;
+use super::picker::Choice;
+use super::picker::Picker;
+use super::picker::Purpose;
+use super::state::Console;
+use super::state::Effect;
+use crate::terminal::output::Look;
+use crate::terminal::text::count;
+use crate::terminal::text::one_line;
+use crate::terminal::text::wrap;
+
+/// The commands, and what they do.
+pub(super) const COMMANDS: [(&str, &str); 24] = [
+    ("help", "list commands and keys"),
+    ("model", "choose the model"),
+    ("clear", "start over in a new session"),
+    ("compact", "replace the conversation with a summary"),
+    ("context", "show what fills the model's window"),
+    ("cost", "show what this session cost"),
+    ("usage", "show tokens by model"),
+    ("resume", "open another session"),
+    ("rewind", "go back to an earlier prompt"),
+    ("fork", "continue in a copy"),
+    ("export", "write the conversation to a Markdown file"),
+    ("permissions", "list permission rules"),
+    ("hooks", "list hooks"),
+    ("mcp", "list MCP servers"),
+    ("agents", "list subagents"),
+    ("memory", "list memory files"),
+    ("add-dir", "work in another directory, too"),
+    ("status", "show session, model, sandbox"),
+    ("init", "write a CLAUDE.md for this project"),
+    ("undo", "undo the file changes of the last turn"),
+    ("calls", "open a call: its input and whole result"),
+    ("transcript", "read the conversation full-screen"),
+    ("vi", "switch between vi and Emacs keys"),
+    ("exit", "leave"),
+];
+
+const KEYS: [(&str, &str); 14] = [
+    ("Enter", "send; while recto works, the prompt waits its turn"),
+    ("Alt-Enter, Ctrl-J, \\ Enter", "new line"),
+    ("Esc", "interrupt"),
+    ("Esc Esc", "go back to an earlier prompt, or clear the text"),
+    ("Shift-Tab", "next permission mode"),
+    ("Up, Down, Ctrl-R", "earlier prompts"),
+    ("Tab", "complete /commands and @files"),
+    ("Ctrl-O", "read the conversation full-screen"),
+    ("Ctrl-X", "open a call: its input and whole result"),
+    ("Ctrl-T", "show or fold thinking"),
+    ("Ctrl-C, Ctrl-D", "interrupt, clear, leave"),
+    ("Ctrl-Z", "suspend"),
+    ("!command", "run a shell command yourself"),
+    ("# text", "add a line to the project's CLAUDE.md"),
+];
+
+const INIT: &str = "Look at this project and write a CLAUDE.md for agents that will work on it: \
+how to build, test and run it (commands that you have checked), how the code is laid out, and \
+conventions that are not obvious from the code. Keep it short. If there is one already, improve it.";
+
+impl Console {
+    /// Runs a command, if the text is one of the console's.
+    pub(super) fn command(&mut self, text: &str) -> Option<Vec<Effect>> {
+        let rest = text.strip_prefix('/')?;
+        let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let argument = argument.trim();
+        let simple = |effect: Effect| Some(vec![effect]);
+        if COMMANDS.iter().any(|(known, _)| *known == name)
+            && !matches!(name, "clear" | "compact" | "init")
+        {
+            let echo = blocks::prompt(text, self.width);
+            self.print(echo);
+        }
+        match name {
+            "help" => {
+                self.help();
+                Some(Vec::new())
+            }
+            "model" if argument.is_empty() => Some(self.offer_models()),
+            "model" => Some(self.set_model(argument)),
+            "context" => self.asking("context-show", json!({"subtype": "get_context_usage"})),
+            "usage" => {
+                self.show_usage();
+                Some(Vec::new())
+            }
+            "cost" => self.asking("cost", json!({"subtype": "get_session_cost"})),
+            "permissions" => {
+                self.asking("permissions", json!({"subtype": "list_permission_rules"}))
+            }
+            "hooks" => self.asking("hooks", json!({"subtype": "get_settings"})),
+            "mcp" => self.asking("mcp", json!({"subtype": "mcp_status"})),
+            "agents" => self.asking("agents", json!({"subtype": "get_context_usage"})),
+            "resume" if argument.is_empty() => simple(Effect::ListSessions),
+            "resume" => simple(Effect::Open(argument.to_owned())),
+            "rewind" => simple(Effect::ListPrompts),
+            "fork" => simple(Effect::Fork),
+            "export" => simple(Effect::Export(argument.to_owned())),
+            "memory" => simple(Effect::Remember(String::new())),
+            "add-dir" if argument.is_empty() => {
+                self.say(Look::Warning, "name a directory: /add-dir ../other");
+                Some(Vec::new())
+            }
+            "add-dir" => simple(Effect::AddDirectory(argument.to_owned())),
+            "status" => {
+                self.status();
+                Some(Vec::new())
+            }
+            "init" => Some(vec![self.prompt(text, INIT, &[])]),
+            "undo" => simple(Effect::UndoFiles),
+            "calls" => Some(self.show_calls()),
+            "vi" | "vim" => {
+                self.switch_keys();
+                Some(Vec::new())
+            }
+            "transcript" => simple(Effect::Transcript),
+            "exit" | "quit" => simple(Effect::Quit),
+            // The session knows them, or tells the model that nobody does.
+            _ => None,
+        }
+    }
+
+    fn switch_keys(&mut self) {
+        let is_vi = self.editor.vi_mode().is_none();
+        self.editor.set_vi(is_vi);
+        let name = if is_vi { "vi" } else { "Emacs" };
+        let text = format!("{name} keys; `console_keys` in config.toml keeps them");
+        self.say(Look::Faint, &text);
+    }
+
+    fn asking(&mut self, purpose: &str, body: Value) -> Option<Vec<Effect>> {
+        Some(self.request(purpose, body).into_iter().collect())
+    }
+
+    fn pairs(&mut self, rows: &[(String, String)]) {
+        let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        for (name, about) in rows {
+            let name = format!("{:widest$}", one_line(name));
+            let room = self.width.saturating_sub(widest + 5).max(16);
+            for (at, part) in wrap(&one_line(about), room).into_iter().enumerate() {
+                let name = if at == 0 { name.clone() } else { " ".repeat(widest) };
+                let line =
+                    vec![(format!("  {name}"), Look::Tool), (format!("  {part}"), Look::Plain)];
+                self.print(vec![line]);
+            }
+        }
+    }
+
+    fn help(&mut self) {
+        let owned = |(name, about): &(&str, &str), mark: &str| {
+            (format!("{mark}{name}"), (*about).to_owned())
+        };
+        let mut rows: Vec<(String, String)> = COMMANDS.iter().map(|row| owned(row, "/")).collect();
+        let skills = self.skills.clone();
+        rows.extend(skills.into_iter().map(|name| (format!("/{name}"), "yours".to_owned())));
+        self.pairs(&rows);
+        self.print(vec![Vec::new()]);
+        let rows: Vec<(String, String)> = KEYS.iter().map(|row| owned(row, "")).collect();
+        self.pairs(&rows);
+    }
+
+    fn offer_models(&mut self) -> Vec<Effect> {
+        let models = [
+            ("default", "the usual model"),
+            ("opus", "for hard tasks"),
+            ("sonnet", "for everyday tasks"),
+            ("haiku", "for quick answers"),
+        ];
+        let choices = models.map(|(name, about)| Choice::new(name, name, about)).into();
+        let title = format!("Model (now {})", one_line(&self.model));
+        self.show_picker(Picker::new(Purpose::Model, &title, choices))
+    }
+
+    fn status(&mut self) {
+        let context = match self.context {
+            Some((used, most)) => format!("{} of {} tokens", count(used), count(most)),
+            None => "not known yet".to_owned(),
+        };
+        let rows = [
+            ("session", self.session.clone()),
+            ("directory", self.facts.directory.clone()),
+            ("branch", self.branch.clone().unwrap_or_default()),
+            ("model", self.model.clone()),
+            ("mode", self.mode.clone()),
+            ("context", context),
+            ("cost", format!("${:.4}", self.cost)),
+            ("sandbox", self.facts.sandbox.clone()),
+            ("recto", self.facts.version.clone()),
+        ];
+        let rows: Vec<(String, String)> = rows.map(|(name, value)| (name.to_owned(), value)).into();
+        self.pairs(&rows);
+    }
+
+    /// What to do about a failure of the endpoint.
+    pub(super) fn hint_at_failure(&mut self, ended: &recto_agent::turn::Ended) {
+        let recto_agent::turn::End::ApiError(_, failed) = &ended.end else { return };
+        let hint = match (failed.error, failed.status) {
+            ("authentication_failed", _) | (_, Some(401 | 403)) => {
+                "the endpoint refused the key: set ANTHROPIC_API_KEY to a valid one and start again"
+            }
+            ("billing_error", _) => "the account has no credit left: add some, or use another key",
+            ("rate_limit", _) => "too many requests: wait a little and send the prompt again",
+            ("model_not_found", _) | (_, Some(404)) => {
+                "the endpoint does not know the model: choose another one with /model"
+            }
+            (_, None) => {
+                "no connection: check the network and ANTHROPIC_BASE_URL, then send the prompt again"
+            }
+            _ => "send the prompt again to try once more",
+        };
+        self.say(Look::Warning, hint);
+    }
+
+    fn show_usage(&mut self) {
+        if self.models.is_empty() {
+            return self.say(Look::Faint, "no tokens used since this session was opened");
+        }
+        let rows: Vec<(String, String)> = self
+            .models
+            .iter()
+            .map(|(model, used)| {
+                let about = format!(
+                    "{} in, {} out, {} read from the cache, {} written to it, ${:.4}",
+                    count(used.input),
+                    count(used.output),
+                    count(used.cache_read),
+                    count(used.cache_write),
+                    recto_agent::turn::dollars(used.cost)
+                );
+                (model.clone(), about)
+            })
+            .collect();
+        self.pairs(&rows);
+    }
+
+    /// What the session answered.
+    pub(super) fn answered(&mut self, id: &str, answer: Result<Value, String>) -> Vec<Effect> {
+        let Some(purpose) = self.pending.remove(id) else { return Vec::new() };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => {
+                // Whoever types is not disturbed.
+                if !matches!(purpose.as_str(), "files" | "context" | "unqueue") {
+                    self.say(Look::Warning, &why);
+                }
+                return Vec::new();
+            }
+        };
+        match purpose.as_str() {
+            "files" => self.offer_files(&answer),
+            "context" => self.note_context(&answer),
+            "context-show" => {
+                self.note_context(&answer);
+                self.show_context(&answer);
+            }
+            "cost" => {
+                let text = answer["text"].as_str().unwrap_or_default().to_owned();
+                self.say(Look::Plain, &text);
+            }
+            "permissions" => self.show_rules(&answer["state"]),
+            "hooks" => self.show_hooks(&answer["effective"]["hooks"]),
+            "mcp" => self.show_servers(&answer["mcpServers"]),
+            "agents" => self.show_agents(&answer["agents"]),
+            "model" => {
+                let model = answer["model"].as_str().unwrap_or_default();
+                model.clone_into(&mut self.model);
+                self.hint = Some(format!("model: {}", one_line(model)));
+            }
+            "mode" => {
+                answer["mode"].as_str().unwrap_or_default().clone_into(&mut self.mode);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn note_context(&mut self, answer: &Value) {
+        let number = |name: &str| answer[name].as_u64();
+        self.context = number("totalTokens").zip(number("maxTokens"));
+    }
+
+    fn show_context(&mut self, answer: &Value) {
+        let rows = answer["categories"].as_array().into_iter().flatten().map(|row| {
+            let tokens = row["tokens"].as_u64().unwrap_or_default();
+            (row["name"].as_str().unwrap_or_default().to_owned(), count(tokens))
+        });
+        let rows: Vec<(String, String)> = rows.collect();
+        self.pairs(&rows);
+    }
+
+    fn show_rules(&mut self, state: &Value) {
+        let rows = state["rules"].as_array().into_iter().flatten().map(|rule| {
+            let text = |name: &str| rule[name].as_str().unwrap_or_default();
+            (text("behavior").to_owned(), format!("{}  {}", text("rule"), text("source")))
+        });
+        let mut rows: Vec<(String, String)> = rows.collect();
+        for directory in state["workspaceDirectories"].as_array().into_iter().flatten() {
+            let path = directory["path"].as_str().unwrap_or_default();
+            rows.push(("directory".to_owned(), path.to_owned()));
+        }
+        if rows.is_empty() {
+            self.say(Look::Faint, "no rules: recto asks before it changes or runs anything");
+        }
+        self.pairs(&rows);
+    }
+
+    fn show_hooks(&mut self, hooks: &Value) {
+        let mut rows = Vec::new();
+        for (event, groups) in hooks.as_object().into_iter().flatten() {
+            for group in groups.as_array().into_iter().flatten() {
+                let matcher = group["matcher"].as_str().unwrap_or("*");
+                for hook in group["hooks"].as_array().into_iter().flatten() {
+                    let command = hook["command"].as_str().unwrap_or_default();
+                    rows.push((format!("{event} {matcher}"), command.to_owned()));
+                }
+            }
+        }
+        if rows.is_empty() {
+            self.say(Look::Faint, "no hooks");
+        }
+        self.pairs(&rows);
+    }
+
+    fn show_servers(&mut self, servers: &Value) {
+        let rows = servers.as_array().into_iter().flatten().map(|server| {
+            let text = |name: &str| server[name].as_str().unwrap_or_default().to_owned();
+            (text("name"), text("status"))
+        });
+        let rows: Vec<(String, String)> = rows.collect();
+        if rows.is_empty() {
+            self.say(Look::Faint, "no MCP servers");
+        }
+        self.pairs(&rows);
+    }
+
+    fn show_agents(&mut self, agents: &Value) {
+        let own = [("general-purpose", "built in"), ("Explore", "built in"), ("Plan", "built in")];
+        let mut rows: Vec<(String, String)> =
+            own.map(|(name, about)| (name.to_owned(), about.to_owned())).into();
+        for agent in agents.as_array().into_iter().flatten() {
+            let name = agent["agentType"].as_str().unwrap_or_default();
+            rows.push((name.to_owned(), "yours".to_owned()));
+        }
+        self.pairs(&rows);
+    }
+}

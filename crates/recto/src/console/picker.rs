@@ -1,0 +1,150 @@
+//! A list to choose from: models, sessions, prompts to go back to, completions.
+
+use crossterm::event::KeyCode;
+use crossterm::event::KeyEvent;
+use crossterm::event::KeyModifiers;
+
+use crate::terminal::output::Look;
+use crate::terminal::text::Span;
+use crate::terminal::text::fit;
+use crate::terminal::text::one_line;
+
+/// How many rows are shown at once.
+const ROWS: usize = 8;
+
+/// What is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Another model.
+    Model,
+    /// Another session.
+    Resume,
+    /// A prompt to go back to.
+    Prompt,
+    /// What goes back to it.
+    Extent(usize),
+    /// A prompt of the history.
+    History,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) label: String,
+    pub(super) detail: String,
+}
+
+impl Choice {
+    pub(super) fn new(
+        value: impl Into<String>,
+        label: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Choice {
+        Choice { value: value.into(), label: label.into(), detail: detail.into() }
+    }
+}
+
+/// What a key came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Picked {
+    Nothing,
+    Left,
+    Chosen(Choice),
+}
+
+/// A list, and which row is marked.
+#[derive(Debug)]
+pub(super) struct Picker {
+    pub(super) purpose: Purpose,
+    title: String,
+    choices: Vec<Choice>,
+    filter: String,
+    marked: usize,
+    /// Lines below the list, such as what a choice would change.
+    pub(super) preview: Vec<Vec<Span>>,
+}
+
+impl Picker {
+    pub(super) fn new(purpose: Purpose, title: &str, choices: Vec<Choice>) -> Picker {
+        Picker {
+            purpose,
+            title: title.to_owned(),
+            choices,
+            filter: String::new(),
+            marked: 0,
+            preview: Vec::new(),
+        }
+    }
+
+    fn shown(&self) -> Vec<&Choice> {
+        let filter = self.filter.to_lowercase();
+        let has = |choice: &&Choice| {
+            let text = format!("{} {}", choice.label, choice.detail).to_lowercase();
+            filter.split_whitespace().all(|word| text.contains(word))
+        };
+        self.choices.iter().filter(has).collect()
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) -> Picked {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let count = self.shown().len();
+        match key.code {
+            KeyCode::Esc => return Picked::Left,
+            KeyCode::Char('c' | 'g') if control => return Picked::Left,
+            KeyCode::Up => self.marked = self.marked.saturating_sub(1),
+            KeyCode::Char('p') if control => self.marked = self.marked.saturating_sub(1),
+            KeyCode::Down | KeyCode::Tab => self.marked += 1,
+            KeyCode::Char('n') if control => self.marked += 1,
+            KeyCode::PageUp => self.marked = self.marked.saturating_sub(ROWS),
+            KeyCode::PageDown => self.marked += ROWS,
+            KeyCode::Backspace => {
+                self.filter.pop();
+                self.marked = 0;
+            }
+            KeyCode::Enter => {
+                let chosen = self.shown().get(self.marked).map(|choice| (*choice).clone());
+                return chosen.map_or(Picked::Nothing, Picked::Chosen);
+            }
+            KeyCode::Char(c) if !control => {
+                self.filter.push(c);
+                self.marked = 0;
+            }
+            _ => {}
+        }
+        self.marked = self.marked.min(count.saturating_sub(1));
+        Picked::Nothing
+    }
+
+    /// The lines of the list.
+    pub(super) fn lines(&self, width: usize) -> Vec<Vec<Span>> {
+        let shown = self.shown();
+        let mut lines = vec![vec![
+            (self.title.clone(), Look::Strong),
+            (format!("  {}", self.filter), Look::User),
+        ]];
+        let first = self.marked.saturating_sub(ROWS - 1);
+        for (at, choice) in shown.iter().enumerate().skip(first).take(ROWS) {
+            let (mark, look) =
+                if at == self.marked { ("❯ ", Look::User) } else { ("  ", Look::Plain) };
+            let label = fit(&one_line(&choice.label), width.saturating_sub(4));
+            let room =
+                width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()) + 5);
+            let detail = fit(&one_line(&choice.detail), room);
+            lines.push(vec![
+                (mark.to_owned(), look),
+                (label, look),
+                (format!("  {detail}"), Look::Faint),
+            ]);
+        }
+        if shown.is_empty() {
+            lines.push(vec![("  nothing matches".to_owned(), Look::Faint)]);
+        }
+        lines.extend(self.preview.iter().cloned());
+        let left = shown.len().saturating_sub(ROWS);
+        let more = if left > 0 { format!("{left} more · ") } else { String::new() };
+        let help = format!("{more}type to filter · Enter chooses · Esc goes back");
+        lines.push(vec![(fit(&help, width), Look::Faint)]);
+        lines
+    }
+}
