@@ -21,6 +21,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::BufRead as _;
 use std::io::BufReader;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
@@ -37,6 +38,7 @@ use crate::repository::cargo;
 use crate::repository::heading;
 use crate::repository::root;
 use crate::repository::say;
+use crate::repository::target;
 
 /// How many tests passed, failed and were ignored.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,8 @@ struct Tally {
 
 /// Runs all steps.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    // Asked for now: a step may replace the file.
+    let xtask = env::current_exe().context("cannot find this program")?;
     let mut home = EmptyHome::new()?;
     let mut tally = Tally::default();
     let mut times = Vec::new();
@@ -58,7 +62,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         }
         heading(step.title);
         let begun = Instant::now();
-        let outcome = step.run(&home).with_context(|| format!("step `{}`", step.title))?;
+        let outcome = step.run(&home, &xtask).with_context(|| format!("step `{}`", step.title))?;
         tally.add_step(outcome, step.tool);
         times.push(format!("{:>6} s  {}", begun.elapsed().as_secs(), step.title));
     }
@@ -89,8 +93,7 @@ const STRACE: Tool = Tool { find: programs::find_strace, variable: "RECTO_TEST_S
 
 struct Step {
     title: &'static str,
-    /// What cargo is called with.
-    words: &'static [&'static str],
+    runs: Runs,
     /// The rustup component that the step needs.
     component: Option<&'static str>,
     /// Whether the step prints results of tests.
@@ -100,9 +103,42 @@ struct Step {
     tool: Option<Tool>,
 }
 
+/// What a step runs.
+#[derive(Clone, Copy)]
+enum Runs {
+    /// Cargo, with these words.
+    Cargo(&'static [&'static str]),
+    /// Another task of this program, with these words and the recto that the tests have built:
+    /// cargo would build a package alone with other features, so everything again.
+    Task { words: &'static [&'static str], recto: &'static str },
+}
+
+/// A step that builds or looks at the code.
+const fn code(
+    title: &'static str,
+    component: Option<&'static str>,
+    words: &'static [&'static str],
+) -> Step {
+    Step { title, runs: Runs::Cargo(words), component, has_tests: false, tool: None }
+}
+
 /// A crate without its features, or with each alone; the program as it is by default.
 const fn alone(words: &'static [&'static str]) -> Step {
-    Step { title: "features", words, component: Some("clippy"), has_tests: false, tool: None }
+    code("features", Some("clippy"), words)
+}
+
+const fn tests(title: &'static str, tool: Option<Tool>, words: &'static [&'static str]) -> Step {
+    Step { title, runs: Runs::Cargo(words), component: None, has_tests: true, tool }
+}
+
+/// `recto` is the option that names the program to the task.
+const fn task(
+    title: &'static str,
+    tool: Option<Tool>,
+    recto: &'static str,
+    words: &'static [&'static str],
+) -> Step {
+    Step { title, runs: Runs::Task { words, recto }, component: None, has_tests: false, tool }
 }
 
 /// Tables in stores are a feature that is off by default; all steps have it, so that everything
@@ -110,115 +146,65 @@ const fn alone(words: &'static [&'static str]) -> Step {
 const LAKE: &str = "--features=recto/lake";
 
 const STEPS: &[Step] = &[
-    Step {
-        title: "format",
-        words: &["fmt", "--all", "--check"],
-        component: Some("rustfmt"),
-        has_tests: false,
-        tool: None,
-    },
-    Step {
-        title: "lints",
-        words: &["clippy", "--workspace", "--all-targets", LAKE, "--", "-D", "warnings"],
-        component: Some("clippy"),
-        has_tests: false,
-        tool: None,
-    },
+    code("format", Some("rustfmt"), &["fmt", "--all", "--check"]),
+    code(
+        "lints",
+        Some("clippy"),
+        &["clippy", "--workspace", "--all-targets", LAKE, "--", "-D", "warnings"],
+    ),
     alone(&["clippy", "-precto-session", "--no-default-features", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto", "--no-default-features", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto-session", "--no-default-features", "-Fexport", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto-session", "--no-default-features", "-Fredact", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto-session", "--no-default-features", "-Fsearch", "--", "-Dwarnings"]),
     alone(&["clippy", "-precto", "--", "-Dwarnings"]),
-    Step {
-        title: "tests",
-        words: &["test", "--workspace", LAKE, "--no-fail-fast"],
-        component: None,
-        has_tests: true,
-        tool: None,
-    },
-    Step {
-        title: "tests that kill the program",
-        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "crash::"],
-        component: None,
-        has_tests: true,
-        tool: Some(STRACE),
-    },
-    Step {
-        title: "tests with the official SDKs",
-        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "sdks::"],
-        component: None,
-        has_tests: true,
-        tool: Some(SDKS),
-    },
-    Step {
-        title: "tests with an object store",
-        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "stores::"],
-        component: None,
-        has_tests: true,
-        tool: Some(WEED),
-    },
-    Step {
-        title: "tests with Azure's storage",
-        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "azurite::"],
-        component: None,
-        has_tests: true,
-        tool: Some(AZURITE),
-    },
-    Step {
-        title: "tests with the definitions of OpenTelemetry",
-        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "otlp::"],
-        component: None,
-        has_tests: true,
-        tool: Some(TELEMETRY),
-    },
-    Step {
-        title: "a fleet, in short",
-        words: &[
-            "run",
-            "--quiet",
-            "--package",
-            "xtask",
-            "--",
-            "fleet",
-            "--plain",
-            "--machines",
-            "4",
-            "--minutes",
-            "0.1",
-        ],
-        component: None,
-        has_tests: false,
-        tool: None,
-    },
-    Step {
-        title: "a fleet in network namespaces, in short",
-        words: &[
-            "run",
-            "--quiet",
-            "--package",
-            "xtask",
-            "--",
-            "fleet",
-            "--machines",
-            "4",
-            "--minutes",
-            "0.3",
-        ],
-        component: None,
-        has_tests: false,
-        tool: Some(NAMESPACES),
-    },
-    Step {
-        title: "tests with other engines",
-        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "engines::"],
-        component: None,
-        has_tests: true,
-        tool: Some(WHEELS),
-    },
-    Step {
-        title: "tests in a browser",
-        words: &[
+    tests("tests", None, &["test", "--workspace", LAKE, "--no-fail-fast"]),
+    tests(
+        "tests that kill the program",
+        Some(STRACE),
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "crash::"],
+    ),
+    tests(
+        "tests with the official SDKs",
+        Some(SDKS),
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "sdks::"],
+    ),
+    tests(
+        "tests with an object store",
+        Some(WEED),
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "stores::"],
+    ),
+    tests(
+        "tests with Azure's storage",
+        Some(AZURITE),
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "azurite::"],
+    ),
+    tests(
+        "tests with the definitions of OpenTelemetry",
+        Some(TELEMETRY),
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "otlp::"],
+    ),
+    task(
+        "a fleet, in short",
+        None,
+        "--program",
+        &["fleet", "--plain", "--machines", "4", "--minutes", "0.1"],
+    ),
+    task(
+        "a fleet in network namespaces, in short",
+        Some(NAMESPACES),
+        "--program",
+        &["fleet", "--machines", "4", "--minutes", "0.3"],
+    ),
+    tests(
+        "tests with other engines",
+        Some(WHEELS),
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "engines::"],
+    ),
+    tests(
+        "tests in a browser",
+        Some(BROWSER),
+        &[
             "test",
             "--workspace",
             LAKE,
@@ -234,47 +220,43 @@ const STEPS: &[Step] = &[
             "--skip",
             "stores::",
             "--skip",
+            "azurite::",
+            "--skip",
             "otlp::",
             "--skip",
             "engines::",
             "--skip",
             "axe_finds",
         ],
-        component: None,
-        has_tests: true,
-        tool: Some(BROWSER),
-    },
+    ),
     // After the one above, which has found the browser.
-    Step {
-        title: "accessibility of pages",
-        words: &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "axe_finds"],
-        component: None,
-        has_tests: true,
-        tool: Some(AXE),
-    },
-    Step {
-        title: "attack, in short",
-        words: &["run", "--quiet", "--package", "xtask", "--", "attack", "--seconds", "0"],
-        component: None,
-        has_tests: false,
-        tool: None,
-    },
-    Step {
-        title: "documentation",
-        words: &["doc", "--workspace", LAKE, "--no-deps"],
-        component: None,
-        has_tests: false,
-        tool: None,
-    },
+    tests(
+        "accessibility of pages",
+        Some(AXE),
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "axe_finds"],
+    ),
+    task("attack, in short", None, "--recto", &["attack", "--seconds", "0"]),
+    code("documentation", None, &["doc", "--workspace", LAKE, "--no-deps"]),
 ];
 
 impl Step {
-    fn run(&self, home: &EmptyHome) -> anyhow::Result<Tally> {
-        if let Some(component) = self.component {
-            install(component, self.words[0], home)?;
-        }
-        let mut command = home.command(cargo());
-        command.args(self.words).env("RUSTDOCFLAGS", "-Dwarnings");
+    fn run(&self, home: &EmptyHome, xtask: &Path) -> anyhow::Result<Tally> {
+        let mut command = match self.runs {
+            Runs::Cargo(words) => {
+                if let Some(component) = self.component {
+                    install(component, words[0], home)?;
+                }
+                let mut command = home.command(cargo());
+                command.args(words);
+                command
+            }
+            Runs::Task { words, recto } => {
+                let mut command = home.command(xtask.into());
+                command.args(words).arg(recto).arg(target().join("debug/recto"));
+                command
+            }
+        };
+        command.env("RUSTDOCFLAGS", "-Dwarnings");
         let (mut tally, succeeded) = if self.has_tests {
             run_tests(&mut command)?
         } else {
