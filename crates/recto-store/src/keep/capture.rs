@@ -126,7 +126,6 @@ impl Capture<'_> {
     ) -> Result<(Remembered, Captured), KeepError> {
         let failed = KeepError::of(source.path);
         let mut captured = Captured::default();
-        let last_life = known.as_ref().map(|(life, _)| *life);
         let mut state = FileState::default();
         for _ in 0..TRIES {
             state = FileState::now(&source.file.metadata().map_err(&failed)?);
@@ -134,17 +133,18 @@ impl Capture<'_> {
             let Some((life, mut cursor)) = self.begin(source, &lives, known.take())? else {
                 let life = LifeId { generation: None, number: 0 };
                 let is_settled = self.torn(source, life, 0, state, &mut captured)?;
-                self.note_move(source)?;
+                // An empty file has nothing to keep, but it has a place.
+                let is_kept = is_settled && state.size() > 0;
+                let (life, end) = (is_kept.then_some(life), is_kept.then_some(state.size()));
+                self.note_place(source, life, end)?;
                 return Ok((Remembered { state, is_settled, lines: None }, captured));
             };
             captured.lives += u64::from(cursor.offset() == 0 && lives.ids().next().is_some());
             let copying = self.copy_lines(source, life, &mut cursor, state, &mut captured)?;
             if let Copying::Done = copying {
-                let is_whole = state.size() == cursor.offset();
-                if captured.segments == 0 && last_life != Some(life) || is_whole {
-                    self.note_place(source, life, cursor.offset(), is_whole)?;
-                }
                 let is_settled = self.torn(source, life, cursor.offset(), state, &mut captured)?;
+                let end = state.size().max(cursor.offset());
+                self.note_place(source, Some(life), is_settled.then_some(end))?;
                 let lines = Some((life, cursor));
                 return Ok((Remembered { state, is_settled, lines }, captured));
             }
@@ -153,44 +153,31 @@ impl Capture<'_> {
         Ok((Remembered { state, is_settled: false, lines: None }, captured))
     }
 
-    /// Notes where a file without a whole line is now, if it is kept from another place. Its name
-    /// says that it is the same file, whether or not it was seen there before.
-    fn note_move(&self, source: &Source<'_>) -> Result<(), KeepError> {
-        let lives = Lives::of(self.archive.parts(source.key)?);
-        let Some(known) = KeptFile::read(self.archive, source.key, lives)? else { return Ok(()) };
-        if known.path == source.below {
-            return Ok(());
-        }
-        let event = ObjectWriter::new().string("to", source.below);
-        let event = match &known.life {
-            Some(life) => event.id("life", life),
-            None => event,
-        };
-        let lives = Lives::of(self.archive.parts(source.key)?);
-        let time = lives.moment(self.archive, source.key, (self.clock)());
-        self.archive.put_event(source.key, &Part::Moved(milliseconds(time)), &event.finish())
-    }
-
     /// Notes where a file is, in which life, and where it ends, if no segment says so: it was
-    /// moved while nobody looked, is in an earlier life again, as after an undo, or has lost a torn
-    /// end that is kept.
+    /// moved while nobody looked or before a collector was killed, is there again after it was
+    /// gone, is in an earlier life again, as after an undo, or has another torn end than the one
+    /// that was kept last. What a collector remembers never decides this: it may be too old.
     fn note_place(
         &self,
         source: &Source<'_>,
-        life: LifeId,
-        end: u64,
-        is_whole: bool,
+        life: Option<LifeId>,
+        end: Option<u64>,
     ) -> Result<(), KeepError> {
         let lives = Lives::of(self.archive.parts(source.key)?);
         let Some(known) = KeptFile::read(self.archive, source.key, lives)? else { return Ok(()) };
-        let is_torn = is_whole && known.life == Some(life) && known.torn.is_some();
-        if known.path == source.below && known.life == Some(life) && !is_torn {
+        let is_in_life = life.is_none_or(|life| known.life == Some(life));
+        let is_at_end = end.is_none_or(|end| known.bytes == end);
+        if known.path == source.below && known.gone.is_none() && is_in_life && is_at_end {
             return Ok(());
         }
-        let event = ObjectWriter::new().string("to", source.below).id("life", &life);
-        let event = if is_whole { event.number("end", end) } else { event };
-        let lives = Lives::of(self.archive.parts(source.key)?);
-        let time = lives.moment(self.archive, source.key, (self.clock)());
+        let mut event = ObjectWriter::new().string("to", source.below);
+        if let Some(life) = life.or(known.life) {
+            event = event.id("life", &life);
+        }
+        if let Some(end) = end {
+            event = event.number("end", end);
+        }
+        let time = known.lives.moment(self.archive, source.key, (self.clock)());
         self.archive.put_event(source.key, &Part::Moved(milliseconds(time)), &event.finish())
     }
 
@@ -337,6 +324,7 @@ impl Capture<'_> {
                 captured.segments += 1;
                 captured.bytes += header.end;
             }
+            self.note_place(source, /* life */ None, /* end */ None)?;
             return Ok((Remembered { state, is_settled: true, lines: None }, captured));
         }
         Ok((Remembered { state, is_settled: false, lines: None }, captured))

@@ -118,7 +118,8 @@ impl KeptFile {
             (None, _) => header.end,
         };
         let path = event_path(archive, key, &lives, &header).unwrap_or(header.path);
-        let gone = lives.gone.last().filter(|time| **time > milliseconds_of(header.captured));
+        let seen = lives.moved.last().copied().unwrap_or(0).max(milliseconds_of(header.captured));
+        let gone = lives.gone.last().filter(|time| **time > seen);
         let mut file = KeptFile {
             key,
             session: session_of(header.kind, &path),
@@ -191,10 +192,9 @@ fn newest(
         && header.kind.grows()
         && let Some(event) = last_event(archive, key, lives, |event| event.life.is_some())
         && event.time > milliseconds_of(header.captured)
-        && let Some(named) = event.life.filter(|named| lives.ids().any(|id| id == *named))
-        && let Some(range) = lives.segments(named).iter().max_by_key(|range| range.end)
-        && let path = archive.path_of(key, &Part::Lines { life: named, range: *range })
-        && let Ok(last) = header_of(&path)
+        && let Some(named) = event.life
+        && let Some(part) = lives.last_part(named)
+        && let Ok(last) = header_of(&archive.path_of(key, &part))
     {
         *life = Some(named);
         *header = last;
@@ -211,7 +211,7 @@ fn torn_end(
     life: LifeId,
 ) -> Result<Option<(Part, Range64)>, KeepError> {
     let (_, end) = lives.cover(life);
-    let mut newest: Option<(u64, Part, Range64)> = None;
+    let mut ends: Vec<(u64, &Part, Range64)> = Vec::new();
     for part in &lives.torn {
         let Part::Torn { life: of, range, .. } = part else { continue };
         if *of != life || range.start != end {
@@ -219,17 +219,18 @@ fn torn_end(
         }
         // An end that cannot be read is no end.
         let Ok(header) = header_of(&archive.path_of(key, part)) else { continue };
-        let captured = milliseconds_of(header.captured);
-        if newest.as_ref().is_none_or(|(known, ..)| *known <= captured) {
-            newest = Some((captured, part.clone(), *range));
-        }
+        ends.push((milliseconds_of(header.captured), part, *range));
     }
-    let is_gone = |captured: u64| {
-        last_event(archive, key, lives, |event| event.end == Some(end))
-            .is_some_and(|event| event.time >= captured)
+    ends.sort_by_key(|(captured, ..)| *captured);
+    let Some((captured, ..)) = ends.last() else { return Ok(None) };
+    let is_said = |event: &Event| event.life.is_none_or(|of| of == life) && event.end.is_some();
+    let said = last_event(archive, key, lives, is_said).filter(|event| event.time >= *captured);
+    let is_wanted = |range: &Range64| match said.as_ref().and_then(|event| event.end) {
+        Some(said) => said == range.end,
+        None => true,
     };
-    let newest = newest.filter(|(captured, ..)| !is_gone(*captured));
-    Ok(newest.map(|(_, part, range)| (part, range)))
+    let newest = ends.iter().rev().find(|(_, _, range)| is_wanted(range));
+    Ok(newest.map(|(_, part, range)| ((*part).clone(), *range)))
 }
 
 /// What was noted about a file.
@@ -237,7 +238,8 @@ struct Event {
     time: u64,
     to: Option<String>,
     life: Option<LifeId>,
-    /// Where the file ends: with a line, although a torn end was kept before.
+    /// Where the file ends: with a line, although a torn end was kept before, or with an earlier
+    /// torn end.
     end: Option<u64>,
 }
 
@@ -301,6 +303,14 @@ fn session_of_line(line: &[u8]) -> Option<SessionId> {
 }
 
 impl Lives {
+    /// The part that a life ends with: its last lines, or without lines a torn end.
+    fn last_part(&self, life: LifeId) -> Option<Part> {
+        let lines = self.segments(life).iter().max_by_key(|range| range.end);
+        let lines = lines.map(|range| Part::Lines { life, range: *range });
+        let is_of_life = |part: &&Part| matches!(part, Part::Torn { life: of, .. } if *of == life);
+        lines.or_else(|| self.torn.iter().rev().find(is_of_life).cloned())
+    }
+
     /// The torn end of a life that goes on where its lines end, the longest one.
     pub(super) fn torn_end(&self, wanted: LifeId) -> Option<Range64> {
         let (_, end) = self.cover(wanted);

@@ -106,7 +106,7 @@ impl Lives {
         let events =
             events.filter_map(|time| Timestamp::from_millisecond(i64::try_from(*time).ok()?).ok());
         let lines = self.ids().filter_map(last);
-        let torn = self.torn.iter().filter_map(captured);
+        let torn = self.torn.iter().chain(self.versions.last()).filter_map(captured);
         let newest = lines.chain(torn).chain(events).max();
         let after = newest.and_then(|time| time.checked_add(SignedDuration::from_millis(1)).ok());
         after.map_or(now, |after| after.max(now))
