@@ -186,7 +186,8 @@ function writePlace() {
   clearTimeout(placeTimer);
   placeTimer = setTimeout(() => {
     const isAtStart = !location.hash && window.scrollY < 200;
-    if (here?.isConnected && !isAtStart) history.replaceState(history.state, "", `#turn-${here.dataset.turn}`);
+    // Who is on the way has an address already.
+    if (here?.isConnected && !isAtStart && arrived === trip) history.replaceState(history.state, "", `#turn-${here.dataset.turn}`);
   }, 500);
 }
 
@@ -207,17 +208,30 @@ function goTo(turn) {
   turn.querySelector(".turn-number")?.focus({ preventScroll: true });
 }
 
+// Ways to another place take time, and the last one that was begun wins.
+let trip = 0;
+let arrived = 0;
+
 /** Goes to a turn by its number, wherever it is. */
-async function jump(number, { write = "replaceState" } = {}) {
+async function jump(number, { write = "replaceState", way = ++trip } = {}) {
+  try {
+    await goToNumber(number, write, way);
+  } finally {
+    arrived = Math.max(arrived, way);
+  }
+}
+
+async function goToNumber(number, write, way) {
   let turn = document.getElementById(`turn-${number}`);
   if (!turn) {
     const rows = await fragment(`${log}/turns?from=${number}${choice()}`);
+    if (way !== trip) return;
     const nodes = [...rows.childNodes];
     turns.replaceChildren(...(number > 1 ? [earlierLink(number)] : []), ...nodes);
     ready(nodes);
     turn = document.getElementById(`turn-${number}`) ?? shown()[0];
     // Nothing of what is wanted follows: the last of it is the nearest.
-    if (!turn && reader.dataset.show !== "all") return jump(1, { write });
+    if (!turn && reader.dataset.show !== "all") return goToNumber(1, write, way);
   }
   if (!turn) return;
   const address = `#turn-${turn.dataset.turn}`;
@@ -226,8 +240,9 @@ async function jump(number, { write = "replaceState" } = {}) {
 }
 
 /** Shows a turn from a line on, instead of what is there. */
-async function showFrom(number, skip) {
+async function showFrom(number, skip, way = trip) {
   const rows = await fragment(`${log}/turns?from=${number}&skip=${skip}${choice()}`);
+  if (way !== trip) return;
   const nodes = [...rows.childNodes];
   const first = nodes.find((node) => node.nodeType === Node.ELEMENT_NODE && node.matches(".turn"));
   const start = Number(first?.dataset.skip ?? 0);
@@ -239,13 +254,16 @@ async function showFrom(number, skip) {
 
 /** Goes to the end of the log, however far it is. */
 async function toEnd() {
+  const way = ++trip;
   await renew();
   const number = Number(reader.dataset.turns);
-  await jump(number);
+  if (way === trip) await jump(number, { way });
+  if (way !== trip) return;
   // A turn can be longer than what comes at once.
   const lines = Number($$("#turns > .turn").at(-1)?.dataset.lines ?? 0);
-  if (lastLink()) await showFrom(number, Math.max(0, lines - LINES_BACK));
-  for (let more = lastLink(); more; more = lastLink()) await load(more);
+  if (lastLink()) await showFrom(number, Math.max(0, lines - LINES_BACK), way);
+  for (let more = lastLink(); more && way === trip; more = lastLink()) await load(more);
+  if (way !== trip) return;
   window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
   clearNews();
 }
@@ -292,15 +310,16 @@ async function nextError() {
   const after = Math.max(from, ...shown().map((turn) => Number(turn.dataset.turn)));
   const further = $$("#outline a.has-error").find((link) => Number(link.dataset.goto) > after);
   if (!further) return tell("No further errors");
-  await jump(Number(further.dataset.goto));
+  const way = ++trip;
+  await jump(Number(further.dataset.goto), { way });
   const find = () => $(`#turns > .turn[data-turn="${further.dataset.goto}"] .is-error`);
   const isInTurn = (link) => new URL(link.dataset.more, location.href).searchParams.get("from") === further.dataset.goto;
   // A long turn comes in parts; what was passed leaves the page at the top.
-  for (let more = lastLink(); more && !find() && isInTurn(more); more = lastLink()) {
+  for (let more = lastLink(); more && way === trip && !find() && isInTurn(more); more = lastLink()) {
     window.scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
     await load(more);
   }
-  if (find()) showError(find());
+  if (way === trip && find()) showError(find());
 }
 
 function showError(error) {

@@ -163,7 +163,17 @@ fn what_is_written_meanwhile_appears_and_the_place_is_kept() {
     tab.open(&format!("{}/session/{SESSION}", test.server.base_url()));
     tab.wait("document.querySelector('#facts .context-bar')");
     tab.wait("document.documentElement.dataset.events === 'open'");
+    // What comes later has its room before: the strip of costs is as high as the place for it.
+    tab.wait("document.querySelector('#costs .cost-top')");
     let top = "document.querySelector('#turns > .turn').getBoundingClientRect().top";
+    let without = "(() => { const place = document.querySelector('#costs'); \
+                   const strip = [...place.childNodes]; place.replaceChildren(); \
+                   const found = TOP; place.append(...strip); return found; })()";
+    for (width, height) in [(390, 844), (768, 1024), (1000, 400)] {
+        tab.size(width, height);
+        let before = tab.number(&without.replace("TOP", top));
+        assert_eq!(tab.number(top), before, "the strip has its room at {width} pixels");
+    }
     let before = tab.number(top);
     // A call without its result, as a client writes it.
     let more =
