@@ -35,14 +35,15 @@ use tempfile::TempDir;
 use crate::repository;
 
 const USAGE: &str =
-    "usage: cargo xtask fleet [--machines N] [--minutes M] [--program PATH] [--plain]
-       cargo xtask fleet --edges N
+    "usage: cargo xtask fleet [--machines N] [--minutes M] [--program PATH] [--plain] [--write]
+       cargo xtask fleet --edges N [--write]
 
   --machines  how many machines send [default: 10]
   --minutes   how long things fail, before everything must arrive [default: 1]
   --program   a recto that is built already
   --plain     without network namespaces, a hub and SeaweedFS
-  --edges     many machines in one process, against a store that is throttled";
+  --edges     many machines in one process, against a store that is throttled
+  --write     put the result into bench/FLEET.md";
 
 /// How many logs a machine writes.
 const LOGS: u64 = 3;
@@ -53,7 +54,12 @@ struct Options {
     program: Option<PathBuf>,
     is_plain: bool,
     edges: Option<u64>,
+    is_written: bool,
 }
+
+/// The parts of the report.
+const MACHINES: &str = "Machines";
+const EDGES: &str = "Edges";
 
 /// What came of it.
 #[derive(Debug, Default)]
@@ -83,10 +89,11 @@ struct Machine {
 pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
     let options = read(words)?;
     if let Some(edges) = options.edges {
-        return edges::run(edges);
+        let (text, is_well) = edges::run(edges)?;
+        return report(&options, EDGES, &text, is_well);
     }
-    let program = match options.program {
-        Some(program) => program,
+    let program = match &options.program {
+        Some(program) => program.clone(),
         None => {
             let build = ["build", "--package", "recto"];
             let status = Command::new(repository::cargo()).args(build).status()?;
@@ -100,26 +107,77 @@ pub(crate) fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         true => play(&program, options.machines, options.minutes)?,
         false => net::play(&program, options.machines, options.minutes)?,
     };
-    let Tally { kills, faults, files, bytes, lost, doubled, converged, others } = &tally;
-    let others: String = others.iter().map(|(what, count)| format!("{count} {what}, ")).collect();
-    repository::say(&format!(
-        "{} machines, {kills} kills of edges, {others}{faults} faults, {files} files, {bytes} bytes: \
-         {lost} lost or altered, {doubled} bytes doubled; all there {:.1} s after the last fault",
-        options.machines,
-        converged.as_secs_f64()
-    ));
-    let is_well = *lost == 0 && *doubled == 0 && *converged < Duration::from_secs(60);
+    let is_well =
+        tally.lost == 0 && tally.doubled == 0 && tally.converged < Duration::from_secs(60);
+    report(&options, MACHINES, &tally.text(&options), is_well)
+}
+
+impl Tally {
+    fn text(&self, options: &Options) -> String {
+        let plain = if options.is_plain { " --plain" } else { "" };
+        let (machines, minutes) = (options.machines, options.minutes);
+        let mut text = format!(
+            "`cargo xtask fleet --machines {machines} --minutes {minutes}{plain}`\n\n\
+             | what | figure |\n|---|---:|\n| kills of edges | {} |\n",
+            self.kills
+        );
+        for (what, count) in &self.others {
+            text += &format!("| {what} | {count} |\n");
+        }
+        text += &format!(
+            "| all faults | {} |\n| files | {} |\n| bytes | {} |\n| files lost or altered | {} |\n\
+             | bytes doubled | {} |\n| seconds from the last fault until everything was there | {:.1} |\n\n\
+             Bars: nothing lost, nothing doubled, everything there within 60 s.\n",
+            self.faults,
+            self.files,
+            self.bytes,
+            self.lost,
+            self.doubled,
+            self.converged.as_secs_f64()
+        );
+        text
+    }
+}
+
+/// Prints a part of the report, and puts it into the file if that is wanted.
+fn report(options: &Options, part: &str, text: &str, is_well: bool) -> anyhow::Result<ExitCode> {
+    repository::say(text);
+    if options.is_written {
+        let path = repository::root().join("bench/FLEET.md");
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        let mut page = "# Results of `cargo xtask fleet`\n".to_owned();
+        for known in [MACHINES, EDGES] {
+            page += &match known == part {
+                true => format!("\n## {part}\n\n{text}"),
+                false => repository::section_of(&before, known),
+            };
+        }
+        fs::write(path, page)?;
+    }
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn read(words: &[String]) -> anyhow::Result<Options> {
-    let mut options =
-        Options { machines: 10, minutes: 1.0, program: None, is_plain: false, edges: None };
+    let mut options = Options {
+        machines: 10,
+        minutes: 1.0,
+        program: None,
+        is_plain: false,
+        edges: None,
+        is_written: false,
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        if word == "--plain" {
-            options.is_plain = true;
-            continue;
+        match word.as_str() {
+            "--plain" => {
+                options.is_plain = true;
+                continue;
+            }
+            "--write" => {
+                options.is_written = true;
+                continue;
+            }
+            _ => {}
         }
         let value = words.next().with_context(|| USAGE.to_owned())?;
         match word.as_str() {

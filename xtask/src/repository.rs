@@ -31,3 +31,12 @@ pub(crate) fn heading(title: &str) {
 pub(crate) fn say(text: &str) {
     println!("{text}");
 }
+
+/// What a page says under a heading, with the heading; nothing if it has none of that name.
+pub(crate) fn section_of(page: &str, heading: &str) -> String {
+    let title = format!("\n## {heading}\n\n");
+    let Some(start) = page.find(&title) else { return String::new() };
+    let rest = &page[start + title.len()..];
+    let end = rest.find("\n## ").unwrap_or(rest.len());
+    format!("{title}{}", &rest[..end])
+}

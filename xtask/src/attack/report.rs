@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::repository::say;
+use crate::repository::section_of;
 
 /// How many failures of a figure are described.
 const DESCRIBED: usize = 5;
@@ -106,7 +107,7 @@ impl Section {
 
     fn text(&self, asked: &str) -> String {
         let (driver, seconds) = (self.driver, self.took.as_secs());
-        let mut text = format!("{}`cargo xtask attack", title(driver));
+        let mut text = format!("\n## {driver}\n\n`cargo xtask attack");
         for word in asked.split_whitespace() {
             let _ = write!(text, " {word}");
         }
@@ -121,19 +122,6 @@ impl Section {
         }
         text
     }
-}
-
-fn title(driver: &str) -> String {
-    format!("\n## {driver}\n\n")
-}
-
-/// What a page says of a driver; nothing if it was never tried.
-fn section_of(page: &str, driver: &str) -> String {
-    let title = title(driver);
-    let Some(start) = page.find(&title) else { return String::new() };
-    let rest = &page[start + title.len()..];
-    let end = rest.find("\n## ").unwrap_or(rest.len());
-    format!("{title}{}", &rest[..end])
 }
 
 fn table<'f>(rows: impl IntoIterator<Item = &'f Figure>) -> String {

@@ -1,7 +1,6 @@
 //! Many machines in one process against a throttled store: what each costs.
 
 use std::fs;
-use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::AtomicUsize;
@@ -52,36 +51,40 @@ struct Figures {
     is_whole: bool,
 }
 
-pub(super) fn run(most: u64) -> anyhow::Result<ExitCode> {
-    repository::say(
-        "edges  plain MB  sent MB  PUT  GET+LIST  503  requests/GB sent  memory MB  MB/edge",
+/// The figures as text, and whether everything arrived once.
+pub(super) fn run(most: u64) -> anyhow::Result<(String, bool)> {
+    let mut text = format!(
+        "`cargo xtask fleet --edges {most}`: {ROUNDS} rounds of {LINES} lines each, {AT_ONCE} at once, \
+         against a store that answers {PER_SECOND} requests a second. Memory is that of the one process \
+         that has all edges and the store.\n\n\
+         | edges | plain MB | sent MB | PUT | GET, HEAD, LIST | refused (503) | requests for each GB of logs | memory MB | kB for each further edge |\n\
+         |---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
     );
-    let start = memory()?;
     let mut is_well = true;
-    let mut before: Option<(u64, u64)> = None;
+    let mut before = (0, memory()?);
     for edges in [most / 10, most / 3, most] {
         let figures = measure(edges.max(1))?;
         is_well &= figures.is_whole;
-        let Figures { plain_bytes, sent_bytes, puts, gets, refused, memory_kb, .. } = figures;
-        let per_gb = (puts + gets) as f64 / (sent_bytes as f64 / 1e9);
-        repository::say(&format!(
-            "{edges:5}  {:8.1}  {:7.1}  {puts:5}  {gets:8}  {refused:4}  {per_gb:16.0}  {:9.0}  {:.2}",
+        let Figures { edges, plain_bytes, sent_bytes, puts, gets, refused, memory_kb, .. } =
+            figures;
+        let (fewer, less) = before;
+        let row = format!(
+            "| {edges} | {:.1} | {:.1} | {puts} | {gets} | {refused} | {:.0} | {:.0} | {:.0} |\n",
             plain_bytes as f64 / 1e6,
             sent_bytes as f64 / 1e6,
+            (puts + gets) as f64 / (plain_bytes as f64 / 1e9),
             memory_kb as f64 / 1e3,
-            (memory_kb.saturating_sub(start)) as f64 / 1e3 / edges.max(1) as f64,
-        ));
-        if let Some((fewer, less)) = before {
-            let growth =
-                memory_kb.saturating_sub(less) as f64 / (figures.edges - fewer).max(1) as f64;
-            repository::say(&format!("       {growth:.0} kB for each further edge"));
-        }
-        before = Some((figures.edges, memory_kb));
+            memory_kb.saturating_sub(less) as f64 / (edges - fewer).max(1) as f64,
+        );
+        repository::say(row.trim_end());
+        text += &row;
+        before = (edges, memory_kb);
     }
-    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    text += &format!("\nEvery range is there once: {}.\n", if is_well { "yes" } else { "no" });
+    Ok((text, is_well))
 }
 
-/// The most memory that this process had, in kilobytes.
+/// The memory that this process has, in kilobytes.
 fn memory() -> anyhow::Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
