@@ -202,10 +202,11 @@ function markInOutline(turn) {
   }
 }
 
-function goTo(turn) {
+function goTo(turn, focused = document.activeElement) {
   turn.scrollIntoView({ block: "start", behavior: "instant" });
   mark(turn);
-  turn.querySelector(".turn-number")?.focus({ preventScroll: true });
+  // Who went on to something else while the turn was fetched stays there.
+  if ([focused, document.body].includes(document.activeElement)) turn.querySelector(".turn-number")?.focus({ preventScroll: true });
 }
 
 // Ways to another place take time, and the last one that was begun wins.
@@ -213,15 +214,15 @@ let trip = 0;
 let arrived = 0;
 
 /** Goes to a turn by its number, wherever it is. */
-async function jump(number, { write = "replaceState", way = ++trip } = {}) {
+async function jump(number, { write = "replaceState", way = ++trip, focused = document.activeElement } = {}) {
   try {
-    await goToNumber(number, write, way);
+    await goToNumber(number, write, way, focused);
   } finally {
     arrived = Math.max(arrived, way);
   }
 }
 
-async function goToNumber(number, write, way) {
+async function goToNumber(number, write, way, focused) {
   let turn = document.getElementById(`turn-${number}`);
   if (!turn) {
     const rows = await fragment(`${log}/turns?from=${number}${choice()}`);
@@ -231,12 +232,12 @@ async function goToNumber(number, write, way) {
     ready(nodes);
     turn = document.getElementById(`turn-${number}`) ?? shown()[0];
     // Nothing of what is wanted follows: the last of it is the nearest.
-    if (!turn && reader.dataset.show !== "all") return goToNumber(1, write, way);
+    if (!turn && reader.dataset.show !== "all") return goToNumber(1, write, way, focused);
   }
   if (!turn) return;
   const address = `#turn-${turn.dataset.turn}`;
   if (write && location.hash !== address) history[write](null, "", address);
-  goTo(turn);
+  goTo(turn, focused);
 }
 
 /** Shows a turn from a line on, instead of what is there. */
@@ -607,7 +608,7 @@ function start() {
   if (wanted() || target) {
     // Otherwise the browser scrolls to where the page was when its other turns are not there yet.
     history.scrollRestoration = "manual";
-    jump(wanted() || Number(targetTurn), { write: "" })
+    jump(wanted() || Number(targetTurn), { write: "", focused: document.body })
       .then(() => target && [0, Number(targetTurn)].includes(wanted()) && showLine(target, Number(targetTurn), Number(targetSkip)))
       .then((place) => {
         const words = reader.dataset.markWords?.split("\n").filter(Boolean);

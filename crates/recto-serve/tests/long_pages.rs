@@ -118,10 +118,20 @@ fn chips_choose_what_is_shown_and_keep_the_turn() {
     assert_eq!(tab.number("document.querySelectorAll('#turn-20 .call').length"), 1.0);
     assert_eq!(tab.number("document.querySelectorAll('#outline a[data-goto]').length"), 4.0);
     tab.click("a.chip[data-show=edits]");
-    tab.wait("location.search === '?show=edits' && document.querySelector('#turn-20 .diff')");
+    tab.wait("location.search === '?show=edits' && document.querySelector('#turn-20.here .diff')");
+    // Who goes on to something else while the turns are fetched keeps the focus.
+    tab.value(
+        "(() => { const fetched = window.fetch; window.fetch = async (...asked) => { \
+         const answer = await fetched(...asked); \
+         await new Promise((done) => setTimeout(done, 500)); \
+         document.documentElement.dataset.fetched = 'yes'; return answer; }; })()",
+    );
     tab.press("g");
-    tab.wait(&format!("{numbers} === '20,40,60,80'"));
     tab.value("document.querySelector('a.chip[data-show=conversation]').focus()");
+    tab.wait("document.documentElement.dataset.fetched");
+    tab.wait(&format!("{numbers} === '20,40,60,80' && document.querySelector('#turn-20.here')"));
+    tab.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    assert_eq!(tab.value("document.activeElement.matches('a.chip')"), true, "the focus stays");
     tab.press("Enter");
     tab.wait(
         "location.search === '?show=conversation' && document.querySelector('#turns .answer')",
