@@ -162,7 +162,7 @@ const STEPS: &[Step] = &[
     tests(
         "tests that kill the program",
         Some(STRACE),
-        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "crash::"],
+        &["test", "--workspace", LAKE, "--test", "runner", "--", "--ignored", "crash"],
     ),
     tests(
         "tests with the official SDKs",
@@ -214,7 +214,7 @@ const STEPS: &[Step] = &[
             "--",
             "--ignored",
             "--skip",
-            "crash::",
+            "crash",
             "--skip",
             "sdks::",
             "--skip",

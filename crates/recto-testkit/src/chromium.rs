@@ -70,6 +70,8 @@ impl Browser {
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"])
             .args(["--no-first-run", "--disable-background-networking", "--disable-sync"])
             .args(["--disable-component-update", "--remote-debugging-pipe"])
+            // What moves is painted by the processor here.
+            .arg("--force-prefers-reduced-motion")
             .arg(format!("--user-data-dir={}", profile.path().join("profile").display()))
             .args(words)
             .arg("about:blank")
