@@ -106,7 +106,7 @@ fn the_outline_keeps_the_way_back() {
     tab.press("j");
     tab.press("j");
     tab.wait("location.hash === '#turn-5'");
-    tab.value("location.reload()");
+    tab.reload();
     tab.wait("document.querySelector('#turn-5.here')");
     let top = "document.querySelector('#turn-5')?.getBoundingClientRect().top";
     tab.wait(&format!("{top} >= 0 && {top} < 200"));

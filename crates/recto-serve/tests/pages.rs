@@ -85,7 +85,7 @@ fn a_session_is_read_from_its_first_turn_to_its_last() {
     tab.wait("document.querySelector('#turn-60')");
     // What lies between is still to be had.
     tab.open(&format!("{address}#turn-40"));
-    tab.value("location.reload()");
+    tab.reload();
     tab.wait("document.querySelector('#turn-40.here')");
     assert!(tab.number("document.querySelector('#turn-40').getBoundingClientRect().top") < 200.0);
     let top = "document.querySelector('#turn-40').getBoundingClientRect().top";

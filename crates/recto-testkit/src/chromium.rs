@@ -219,6 +219,13 @@ impl Tab {
         self.wait("document.readyState === 'complete'");
     }
 
+    /// Loads the page again and waits until the new one is there: the old one answers until then.
+    pub fn reload(&mut self) {
+        self.value("window.isOld = true");
+        self.call("Page.reload", json!({}));
+        self.wait("!window.isOld && document.readyState === 'complete'");
+    }
+
     /// The value of an expression.
     pub fn value(&mut self, expression: &str) -> Value {
         let answer = self.call(
