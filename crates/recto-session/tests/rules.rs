@@ -91,6 +91,8 @@ rules! {
     a_reminder_does_not_go_into_a_result_that_names_a_tool,
     an_empty_text_between_thinking_is_named,
     a_blank_text_is_not_sent,
+    thinking_around_nothing_but_a_blank_text_is_not_sent,
+    a_result_and_a_blank_text_in_an_answer_say_interrupted,
     the_answer_goes_before_commands_of_the_client,
     an_object_is_read_whatever_follows_it_on_the_line,
     older_names_of_a_message_to_a_teammate_are_not_sent,

@@ -128,7 +128,7 @@ pub(super) fn plain(messages: Vec<Message>) -> Vec<Message> {
 }
 
 /// A message without thinking that endpoints refuse: such without a signature, and such at the
-/// end of an answer, as one has that was cut off. None if nothing else was in it.
+/// end of an answer, as one has that was cut off. None if nothing else is in it.
 fn sendable(message: Message) -> Option<Message> {
     if message.role() != Some(Role::Assistant) {
         return Some(message);
@@ -139,7 +139,7 @@ fn sendable(message: Message) -> Option<Message> {
         blocks.pop();
     }
     match blocks.len() {
-        0 if !before.is_empty() => None,
+        0 => None,
         count if count == before.len() => Some(message),
         _ => Some(message.with_blocks(&blocks)),
     }

@@ -20,11 +20,11 @@ pub(super) fn tidy(mut pieces: Vec<Piece>, generation: Generation) -> Vec<Piece>
         pieces.retain(|piece| !piece.is_result());
     }
     drop_open_server_calls(&mut pieces);
-    if pieces.is_empty() {
-        return vec![Piece::empty_answer(TOOL_USE_INTERRUPTED)];
-    }
     if is_newest {
         pieces = without_blank_texts(pieces);
+    }
+    if pieces.is_empty() {
+        return vec![Piece::empty_answer(TOOL_USE_INTERRUPTED)];
     }
     if generation >= Generation::V2_1_200 {
         put_calls_last(&mut pieces);

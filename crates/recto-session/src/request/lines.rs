@@ -252,12 +252,18 @@ fn drop_open_calls(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dro
     });
 }
 
-/// From 2.1.0: thinking goes if no other line of its message is there.
+/// From 2.1.0: thinking goes if no other line of its message is there. Since 2.1.300 a blank
+/// text is no such line, even where it keeps thinking apart.
 fn drop_orphan_thinking(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dropped>) {
     if view.generation < Generation::V2_1_0 {
         return;
     }
-    let is_thinking = |block: &BlockFact| matches!(block, BlockFact::Thinking { .. });
+    let is_newest = view.generation == Generation::V2_1_300;
+    let is_thinking = |block: &BlockFact| match block {
+        BlockFact::Thinking { .. } => true,
+        BlockFact::Text { is_blank } => *is_blank && is_newest,
+        _ => false,
+    };
     // A client before 2.1.100 has taken the open calls out of the line by now.
     let says_more = |line: &SentLine| {
         let blocks = view.node(line.node).blocks.into_iter().zip(0u32..);
