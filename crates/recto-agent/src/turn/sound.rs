@@ -13,6 +13,7 @@ use recto_log::json::ObjectWriter;
 use super::sentence::CALL_LOST;
 use crate::wire::Block;
 use crate::wire::Json;
+use crate::wire::KINDS;
 use crate::wire::Message;
 
 /// Fields of blocks that endpoints reject with any other.
@@ -31,7 +32,10 @@ pub(super) fn sound(messages: Vec<Message>) -> (Vec<Message>, usize) {
             continue;
         }
         let before = message.blocks();
-        let after: Vec<Block> = before.iter().filter_map(sound_block).collect();
+        let is_prompt = message.role() == Some(Role::User);
+        let is_damaged = |block: &Block| is_damaged_kind(&block.kind(), is_prompt);
+        let kinds = before.iter().filter(|block| !is_damaged(block));
+        let after: Vec<Block> = kinds.filter_map(sound_block).collect();
         let differing = before.len() - after.len()
             + after.iter().filter(|block| !before.contains(block)).count();
         changed += differing;
@@ -45,6 +49,21 @@ pub(super) fn sound(messages: Vec<Message>) -> (Vec<Message>, usize) {
         sound = paired(sound);
     }
     (sound, changed)
+}
+
+/// Whether a kind cannot be one that an endpoint knows: answers have new kinds as endpoints
+/// learn them, but none of one letter's difference; to the model clients send known kinds only.
+fn is_damaged_kind(kind: &str, is_prompt: bool) -> bool {
+    !KINDS.contains(&kind) && (is_prompt || KINDS.iter().any(|known| is_misspelt(kind, known)))
+}
+
+/// Whether one character was changed, lost or added.
+fn is_misspelt(kind: &str, known: &str) -> bool {
+    let same = |one: &mut dyn Iterator<Item = (u8, u8)>| one.take_while(|(a, b)| a == b).count();
+    let first = same(&mut kind.bytes().zip(known.bytes()));
+    let last = same(&mut kind.bytes().rev().zip(known.bytes().rev()));
+    let longer = kind.len().max(known.len());
+    kind.len().abs_diff(known.len()) <= 1 && first + last + 1 >= longer
 }
 
 /// The block as an endpoint accepts it; none if too little is left of it.
@@ -277,6 +296,21 @@ mod tests {
             sound[2].json().to_string(),
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1"}]}"#
         );
+    }
+
+    #[test]
+    fn a_kind_that_no_endpoint_knows_goes() {
+        for (damaged, rest) in [
+            (WHOLE.replace("tool_result", "tool_reselt"), "is_error"),
+            (WHOLE.replace("tool_result", "tool_renullsult"), "is_error"),
+        ] {
+            let (sound, changed) = sound(messages(&damaged));
+            assert_eq!(changed, 1);
+            assert!(text(&sound).contains(rest), "{}", text(&sound));
+            assert!(text(&sound).contains("new_kind"));
+        }
+        let damaged = WHOLE.replace("tool_use\"", "tol_use\"");
+        assert!(!text(&sound(messages(&damaged)).0).contains("t1"));
     }
 
     #[test]

@@ -5,6 +5,34 @@ use recto_log::json::ObjectWriter;
 
 use super::Json;
 
+/// The kinds of blocks that endpoints know.
+pub(crate) const KINDS: [&str; 24] = [
+    "text",
+    "image",
+    "document",
+    "search_result",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "tool_result",
+    "server_tool_use",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "tool_search_tool_result",
+    "advisor_tool_result",
+    "mcp_tool_use",
+    "mcp_tool_result",
+    "mcp_tool_listing",
+    "container_upload",
+    "compaction",
+    "tool_addition",
+    "tool_removal",
+    "fallback",
+];
+
 /// A content block as it was sent or received. [`Block::view`] reads it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block(Json);

@@ -32,6 +32,7 @@ pub use accumulate::MOST_ANSWER_BYTES;
 pub use accumulate::Progress;
 pub use accumulate::StreamError;
 pub use block::Block;
+pub(crate) use block::KINDS;
 pub use event::Delta;
 pub use event::ErrorBody;
 pub use event::StreamEvent;

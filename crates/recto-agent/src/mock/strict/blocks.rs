@@ -4,38 +4,11 @@ use serde_json::Value;
 
 use super::Turn;
 use super::extra;
+use crate::wire::KINDS;
 
 /// The most bytes of a picture, as base64.
 const MOST_IMAGE: usize = 5 << 20;
 const MOST_MESSAGES: usize = 100_000;
-
-/// Blocks that the API knows.
-const KINDS: [&str; 24] = [
-    "text",
-    "image",
-    "document",
-    "search_result",
-    "thinking",
-    "redacted_thinking",
-    "tool_use",
-    "tool_result",
-    "server_tool_use",
-    "web_search_tool_result",
-    "web_fetch_tool_result",
-    "code_execution_tool_result",
-    "bash_code_execution_tool_result",
-    "text_editor_code_execution_tool_result",
-    "tool_search_tool_result",
-    "advisor_tool_result",
-    "mcp_tool_use",
-    "mcp_tool_result",
-    "mcp_tool_listing",
-    "container_upload",
-    "compaction",
-    "tool_addition",
-    "tool_removal",
-    "fallback",
-];
 
 /// Checks each message and block, and joins messages to turns.
 pub(super) fn turns<'a>(body: &'a Value, betas: &[String]) -> Result<Vec<Turn<'a>>, String> {
