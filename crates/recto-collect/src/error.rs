@@ -69,6 +69,8 @@ pub enum CollectError {
         url: String,
         /// What it said.
         reason: String,
+        /// This machine, if the code has to be for it.
+        machine: Option<String>,
     },
     /// The certificate of a hub cannot be used.
     #[error("{reason}")]
@@ -169,7 +171,10 @@ impl CollectError {
             CollectError::NotJoined { url } => Some(format!(
                 "ask for a code (`recto hub invite`) and run `recto collect join {url} CODE`"
             )),
-            CollectError::NotWelcome { .. } => {
+            CollectError::NotWelcome { machine: Some(machine), .. } => {
+                Some(format!("ask for a code for it: `recto hub invite --machine {machine}`"))
+            }
+            CollectError::NotWelcome { machine: None, .. } => {
                 Some("ask for a new code: `recto hub invite`".to_owned())
             }
             CollectError::Telemetry { .. } => {

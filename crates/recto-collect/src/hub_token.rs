@@ -133,7 +133,12 @@ async fn ask(url: &str, body: &serde_json::Value) -> Result<Welcome, CollectErro
     let reason = said(&text).unwrap_or_else(|| format!("it answered {status}"));
     match status.is_server_error() {
         true => Err(away(reason)),
-        false => Err(CollectError::NotWelcome { url: url.to_owned(), reason }),
+        false => {
+            // Only the machine itself knows its name.
+            let is_taken = status == reqwest::StatusCode::CONFLICT;
+            let machine = body["machine"].as_str().filter(|_| is_taken).map(str::to_owned);
+            Err(CollectError::NotWelcome { url: url.to_owned(), reason, machine })
+        }
     }
 }
 

@@ -31,8 +31,9 @@ pub struct StoreVerify {
     pub bytes: u64,
     /// Their compressed bytes.
     pub stored_bytes: u64,
-    /// Segments whose secrets were replaced, or whose content was reduced, on their way.
-    pub filtered: u64,
+    /// Segments whose secrets were replaced, or whose content was reduced, on their way; names
+    /// alone do not tell.
+    pub filtered: Option<u64>,
     /// What is damaged or missing.
     pub problems: Vec<String>,
     /// Files that the store does not have up to their end, and how many bytes are missing.
@@ -93,6 +94,7 @@ pub(crate) async fn read_machine(
     });
     let keys: Vec<SegmentKey> = keys.collect();
     let all = keys.len() as u64;
+    let mut filtered = report.filtered.unwrap_or_default();
     let mut reading = stream::iter(keys)
         .map(|key| async move {
             let file = store.fetch(&key.to_string()).await?;
@@ -109,7 +111,7 @@ pub(crate) async fn read_machine(
         match checked {
             Ok(header) => {
                 report.bytes += header.content_bytes();
-                report.filtered += u64::from(header.length.is_some());
+                filtered += u64::from(header.length.is_some());
                 if !is_named(&key.part, &header) {
                     report.problems.push(format!("{name}: its name does not say what is in it"));
                 }
@@ -118,6 +120,7 @@ pub(crate) async fn read_machine(
         }
         progress(report.objects, all);
     }
+    report.filtered = Some(filtered);
     for (file, from, to) in contents.gaps() {
         report.problems.push(format!("bytes {from} to {to} of {file} are missing in the store"));
     }

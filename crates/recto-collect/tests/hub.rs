@@ -190,8 +190,8 @@ fn a_code_lets_one_machine_in_and_a_lost_answer_costs_nothing() {
     let used = try_join(&hub, &other, &code).unwrap_err().to_string();
     assert!(used.contains("already used"), "{used}");
     // A machine is one token's: who says to be it needs an invitation for it.
-    let taken = try_join(&hub, &one, &hub.code(None)).unwrap_err().to_string();
-    assert!(taken.contains("--machine"), "{taken}");
+    let taken = try_join(&hub, &one, &hub.code(None)).unwrap_err().hint().unwrap();
+    assert!(taken.contains(&format!("--machine {}`", one.machine())), "{taken}");
     try_join(&hub, &one, &hub.code(Some(one.machine()))).unwrap();
     let not_mine = try_join(&hub, &other, &hub.code(Some(one.machine())));
     assert!(not_mine.is_err());

@@ -53,7 +53,7 @@ fn what_is_sent_comes_back_byte_for_byte_and_grows() {
     let report = StoreVerify::of_sender(&edge.sender(SendOptions::default()), &mut |_, _| {});
     let report = report.unwrap();
     assert!(report.is_sound(), "{report:?}");
-    assert_eq!((report.files, report.objects, report.filtered), (3, 5, 0));
+    assert_eq!((report.files, report.objects, report.filtered), (3, 5, Some(0)));
     let hints = edge.store.keys("fleet/ledger/v1/d=");
     assert_eq!(hints.len(), 2, "{hints:?}");
 }

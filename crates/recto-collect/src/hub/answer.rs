@@ -98,8 +98,7 @@ impl Refusal {
             Refusal::Taken => (
                 StatusCode::CONFLICT,
                 "machine-taken",
-                "this machine is enrolled, or has sent to the store before; \
-                 ask for an invitation with --machine",
+                "this machine is enrolled, or has sent to the store before",
             ),
             Refusal::Nothing => (StatusCode::NOT_FOUND, "not-found", "nothing is here"),
             Refusal::Method => {

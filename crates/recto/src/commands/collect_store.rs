@@ -98,7 +98,7 @@ pub(crate) struct StoreVerifyRow {
     pub(crate) objects: u64,
     pub(crate) bytes: u64,
     pub(crate) stored_bytes: u64,
-    pub(crate) filtered: u64,
+    pub(crate) filtered: Option<u64>,
     pub(crate) problems: Vec<String>,
     pub(crate) behind: Vec<BehindRow>,
 }
@@ -420,13 +420,14 @@ pub(crate) fn tell_verified(
                 bytes(*missing)
             ))?;
         }
+        let filtered = report.filtered.map(|count| format!("; {count} filtered by a policy"));
         output.line(&format!(
-            "{} of {}, {} in {}; {} filtered by a policy",
+            "{} of {}, {} in {}{}",
             plural(report.objects, "object"),
             plural(report.files, "file"),
             bytes(report.bytes),
             bytes(report.stored_bytes),
-            report.filtered
+            filtered.unwrap_or_default()
         ))?;
     }
     Ok(if report.is_sound() { Outcome::Done } else { Outcome::Found })
