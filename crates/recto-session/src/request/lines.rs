@@ -252,8 +252,8 @@ fn drop_open_calls(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dro
     });
 }
 
-/// From 2.1.0: thinking goes if no other line of its message is there. Since 2.1.300 a blank
-/// text is no such line, even where it keeps thinking apart.
+/// From 2.1.0: thinking goes if no other line of its message is there. Since 2.1.300 a line
+/// of blank text does not count, even where it keeps thinking apart.
 fn drop_orphan_thinking(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dropped>) {
     if view.generation < Generation::V2_1_0 {
         return;
