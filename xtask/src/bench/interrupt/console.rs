@@ -76,7 +76,7 @@ pub(super) fn run(recto: &Path, rounds: usize, write: bool) -> anyhow::Result<Ex
         }
         desk.leave()?;
     }
-    let (page, is_met) = page(&measured, recto);
+    let (page, is_met) = page(&measured);
     say(&page);
     if write {
         fs::write(root().join("bench/INTERRUPT-CONSOLE.md"), page)?;
@@ -228,17 +228,13 @@ impl Desk {
     }
 }
 
-fn page(measured: &[Vec<Sample>], recto: &Path) -> (String, bool) {
+fn page(measured: &[Vec<Sample>]) -> (String, bool) {
     let rounds: usize = measured.iter().map(Vec::len).sum();
-    let kind = match recto.components().any(|part| part.as_os_str() == "release") {
-        true => "release",
-        false => "debug",
-    };
     let mut page = String::from("# Results of `cargo xtask bench interrupt --console`\n\n");
     let _ = writeln!(
         page,
         "Esc at {rounds} random moments, up to {} ms after the request, in consoles on a pseudo terminal \
-         with the sandbox on ({kind} program). The end is the moment at which the screen says so and the console is ready for a prompt; \
+         with the sandbox on. The end is the moment at which the screen says so and the console is ready for a prompt; \
          death is that of the last process in the project's directory. Each console took {ROUNDS_EACH} \
          rounds, then ended with exit code 0 and left the terminal as it was.\n",
         LATEST / 1000

@@ -2,7 +2,10 @@
 //!
 //! On a pipe the text stays as the model wrote it; only where a person looks
 //! are headings, code, lists and emphasis shown as what they are. Code whose
-//! fence names a known language is coloured by `highlight`.
+//! fence names a known language is coloured by `highlight`; tables are put in
+//! columns by `grid`.
+
+mod grid;
 
 use pulldown_cmark::CodeBlockKind;
 use pulldown_cmark::Event;
@@ -16,6 +19,7 @@ use super::highlight::highlight;
 use super::safe::one_line;
 use super::safe::safe;
 use crate::terminal::output::Look;
+use grid::Grid;
 
 /// A piece of a line, and how it looks.
 pub(crate) type Span = (String, Look);
@@ -85,6 +89,8 @@ struct Page {
     looks: Vec<Look>,
     /// The block of code that is being gathered.
     code: Option<Code>,
+    /// The table that is being gathered.
+    table: Option<Grid>,
     link: Option<String>,
 }
 
@@ -99,6 +105,7 @@ impl Page {
             lists: Vec::new(),
             looks: Vec::new(),
             code: None,
+            table: None,
             link: None,
         }
     }
@@ -163,6 +170,11 @@ impl Page {
             }
             Tag::Strong | Tag::Emphasis => self.looks.push(Look::Strong),
             Tag::Strikethrough => self.looks.push(Look::Faint),
+            Tag::Table(alignments) => {
+                self.end_line();
+                self.table = Some(Grid::new(alignments));
+            }
+            Tag::TableHead => self.looks.push(Look::Strong),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.link = Some(dest_url.into_string());
             }
@@ -172,9 +184,27 @@ impl Page {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::Table => {
+            TagEnd::Paragraph => {
                 self.end_line();
                 self.blank();
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    let lines = table.lines(self.room());
+                    self.push_lines(lines);
+                }
+                self.blank();
+            }
+            TagEnd::TableHead => {
+                self.looks.pop();
+                self.end_row();
+            }
+            TagEnd::TableRow => self.end_row(),
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.current);
+                if let Some(table) = &mut self.table {
+                    table.push_cell(cell);
+                }
             }
             TagEnd::Heading(_) => {
                 self.looks.pop();
@@ -208,8 +238,6 @@ impl Page {
                     self.push(&format!(" ({url})"), Look::Faint);
                 }
             }
-            TagEnd::TableHead | TagEnd::TableRow => self.end_line(),
-            TagEnd::TableCell => self.push("  ", Look::Plain),
             _ => {}
         }
     }
@@ -241,36 +269,59 @@ impl Page {
         }
     }
 
+    fn end_row(&mut self) {
+        if let Some(table) = &mut self.table {
+            table.end_row();
+        }
+    }
+
+    /// How wide a line is beside what stands before it.
+    fn room(&self) -> usize {
+        let lead: usize = self.indents.iter().map(|indent| indent.width()).sum();
+        self.width.saturating_sub(lead)
+    }
+
     /// Breaks the current line into as many as are needed.
     fn end_line(&mut self) {
         let spans = std::mem::take(&mut self.current);
         if spans.iter().all(|(text, _)| text.trim().is_empty()) {
             return;
         }
-        let rest = self.indents.concat();
-        let first = match self.mark.take() {
-            Some(mark) => {
-                let outer = &self.indents[..self.indents.len().saturating_sub(1)];
-                outer.concat() + &mark
-            }
-            None => rest.clone(),
-        };
-        let mut line: Vec<Span> = vec![(first.clone(), Look::Faint)];
-        let mut used = first.width();
-        for (text, look) in spans {
-            for word in text.replace('\n', " ").split_inclusive(' ') {
-                let wide = word.trim_end().width();
-                if used + wide > self.width && used > rest.width() {
-                    self.lines
-                        .push(std::mem::replace(&mut line, vec![(rest.clone(), Look::Faint)]));
-                    used = rest.width();
-                }
-                used += word.width();
-                line.push((word.to_owned(), look));
-            }
-        }
-        self.lines.push(line);
+        self.push_lines(fill(spans, self.room()));
     }
+
+    /// Adds lines, each behind the quotes and lists that it is in.
+    fn push_lines(&mut self, lines: Vec<Vec<Span>>) {
+        let rest = self.indents.concat();
+        for mut line in lines {
+            let lead = match self.mark.take() {
+                Some(mark) => {
+                    let outer = &self.indents[..self.indents.len().saturating_sub(1)];
+                    outer.concat() + &mark
+                }
+                None => rest.clone(),
+            };
+            line.insert(0, (lead, Look::Faint));
+            self.lines.push(line);
+        }
+    }
+}
+
+/// Spans in lines of at most `room`, broken between words.
+fn fill(spans: Vec<Span>, room: usize) -> Vec<Vec<Span>> {
+    let (mut lines, mut line, mut used) = (Vec::new(), Vec::new(), 0);
+    for (text, look) in spans {
+        for word in text.replace('\n', " ").split_inclusive(' ') {
+            if used > 0 && used + word.trim_end().width() > room {
+                lines.push(std::mem::take(&mut line));
+                used = 0;
+            }
+            used += word.width();
+            line.push((word.to_owned(), look));
+        }
+    }
+    lines.push(line);
+    lines
 }
 
 #[cfg(test)]
@@ -317,6 +368,73 @@ mod tests {
     #[test]
     fn long_lines_wrap_below_their_mark() {
         assert_eq!(shown("- one two three four five", 16), ["• one two three", "  four five"]);
+    }
+
+    #[test]
+    fn tables_have_columns() {
+        let text = "| file | `n` | what |\n|---|--:|:-:|\n| src/a.rs | 7 | added **twice** |\n| b | 1234 | 日本 |\n";
+        assert_eq!(
+            shown(text, 40),
+            [
+                "file         n     what",
+                "────────  ────  ───────────",
+                "src/a.rs     7  added twice",
+                "b         1234     日本",
+            ]
+        );
+        let heads = &markdown(text, 40)[0];
+        assert!(heads.contains(&("file".into(), Look::Strong)), "{heads:?}");
+    }
+
+    #[test]
+    fn a_wide_table_wraps_in_its_columns() {
+        let text = "|id|what|why|\n|-|-|-|\n|7|one two three|aVeryLongWordWithoutAnySpace|\n|8|x|";
+        assert_eq!(
+            shown(text, 24),
+            [
+                "id  what       why",
+                "──  ─────────  ─────────",
+                "7   one two    aVeryLong",
+                "    three      WordWitho",
+                "               utAnySpac",
+                "               e",
+                "8   x",
+            ]
+        );
+        assert_eq!(
+            shown(&format!("> - {}", text.replace('\n', "\n>   ")), 26),
+            [
+                "│ • id  what      why",
+                "│   ──  ────────  ────────",
+                "│   7   one two   aVeryLon",
+                "│       three     gWordWit",
+                "│                 houtAnyS",
+                "│                 pace",
+                "│   8   x",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_without_room_is_a_list() {
+        let text =
+            "|alpha|beta|gamma|\n|-|-|-|\n|a long cell|b|another cell|\n|x||longer than that|";
+        assert_eq!(
+            shown(text, 16),
+            [
+                "alpha: a long",
+                "cell",
+                "beta: b",
+                "gamma: another",
+                "cell",
+                "",
+                "alpha: x",
+                "gamma: longer",
+                "than that",
+            ]
+        );
+        let heads = format!("|{}\n|{}", "long head|".repeat(9), "-|".repeat(9));
+        assert_eq!(shown(&heads, 16), ["long head"; 9]);
     }
 
     #[test]
@@ -373,6 +491,8 @@ mod tests {
             "[".repeat(5000),
             "```".into(),
             "|a|\n|-|\n|b".into(),
+            format!("|{}\n|{}\n|{}", "a|".repeat(3000), "-|".repeat(3000), "日|".repeat(3000)),
+            format!("|{}|\n|-|", "日".repeat(3000)),
             String::new(),
         ] {
             let _ = markdown(&text, 20);
