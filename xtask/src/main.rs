@@ -1,8 +1,7 @@
-//! Tasks of this repository; `cargo xtask` lists them.
+//! Tasks of this repository but the tests; `cargo xtask` lists all.
 
 mod attack;
 mod bench;
-mod browser;
 mod fleet;
 mod r#gen;
 mod lake;
@@ -10,12 +9,13 @@ mod minute;
 mod oracle;
 mod parity;
 mod pictures;
-mod programs;
-mod repository;
 mod sdk;
-mod test;
 
 use std::process::ExitCode;
+
+use gate::browser;
+use gate::programs;
+use gate::repository;
 
 const USAGE: &str = "usage: cargo xtask <task>
 
@@ -35,7 +35,6 @@ const USAGE: &str = "usage: cargo xtask <task>
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.split_first().map(|(task, rest)| (task.as_str(), rest)) {
-        Some(("test", [])) => test::run(),
         Some(("attack", rest)) => attack::run(rest),
         Some(("bench", rest)) => bench::run(rest),
         Some(("fleet", rest)) => fleet::run(rest),

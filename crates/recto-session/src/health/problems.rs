@@ -193,25 +193,28 @@ pub(super) fn find(
 }
 
 /// How many lines of the conversation are lost at each line.
+#[derive(Default)]
 struct Losses {
+    /// Empty if nothing is lost, as in most logs.
     at: Vec<u32>,
 }
 
 impl Losses {
     fn new(session: &Session, fates: &Fates) -> Losses {
-        let mut at = vec![0; session.node_count()];
+        let mut losses = Losses::default();
         for (node, fate) in session.nodes().zip(fates.iter()) {
             if let Fate::Lost { at: line } = fate
                 && counts(node)
             {
-                at[line.index()] += 1;
+                losses.at.resize(session.node_count(), 0);
+                losses.at[line.index()] += 1;
             }
         }
-        Losses { at }
+        losses
     }
 
     fn at(&self, id: NodeId) -> u64 {
-        u64::from(self.at[id.index()])
+        self.at.get(id.index()).copied().map_or(0, u64::from)
     }
 }
 
@@ -325,6 +328,11 @@ fn several_roots(session: &Session, fates: &Fates, roots: &[NodeId], list: &mut 
 
 /// One line of each cycle.
 fn cycles(session: &Session, list: &mut List) {
+    // In a cycle one line at least follows itself or a later one.
+    let follows_earlier = |id: NodeId| session.parent(id).is_none_or(|parent| parent.0 < id.0);
+    if session.ids().all(follows_earlier) {
+        return;
+    }
     // 0: not looked at; else the walk that passed the line.
     let mut passed = vec![0u32; session.node_count()];
     for (walk, start) in (1u32..).zip(session.ids()) {

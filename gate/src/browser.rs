@@ -7,7 +7,7 @@ use crate::programs;
 
 /// Finds a browser: `$CHROME`, one that is installed, or (as root on a system
 /// with Debian's packages) one that is installed now.
-pub(crate) fn find() -> Option<PathBuf> {
+pub fn find() -> Option<PathBuf> {
     if let Some(path) = env::var_os("CHROME").filter(|path| !path.is_empty()) {
         return Some(path.into());
     }

@@ -21,7 +21,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::BufRead as _;
 use std::io::BufReader;
-use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitCode;
@@ -32,13 +31,13 @@ use anyhow::Context as _;
 use anyhow::bail;
 use tempfile::TempDir;
 
-use crate::browser;
-use crate::programs;
-use crate::repository::cargo;
-use crate::repository::heading;
-use crate::repository::root;
-use crate::repository::say;
-use crate::repository::target;
+use gate::browser;
+use gate::programs;
+use gate::repository::cargo;
+use gate::repository::heading;
+use gate::repository::root;
+use gate::repository::say;
+use gate::repository::target;
 
 /// How many tests passed, failed and were ignored.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +49,6 @@ struct Tally {
 
 /// Runs all steps.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    // Asked for now: a step may replace the file.
-    let xtask = env::current_exe().context("cannot find this program")?;
     let mut home = EmptyHome::new()?;
     let mut tally = Tally::default();
     let mut times = Vec::new();
@@ -62,7 +59,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         }
         heading(step.title);
         let begun = Instant::now();
-        let outcome = step.run(&home, &xtask).with_context(|| format!("step `{}`", step.title))?;
+        let outcome = step.run(&home).with_context(|| format!("step `{}`", step.title))?;
         tally.add_step(outcome, step.tool);
         times.push(format!("{:>6} s  {}", begun.elapsed().as_secs(), step.title));
     }
@@ -108,8 +105,8 @@ struct Step {
 enum Runs {
     /// Cargo, with these words.
     Cargo(&'static [&'static str]),
-    /// Another task of this program, with these words and the recto that the tests have built:
-    /// cargo would build a package alone with other features, so everything again.
+    /// Another task, with these words. Both `xtask` and recto are those that the tests have
+    /// built: cargo would build a package alone with other features, so everything again.
     Task { words: &'static [&'static str], recto: &'static str },
 }
 
@@ -240,7 +237,7 @@ const STEPS: &[Step] = &[
 ];
 
 impl Step {
-    fn run(&self, home: &EmptyHome, xtask: &Path) -> anyhow::Result<Tally> {
+    fn run(&self, home: &EmptyHome) -> anyhow::Result<Tally> {
         let mut command = match self.runs {
             Runs::Cargo(words) => {
                 if let Some(component) = self.component {
@@ -251,8 +248,8 @@ impl Step {
                 command
             }
             Runs::Task { words, recto } => {
-                let mut command = home.command(xtask.into());
-                command.args(words).arg(recto).arg(target().join("debug/recto"));
+                let mut command = home.command(built("xtask").into());
+                command.args(words).arg(recto).arg(built("recto"));
                 command
             }
         };
@@ -268,6 +265,11 @@ impl Step {
         }
         Ok(tally)
     }
+}
+
+/// A program that the tests have built, because tests of its package run it.
+fn built(name: &str) -> PathBuf {
+    target().join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX))
 }
 
 /// Runs tests, shows what they print and adds up their results.

