@@ -8,7 +8,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `editor`, `vi`, `vi_text`, `complete`, `question`, `picker`, `calls`, `commands`, `choosing`, `live` | what is shown and what keys do; no input and output |
+//! | `state`, `editor`, `vi`, `vi_text`, `complete`, `question`, `picker`, `calls`, `commands`, `choosing`, `sending`, `live` | what is shown and what keys do; no input and output |
 //! | `blocks`, `view`, `paint` | lines for the scrollback, the live area, bytes for the terminal |
 //! | `message` | what they say to each other |
 //! | `host`, `doing`, `going_back` | the session on its thread; files and programs |
@@ -27,6 +27,7 @@ mod message;
 mod paint;
 mod picker;
 mod question;
+mod sending;
 mod state;
 mod vi;
 mod vi_text;
@@ -77,9 +78,10 @@ pub(crate) fn open(
     options: &RunOptions,
 ) -> Result<Outcome, Refused> {
     let has_terminal = io::stdin().is_terminal() && output.is_terminal;
-    let is_plain = options.plain || environment.plain || environment.dumb_terminal;
+    let is_dumb = environment.dumb_terminal && has_terminal;
+    let is_plain = options.plain || environment.plain || is_dumb;
     if !has_terminal && !is_plain {
-        let message = "a conversation needs a terminal, and this is none";
+        let message = "a conversation needs a terminal";
         let error = CommandError::user("no-terminal", message);
         let hint = "use -p for one prompt: recto run -p 'Why does the test fail?'";
         return Err(Refused::Command(error.with_hint(hint)));
@@ -145,6 +147,10 @@ fn greet(console: &mut Console) {
     console.say(Look::Strong, &format!("recto {version} · {directory}"));
     let sandbox = console.facts.sandbox.clone();
     console.say(Look::Faint, &sandbox);
+    if console.facts.is_plain {
+        let text = "plain lines, nothing is redrawn: answer questions with a number; /exit leaves";
+        console.say(Look::Faint, text);
+    }
     console.print(vec![Vec::new()]);
 }
 
@@ -357,6 +363,8 @@ fn plain(
 
 #[cfg(test)]
 mod console_tests;
+#[cfg(test)]
+mod everyday_tests;
 #[cfg(test)]
 mod screens_tests;
 #[cfg(test)]

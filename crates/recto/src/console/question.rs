@@ -164,11 +164,14 @@ impl Question {
             }
         }
         match &self.typing {
-            Some(typed) => lines.push(vec![
-                ("  ❯ ".to_owned(), Look::User),
-                (fit(&one_line(typed), width.saturating_sub(6)), Look::Plain),
-                ("▏".to_owned(), Look::User),
-            ]),
+            Some(typed) => {
+                lines.push(vec![
+                    ("  ❯ ".to_owned(), Look::User),
+                    (fit(&one_line(typed), width.saturating_sub(6)), Look::Plain),
+                    ("▏".to_owned(), Look::User),
+                ]);
+                lines.push(vec![(fit("Enter sends · Esc goes back", width), Look::Faint)]);
+            }
             None if is_multiple => {
                 lines.push(vec![(
                     fit("Space ticks · Enter answers · Esc stops", width),
@@ -380,10 +383,11 @@ fn described(update: &Value) -> Option<String> {
                 None => format!("Yes, and allow {rules} {place}"),
             })
         }
-        "setMode" => {
-            let mode = update["mode"].as_str().unwrap_or_default();
-            Some(format!("Yes, and switch to {mode} for this session"))
-        }
+        "setMode" => Some(match update["mode"].as_str().unwrap_or_default() {
+            "acceptEdits" => "Yes, and accept edits for the rest of this session".to_owned(),
+            "plan" => "Yes, and only plan for the rest of this session".to_owned(),
+            mode => format!("Yes, and switch to {mode} for this session"),
+        }),
         "addDirectories" => {
             let directories = update["directories"].as_array()?;
             let names: Vec<&str> = directories.iter().filter_map(Value::as_str).collect();
