@@ -92,8 +92,8 @@ fn invalid(error: &Error) -> (String, String) {
 
 /// The commands that may have been meant, by the names that help shows.
 fn offered(root: &Command, command: &str, typed: &str) -> String {
-    let group = command.split_whitespace().skip(1);
-    let group = group.fold(Some(root), |at, name| at.and_then(|at| at.find_subcommand(name)));
+    let mut group = command.split_whitespace().skip(1);
+    let group = group.try_fold(root, |at, name| at.find_subcommand(name));
     let mut near: Vec<(bool, usize, &str)> = group
         .into_iter()
         .flat_map(Command::get_subcommands)

@@ -7,6 +7,8 @@ use recto_session::Item;
 use serde_json::Value;
 use serde_json::json;
 
+use super::question::REFUSED;
+use super::question::SAID;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::fit;
@@ -174,9 +176,21 @@ pub(super) fn result(
     lines
 }
 
+/// A result without what is in it for the model only: its marks, and how to go on after a no.
+fn for_people(text: &str) -> String {
+    let text = text.trim_end();
+    let text = text.strip_prefix("<tool_use_error>").unwrap_or(text);
+    let text = text.strip_suffix("</tool_use_error>").unwrap_or(text);
+    let Some(rest) = text.strip_prefix(REFUSED) else { return text.to_owned() };
+    match rest.trim_start().strip_prefix(SAID) {
+        Some(words) => format!("rejected: {}", words.trim()),
+        None => "rejected".to_owned(),
+    }
+}
+
 fn result_lines(text: &str, is_error: bool, width: usize, most: usize) -> Lines {
     let look = if is_error { Look::Bad } else { Look::Faint };
-    let text = safe(text.trim_end()).replace('\t', "    ");
+    let text = safe(&for_people(text)).replace('\t', "    ");
     // A result that is opened is shown to its last character.
     let room = width.saturating_sub(5);
     let all: Vec<String> = match most {

@@ -83,8 +83,7 @@ impl Console {
         if COMMANDS.iter().any(|(known, _)| *known == name)
             && !matches!(name, "clear" | "compact" | "init")
         {
-            let echo = blocks::prompt(text, self.width);
-            self.print(echo);
+            self.echo(text);
         }
         match name {
             "help" => {
@@ -263,7 +262,7 @@ impl Console {
             .iter()
             .map(|(model, used)| {
                 let about = format!(
-                    "{}  {} in · {} out · cache: {} read, {} written",
+                    "{} · {} in · {} out · cache: {} read, {} written",
                     money(used.cost),
                     count(used.input),
                     count(used.output),

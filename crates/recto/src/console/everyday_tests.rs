@@ -84,6 +84,22 @@ fn the_output_of_an_own_command_is_shown_without_its_name() {
 }
 
 #[test]
+fn a_result_is_shown_without_what_is_for_the_model() {
+    let no = "The user doesn't want to proceed with this tool use.";
+    for (content, shown) in [
+        (format!("{no} The tool use was rejected (eg. if it was a file edit, …"), "⎿ rejected"),
+        (format!("{no} They said: use make"), "⎿ rejected: use make"),
+        ("<tool_use_error>File does not exist.</tool_use_error>".into(), "⎿ File does not exist."),
+    ] {
+        let mut trial = Trial::new((80, 24));
+        trial.says(json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {}}));
+        let result = json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": true});
+        trial.result(result, None);
+        assert!(trial.scrollback().ends_with(shown), "{}", trial.scrollback());
+    }
+}
+
+#[test]
 fn lists_are_answered_with_a_number_where_nothing_can_be_drawn() {
     let mut trial = Trial::new((80, 24));
     trial.console.facts.is_plain = true;
@@ -99,6 +115,13 @@ fn lists_are_answered_with_a_number_where_nothing_can_be_drawn() {
         _ => None,
     });
     assert_eq!(asked, Some(json!("sonnet")));
+    // A question says how a line answers it, and a terminal shows what is typed by itself.
+    trial.console.facts.shows_typing = true;
+    trial.take(Input::Line("/vi".into()));
+    assert!(!trial.scrollback().contains("/vi"), "{}", trial.scrollback());
+    trial.asks("Bash", json!({"command": "make"}), Vec::new());
+    assert!(trial.scrollback().contains("a number, y or n answers"), "{}", trial.scrollback());
+    trial.take(Input::Line("n".into()));
     trial.take(Input::Sessions(vec![Choice::new("3f2b", "Write the docs", "2 h")]));
     trial.take(Input::Line(String::new()));
     assert!(trial.console.overlay.is_none());

@@ -98,6 +98,7 @@ pub(crate) fn open(
         may_bypass: options.dangerously_skip_permissions
             || options.allow_dangerously_skip_permissions,
         is_plain,
+        shows_typing: is_plain && io::stdin().is_terminal(),
         is_image: Some(recto_agent::memory::notes::is_image),
     };
     let size = crossterm::terminal::size().unwrap_or((80, 24));
@@ -328,6 +329,10 @@ fn plain(
                     is_closed = true;
                 }
             }
+        }
+        // There is no status line to show it in.
+        if let Some(hint) = console.hint.take() {
+            console.say(Look::Faint, &hint);
         }
         for line in console.take_out() {
             output.line(painter.plain_line(&line).trim_end())?;

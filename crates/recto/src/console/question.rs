@@ -20,6 +20,9 @@ use crate::terminal::text::wrap;
 
 /// Lines around a change that are shown, too.
 const CONTEXT: usize = 3;
+/// How the model is told of a no, and what comes before the user's words.
+pub(super) const REFUSED: &str = "The user doesn't want to proceed with this tool use.";
+pub(super) const SAID: &str = "They said:";
 
 /// A call that needs an answer.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +92,11 @@ impl Question {
                 .map(|option| {
                     let label = option["label"].as_str().unwrap_or_default().to_owned();
                     let about = option["description"].as_str().unwrap_or_default();
-                    (format!("{label}  {about}"), Choice::Answer(label))
+                    let shown = match about.is_empty() {
+                        true => label.clone(),
+                        false => format!("{label}: {about}"),
+                    };
+                    (shown, Choice::Answer(label))
                 })
                 .collect();
             choices.push(("Something else".to_owned(), Choice::Own));
@@ -186,6 +193,19 @@ impl Question {
         lines
     }
 
+    /// The same where keys are not read one by one: a line answers.
+    pub(super) fn numbered(&self, width: usize) -> Lines {
+        let mut lines = self.lines(width);
+        lines.pop();
+        let help = match (&self.typing, self.models_question()) {
+            (Some(_), _) => "a line says what to do instead",
+            (None, Some(_)) => "a number answers, or a line of your own",
+            (None, None) => "a number, y or n answers; other words are a no that says what to do",
+        };
+        lines.push(vec![(help.to_owned(), Look::Faint)]);
+        lines
+    }
+
     /// Takes a line, where keys are not read one by one.
     pub(super) fn line(&mut self, text: &str) -> Answered {
         let text = text.trim();
@@ -198,7 +218,7 @@ impl Question {
             (Some(number), _) => Some(number - 1),
             (None, "y" | "yes") if self.models_question().is_none() => Some(0),
             (None, "n" | "no") if self.models_question().is_none() => {
-                return self.refused("The user doesn't want to proceed with this tool use.");
+                return self.refused(REFUSED);
             }
             _ => None,
         };
@@ -278,13 +298,8 @@ impl Question {
                     self.typing = Some(String::new());
                     Answered::Nothing
                 }
-                Some(text) if text.trim().is_empty() => {
-                    self.refused("The user doesn't want to proceed with this tool use.")
-                }
-                Some(text) => self.refused(&format!(
-                    "The user doesn't want to proceed with this tool use. They said: {}",
-                    text.trim()
-                )),
+                Some(text) if text.trim().is_empty() => self.refused(REFUSED),
+                Some(text) => self.refused(&format!("{REFUSED} {SAID} {}", text.trim())),
             },
             Choice::Own => match self.typing.take().filter(|text| !text.trim().is_empty()) {
                 None => {

@@ -21,12 +21,12 @@ impl Console {
         let (shown, whole, images) = self.editor.take();
         let mut effects = vec![Effect::History(shown.clone())];
         if let Some(command) = whole.strip_prefix('!').map(str::trim).filter(|c| !c.is_empty()) {
-            self.print(blocks::prompt(&shown, self.width));
+            self.echo(&shown);
             effects.push(Effect::Shell(command.to_owned()));
             return effects;
         }
         if let Some(note) = whole.strip_prefix('#').map(str::trim).filter(|n| !n.is_empty()) {
-            self.print(blocks::prompt(&shown, self.width));
+            self.echo(&shown);
             effects.push(Effect::Remember(note.to_owned()));
             return effects;
         }
@@ -42,6 +42,15 @@ impl Console {
         effects
     }
 
+    /// What the user said, as a part of the conversation.
+    pub(super) fn echo(&mut self, text: &str) {
+        if self.facts.shows_typing {
+            self.print(vec![Vec::new()]);
+        } else {
+            self.print(blocks::prompt(text, self.width));
+        }
+    }
+
     /// A prompt for the session, which waits if the session is busy.
     pub(super) fn prompt(&mut self, shown: &str, whole: &str, images: &[String]) -> Effect {
         let uuid = recto_store::new_session_id().to_string();
@@ -50,7 +59,7 @@ impl Console {
             let (text, shown) = (whole.to_owned(), shown.to_owned());
             self.live.queue.push(Queued { uuid: uuid.clone(), text, shown });
         } else {
-            self.print(blocks::prompt(shown, self.width));
+            self.echo(shown);
             // Until the session says so itself.
             self.live.is_busy = true;
             self.live.since = self.tick;
@@ -95,12 +104,9 @@ impl Console {
             None => "/help lists them; a space before it sends it as text".to_owned(),
         };
         let text = format!("there is no command /{name}: {advice}");
-        match self.facts.is_plain {
-            true => self.say(Look::Warning, &text),
-            false => {
-                self.hint = Some(text);
-                self.editor.set(whole);
-            }
+        self.hint = Some(text);
+        if !self.facts.is_plain {
+            self.editor.set(whole);
         }
     }
 }

@@ -290,7 +290,7 @@ impl Console {
             self.print(body);
         }
         if self.facts.is_plain {
-            self.print(question.lines(self.width));
+            self.print(question.numbered(self.width));
         }
         // A person who is typing sees the question too late: these keys must not answer it.
         let is_typing = !self.editor.is_empty() && self.tick < self.last_key + TICKS;
@@ -305,7 +305,7 @@ impl Console {
                 let answered = question.line(text);
                 let effects = self.reply(answered);
                 if let Some(Overlay::Question(question)) = &self.overlay {
-                    let lines = question.lines(self.width);
+                    let lines = question.numbered(self.width);
                     self.print(lines);
                 }
                 return effects;
