@@ -4,7 +4,6 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::blocks;
 use super::picker::Choice;
 use super::picker::Picker;
 use super::picker::Purpose;

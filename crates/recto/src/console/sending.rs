@@ -9,7 +9,6 @@ use super::commands::COMMANDS;
 use super::live::Queued;
 use super::state::Console;
 use super::state::Effect;
-use crate::terminal::output::Look;
 
 impl Console {
     /// Sends what is typed: a prompt, a command, a note, or a shell command.
