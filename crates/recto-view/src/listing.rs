@@ -10,6 +10,7 @@ use std::sync::PoisonError;
 
 use rayon::prelude::*;
 use recto_log::SessionId;
+use recto_session::status::StatusKind;
 use recto_store::Digest;
 use recto_store::FileKind;
 use recto_store::FileState;
@@ -51,6 +52,8 @@ pub struct ListedLog {
     pub digest: Arc<Digest>,
     /// The client that runs the session.
     pub live: Option<LiveSession>,
+    /// What the session does, if a client runs it.
+    pub status: Option<StatusKind>,
     /// Whether the log is there but could not be read.
     pub is_unreadable: bool,
 }
@@ -64,11 +67,12 @@ impl ListedLog {
         // A log that may not be read is still a session that is there.
         let is_unreadable = digest.is_none();
         let digest = digest.unwrap_or_default();
-        ListedLog { session, agent: None, digest, live, is_unreadable }
+        ListedLog { session, agent: None, digest, live, status: None, is_unreadable }
     }
 
     fn of_agent(session: SessionFile, agent: LogFile, digest: Arc<Digest>) -> ListedLog {
-        ListedLog { session, agent: Some(agent), digest, live: None, is_unreadable: false }
+        let (live, status) = (None, None);
+        ListedLog { session, agent: Some(agent), digest, live, status, is_unreadable: false }
     }
 
     /// The log.
@@ -127,7 +131,13 @@ impl Library {
     /// The logs that are wanted, newest first. Reads heads and tails, and stops when there
     /// are enough; logs that are as they were, here or in the index, are not opened.
     pub fn listed(&self, listing: &Listing, inventory: &Inventory) -> Vec<ListedLog> {
-        self.listed_with(listing, inventory, &self.clients())
+        let mut rows = self.listed_with(listing, inventory, &self.clients());
+        let running = rows.iter().filter(|row| row.live.is_some()).map(|row| row.session.id);
+        let statuses = self.statuses_of(running.collect(), inventory);
+        for row in rows.iter_mut().filter(|row| row.live.is_some()) {
+            row.status = statuses.get(&row.session.id).copied();
+        }
+        rows
     }
 
     pub(crate) fn listed_with(

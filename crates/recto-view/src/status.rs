@@ -1,5 +1,6 @@
 //! What sessions do now.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -7,6 +8,8 @@ use std::sync::PoisonError;
 use recto_log::SessionId;
 use recto_session::status::PendingCall;
 use recto_session::status::RunningTask;
+use recto_session::status::StatusKind;
+use recto_store::Inventory;
 use recto_store::RECENT;
 use recto_store::SessionStatus;
 use recto_store::StatusScope;
@@ -93,6 +96,8 @@ pub struct TaskRow {
 pub(crate) struct KnownStatuses {
     /// Sessions that run or were written a short time ago.
     recent: Mutex<Statuses>,
+    /// Sessions in a list that run.
+    running: Mutex<Statuses>,
 }
 
 impl Library {
@@ -106,6 +111,21 @@ impl Library {
 }
 
 impl Library {
+    /// What some sessions do, in one word each.
+    pub(crate) fn statuses_of(
+        &self,
+        sessions: Vec<SessionId>,
+        inventory: &Inventory,
+    ) -> HashMap<SessionId, StatusKind> {
+        if sessions.is_empty() {
+            return HashMap::new();
+        }
+        let known = &self.known_statuses().running;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.look(self.home(), inventory, &StatusScope::Only(sessions), self.now());
+        found.into_iter().map(|one| (one.id, one.status.kind)).collect()
+    }
+
     /// What sessions do now: those named, or those that run or did a short time ago.
     pub fn statuses(&self, session: Option<SessionId>) -> Vec<StatusRow> {
         let found = match session {

@@ -9,8 +9,6 @@ use clap::Subcommand;
 use clap::error::ContextKind;
 use clap::error::ContextValue;
 use clap::error::ErrorKind;
-use recto_log::json::ArrayWriter;
-use recto_log::json::ObjectWriter;
 
 use crate::commands::agents::AgentsArgs;
 use crate::commands::anonymize::AnonymizeArgs;
@@ -80,7 +78,8 @@ use crate::commands::usage::UsageArgs;
 use crate::commands::watch::WatchArgs;
 use crate::environment::Environment;
 use crate::global::Global;
-use crate::terminal::text::json_for_terminal;
+use crate::misuse;
+use crate::terminal::output::Output;
 use crate::terminal::text::safe;
 
 /// The version, with what else a bug report should name.
@@ -227,15 +226,15 @@ struct ClientCli {
 }
 
 /// What was typed to this program, or how it ends at once.
-pub(crate) fn parse(is_client: bool) -> Result<Cli, ExitCode> {
-    if !is_client {
+pub(crate) fn parse(environment: &Environment) -> Result<Cli, ExitCode> {
+    if !environment.run.is_client {
         let parsed = help::grouped(Cli::command())
             .try_get_matches()
             .and_then(|matches| Cli::from_arg_matches(&matches));
-        return parsed.map_err(|error| fail(with_tips(error)));
+        return parsed.map_err(|error| fail(&error, environment));
     }
     let typed = ClientCli::try_parse().map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp => fail(error),
+        ErrorKind::DisplayHelp => fail(&error, environment),
         _ => {
             crate::terminal::output::complain(&safe(&client_words(&error)));
             ExitCode::from(1)
@@ -258,54 +257,21 @@ fn client_words(error: &clap::Error) -> String {
     }
 }
 
-/// Adds a tip for what people type most often without quotes: `search error -warning`.
-pub(crate) fn with_tips(mut error: clap::Error) -> clap::Error {
-    let is_search = matches!(
-        error.get(ContextKind::Usage),
-        Some(ContextValue::StyledStr(usage)) if usage.to_string().contains("recto search ")
+/// Says what was typed wrong, or shows help. What was typed may be a name that a shell completed:
+/// nothing in it acts on the terminal.
+fn fail(error: &clap::Error, environment: &Environment) -> ExitCode {
+    let is_help = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    if is_search && error.kind() == ErrorKind::UnknownArgument {
-        let tip = "put the query in quotes: recto search 'error -warning'";
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    }
-    error
-}
-
-/// Says what was typed wrong. What was typed is in the message, and may be a name that a
-/// shell completed: nothing in it acts on the terminal.
-pub(crate) fn fail(error: clap::Error) -> ExitCode {
-    let message = error.render().to_string();
-    let code = u8::try_from(error.exit_code()).unwrap_or(2);
-    let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if !is_help && Environment::wants_json() {
-        crate::terminal::output::complain(&usage_error(&message));
-        return ExitCode::from(code);
-    }
-    let shown = safe(&message);
-    if shown == message {
+    if is_help {
         error.exit();
     }
-    // Colours are part of the message, and could not be told from those that were typed.
-    crate::terminal::output::complain(&shown);
-    ExitCode::from(code)
-}
-
-/// The message of the library as JSON, in the form of all errors: its first paragraph is what
-/// is wrong, its tips are what to do.
-fn usage_error(message: &str) -> String {
-    let mut parts = message.trim().split("\n\n");
-    let what = parts.next().unwrap_or_default();
-    let what = what.strip_prefix("error: ").unwrap_or(what);
-    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut hints = ArrayWriter::new();
-    for part in parts {
-        let part = part.trim();
-        let hint = part.strip_prefix("tip: ").unwrap_or(part);
-        hints = hints.string(&hint.split_whitespace().collect::<Vec<_>>().join(" "));
-    }
-    let object = ObjectWriter::new()
-        .string("error", &what)
-        .string("kind", "usage")
-        .json("hints", &hints.finish());
-    json_for_terminal(&object.finish()) + "\n"
+    let json = Environment::wants_json().then(String::new);
+    let global = Global { json, ..Global::default() };
+    let error = misuse::explain(error, &Cli::command());
+    Output::new(&global, environment).report(&error);
+    ExitCode::from(error.exit_code())
 }

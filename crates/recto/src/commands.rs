@@ -115,6 +115,12 @@ pub(crate) fn run(
 ) -> Result<Outcome, CommandError> {
     // Opened by those that need it: `recto prices` works where there is no home.
     let home = || open_home(&cli.global, environment);
+    if let Some((name, hint)) = cli.command.as_ref().and_then(without_rows)
+        && output.json
+    {
+        let message = format!("`recto {name}` has no rows for --json or --format");
+        return Err(CommandError::user("no-rows", message).with_hint(hint));
+    }
     match &cli.command {
         None if browse::is_possible(environment, output) => {
             browse::open(&home()?, environment, output, String::new())
@@ -216,6 +222,21 @@ pub(crate) fn run(
         Some(Command::Statusline(args)) => statusline::cmd_statusline(environment, output, args),
         Some(Command::Prices(args)) => prices::cmd_prices(environment, output, args),
     }
+}
+
+/// The commands that write documents, scripts and answers of their own form, and what to do
+/// instead.
+fn without_rows(command: &Command) -> Option<(&'static str, &'static str)> {
+    Some(match command {
+        Command::Export(_) => ("export", "use `--to json` to write a session as JSON"),
+        Command::Licenses(_) => ("licenses", "use it without the option"),
+        Command::Man(_) => ("man", "use it without the option"),
+        Command::Completions(_) => ("completions", "use it without the option"),
+        Command::Help(_) => ("help", "use it without the option"),
+        Command::Demo => ("demo", "use it without the option"),
+        Command::Mcp(_) => ("mcp", "it speaks JSON-RPC without the option"),
+        _ => return None,
+    })
 }
 
 /// An edit that finds nothing to change has done what was asked: it says so, and ends well.

@@ -245,7 +245,11 @@ impl Environment {
             cloud: CloudVariables::from_process(),
             otlp_headers: text("OTEL_EXPORTER_OTLP_HEADERS").map(Secret),
             no_color: text("NO_COLOR").is_some(),
-            dumb_terminal: text("TERM").as_deref() == Some("dumb"),
+            // On Unix, every terminal that can be drawn on says what it is.
+            dumb_terminal: match text("TERM") {
+                Some(name) => name == "dumb",
+                None => cfg!(unix),
+            },
             plain: text("RECTO_PLAIN").is_some_and(|value| value != "0"),
             in_test: text("RECTO_TEST_HOME_GUARD").is_some(),
             in_tmux: text("TMUX").is_some(),

@@ -15,6 +15,7 @@ mod edit;
 mod environment;
 mod error;
 mod global;
+mod misuse;
 mod reading;
 mod running;
 mod search;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         return code;
     }
     let mut environment = Environment::from_process();
-    let mut cli = match cli::parse(environment.run.is_client) {
+    let mut cli = match cli::parse(&environment) {
         Ok(cli) => cli,
         Err(code) => return code,
     };

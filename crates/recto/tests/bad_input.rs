@@ -200,7 +200,7 @@ fn what_was_typed_wrong_is_told() {
     ");
     assert_snapshot!(test.run(&["agents", "3f2b"]).shown(), @"
     --- stderr
-    this session has no subagents
+    no subagents in this session
     --- exit 1
     ");
     assert_snapshot!(test.run(&["history", "--text", "no such prompt"]).shown(), @"--- exit 1");

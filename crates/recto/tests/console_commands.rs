@@ -67,7 +67,7 @@ fn commands_that_show_something_show_it() {
     says(&mut seat, "/status", "session ");
     says(&mut seat, "/context", "System prompt");
     says(&mut seat, "/cost", "Total cost");
-    says(&mut seat, "/usage", "from the cache");
+    says(&mut seat, "/usage", "cache: ");
     says(&mut seat, "/permissions", "Bash(make check:*)");
     says(&mut seat, "/hooks", "./on-edit.sh");
     says(&mut seat, "/mcp", "missing");
@@ -126,7 +126,7 @@ fn commands_that_change_the_session_change_it() {
     seat.wait_for("resumed;", 1);
     // A summary, and a new beginning.
     says(&mut seat, "/compact", "compacted");
-    says(&mut seat, "/clear", "starts over");
+    says(&mut seat, "/clear", "new conversation");
     says(&mut seat, "fourth", "another-answer");
     wait_until("it is in a log of its own", || logs_of(&bench) == 3);
     let last = bench.mock.asked().last().unwrap().body["messages"].to_string();
@@ -160,7 +160,7 @@ fn files_go_back_and_forth_by_commands_of_the_console_and_of_the_shell() {
     says(&mut seat, "change", "well-done");
     assert_eq!(content(), "two\n");
     // The last turn only.
-    says(&mut seat, "/undo", "set back 1 file");
+    says(&mut seat, "/undo", "restored ");
     assert_eq!(content(), "one\n");
     let session = bench.logs()[0].file_stem().unwrap().to_str().unwrap().to_owned();
     // The commands of the shell know the same session.
@@ -170,7 +170,7 @@ fn files_go_back_and_forth_by_commands_of_the_console_and_of_the_shell() {
     assert!(run.stdout.contains("+++ b/a.txt") && run.stdout.contains("+two"), "{}", run.shown());
     let run = bench.run(&["undo", "--files", &session, "--dry-run"]);
     assert_eq!((run.code, content().as_str()), (0, "two\n"), "{}", run.shown());
-    assert!(run.shown().contains("would set back 1 file"), "{}", run.shown());
+    assert!(run.shown().contains("would restore 1 file"), "{}", run.shown());
     let rows = bench.run(&["undo", "--files", &session, "--json"]).json();
     assert_eq!((&rows[0]["done"], content().as_str()), (&true.into(), "one\n"));
     let run = bench.run(&["redo", "--files", &session]);

@@ -59,7 +59,7 @@ fn the_demo_needs_no_home_and_leaves_nothing_behind() {
         39        for when, height in site.extremes(day):
         40            # local time of the site
         41            local = when + timedelta(hours=site.utcoffset)
-        … 1 line more
+        … 1 more line
 
       `site.utcoffset` is read once from the station file, so it is winter time all year. The zone name is there too; converting with it fixes both changes of the clock.
       ⏺ Edit /home/dev/tide/src/tide/table.py

@@ -69,6 +69,29 @@ fn live_sessions_are_marked_and_can_be_listed_alone() {
 }
 
 #[test]
+fn a_running_session_has_the_status_that_status_says() {
+    let test = TestHome::with_sessions();
+    for announced in ["busy", "idle", "waiting"] {
+        test.home.announce(FIX, announced);
+        let status = test.run(&["status", FIX]).stdout;
+        let words = status.split('\t').nth(1).unwrap_or_default().to_owned();
+        let listed = test.run(&["ls", "--live"]).stdout;
+        assert!(!words.is_empty() && listed.ends_with(&format!("● {words}\n")), "{status}{listed}");
+    }
+}
+
+#[test]
+fn on_a_very_narrow_terminal_titles_take_the_room_of_paths() {
+    let test = TestHome::with_sessions();
+    let narrow = |columns: &str| {
+        let mut command = test.command(&["ls", "-n", "1"]);
+        test.finish(command.env("RECTO_COLUMNS", columns)).stdout
+    };
+    assert_eq!(narrow("60"), "3f2a1b4c  2h  9.5 kB  Repair the parser  /home/dev/app\n");
+    assert_eq!(narrow("42"), "3f2a1b4c  2h  9.5 kB  Repair the parser\n");
+}
+
+#[test]
 fn filters_choose_by_project_time_model_and_branch() {
     let test = TestHome::with_sessions();
     assert_eq!(ids(&test, &[]), [FIX, DOCS, OLD]);

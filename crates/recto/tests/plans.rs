@@ -93,7 +93,7 @@ fn a_home_without_plans_is_said() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["plans"]).shown(), @"
     --- stderr
-    there is no plan
+    no plans
     --- exit 1
     ");
     assert_snapshot!(test.run(&["plans", "--json"]).shown(), @"

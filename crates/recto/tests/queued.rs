@@ -46,7 +46,7 @@ fn a_queued_prompt_stands_where_the_model_got_it() {
         tick 2
         tick 3
         tick 4
-        … 6 lines more
+        … 6 more lines
 
     You  3  2026-11-16 00:23:32  queued
       LAB:hello queued-one

@@ -31,7 +31,7 @@ fn a_session_reads_as_a_conversation() {
         line 2
         line 3
         line 4
-        … 2 lines more
+        … 2 more lines
       ⏺ Read /home/dev/app/gone.rs
       ⎿ File does not exist.
 

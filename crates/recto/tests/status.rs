@@ -112,7 +112,7 @@ fn who_waits_is_told_by_the_exit_code() {
     assert_snapshot!(test.run(&["status", "--wait", "parser", "busy"]).shown(), @"
     --- stderr
     error: invalid status `busy` for --wait
-    hint: use one of waiting_for_approval, waiting_for_input, working, idle, ended, unknown
+    hint: use one of needs-approval, needs-input, working, idle, ended, unknown
     --- exit 2
     ");
     assert_eq!(test.run(&["status", "--wait", "nobody", "ended", "--timeout", "1s"]).code, 2);

@@ -219,6 +219,53 @@ fn a_usage_error_is_json_if_json_was_asked_for() {
 }
 
 #[test]
+fn what_is_typed_wrong_is_said_as_all_errors_are() {
+    let test = TestHome::with_sessions();
+    for (words, said) in [
+        (&["lst"][..], "error: there is no command `recto lst`\nhint: did you mean `recto ls`?\n"),
+        (
+            &["ls", "--projekt", "x"],
+            "error: unknown option `--projekt`\nhint: did you mean `--project`?\n",
+        ),
+        (
+            &["resume"],
+            "error: `recto resume` needs <SESSION>\nhint: `recto resume --help` has an example\n",
+        ),
+        // A template is for a person, and so are the errors.
+        (&["show", "zzz", "--format", "{id}"], "error: no session matches `zzz`\n"),
+    ] {
+        let run = test.run(words);
+        assert!(run.stderr.starts_with(said), "{}", run.shown());
+    }
+}
+
+#[test]
+fn commands_without_rows_refuse_to_write_json() {
+    let test = TestHome::with_sessions();
+    for words in
+        [&["export", FIX][..], &["licenses"], &["man"], &["help"], &["completions", "bash"]]
+    {
+        for option in ["--json", "--format={id}"] {
+            let run = test.run(&[words, &[option]].concat());
+            assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.shown());
+            assert!(run.stderr.contains("has no rows for --json or --format"), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn statuses_are_waited_for_by_the_words_that_are_shown() {
+    let test = TestHome::with_sessions();
+    for status in ["needs-approval", "needs approval", "waiting_for_approval"] {
+        let run = test.run(&["status", "--wait", FIX, status, "--timeout", "1ms"]);
+        assert!(!run.stderr.contains("invalid status"), "{}", run.shown());
+    }
+    let run = test.run(&["status", "--wait", FIX, "busy"]);
+    let hint = "hint: use one of needs-approval, needs-input, working, idle, ended, unknown";
+    assert!(run.stderr.contains(hint), "{}", run.shown());
+}
+
+#[test]
 fn a_limit_of_0_is_no_limit_everywhere() {
     let test = TestHome::with_sessions();
     test.run(&["clone", FIX]);

@@ -88,7 +88,7 @@ fn a_session_without_a_list_is_said() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["todos"]).shown(), @"
     --- stderr
-    no to-dos in the log
+    no to-dos in this session
     --- exit 1
     ");
 }

@@ -128,9 +128,9 @@ fn what_a_log_says_wrongly_is_told_and_counts_as_far_as_it_can() {
     assert_eq!(days, ["2026-11-03", "2099-01-01", "unknown"]);
     let told = test.run(&["usage", "--since", "2020-01-01"]).stderr;
     for note in [
-        "each of 2 messages has an impossible count, which is skipped",
-        "each of 2 messages has no id: each of its lines counts",
-        "each of 2 messages has no time: no period includes it",
+        "2 messages have an impossible count, which recto skips",
+        "2 messages have no id: recto counts every line",
+        "2 messages have no time: outside every period",
         "1 message is in the future",
         "the clock went back by more than an hour 1 time",
     ] {

@@ -59,13 +59,13 @@ impl Confinement {
     pub fn line(self) -> &'static str {
         match self {
             Confinement::Full => {
-                "sandbox on: commands write only here and in temp, read no keys, have no network"
+                "sandbox on: commands write only here and in temp, without keys or network"
             }
             Confinement::Partial => {
-                "sandbox on, in part: this kernel has no user namespaces, so secret files in the project stay readable and commands have no sockets at all"
+                "sandbox on in part: without user namespaces, commands can read secret files in the project and open no sockets"
             }
             Confinement::None => {
-                "sandbox off: this kernel has no Landlock, so commands run unconfined; recto asks before each"
+                "sandbox off: this kernel has no Landlock; commands run unconfined, and recto asks before each"
             }
         }
     }

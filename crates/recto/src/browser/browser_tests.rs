@@ -37,7 +37,7 @@ fn the_first_screen_has_projects_sessions_and_a_transcript() {
     |                                    │     two                                  ┃
     |                                    │     three                                ┃
     |                                    │     four                                 ┃
-    |                                    │     … 2 lines more
+    |                                    │     … 2 more lines
     |                                    │   ⏺ Read /home/dev/app/gone.rs
     |                                    │   ⎿ File does not exist.
     |                                    │
@@ -152,7 +152,7 @@ fn the_reader_goes_by_turns_and_shows_more_or_less() {
     |     two                                                                       ┃
     |     three                                                                     ┃
     |     four                                                                      ┃
-    |     … 2 lines more                                                            ┃
+    |     … 2 more lines                                                            ┃
     |   ⏺ Read /home/dev/app/gone.rs
     |   ⎿ File does not exist.
     |

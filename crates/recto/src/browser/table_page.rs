@@ -28,7 +28,7 @@ impl Subject {
     pub(super) fn nothing(self) -> &'static str {
         match self {
             Subject::Tools => "no tool calls in this session",
-            Subject::Agents => "this session has no subagents",
+            Subject::Agents => "no subagents in this session",
         }
     }
 }

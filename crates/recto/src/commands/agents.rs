@@ -73,7 +73,7 @@ pub(crate) fn cmd_agents(
             agents.retain(|agent| args.all || agent.kind == FileKind::Agent);
             if agents.is_empty() {
                 if !output.json {
-                    output.remark("this session has no subagents");
+                    output.remark("no subagents in this session");
                 }
                 return Ok(Outcome::Found);
             }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use clap::Args;
 use jiff::Timestamp;
 use rayon::prelude::*;
+use recto_session::status::StatusKind;
 use recto_session::usage::PriceTable;
 use recto_store::Home;
 use recto_view::AllMarks;
@@ -31,6 +32,7 @@ use crate::terminal::text::one_line;
 use crate::terminal::text::path_from_home;
 use crate::terminal::text::plural;
 use crate::terminal::text::short_model;
+use crate::watching::status_view;
 
 /// List sessions, newest first
 ///
@@ -106,16 +108,18 @@ pub(crate) fn short_id(log: &ListedLog) -> String {
     }
 }
 
-/// What marks the log of a running client.
+/// What marks the log of a running client: the words of `recto status`.
 pub(crate) fn mark(log: &ListedLog) -> (&'static str, Look) {
-    match log.live.as_ref().map(|live| live.status.as_deref()) {
-        None if log.session.is_archived() => ("archived", Look::Faint),
-        None => ("", Look::Plain),
-        Some(Some("waiting")) => ("● needs approval", Look::Warning),
-        Some(Some("busy" | "shell")) => ("● working", Look::Good),
-        Some(Some("idle")) => ("● idle", Look::Faint),
-        Some(_) => ("● running", Look::Good),
-    }
+    let words = match (&log.live, log.status) {
+        (None, _) if log.session.is_archived() => return ("archived", Look::Faint),
+        (None, _) => return ("", Look::Plain),
+        (Some(_), Some(StatusKind::WaitingForApproval)) => "● needs approval",
+        (Some(_), Some(StatusKind::WaitingForInput)) => "● needs input",
+        (Some(_), Some(StatusKind::Working)) => "● working",
+        (Some(_), Some(StatusKind::Idle)) => "● idle",
+        (Some(_), Some(StatusKind::Ended | StatusKind::Unknown) | None) => "● running",
+    };
+    (words, log.status.map_or(Look::Faint, status_view::look))
 }
 
 pub(crate) fn cmd_ls(

@@ -75,7 +75,7 @@ pub(crate) fn cmd_plans(
         plans.truncate(1);
     }
     match plans.first() {
-        None if !output.json => output.remark("there is no plan"),
+        None if !output.json => output.remark("no plans"),
         Some(plan) if args.latest && !output.json => write_text(plan, output)?,
         _ if output.json => output.rows(&plans)?,
         _ => write_table(&plans, output)?,

@@ -26,7 +26,7 @@ pub(crate) struct RedoArgs {
     /// The operation, by its number in `recto log` [default: the one undone last]
     #[arg(value_name = "OPERATION")]
     operation: Option<OperationId>,
-    /// Bring back files that `recto undo --files` or a rewind set back
+    /// Revert what `recto undo --files` or a rewind did to files
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["operation", "dry_run"])]
     files: Option<String>,
     /// Say what would be done, and do nothing

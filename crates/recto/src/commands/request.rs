@@ -93,7 +93,7 @@ pub(crate) fn cmd_request(
         answer.write(output)?;
     }
     if let Some(size) = answer.request.too_large {
-        output.remark(&format!("the messages are not put together: {size}"));
+        output.remark(&format!("not assembling the messages: {size}"));
     }
     Ok(match answer.reach.outcome {
         Resume::Resumed => Outcome::Done,

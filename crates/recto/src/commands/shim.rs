@@ -45,14 +45,14 @@ pub(crate) fn cmd_shim(output: &mut Output, args: &ShimArgs) -> Result<Outcome, 
         let path = one_line(&link.display().to_string());
         match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                CommandError::user("link-exists", format!("{path} exists, and stays"))
-                    .with_hint("name another directory, or remove the file yourself")
+                CommandError::user("link-exists", format!("{path} already exists"))
+                    .with_hint("choose another directory, or remove the file first")
             }
             std::io::ErrorKind::NotFound => CommandError::user(
                 "no-directory",
                 format!("cannot create {path}: its directory does not exist"),
             )
-            .with_hint("make the directory first"),
+            .with_hint("create the directory first"),
             _ => CommandError::Io(error),
         }
     })?;

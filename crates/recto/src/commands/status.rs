@@ -34,9 +34,10 @@ use crate::watching::status_view::read_statuses;
 /// Show what each session is doing
 ///
 /// With the evidence for it. A session is working, needs approval (of a call or a plan), needs
-/// input (your answer or the next prompt), is idle, or has ended. Options and JSON call these
-/// working, waiting_for_approval, waiting_for_input, idle, ended and unknown. Without SESSION,
-/// lists sessions that are running or were active within the last hour.
+/// input (your answer or the next prompt), is idle, or has ended. Options call these working,
+/// needs-approval, needs-input, idle, ended and unknown; JSON has waiting_for_approval and
+/// waiting_for_input. Without SESSION, lists sessions that are running or were active within
+/// the last hour.
 ///
 /// With --wait, blocks until SESSION reaches one of the given statuses (comma-separated). The
 /// exit code is then 0. It is 1 if --timeout passes first, or if the session ends (or its log
@@ -45,7 +46,7 @@ use crate::watching::status_view::read_statuses;
 /// Examples:
 ///   recto status
 ///   recto status --json latest
-///   recto status --wait latest waiting_for_approval,waiting_for_input --timeout 10m
+///   recto status --wait latest needs-approval,needs-input --timeout 10m
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatusArgs {

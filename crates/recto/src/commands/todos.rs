@@ -47,7 +47,7 @@ pub(crate) fn cmd_todos(
     match (output.json, args.history) {
         (true, true) => output.rows(&changes)?,
         (true, false) => output.rows(&list)?,
-        (false, _) if is_empty => output.remark("no to-dos in the log"),
+        (false, _) if is_empty => output.remark("no to-dos in this session"),
         (false, true) => write_changes(&changes, output)?,
         (false, false) => write_list(&list, output)?,
     }

@@ -79,7 +79,7 @@ pub(crate) fn redo_files(
 ) -> Result<Outcome, CommandError> {
     let session = find(home, environment, text)?;
     let Some(plan) = rewind::bring_back(&kept(environment, &session)?)? else {
-        output.remark("nothing to bring back: no files of this session were set back");
+        output.remark("nothing to redo: no file undo is recorded for this session");
         return Ok(Outcome::Found);
     };
     tell(output, &session, Path::new("/"), &plan, false)?;
@@ -109,12 +109,12 @@ fn tell(
         output.line(&format!("+{added} -{removed}  {}", one_line(&shown.to_string_lossy())))?;
     }
     for (path, why) in &plan.left {
-        output.remark(&one_line(&format!("stays as it is: {}: {why}", path.display())));
+        output.remark(&one_line(&format!("not restored: {}: {why}", path.display())));
     }
     let files = plural(plan.changes.len() as u64, "file");
     output.remark(&match is_dry {
-        true => format!("would set back {files}"),
-        false => format!("set back {files}"),
+        true => format!("would restore {files}"),
+        false => format!("restored {files}"),
     });
     Ok(())
 }

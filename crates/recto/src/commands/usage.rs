@@ -175,17 +175,20 @@ fn tell_doubts(usage: &UsageCount, output: &Output) {
         ));
     }
     let notes = [
-        (doubts.unknown_way, "was sent in a way that has no public price: its cost is unknown"),
-        (doubts.bad_count, "has an impossible count, which is skipped"),
-        (doubts.no_id, "has no id: each of its lines counts"),
-        (doubts.tiers_differ, "has more cache writes by lifetime than in all: the former count"),
-        (doubts.no_time, "has no time: no period includes it"),
+        (doubts.unknown_way, "was sent in a way that has no public price: unknown cost"),
+        (doubts.bad_count, "has an impossible count, which recto skips"),
+        (doubts.no_id, "has no id: recto counts every line"),
+        (
+            doubts.tiers_differ,
+            "has more cache writes by lifetime than in total: recto counts the former",
+        ),
+        (doubts.no_time, "has no time: outside every period"),
         (doubts.in_the_future, "is in the future"),
-        (report.total.under_reported, "is from a client that logs too few output tokens"),
+        (report.total.under_reported, "comes from a client that logs too few output tokens"),
     ];
     for (number, what) in notes {
         if number > 0 {
-            output.remark(&format!("note: {} {what}", usage_show::which(number)));
+            output.remark(&format!("note: {}", usage_show::oddity(number, what)));
         }
     }
     if ledger.long_lines > 0 {

@@ -96,9 +96,18 @@ fn fit_id(id: &str) -> String {
     id.chars().take(8).collect()
 }
 
-/// A number of messages as the subject of `has` or `is`.
-pub(super) fn which(number: u64) -> String {
-    if number == 1 { "1 message".into() } else { format!("each of {} messages", count(number)) }
+/// A number of messages, and what is odd about them. `what` begins with `has` or another verb.
+pub(super) fn oddity(number: u64, what: &str) -> String {
+    let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
+    let verb = match (number, verb) {
+        (1, verb) => verb,
+        (_, "has") => "have",
+        (_, "was") => "were",
+        (_, "is") => "are",
+        (_, "comes") => "come",
+        (_, verb) => verb,
+    };
+    format!("{} {verb} {rest}", plural(number, "message"))
 }
 
 fn table(
@@ -242,13 +251,13 @@ fn reconciled(helpers: Option<&Helpers>, output: &mut Output) -> Result<(), Comm
     if helpers.tokens.all() > 0 {
         let tokens = plural(helpers.tokens.all(), "token");
         text += &format!(
-            " {tokens} only it has: helpers, such as the one that writes titles, and failed attempts."
+            " Only Claude Code counted {tokens}: of helpers, such as the one that writes titles, and of failed attempts."
         );
     }
     if helpers.uncounted > 0 {
         let tokens = plural(helpers.uncounted, "token");
         text += &format!(
-            " {tokens} it does not have: answers that were cut off or came after its last count."
+            " Claude Code did not count {tokens}: of answers that were cut off or came after its last count."
         );
     }
     output.line("")?;

@@ -13,7 +13,7 @@ use crate::watching::Watching;
 use crate::watching::status_view::read_statuses;
 
 /// The statuses that --notify is about by default.
-const NEEDS_YOU: &str = "waiting_for_approval,waiting_for_input,ended";
+const NEEDS_YOU: &str = "needs-approval,needs-input,ended";
 
 /// Watch sessions on a live dashboard
 ///
@@ -30,7 +30,7 @@ const NEEDS_YOU: &str = "waiting_for_approval,waiting_for_input,ended";
 ///
 /// Examples:
 ///   recto watch --notify bell
-///   recto watch --notify desktop --on waiting_for_approval
+///   recto watch --notify desktop --on needs-approval
 ///   recto watch --events --notify 'command:say "$RECTO_EVENT_TITLE"'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]

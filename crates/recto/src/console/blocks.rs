@@ -7,6 +7,8 @@ use recto_session::Item;
 use serde_json::Value;
 use serde_json::json;
 
+use super::question::REFUSED;
+use super::question::SAID;
 use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::fit;
@@ -20,6 +22,8 @@ use crate::terminal::text::wrap;
 const RESULT_LINES: usize = 4;
 /// How many lines of a change are shown.
 const DIFF_LINES: usize = 24;
+/// How many lines of a command of the user are shown: nothing else has the rest.
+const SHELL_LINES: usize = 200;
 /// Text on a wide terminal reads badly.
 const WIDEST: usize = 110;
 
@@ -128,6 +132,19 @@ pub(super) fn finished_call(
     lines
 }
 
+/// What a command of the user printed.
+pub(super) fn shell_output(output: &str, code: i32, width: usize) -> Lines {
+    let mut lines = match (output.trim_end().is_empty(), code) {
+        (true, 0) => note(Look::Faint, "(no output)", width),
+        (true, _) => Lines::new(),
+        (false, _) => result_lines(output, false, width, SHELL_LINES),
+    };
+    if code != 0 {
+        lines.extend(note(Look::Bad, &format!("exit code {code}"), width));
+    }
+    lines
+}
+
 /// The result of a call, to so many lines; a change may have more.
 pub(super) fn result(
     result: &Value,
@@ -159,9 +176,21 @@ pub(super) fn result(
     lines
 }
 
+/// A result without what is in it for the model only: its marks, and how to go on after a no.
+fn for_people(text: &str) -> String {
+    let text = text.trim_end();
+    let text = text.strip_prefix("<tool_use_error>").unwrap_or(text);
+    let text = text.strip_suffix("</tool_use_error>").unwrap_or(text);
+    let Some(rest) = text.strip_prefix(REFUSED) else { return text.to_owned() };
+    match rest.trim_start().strip_prefix(SAID) {
+        Some(words) => format!("rejected: {}", words.trim()),
+        None => "rejected".to_owned(),
+    }
+}
+
 fn result_lines(text: &str, is_error: bool, width: usize, most: usize) -> Lines {
     let look = if is_error { Look::Bad } else { Look::Faint };
-    let text = safe(text.trim_end()).replace('\t', "    ");
+    let text = safe(&for_people(text)).replace('\t', "    ");
     // A result that is opened is shown to its last character.
     let room = width.saturating_sub(5);
     let all: Vec<String> = match most {
@@ -169,7 +198,7 @@ fn result_lines(text: &str, is_error: bool, width: usize, most: usize) -> Lines 
         _ => text.lines().map(|line| fit(line, room)).collect(),
     };
     if text.is_empty() {
-        return vec![vec![span(Look::Faint, "  ⎿ (nothing)")]];
+        return vec![vec![span(Look::Faint, "  ⎿ (no output)")]];
     }
     let count = all.len();
     let mut lines = Vec::new();
@@ -178,8 +207,8 @@ fn result_lines(text: &str, is_error: bool, width: usize, most: usize) -> Lines 
         lines.push(vec![span(Look::Faint, lead), span(look, line)]);
     }
     if count > most {
-        let more = plural((count - most) as u64, "line");
-        lines.push(vec![span(Look::Faint, format!("    … {more} more"))]);
+        let more = plural((count - most) as u64, "more line");
+        lines.push(vec![span(Look::Faint, format!("    … {more}"))]);
     }
     lines
 }
@@ -202,8 +231,8 @@ pub(super) fn diff_lines<'a>(
         lines.push(vec![span(Look::Plain, "    "), span(look, line)]);
     }
     if count > most {
-        let more = plural((count - most) as u64, "line");
-        lines.push(vec![span(Look::Faint, format!("    … {more} more"))]);
+        let more = plural((count - most) as u64, "more line");
+        lines.push(vec![span(Look::Faint, format!("    … {more}"))]);
     }
     lines
 }

@@ -36,12 +36,12 @@ pub(super) struct Call {
 pub(super) struct Calls(VecDeque<Call>);
 
 impl Calls {
-    pub(super) fn begin(&mut self, block: &Value, is_agents: bool) {
+    pub(super) fn begin(&mut self, block: &Value, about: String, is_agents: bool) {
         let text = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
         self.0.push_back(Call {
             id: text("id"),
             name: text("name"),
-            about: blocks::about(block),
+            about,
             input: small(&block["input"]),
             is_agents,
             result: None,
@@ -55,6 +55,14 @@ impl Calls {
         if let Some(call) = self.0.iter_mut().rev().find(|call| call.id == id) {
             call.result = Some((small(result), structured.map(small)));
         }
+    }
+
+    /// The newest call in full, where the list cannot be drawn.
+    pub(super) fn last_in_full(&self, width: usize) -> Lines {
+        let Some(call) = self.0.back() else { return Lines::new() };
+        let mut lines = vec![call.row(width)];
+        lines.extend(call.whole(width));
+        lines
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -183,9 +191,14 @@ impl CallList {
                 let room = room.saturating_sub(1).max(1);
                 let scroll = scroll.min(whole.len().saturating_sub(room));
                 let end = (scroll + room).min(whole.len());
-                let place = format!("{}–{} of {}", scroll + 1, end, whole.len());
+                let place = match whole.len() > room {
+                    true => {
+                        format!("{}–{} of {} · ↑ ↓ Space scroll · ", scroll + 1, end, whole.len())
+                    }
+                    false => String::new(),
+                };
                 lines.extend(whole.into_iter().skip(scroll).take(room));
-                format!("{place} · Up, Down, Space scroll · Enter closes · Esc goes back")
+                format!("{place}Enter closes · Esc goes back")
             }
             _ => {
                 let first = (marked + 1).saturating_sub(room);

@@ -30,7 +30,8 @@ impl Console {
         if self.live.calls.is_empty() {
             self.hint = Some("no calls yet".to_owned());
         } else if self.facts.is_plain {
-            self.say(Look::Faint, "this list needs a terminal that can be drawn on");
+            let lines = self.live.calls.last_in_full(self.width);
+            self.print(lines);
         } else {
             self.completion = None;
             self.overlay = Some(Overlay::Calls(CallList::new(&self.live.calls)));
@@ -55,9 +56,7 @@ impl Console {
 
     pub(super) fn show_picker(&mut self, picker: Picker) -> Vec<Effect> {
         if self.facts.is_plain {
-            self.print(picker.lines(self.width));
-            self.say(Look::Faint, "lists need a terminal that can be drawn on; name one instead");
-            return Vec::new();
+            self.print(picker.numbered());
         }
         self.completion = None;
         self.overlay = Some(Overlay::Picker(picker));
@@ -127,7 +126,7 @@ impl Console {
             choices.insert(0, Choice::new("both", "Conversation and files", ""));
             choices.push(Choice::new("files", "Files only", "the conversation stays"));
         }
-        let mut picker = Picker::new(Purpose::Extent(at), "What goes back?", choices);
+        let mut picker = Picker::new(Purpose::Extent(at), "What should go back?", choices);
         for (path, added, removed) in prompt.files.iter().take(8) {
             let path = crate::terminal::text::one_line(path);
             picker.preview.push(vec![

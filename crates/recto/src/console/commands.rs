@@ -4,16 +4,21 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::blocks;
 use super::picker::Choice;
 use super::picker::Picker;
 use super::picker::Purpose;
 use super::state::Console;
 use super::state::Effect;
+use super::view::mode_name;
 use crate::terminal::output::Look;
 use crate::terminal::text::count;
+use crate::terminal::text::money;
 use crate::terminal::text::one_line;
+use crate::terminal::text::short_model;
 use crate::terminal::text::wrap;
+
+/// Other names that people type.
+pub(super) const ALIASES: [&str; 2] = ["vim", "quit"];
 
 /// The commands, and what they do.
 pub(super) const COMMANDS: [(&str, &str); 24] = [
@@ -44,7 +49,7 @@ pub(super) const COMMANDS: [(&str, &str); 24] = [
 ];
 
 const KEYS: [(&str, &str); 14] = [
-    ("Enter", "send; while recto works, the prompt waits its turn"),
+    ("Enter", "send; waits its turn while recto works"),
     ("Alt-Enter, Ctrl-J, \\ Enter", "new line"),
     ("Esc", "interrupt"),
     ("Esc Esc", "go back to an earlier prompt, or clear the text"),
@@ -60,6 +65,9 @@ const KEYS: [(&str, &str); 14] = [
     ("# text", "add a line to the project's CLAUDE.md"),
 ];
 
+const NO_CONNECTION: &str =
+    "no connection: check the network and ANTHROPIC_BASE_URL, then send the prompt again";
+
 const INIT: &str = "Look at this project and write a CLAUDE.md for agents that will work on it: \
 how to build, test and run it (commands that you have checked), how the code is laid out, and \
 conventions that are not obvious from the code. Keep it short. If there is one already, improve it.";
@@ -74,8 +82,7 @@ impl Console {
         if COMMANDS.iter().any(|(known, _)| *known == name)
             && !matches!(name, "clear" | "compact" | "init")
         {
-            let echo = blocks::prompt(text, self.width);
-            self.print(echo);
+            self.echo(text);
         }
         match name {
             "help" => {
@@ -125,6 +132,26 @@ impl Console {
         }
     }
 
+    /// Takes the names of commands and skills; what they do stays known.
+    pub(super) fn know_skills<'n>(&mut self, names: impl Iterator<Item = &'n String>) {
+        let known = self.skills.take().unwrap_or_default();
+        let about = |name: &String| {
+            let found = known.iter().find(|(known, _)| known == name);
+            found.map(|(_, about)| about.clone()).unwrap_or_default()
+        };
+        self.skills = Some(names.map(|name| (name.clone(), about(name))).collect());
+    }
+
+    /// What the session offers: the user's commands, skills and prompts of servers.
+    fn take_offer(&mut self, answer: &Value) {
+        let offered = answer["commands"].as_array().into_iter().flatten();
+        let own = offered.filter(|command| command["builtin"] != true).map(|command| {
+            let text = |name: &str| command[name].as_str().unwrap_or_default().to_owned();
+            (text("name"), text("description"))
+        });
+        self.skills = Some(own.collect());
+    }
+
     fn switch_keys(&mut self) {
         let is_vi = self.editor.vi_mode().is_none();
         self.editor.set_vi(is_vi);
@@ -156,8 +183,8 @@ impl Console {
             (format!("{mark}{name}"), (*about).to_owned())
         };
         let mut rows: Vec<(String, String)> = COMMANDS.iter().map(|row| owned(row, "/")).collect();
-        let skills = self.skills.clone();
-        rows.extend(skills.into_iter().map(|name| (format!("/{name}"), "yours".to_owned())));
+        let skills = self.skills.clone().unwrap_or_default();
+        rows.extend(skills.into_iter().map(|(name, about)| (format!("/{name}"), about)));
         self.pairs(&rows);
         self.print(vec![Vec::new()]);
         let rows: Vec<(String, String)> = KEYS.iter().map(|row| owned(row, "")).collect();
@@ -186,10 +213,10 @@ impl Console {
             ("directory", self.facts.directory.clone()),
             ("branch", self.branch.clone().unwrap_or_default()),
             ("model", self.model.clone()),
-            ("mode", self.mode.clone()),
+            ("mode", mode_name(&self.mode).to_owned()),
             ("context", context),
-            ("cost", format!("${:.4}", self.cost)),
-            ("sandbox", self.facts.sandbox.clone()),
+            ("cost", money(self.cost)),
+            ("sandbox", self.facts.sandbox.trim_start_matches("sandbox ").to_owned()),
             ("recto", self.facts.version.clone()),
         ];
         let rows: Vec<(String, String)> = rows.map(|(name, value)| (name.to_owned(), value)).into();
@@ -197,8 +224,13 @@ impl Console {
     }
 
     /// What to do about a failure of the endpoint.
-    pub(super) fn hint_at_failure(&mut self, ended: &recto_agent::turn::Ended) {
-        let recto_agent::turn::End::ApiError(_, failed) = &ended.end else { return };
+    pub(super) fn hint_at_failure(&mut self, ended: &recto_agent::turn::Ended, was_cut_off: bool) {
+        let recto_agent::turn::End::ApiError(_, failed) = &ended.end else {
+            if was_cut_off {
+                self.say(Look::Warning, NO_CONNECTION);
+            }
+            return;
+        };
         let hint = match (failed.error, failed.status) {
             ("authentication_failed", _) | (_, Some(401 | 403)) => {
                 "the endpoint refused the key: set ANTHROPIC_API_KEY to a valid one and start again"
@@ -208,10 +240,14 @@ impl Console {
             ("model_not_found", _) | (_, Some(404)) => {
                 "the endpoint does not know the model: choose another one with /model"
             }
-            (_, None) => {
-                "no connection: check the network and ANTHROPIC_BASE_URL, then send the prompt again"
+            (_, Some(413)) => {
+                "the conversation is too long: /compact shortens it, /clear starts over"
             }
-            _ => "send the prompt again to try once more",
+            (_, Some(400..500)) => {
+                "the endpoint rejects this conversation: /rewind goes back to an earlier prompt"
+            }
+            (_, Some(_)) => "the endpoint failed: send the prompt again",
+            (_, None) => NO_CONNECTION,
         };
         self.say(Look::Warning, hint);
     }
@@ -225,14 +261,14 @@ impl Console {
             .iter()
             .map(|(model, used)| {
                 let about = format!(
-                    "{} in, {} out, {} read from the cache, {} written to it, ${:.4}",
+                    "{} · {} in · {} out · cache: {} read, {} written",
+                    money(used.cost),
                     count(used.input),
                     count(used.output),
                     count(used.cache_read),
                     count(used.cache_write),
-                    recto_agent::turn::dollars(used.cost)
                 );
-                (model.clone(), about)
+                (short_model(model).to_owned(), about)
             })
             .collect();
         self.pairs(&rows);
@@ -245,7 +281,7 @@ impl Console {
             Ok(answer) => answer,
             Err(why) => {
                 // Whoever types is not disturbed.
-                if !matches!(purpose.as_str(), "files" | "context" | "unqueue") {
+                if !matches!(purpose.as_str(), "files" | "context" | "session" | "unqueue") {
                     self.say(Look::Warning, &why);
                 }
                 return Vec::new();
@@ -258,10 +294,8 @@ impl Console {
                 self.note_context(&answer);
                 self.show_context(&answer);
             }
-            "cost" => {
-                let text = answer["text"].as_str().unwrap_or_default().to_owned();
-                self.say(Look::Plain, &text);
-            }
+            "cost" => self.show_cost(answer["text"].as_str().unwrap_or_default()),
+            "session" => self.take_offer(&answer),
             "permissions" => self.show_rules(&answer["state"]),
             "hooks" => self.show_hooks(&answer["effective"]["hooks"]),
             "mcp" => self.show_servers(&answer["mcpServers"]),
@@ -285,12 +319,32 @@ impl Console {
     }
 
     fn show_context(&mut self, answer: &Value) {
-        let rows = answer["categories"].as_array().into_iter().flatten().map(|row| {
+        let most = answer["maxTokens"].as_u64().unwrap_or_default().max(1);
+        let rows = answer["categories"].as_array().into_iter().flatten();
+        let name = |row: &Value| one_line(row["name"].as_str().unwrap_or_default());
+        let widest = rows.clone().map(|row| name(row).chars().count()).max().unwrap_or_default();
+        let lines = rows.map(|row| {
             let tokens = row["tokens"].as_u64().unwrap_or_default();
-            (row["name"].as_str().unwrap_or_default().to_owned(), count(tokens))
+            let percent = tokens as f64 * 100.0 / most as f64;
+            vec![
+                (format!("  {:widest$}", name(row)), Look::Tool),
+                (format!("  {:>9}  {percent:>5.1}%", count(tokens)), Look::Plain),
+            ]
         });
-        let rows: Vec<(String, String)> = rows.collect();
+        self.print(lines.collect());
+    }
+
+    /// The session's own sums, a line for each, and the models below.
+    fn show_cost(&mut self, text: &str) {
+        let sums = text.lines().take_while(|line| !line.starts_with("Usage by model"));
+        let sums = sums.filter_map(|line| line.split_once(": "));
+        let mut rows = vec![("Total cost".to_owned(), money(self.cost))];
+        let rest = sums.filter(|(name, _)| *name != "Total cost");
+        rows.extend(rest.map(|(name, value)| (name.to_owned(), value.to_owned())));
         self.pairs(&rows);
+        if !self.models.is_empty() {
+            self.show_usage();
+        }
     }
 
     fn show_rules(&mut self, state: &Value) {

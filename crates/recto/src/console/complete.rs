@@ -4,6 +4,7 @@ use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
 use serde_json::Value;
 use serde_json::json;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::commands::COMMANDS;
 use super::state::Console;
@@ -30,14 +31,21 @@ impl Completion {
     pub(super) fn lines(&self, width: usize) -> Vec<Vec<Span>> {
         let mut lines = Vec::new();
         let first = self.marked.saturating_sub(MOST - 1);
-        for (at, (word, about)) in self.words.iter().enumerate().skip(first).take(MOST) {
+        let shown: Vec<_> = self.words.iter().enumerate().skip(first).take(MOST).collect();
+        let wide = |word: &str| one_line(word.trim_end()).width();
+        let names = shown.iter().map(|(_, (word, _))| wide(word)).max().unwrap_or_default();
+        for (at, (word, about)) in shown {
             let look = if at == self.marked { Look::User } else { Look::Plain };
-            let word = fit(&one_line(word), width.saturating_sub(4));
-            let room = width.saturating_sub(word.len() + 6);
-            lines.push(vec![
-                (format!("  {word}"), look),
-                (format!("  {}", fit(&one_line(about), room)), Look::Faint),
-            ]);
+            let mut line = vec![(
+                format!("  {}", fit(&one_line(word.trim_end()), width.saturating_sub(4))),
+                look,
+            )];
+            let room = width.saturating_sub(names + 6);
+            if !about.is_empty() && room > 8 {
+                let gap = " ".repeat(names.saturating_sub(wide(word)) + 2);
+                line.push((format!("{gap}{}", fit(&one_line(about), room)), Look::Faint));
+            }
+            lines.push(line);
         }
         lines
     }
@@ -97,7 +105,8 @@ impl Console {
         if let Some((0, word)) = word_at(text, cursor, '/') {
             let own =
                 COMMANDS.iter().map(|(name, about)| (format!("/{name} "), (*about).to_owned()));
-            let skills = self.skills.iter().map(|name| (format!("/{name} "), String::new()));
+            let skills = self.skills.iter().flatten();
+            let skills = skills.map(|(name, about)| (format!("/{name} "), about.clone()));
             let wanted = format!("/{word}");
             let words: Vec<(String, String)> =
                 own.chain(skills).filter(|(name, _)| name.starts_with(&wanted)).collect();

@@ -236,7 +236,7 @@ fn calls_run_side_by_side_and_are_printed_when_they_end() {
     assert!(
         trial
             .scrollback()
-            .ends_with("|⏺ Bash cargo doc\n|  ⎿ 1\n|    2\n|    3\n|    4\n|    … 2 lines more"),
+            .ends_with("|⏺ Bash cargo doc\n|  ⎿ 1\n|    2\n|    3\n|    4\n|    … 2 more lines"),
         "{}",
         trial.scrollback()
     );
@@ -322,10 +322,10 @@ fn a_prompt_waits_while_the_session_works() {
     let mut trial = Trial::new((80, 24));
     trial.typed("one").key(KeyCode::Enter).event(TurnEvent::State(State::Running));
     trial.typed("two").key(KeyCode::Enter);
-    assert!(trial.screen().contains("|  waits: two"), "{}", trial.screen());
+    assert!(trial.screen().contains("|  next: two"), "{}", trial.screen());
     trial.key(KeyCode::Up);
     assert_eq!(trial.console.editor.text(), "two");
-    assert!(!trial.screen().contains("waits:"));
+    assert!(!trial.screen().contains("next:"));
 }
 
 #[test]
@@ -355,17 +355,17 @@ fn escape_interrupts_and_twice_goes_back() {
     |───
     |Go back to before a prompt
     |❯ second
-    |  first  1 file
+    |  first   1 file
     |type to filter · Enter chooses · Esc goes back
     |  opus-5-5 · $0.00 · asks first · main
     ");
     trial.key(KeyCode::Down).key(KeyCode::Enter);
     insta::assert_snapshot!(rules(&trial.screen()), @r"
     |───
-    |What goes back?
+    |What should go back?
     |❯ Conversation and files
-    |  Conversation only  files stay
-    |  Files only  the conversation stays
+    |  Conversation only       files stay
+    |  Files only              the conversation stays
     |  +3 -1 src/a.rs
     |type to filter · Enter chooses · Esc goes back
     |  opus-5-5 · $0.00 · asks first · main

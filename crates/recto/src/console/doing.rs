@@ -155,7 +155,11 @@ impl<'a> Doing<'a> {
             Effect::UndoFiles => inputs.push(self.undo_files()),
             Effect::Open(text) => {
                 let options = RunOptions { resume: Some(text), ..self.fresh() };
-                inputs.extend(self.switch(options, None, "resumed; Ctrl-O shows the conversation"));
+                inputs.extend(self.switch(
+                    options,
+                    None,
+                    "resumed; Ctrl-O shows the conversation so far",
+                ));
             }
             Effect::Fork => {
                 let resume = Some(self.session.clone());
@@ -163,7 +167,7 @@ impl<'a> Doing<'a> {
                 inputs.extend(self.switch(
                     options,
                     None,
-                    "this is a copy; the other session stays",
+                    "this is a copy; the original session does not change",
                 ));
             }
             Effect::AddDirectory(text) => inputs.extend(self.add_directory(&text)),
@@ -231,7 +235,7 @@ impl<'a> Doing<'a> {
             Ok(()) => {
                 Input::Say(Look::Faint, format!("added {} to {}", rules.join(", "), file.display()))
             }
-            Err(error) => Input::Say(Look::Warning, format!("the rule was not kept: {error}")),
+            Err(error) => Input::Say(Look::Warning, format!("cannot save the rule: {error}")),
         }
     }
 

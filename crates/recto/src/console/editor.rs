@@ -7,6 +7,8 @@ use crossterm::event::KeyCode;
 use crossterm::event::KeyEvent;
 use crossterm::event::KeyModifiers;
 
+use crate::terminal::text::count;
+
 use super::vi::Vi;
 
 /// A paste with more lines or characters becomes a chip.
@@ -129,8 +131,11 @@ impl Editor {
         }
         let number = self.chips.len() + 1;
         let label = match lines {
-            0 | 1 => format!("[Pasted text #{number}, {} characters]", text.chars().count()),
-            lines => format!("[Pasted text #{number}, {lines} lines]"),
+            0 | 1 => {
+                let characters = count(text.chars().count() as u64);
+                format!("[Pasted text #{number}, {characters} characters]")
+            }
+            lines => format!("[Pasted text #{number}, {} lines]", count(lines as u64)),
         };
         self.insert(&label);
         self.chips.push((label, Chip::Text(text)));
@@ -364,7 +369,7 @@ mod tests {
         typed(&mut editor, "see ");
         let long = "x\r\n".repeat(300_000);
         editor.paste(&long, |_| false);
-        assert_eq!(editor.text(), "see [Pasted text #1, 300000 lines]");
+        assert_eq!(editor.text(), "see [Pasted text #1, 300,000 lines]");
         editor.key(KeyEvent::from(KeyCode::Backspace));
         assert_eq!(editor.text(), "see ");
         editor.paste(&long, |_| false);

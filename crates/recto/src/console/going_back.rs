@@ -54,7 +54,7 @@ impl Doing<'_> {
             match self.set_back(&prompt.uuid) {
                 Ok(text) => inputs.push(Input::Say(Look::Faint, text)),
                 Err(error) => {
-                    let text = format!("files stay as they are: {error}");
+                    let text = format!("no file was changed: {error}");
                     return vec![Input::Say(Look::Warning, text)];
                 }
             }
@@ -66,7 +66,7 @@ impl Doing<'_> {
                     let at = Some(parent.clone());
                     let resume = Some(self.session.clone());
                     let options = RunOptions { resume, resume_session_at: at, ..self.fresh() };
-                    (options, "the conversation is back before that prompt")
+                    (options, "back before that prompt")
                 }
                 None => (self.fresh(), "that was the first prompt: this is a new session"),
             };
@@ -81,8 +81,12 @@ impl Doing<'_> {
         };
         let plan = FileTurns::read(self.home, &file)?.plan(prompt)?;
         rewind::carry_out(&plan, &self.kept()?)?;
-        let files = plural(plan.changes.len() as u64, "file");
-        Ok(format!("set back {files}; `recto redo --files {}` brings them back", self.session))
+        let files = match plan.changes.as_slice() {
+            [only] => short(&only.path, &self.project),
+            several => plural(several.len() as u64, "file"),
+        };
+        let session = self.session.get(..8).unwrap_or(&self.session);
+        Ok(format!("restored {files}; `recto redo --files {session}` reverts that"))
     }
 
     pub(super) fn undo_files(&self) -> Input {
@@ -114,6 +118,10 @@ fn sums(change: &rewind::FileChange, project: &Path) -> (String, usize, usize) {
             added += step.new_range().len();
         }
     }
-    let path = change.path.strip_prefix(project).unwrap_or(&change.path);
-    (path.display().to_string(), added, removed)
+    (short(&change.path, project), added, removed)
+}
+
+/// A path as the user sees it from the project.
+fn short(path: &Path, project: &Path) -> String {
+    path.strip_prefix(project).unwrap_or(path).display().to_string()
 }

@@ -1,6 +1,7 @@
 //! What is happening now: the answer that grows, calls that run, background tasks, prompts that
 //! wait. Events in; lines for the scrollback out.
 
+use recto_agent::api::ApiError;
 use recto_agent::turn::End;
 use recto_agent::turn::Ended;
 use recto_agent::turn::Said;
@@ -40,6 +41,8 @@ pub(super) struct Task {
 pub(super) struct Queued {
     pub(super) uuid: String,
     pub(super) text: String,
+    /// With chips in place of what was pasted.
+    pub(super) shown: String,
 }
 
 /// What is happening now.
@@ -57,14 +60,28 @@ pub(super) struct Live {
     pub(super) tasks: Vec<Task>,
     pub(super) queue: Vec<Queued>,
     pub(super) retry: Option<String>,
+    /// Whether that is because there is no connection.
+    pub(super) is_unreachable: bool,
     pub(super) is_busy: bool,
     /// Whether thinking is shown when it is over.
     pub(super) shows_thinking: bool,
     /// When the turn began, in ticks.
     pub(super) since: u64,
+    /// The working directory: paths in it are shown without it.
+    pub(super) directory: String,
 }
 
 impl Live {
+    /// What a call is about; the path of a file here is short.
+    fn about(&self, call: &Value) -> String {
+        let about = blocks::about(call);
+        let inside = about.strip_prefix(&self.directory).and_then(|path| path.strip_prefix('/'));
+        match inside.filter(|path| !self.directory.is_empty() && !path.is_empty()) {
+            Some(path) => path.to_owned(),
+            None => about,
+        }
+    }
+
     /// The part of the growing text that is not in the scrollback yet.
     pub(super) fn growing(&self) -> &str {
         self.text.get(self.printed..).unwrap_or_default()
@@ -96,6 +113,7 @@ impl Live {
                 let seconds = wait.as_secs_f64();
                 let text = format!("{error}; retry {attempt} of {most} in {seconds:.1} s");
                 self.retry = Some(one_line(&text));
+                self.is_unreachable = matches!(error, ApiError::Unreachable { .. });
                 Vec::new()
             }
             TurnEvent::Requesting => {
@@ -170,11 +188,12 @@ impl Live {
                 }
                 Some("tool_use") => {
                     let text = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
-                    self.calls.begin(block, said.speaker.is_some());
+                    let about = self.about(block);
+                    self.calls.begin(block, about.clone(), said.speaker.is_some());
                     self.running.push(Running {
                         id: text("id"),
                         name: text("name"),
-                        about: blocks::about(block),
+                        about,
                         since: tick,
                         is_agents: said.speaker.is_some(),
                     });
@@ -266,8 +285,11 @@ impl Live {
             }
             (Some("command_lifecycle"), _) if line["state"] != "queued" => {
                 let uuid = text("command_uuid");
-                self.queue.retain(|prompt| prompt.uuid != uuid);
-                Vec::new()
+                let Some(at) = self.queue.iter().position(|prompt| prompt.uuid == uuid) else {
+                    return Vec::new();
+                };
+                // The conversation has it from now on.
+                blocks::prompt(&self.queue.remove(at).shown, width)
             }
             _ => Vec::new(),
         }
@@ -285,12 +307,16 @@ impl Live {
             | End::ApiError(..)
             | End::InterruptedText
             | End::InterruptedTools => None,
-            End::PromptTooLong(text, _) => Some(format!("{text}; /compact makes it shorter")),
-            End::Deferred(_, name, _) => Some(format!("a hook put off the call of {name}")),
+            End::PromptTooLong(text, _) => {
+                Some(format!("{text}; /compact shortens the conversation"))
+            }
+            End::Deferred(_, name, _) => Some(format!("a hook deferred the call of {name}")),
             End::PromptBlocked(text) => Some(text.clone()),
             End::MaxTurns(most) => Some(format!("stopped after {most} requests (--max-turns)")),
-            End::Budget(most) => Some(format!("stopped: the budget of ${most} is spent")),
-            End::NoStructuredOutput => Some("no output of the wanted shape".to_owned()),
+            End::Budget(most) => {
+                Some(format!("stopped: the budget of ${most} is used up (--max-budget-usd)"))
+            }
+            End::NoStructuredOutput => Some("the answer does not match --json-schema".to_owned()),
             End::LogFailed(why) => Some(format!("the log cannot be written: {why}")),
         };
         if let Some(text) = told {

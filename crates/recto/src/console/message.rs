@@ -126,6 +126,8 @@ pub(super) struct Facts {
     pub(super) sandbox: String,
     pub(super) may_bypass: bool,
     pub(super) is_plain: bool,
+    /// Whether the terminal shows by itself what is typed.
+    pub(super) shows_typing: bool,
     /// Whether a path is a file with an image.
     pub(super) is_image: Option<fn(&str) -> bool>,
 }

@@ -8,7 +8,7 @@
 //!
 //! | part | owns |
 //! |---|---|
-//! | `state`, `editor`, `vi`, `vi_text`, `complete`, `question`, `picker`, `calls`, `commands`, `choosing`, `live` | what is shown and what keys do; no input and output |
+//! | `state`, `editor`, `vi`, `vi_text`, `complete`, `question`, `picker`, `calls`, `commands`, `choosing`, `sending`, `live` | what is shown and what keys do; no input and output |
 //! | `blocks`, `view`, `paint` | lines for the scrollback, the live area, bytes for the terminal |
 //! | `message` | what they say to each other |
 //! | `host`, `doing`, `going_back` | the session on its thread; files and programs |
@@ -27,6 +27,7 @@ mod message;
 mod paint;
 mod picker;
 mod question;
+mod sending;
 mod state;
 mod vi;
 mod vi_text;
@@ -77,9 +78,10 @@ pub(crate) fn open(
     options: &RunOptions,
 ) -> Result<Outcome, Refused> {
     let has_terminal = io::stdin().is_terminal() && output.is_terminal;
-    let is_plain = options.plain || environment.plain || environment.dumb_terminal;
+    let is_dumb = environment.dumb_terminal && has_terminal;
+    let is_plain = options.plain || environment.plain || is_dumb;
     if !has_terminal && !is_plain {
-        let message = "a conversation needs a terminal, and this is none";
+        let message = "a conversation needs a terminal";
         let error = CommandError::user("no-terminal", message);
         let hint = "use -p for one prompt: recto run -p 'Why does the test fail?'";
         return Err(Refused::Command(error.with_hint(hint)));
@@ -96,6 +98,7 @@ pub(crate) fn open(
         may_bypass: options.dangerously_skip_permissions
             || options.allow_dangerously_skip_permissions,
         is_plain,
+        shows_typing: is_plain && io::stdin().is_terminal(),
         is_image: Some(recto_agent::memory::notes::is_image),
     };
     let size = crossterm::terminal::size().unwrap_or((80, 24));
@@ -145,6 +148,10 @@ fn greet(console: &mut Console) {
     console.say(Look::Strong, &format!("recto {version} · {directory}"));
     let sandbox = console.facts.sandbox.clone();
     console.say(Look::Faint, &sandbox);
+    if console.facts.is_plain {
+        let text = "plain lines, nothing is redrawn: answer questions with a number; /exit leaves";
+        console.say(Look::Faint, text);
+    }
     console.print(vec![Vec::new()]);
 }
 
@@ -323,6 +330,10 @@ fn plain(
                 }
             }
         }
+        // There is no status line to show it in.
+        if let Some(hint) = console.hint.take() {
+            console.say(Look::Faint, &hint);
+        }
         for line in console.take_out() {
             output.line(painter.plain_line(&line).trim_end())?;
         }
@@ -357,6 +368,8 @@ fn plain(
 
 #[cfg(test)]
 mod console_tests;
+#[cfg(test)]
+mod everyday_tests;
 #[cfg(test)]
 mod screens_tests;
 #[cfg(test)]

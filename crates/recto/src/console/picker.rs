@@ -116,6 +116,29 @@ impl Picker {
         Picked::Nothing
     }
 
+    /// Takes a line, where keys are not read one by one: a number, or nothing to leave.
+    pub(super) fn line(&mut self, text: &str) -> Picked {
+        let number = text.trim().parse::<usize>().ok();
+        let chosen = number.and_then(|number| self.choices.get(number.checked_sub(1)?));
+        chosen.cloned().map_or(Picked::Left, Picked::Chosen)
+    }
+
+    /// All of the list with numbers, where keys are not read one by one.
+    pub(super) fn numbered(&self) -> Vec<Vec<Span>> {
+        let mut lines = vec![vec![(one_line(&self.title), Look::Strong)]];
+        lines.extend(self.preview.iter().cloned());
+        for (at, choice) in self.choices.iter().enumerate() {
+            let about = match choice.detail.is_empty() {
+                true => one_line(&choice.label),
+                false => format!("{}, {}", one_line(&choice.label), one_line(&choice.detail)),
+            };
+            lines.push(vec![(format!("  {}. {about}", at + 1), Look::Plain)]);
+        }
+        let help = "a number and Enter chooses; Enter alone goes back";
+        lines.push(vec![(help.to_owned(), Look::Faint)]);
+        lines
+    }
+
     /// The lines of the list.
     pub(super) fn lines(&self, width: usize) -> Vec<Vec<Span>> {
         let shown = self.shown();
@@ -124,18 +147,27 @@ impl Picker {
             (format!("  {}", self.filter), Look::User),
         ]];
         let first = self.marked.saturating_sub(ROWS - 1);
-        for (at, choice) in shown.iter().enumerate().skip(first).take(ROWS) {
+        let rows: Vec<(usize, &&Choice)> =
+            shown.iter().enumerate().skip(first).take(ROWS).collect();
+        // Details are a column of their own; a long label leaves it a third of the line.
+        let wide = |text: &str| unicode_width::UnicodeWidthStr::width(text);
+        let details = rows.iter().map(|(_, choice)| wide(&one_line(&choice.detail))).max();
+        let details = details.unwrap_or_default().min(width / 3);
+        let most = width.saturating_sub(details + 6).max(8);
+        let labels = rows.iter().map(|(_, choice)| wide(&one_line(&choice.label)).min(most)).max();
+        let labels = labels.unwrap_or_default();
+        for (at, choice) in rows {
             let (mark, look) =
                 if at == self.marked { ("❯ ", Look::User) } else { ("  ", Look::Plain) };
-            let label = fit(&one_line(&choice.label), width.saturating_sub(4));
-            let room =
-                width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()) + 5);
-            let detail = fit(&one_line(&choice.detail), room);
-            lines.push(vec![
-                (mark.to_owned(), look),
-                (label, look),
-                (format!("  {detail}"), Look::Faint),
-            ]);
+            let mut row =
+                vec![(mark.to_owned(), look), (fit(&one_line(&choice.label), most), look)];
+            if !choice.detail.is_empty() {
+                let gap = labels.saturating_sub(wide(&row[1].0)) + 2;
+                let room = width.saturating_sub(labels + 5);
+                let detail = fit(&one_line(&choice.detail), room);
+                row.push((format!("{}{detail}", " ".repeat(gap)), Look::Faint));
+            }
+            lines.push(row);
         }
         if shown.is_empty() {
             lines.push(vec![("  nothing matches".to_owned(), Look::Faint)]);

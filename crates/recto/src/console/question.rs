@@ -20,6 +20,9 @@ use crate::terminal::text::wrap;
 
 /// Lines around a change that are shown, too.
 const CONTEXT: usize = 3;
+/// How the model is told of a no, and what comes before the user's words.
+pub(super) const REFUSED: &str = "The user doesn't want to proceed with this tool use.";
+pub(super) const SAID: &str = "They said:";
 
 /// A call that needs an answer.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +92,11 @@ impl Question {
                 .map(|option| {
                     let label = option["label"].as_str().unwrap_or_default().to_owned();
                     let about = option["description"].as_str().unwrap_or_default();
-                    (format!("{label}  {about}"), Choice::Answer(label))
+                    let shown = match about.is_empty() {
+                        true => label.clone(),
+                        false => format!("{label}: {about}"),
+                    };
+                    (shown, Choice::Answer(label))
                 })
                 .collect();
             choices.push(("Something else".to_owned(), Choice::Own));
@@ -164,11 +171,14 @@ impl Question {
             }
         }
         match &self.typing {
-            Some(typed) => lines.push(vec![
-                ("  ❯ ".to_owned(), Look::User),
-                (fit(&one_line(typed), width.saturating_sub(6)), Look::Plain),
-                ("▏".to_owned(), Look::User),
-            ]),
+            Some(typed) => {
+                lines.push(vec![
+                    ("  ❯ ".to_owned(), Look::User),
+                    (fit(&one_line(typed), width.saturating_sub(6)), Look::Plain),
+                    ("▏".to_owned(), Look::User),
+                ]);
+                lines.push(vec![(fit("Enter sends · Esc goes back", width), Look::Faint)]);
+            }
             None if is_multiple => {
                 lines.push(vec![(
                     fit("Space ticks · Enter answers · Esc stops", width),
@@ -180,6 +190,19 @@ impl Question {
                 Look::Faint,
             )]),
         }
+        lines
+    }
+
+    /// The same where keys are not read one by one: a line answers.
+    pub(super) fn numbered(&self, width: usize) -> Lines {
+        let mut lines = self.lines(width);
+        lines.pop();
+        let help = match (&self.typing, self.models_question()) {
+            (Some(_), _) => "a line says what to do instead",
+            (None, Some(_)) => "a number answers, or a line of your own",
+            (None, None) => "a number, y or n answers; other words are a no that says what to do",
+        };
+        lines.push(vec![(help.to_owned(), Look::Faint)]);
         lines
     }
 
@@ -195,7 +218,7 @@ impl Question {
             (Some(number), _) => Some(number - 1),
             (None, "y" | "yes") if self.models_question().is_none() => Some(0),
             (None, "n" | "no") if self.models_question().is_none() => {
-                return self.refused("The user doesn't want to proceed with this tool use.");
+                return self.refused(REFUSED);
             }
             _ => None,
         };
@@ -275,13 +298,8 @@ impl Question {
                     self.typing = Some(String::new());
                     Answered::Nothing
                 }
-                Some(text) if text.trim().is_empty() => {
-                    self.refused("The user doesn't want to proceed with this tool use.")
-                }
-                Some(text) => self.refused(&format!(
-                    "The user doesn't want to proceed with this tool use. They said: {}",
-                    text.trim()
-                )),
+                Some(text) if text.trim().is_empty() => self.refused(REFUSED),
+                Some(text) => self.refused(&format!("{REFUSED} {SAID} {}", text.trim())),
             },
             Choice::Own => match self.typing.take().filter(|text| !text.trim().is_empty()) {
                 None => {
@@ -380,10 +398,11 @@ fn described(update: &Value) -> Option<String> {
                 None => format!("Yes, and allow {rules} {place}"),
             })
         }
-        "setMode" => {
-            let mode = update["mode"].as_str().unwrap_or_default();
-            Some(format!("Yes, and switch to {mode} for this session"))
-        }
+        "setMode" => Some(match update["mode"].as_str().unwrap_or_default() {
+            "acceptEdits" => "Yes, and accept edits for the rest of this session".to_owned(),
+            "plan" => "Yes, and only plan for the rest of this session".to_owned(),
+            mode => format!("Yes, and switch to {mode} for this session"),
+        }),
         "addDirectories" => {
             let directories = update["directories"].as_array()?;
             let names: Vec<&str> = directories.iter().filter_map(Value::as_str).collect();

@@ -9,6 +9,7 @@ use crossterm::event::KeyModifiers;
 use recto_agent::turn::ModelTotals;
 use recto_agent::turn::State;
 use recto_agent::turn::TurnEvent;
+use recto_session::usage::Money;
 use serde_json::Value;
 use serde_json::json;
 
@@ -18,7 +19,6 @@ use super::complete::Completion;
 use super::editor::Editor;
 use super::editor::Typed;
 use super::live::Live;
-use super::live::Queued;
 pub(super) use super::message::Effect;
 pub(super) use super::message::Extent;
 pub(super) use super::message::Facts;
@@ -56,7 +56,7 @@ pub(super) struct Console {
     pub(super) model: String,
     pub(super) mode: String,
     pub(super) branch: Option<String>,
-    pub(super) cost: f64,
+    pub(super) cost: Money,
     /// Tokens in the window, and its size.
     pub(super) context: Option<(u64, u64)>,
     pub(super) tick: u64,
@@ -70,8 +70,9 @@ pub(super) struct Console {
     pub(super) hint: Option<String>,
     /// The key that counts when it is pressed twice.
     pub(super) pressed: Option<KeyCode>,
-    /// Commands of the user, skills and prompts of servers.
-    pub(super) skills: Vec<String>,
+    /// Commands of the user, skills and prompts of servers, with what they do; none until the
+    /// session has listed them.
+    pub(super) skills: Option<Vec<(String, String)>>,
     /// Requests that wait for an answer, and what for.
     pub(super) pending: HashMap<String, String>,
     asked: u64,
@@ -95,7 +96,7 @@ impl Console {
             model: String::new(),
             mode: "default".to_owned(),
             branch: None,
-            cost: 0.0,
+            cost: Money::default(),
             context: None,
             tick: 0,
             models: Vec::new(),
@@ -103,7 +104,7 @@ impl Console {
             typing_until: 0,
             hint: None,
             pressed: None,
-            skills: Vec::new(),
+            skills: None,
             pending: HashMap::new(),
             asked: 0,
             prompts: Vec::new(),
@@ -162,7 +163,7 @@ impl Console {
                 self.branch = branch;
                 Vec::new()
             }
-            Input::Shell(command, output, code) => self.shell_ended(&command, &output, code),
+            Input::Shell(_, output, code) => self.shell_ended(&output, code),
             Input::Sessions(choices) if choices.is_empty() => {
                 self.say(Look::Faint, "no other sessions in this directory");
                 Vec::new()
@@ -184,6 +185,7 @@ impl Console {
         let shows_thinking = self.live.shows_thinking;
         self.live = Live::default();
         self.live.shows_thinking = shows_thinking;
+        self.live.directory.clone_from(&self.facts.directory);
         self.overlay = None;
         self.pending.clear();
         self.session = opened.id;
@@ -199,7 +201,8 @@ impl Console {
         // Looks for files, so that the first `@` finds some.
         let files = self.request("files", json!({"subtype": "file_suggestions", "query": ""}));
         let context = self.request("context", json!({"subtype": "get_context_usage"}));
-        files.into_iter().chain(context).collect()
+        let session = self.request("session", json!({"subtype": "initialize"}));
+        files.into_iter().chain(context).chain(session).collect()
     }
 
     fn event(&mut self, event: &TurnEvent) -> Vec<Effect> {
@@ -218,7 +221,7 @@ impl Console {
             TurnEvent::Began(began) => {
                 self.model.clone_from(&began.model);
                 began.mode.clone_into(&mut self.mode);
-                self.skills = began.skills.iter().chain(&began.prompts).cloned().collect();
+                self.know_skills(began.skills.iter().chain(&began.prompts));
             }
             TurnEvent::Prompted { content, is_output, is_known: false, .. } => {
                 if let Some(text) = content.as_str().filter(|_| *is_output) {
@@ -234,11 +237,11 @@ impl Console {
             TurnEvent::StartedOver { session } => {
                 self.session.clone_from(session);
                 self.context = None;
-                self.cost = 0.0;
-                self.say(Look::Faint, "the conversation starts over; /resume has the old one");
+                self.cost = Money::default();
+                self.say(Look::Faint, "new conversation; /resume opens the old one");
             }
             TurnEvent::Ended(ended) => {
-                self.cost = recto_agent::turn::dollars(ended.cost);
+                self.cost = ended.cost;
                 self.models.clone_from(&ended.models);
                 self.hint.take_if(|hint| hint == INTERRUPTING);
                 if matches!(self.overlay, Some(Overlay::Question(_))) {
@@ -249,10 +252,11 @@ impl Console {
             TurnEvent::Control(line) => return self.control(line),
             _ => {}
         }
+        let was_cut_off = self.live.retry.is_some() && self.live.is_unreachable;
         let lines = self.live.take(event, self.tick, self.width);
         self.print(lines);
         if let TurnEvent::Ended(ended) = event {
-            self.hint_at_failure(ended);
+            self.hint_at_failure(ended, was_cut_off);
             self.print(vec![Vec::new()]);
         }
         effects
@@ -286,7 +290,7 @@ impl Console {
             self.print(body);
         }
         if self.facts.is_plain {
-            self.print(question.lines(self.width));
+            self.print(question.numbered(self.width));
         }
         // A person who is typing sees the question too late: these keys must not answer it.
         let is_typing = !self.editor.is_empty() && self.tick < self.last_key + TICKS;
@@ -296,14 +300,21 @@ impl Console {
     }
 
     fn line(&mut self, text: &str) -> Vec<Effect> {
-        if let Some(Overlay::Question(question)) = &mut self.overlay {
-            let answered = question.line(text);
-            let effects = self.reply(answered);
-            if let Some(Overlay::Question(question)) = &self.overlay {
-                let lines = question.lines(self.width);
-                self.print(lines);
+        match &mut self.overlay {
+            Some(Overlay::Question(question)) => {
+                let answered = question.line(text);
+                let effects = self.reply(answered);
+                if let Some(Overlay::Question(question)) = &self.overlay {
+                    let lines = question.numbered(self.width);
+                    self.print(lines);
+                }
+                return effects;
             }
-            return effects;
+            Some(Overlay::Picker(picker)) => {
+                let picked = picker.line(text);
+                return self.picked(picked);
+            }
+            Some(Overlay::Calls(_)) | None => {}
         }
         self.editor.set(text);
         self.send()
@@ -442,59 +453,5 @@ impl Console {
         let mut effects = vec![Effect::Reply(question.asked.id.clone(), reply)];
         effects.extend(kept.into_iter().map(Effect::Keep));
         effects
-    }
-
-    /// Sends what is typed: a prompt, a command, a note, or a shell command.
-    fn send(&mut self) -> Vec<Effect> {
-        if self.editor.text().trim().is_empty() {
-            return Vec::new();
-        }
-        self.completion = None;
-        let (shown, whole, images) = self.editor.take();
-        let mut effects = vec![Effect::History(shown.clone())];
-        if let Some(command) = whole.strip_prefix('!').map(str::trim).filter(|c| !c.is_empty()) {
-            self.print(blocks::prompt(&shown, self.width));
-            effects.push(Effect::Shell(command.to_owned()));
-            return effects;
-        }
-        if let Some(note) = whole.strip_prefix('#').map(str::trim).filter(|n| !n.is_empty()) {
-            self.print(blocks::prompt(&shown, self.width));
-            effects.push(Effect::Remember(note.to_owned()));
-            return effects;
-        }
-        if let Some(more) = self.command(&shown) {
-            effects.extend(more);
-            return effects;
-        }
-        effects.push(self.prompt(&shown, &whole, &images));
-        effects
-    }
-
-    /// A prompt for the session, which waits if the session is busy.
-    pub(super) fn prompt(&mut self, shown: &str, whole: &str, images: &[String]) -> Effect {
-        let uuid = recto_store::new_session_id().to_string();
-        self.print(blocks::prompt(shown, self.width));
-        if self.live.is_busy {
-            let text = whole.to_owned();
-            self.live.queue.push(Queued { uuid: uuid.clone(), text });
-        } else {
-            // Until the session says so itself.
-            self.live.is_busy = true;
-            self.live.since = self.tick;
-        }
-        let content = match images.is_empty() {
-            true => Value::String(whole.to_owned()),
-            // The glue reads the files.
-            false => json!({"text": whole, "images": images}),
-        };
-        Effect::Prompt(content, uuid)
-    }
-
-    fn shell_ended(&mut self, command: &str, output: &str, code: i32) -> Vec<Effect> {
-        let result = json!({"type": "tool_result", "tool_use_id": "shell", "content": output, "is_error": code != 0});
-        let lines = blocks::finished_call("!", command, &result, None, self.width);
-        self.print(lines);
-        self.print(vec![Vec::new()]);
-        Vec::new()
     }
 }

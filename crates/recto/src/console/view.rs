@@ -11,6 +11,7 @@ use crate::terminal::output::Look;
 use crate::terminal::text::Span;
 use crate::terminal::text::count;
 use crate::terminal::text::fit;
+use crate::terminal::text::money;
 use crate::terminal::text::one_line;
 use crate::terminal::text::safe;
 use crate::terminal::text::short_model;
@@ -91,7 +92,13 @@ fn above(console: &Console, width: usize, room: usize) -> Lines {
         let text = format!("  ✻ thinking, {} tokens", count(tokens));
         lines.push(vec![(text, Look::Faint)]);
     }
-    for call in live.running.iter().rev().take(MOST_LISTED).rev() {
+    // The question shows the call that it is about.
+    let asked = match &console.overlay {
+        Some(Overlay::Question(question)) => question.asked.id.as_str(),
+        Some(Overlay::Picker(_) | Overlay::Calls(_)) | None => "",
+    };
+    let running = live.running.iter().filter(|call| call.id != asked);
+    for call in running.rev().take(MOST_LISTED).collect::<Vec<_>>().into_iter().rev() {
         let seconds = console.tick.saturating_sub(call.since) / TICKS;
         let mut line = vec![(mark(console.tick), Look::Tool)];
         let time = if seconds > 0 { format!("  {seconds} s") } else { String::new() };
@@ -113,7 +120,7 @@ fn above(console: &Console, width: usize, room: usize) -> Lines {
     }
     for queued in live.queue.iter().take(MOST_LISTED) {
         let text = fit(&one_line(&queued.text), width.saturating_sub(12));
-        lines.push(vec![("  waits: ".to_owned(), Look::Faint), (text, Look::Faint)]);
+        lines.push(vec![("  next: ".to_owned(), Look::Faint), (text, Look::Faint)]);
     }
     if live.is_busy && console.overlay.is_none() {
         let seconds = console.tick.saturating_sub(live.since) / TICKS;
@@ -186,6 +193,17 @@ fn editor(console: &Console, width: usize, most: usize) -> (Lines, (usize, usize
     (lines, (place.0 - first, place.1 + 2))
 }
 
+/// What a permission mode does, in two words.
+pub(super) fn mode_name(mode: &str) -> &str {
+    match mode {
+        "default" => "asks first",
+        "acceptEdits" => "accepts edits",
+        "plan" => "plans only",
+        "bypassPermissions" => "asks nothing",
+        other => other,
+    }
+}
+
 /// Model, context, cost, mode, branch; or a hint.
 fn status(console: &Console, width: usize) -> Vec<Span> {
     if let Some(hint) = &console.hint {
@@ -194,17 +212,14 @@ fn status(console: &Console, width: usize) -> Vec<Span> {
     let mut parts = vec![console.editor.vi_mode().unwrap_or_default().to_owned()];
     parts.push(one_line(short_model(&console.model)));
     if let Some((used, most)) = console.context {
-        parts.push(format!("{} % of {}k", used * 100 / most.max(1), most / 1000));
+        let window = match most {
+            1_000_000.. if most.is_multiple_of(1_000_000) => format!("{}M", most / 1_000_000),
+            _ => format!("{}k", most / 1000),
+        };
+        parts.push(format!("{}% of {window}", used * 100 / most.max(1)));
     }
-    parts.push(format!("${:.2}", console.cost));
-    let mode = match console.mode.as_str() {
-        "default" => "asks first",
-        "acceptEdits" => "accepts edits",
-        "plan" => "plans only",
-        "bypassPermissions" => "asks nothing",
-        other => other,
-    };
-    parts.push(one_line(mode));
+    parts.push(money(console.cost));
+    parts.push(one_line(mode_name(&console.mode)));
     parts.extend(console.branch.as_deref().map(one_line));
     parts.retain(|part| !part.is_empty());
     let look = if console.mode == "bypassPermissions" { Look::Bad } else { Look::Faint };

@@ -197,7 +197,7 @@ pub(crate) fn sandbox_line(environment: &Environment, options: &RunOptions) -> S
         (recto_agent::sandbox::Confinement::Full, false) => {
             let domains = options.allow_domain.join(", ");
             format!(
-                "sandbox on: commands write only here and in temp, read no keys, and reach {domains} alone"
+                "sandbox on: commands write only here and in temp, without keys, and reach only {domains}"
             )
         }
         (confinement, _) => confinement.line().to_owned(),

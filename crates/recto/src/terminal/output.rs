@@ -84,6 +84,8 @@ pub(crate) struct Output {
     pager: Option<Child>,
     /// Whether to write rows for programs: JSON, or what a template makes of it.
     pub(crate) json: bool,
+    /// Whether errors are JSON, too: a template is for a person.
+    has_json_errors: bool,
     shape: Shape,
     /// Whether a row was written.
     has_row: bool,
@@ -140,6 +142,7 @@ impl Output {
             out: Box::new(BufWriter::with_capacity(64 * 1024, io::stdout())),
             pager: None,
             json: global.json.is_some() || global.format.is_some(),
+            has_json_errors: global.json.is_some(),
             shape: Shape::read(global.json.as_deref(), global.format.as_deref()),
             has_row: false,
             format: global.format.clone(),
@@ -363,7 +366,7 @@ impl Output {
         // The pager must be gone before the error is written below it.
         let _ = self.finish();
         let mut err = io::stderr().lock();
-        if self.json {
+        if self.has_json_errors {
             let mut hints = ArrayWriter::new();
             for hint in error.candidates().iter().cloned().chain(error.hints()) {
                 hints = hints.string(&hint);
@@ -393,8 +396,8 @@ impl Output {
     }
 }
 
-/// Says what was typed wrong, before it is known how output looks. The text is safe, and ends
-/// its lines itself.
+/// Writes to standard error before it is known how output looks. The text is safe, and ends its
+/// lines itself.
 pub(crate) fn complain(text: &str) {
     let _ = write!(io::stderr(), "{text}");
 }

@@ -400,7 +400,7 @@ impl<'a> Transcript<'a> {
         if all <= shown {
             return Ok(());
         }
-        let more = format!("… {} more", plural((all - shown) as u64, "line"));
+        let more = format!("… {}", plural((all - shown) as u64, "more line"));
         lines(set_in("    ", Look::Faint, &more))
     }
 

@@ -25,10 +25,13 @@ pub(crate) fn look(kind: StatusKind) -> Look {
 /// Names of statuses with commas between them.
 pub(crate) fn read_statuses(option: &str, text: &str) -> Result<Vec<StatusKind>, CommandError> {
     let one = |name: &str| {
-        let label = |kind: &StatusKind| kind.label() == name.trim();
+        // As people read it, with hyphens, or as JSON has it.
+        let words = name.trim().replace('-', " ");
+        let label = |kind: &StatusKind| kind.label() == words;
         let known = StatusKind::from_name(name.trim());
         known.or_else(|| StatusKind::ALL.into_iter().find(label)).ok_or_else(|| {
-            let names: Vec<&str> = StatusKind::ALL.iter().map(|kind| kind.name()).collect();
+            let names = StatusKind::ALL.iter().map(|kind| kind.label().replace(' ', "-"));
+            let names: Vec<String> = names.collect();
             let message = format!("invalid status `{}` for {option}", fit(name, 60));
             CommandError::user("bad-status", message)
                 .with_hint(format!("use one of {}", names.join(", ")))

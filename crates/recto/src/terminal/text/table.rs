@@ -138,7 +138,7 @@ pub(crate) enum Column {
     Right,
     /// Takes the room that is left, but no more than it needs: a title.
     Flexible,
-    /// What the flexible ones leave; cut at the beginning.
+    /// What the flexible ones leave; cut at the beginning. Goes before they get very short.
     Path,
     /// As wide as its widest cell; goes before a flexible column gets short.
     Optional,
@@ -157,6 +157,8 @@ const GAP: usize = 2;
 const LEAST: usize = 10;
 /// The least that is left of a path.
 const PATH: usize = 14;
+/// A title that would get less takes the room of the path.
+const NARROW: usize = 16;
 /// What a title should have before optional columns are shown.
 const COMFORT: usize = 32;
 /// The least that a spare column is worth.
@@ -277,6 +279,10 @@ impl Table {
             if used(widths, COMFORT) > room {
                 widths[at] = 0;
             }
+        }
+        let needs = places(Column::Flexible).map(|at| natural[at].min(NARROW)).max();
+        if needs.is_some_and(|needs| used(widths, needs) > room) {
+            places(Column::Path).for_each(|at| widths[at] = 0);
         }
         // Paths keep a little, titles get what they need of the rest, and paths what is left.
         let mut left = room.saturating_sub(used(widths, 0));
