@@ -102,10 +102,39 @@ impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CommandError::User { message, .. } => f.write_str(message),
-            CommandError::Store(error) => error.fmt(f),
-            CommandError::Io(error) => error.fmt(f),
+            CommandError::Store(error) => f.write_str(&without_jargon(&error.to_string())),
+            CommandError::Io(error) => f.write_str(&without_jargon(&error.to_string())),
             CommandError::BrokenPipe => f.write_str("the output was closed"),
         }
+    }
+}
+
+/// An error of the system in plain words: `cannot open x: permission denied`.
+fn without_jargon(text: &str) -> String {
+    let text = match text.rfind(" (os error ") {
+        Some(at) if text.ends_with(')') => &text[..at],
+        _ => text,
+    };
+    let Some((what, why)) = text.rsplit_once(": ") else { return text.to_owned() };
+    let why = match why {
+        "No such file or directory" => "no such file or directory",
+        "Permission denied" => "permission denied",
+        "Is a directory" => "it is a directory",
+        "Not a directory" => "part of the path is not a directory",
+        "No space left on device" => "the disk is full",
+        "Read-only file system" => "the file system is read-only",
+        other => other,
+    };
+    let named = what.strip_prefix("failed to ").and_then(|what| what.split_once(" `"));
+    match named.and_then(|(verb, name)| Some((verb, name.strip_suffix('`')?))) {
+        Some((verb, name)) => {
+            let verb = match verb.split(' ').next().unwrap_or(verb) {
+                "canonicalize" => "find",
+                verb => verb,
+            };
+            format!("cannot {verb} {name}: {why}")
+        }
+        None => format!("{what}: {why}"),
     }
 }
 
@@ -134,6 +163,30 @@ impl From<io::Error> for CommandError {
         match error.kind() {
             io::ErrorKind::BrokenPipe => CommandError::BrokenPipe,
             _ => CommandError::Io(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_jargon;
+
+    #[test]
+    fn errors_of_the_system_are_said_in_plain_words() {
+        for (told, said) in [
+            (
+                "failed to canonicalize path `nope.toml`: No such file or directory (os error 2)",
+                "cannot find nope.toml: no such file or directory",
+            ),
+            (
+                "failed to open file `/a: b`: Permission denied (os error 13)",
+                "cannot open /a: b: permission denied",
+            ),
+            ("/x: Is a directory (os error 21)", "/x: it is a directory"),
+            ("a title is one line", "a title is one line"),
+            ("line 3: expected `=`", "line 3: expected `=`"),
+        ] {
+            assert_eq!(without_jargon(told), said);
         }
     }
 }

@@ -24,7 +24,8 @@ pub(crate) fn explain(error: &Error, root: &Command) -> CommandError {
         }
         ErrorKind::UnknownArgument => unknown(error, &command),
         ErrorKind::MissingRequiredArgument => {
-            let missing = all(error, ContextKind::InvalidArg).join(" and ");
+            let missing = all(error, ContextKind::InvalidArg);
+            let missing = missing.iter().map(|one| bare(one)).collect::<Vec<_>>().join(" and ");
             (format!("`{command}` needs {missing}"), format!("`{command} --help` has an example"))
         }
         ErrorKind::MissingSubcommand => {
@@ -33,18 +34,22 @@ pub(crate) fn explain(error: &Error, root: &Command) -> CommandError {
         }
         ErrorKind::InvalidValue => invalid(error),
         ErrorKind::ValueValidation => {
-            let why = std::error::Error::source(error).map(ToString::to_string);
+            let why = std::error::Error::source(error).map(|why| match why.to_string().as_str() {
+                "invalid digit found in string" => "it is not a whole number".to_owned(),
+                other => other.to_owned(),
+            });
             let value = first(error, ContextKind::InvalidValue);
             let option = option_of(error);
             let message = format!("invalid value `{value}` for {option}");
             (why.map_or(message.clone(), |why| format!("{message}: {why}")), String::new())
         }
         ErrorKind::ArgumentConflict => {
-            let others = all(error, ContextKind::PriorArg).join(", ");
-            let option = first(error, ContextKind::InvalidArg);
+            let others = all(error, ContextKind::PriorArg);
+            let others = others.iter().map(|one| bare(one)).collect::<Vec<_>>().join(", ");
+            let option = option_of(error);
             match others.is_empty() || others == option {
                 true => (format!("{option} may appear only once"), String::new()),
-                false => (format!("{option} does not go with {others}"), String::new()),
+                false => (format!("{option} and {others} cannot be combined"), String::new()),
             }
         }
         _ => (first_paragraph(error), String::new()),
@@ -126,10 +131,14 @@ fn command_of(error: &Error) -> String {
 
 /// The option of a value: by its name where it has one, as the other messages say it.
 fn option_of(error: &Error) -> String {
-    let option = first(error, ContextKind::InvalidArg);
-    match option.split_once([' ', '[', '=']) {
+    bare(&first(error, ContextKind::InvalidArg))
+}
+
+/// An argument without its value and brackets: `--limit`, `SESSION`.
+fn bare(argument: &str) -> String {
+    match argument.split_once([' ', '[', '=']) {
         Some((name, _)) if name.starts_with("--") => name.to_owned(),
-        _ => option,
+        _ => argument.trim_end_matches("...").trim_matches(['<', '>', '[', ']']).to_owned(),
     }
 }
 
@@ -185,7 +194,7 @@ mod tests {
         }
         assert_eq!(
             told(&["recto", "index", "updat"]),
-            "invalid value `updat` for [WHAT]; use one of status, update, rebuild, verify"
+            "invalid value `updat` for WHAT; use one of status, update, rebuild, verify"
         );
     }
 
@@ -204,10 +213,12 @@ mod tests {
                 &["watch", "x"],
                 "`recto watch` does not accept `x`; `recto watch --help` lists the options",
             ),
+            (&["query"], "`recto query` needs SQL|@FILE|NAME; `recto query --help` has an example"),
             (
-                &["query"],
-                "`recto query` needs <SQL|@FILE|NAME>; `recto query --help` has an example",
+                &["show", "--raw", "--turn", "2"],
+                "--raw and --turn cannot be combined; `recto show --help` lists the options",
             ),
+            (&["show", "--turn", "x"], "invalid value `x` for --turn: it is not a whole number; "),
             (
                 &["ls", "--color", "blue"],
                 "invalid value `blue` for --color; use one of auto, always, never",

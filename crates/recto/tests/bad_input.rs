@@ -102,8 +102,8 @@ fn an_unknown_session_gets_the_nearest_ones() {
     ");
     assert_snapshot!(TestHome::empty().run(&["show"]).shown(), @"
     --- stderr
-    error: there is no session yet
-    hint: `recto ls` lists the sessions
+    error: this home has no sessions yet
+    hint: `recto demo` shows recto on a sample
     --- exit 1
     ");
 }
@@ -203,7 +203,11 @@ fn what_was_typed_wrong_is_told() {
     no subagents in this session
     --- exit 1
     ");
-    assert_snapshot!(test.run(&["history", "--text", "no such prompt"]).shown(), @"--- exit 1");
+    assert_snapshot!(test.run(&["history", "--text", "no such prompt"]).shown(), @"
+    --- stderr
+    no prompts found
+    --- exit 1
+    ");
     assert_snapshot!(test.run(&["man", "nothing"]).shown(), @"
     --- stderr
     error: there is no command `nothing`
@@ -356,7 +360,7 @@ fn what_may_not_be_read_is_told() {
     ");
     assert_snapshot!(run(&["show", "3f2a"]).shown(), @"
     --- stderr
-    error: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: Permission denied (os error 13)
+    error: [claude]/projects/-home-dev-app/3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718.jsonl: permission denied
     hint: check the permissions of the file
     --- exit 2
     ");

@@ -322,7 +322,7 @@ fn subagents_files_and_what_was_typed_are_harmless() {
     // A file at the top of the home, a link out of it, a status, and a selector.
     test.home.announce(&session, "w-status\\u001b]0;x\\u0007\\u009b2J\\u202e");
     check(&test, &["ls", "--live", "--json"], &["w-status"]);
-    check(&test, &["ls", "--live"], &["● running"]);
+    check(&test, &["ls", "--live"], &["● working"]);
     for (number, text) in texts.iter().enumerate() {
         let name: String = format!("w-file{number}{text}").replace(['/', '\0'], "-");
         let name: String = name.chars().take(60).collect();
@@ -331,7 +331,7 @@ fn subagents_files_and_what_was_typed_are_harmless() {
     }
     check(&test, &["home"], &["w-file0", "w-file500"]);
     check(&test, &["home", "--json"], &["w-file0", "w-file500"]);
-    check(&test, &["ls"], &["● running"]);
+    check(&test, &["ls"], &["● working"]);
     for text in texts.iter().step_by(10).map(|text| text.replace('\0', "")) {
         let path = format!("./{text}.jsonl");
         for arguments in [["show", &text], ["check", &path], ["show", "--json"], ["man", &text]] {

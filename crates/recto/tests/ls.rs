@@ -111,7 +111,7 @@ fn a_filter_that_nothing_fits_is_exit_code_1() {
     let test = TestHome::with_sessions();
     assert_snapshot!(test.run(&["ls", "--project", "nowhere"]).shown(), @"
     --- stderr
-    no session matches (5 logs in the home; `--all` shows those without a conversation)
+    none of 5 logs matches; `--all` includes logs without a conversation
     --- exit 1
     ");
     let run = test.run(&["ls", "--project", "nowhere", "--json"]);

@@ -30,9 +30,15 @@ fn a_home_is_asked_without_any_setup() {
     let file = test.work.path().join("mine.sql");
     fs::write(&file, sql).unwrap();
     let from_file = format!("@{}", file.display());
-    assert_eq!(test.run(&["query", &from_file]).stdout, format!("ID\n{FIX}\n"));
+    assert_eq!(test.run(&["query", &from_file]).stdout, format!("id\n{FIX}\n"));
     let chart = test.run(&["query", "line-types", "--chart"]);
     assert!(chart.stdout.contains('█'), "{}", chart.shown());
+    // Dollars for a person, the unit of the tables for a program.
+    let costs = "SELECT 'a' AS name, 47751 AS cost_micros, 5 AS turns";
+    assert_eq!(test.run(&["query", costs]).stdout, "name\tcost_micros\tturns\na\t47751\t5\n");
+    let mut command = test.command(&["query", costs]);
+    let shown = test.finish(command.env("RECTO_COLUMNS", "80")).stdout;
+    assert_eq!(shown, "name   cost  turns\na     $0.05      5\n");
     let none = test.run(&["query", "SELECT day FROM messages WHERE 1 = 0"]);
     assert_eq!(none.code, 1);
     let cut = test.run(&["query", "SELECT off FROM lines", "--limit", "1"]);

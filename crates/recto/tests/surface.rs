@@ -205,6 +205,9 @@ fn fields_and_templates_shape_every_listing() {
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.shown());
         assert!(run.stderr.contains("did you mean `title`?"), "{}", run.stderr);
     }
+    // Items differ in their fields; one that none of them has was mistyped.
+    let run = test.run(&["show", FIX, "--json=item,tool,tetx"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, "no item has the field `tetx`\n"));
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn what_is_typed_wrong_is_said_as_all_errors_are() {
         ),
         (
             &["resume"],
-            "error: `recto resume` needs <SESSION>\nhint: `recto resume --help` has an example\n",
+            "error: `recto resume` needs SESSION\nhint: `recto resume --help` has an example\n",
         ),
         // A template is for a person, and so are the errors.
         (&["show", "zzz", "--format", "{id}"], "error: no session matches `zzz`\n"),

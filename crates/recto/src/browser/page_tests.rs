@@ -24,7 +24,7 @@ fn a_table_that_cannot_be_made_says_why() {
     trial.keys("<enter>");
     remove_log(&trial);
     trial.keys("t");
-    assert!(trial.shows("| cannot read the log: No such file"), "{}", trial.screen());
+    assert!(trial.shows("| cannot read the log: no such file"), "{}", trial.screen());
     assert!(!trial.shows("no tool was called"), "{}", trial.screen());
 }
 
@@ -35,7 +35,7 @@ fn what_was_read_stays_if_it_cannot_be_read_again() {
     remove_log(&trial);
     trial.keys("x");
     assert!(trial.shows("The parser fails on empty lines."), "{}", trial.screen());
-    assert!(trial.shows("cannot read the log: No such file"), "{}", trial.screen());
+    assert!(trial.shows("cannot read the log: no such file"), "{}", trial.screen());
     trial.input(Input::Resize(90, 24));
     assert!(trial.shows("The parser fails on empty lines."), "{}", trial.screen());
 }

@@ -78,6 +78,8 @@ pub(crate) fn cmd_history(
     prompts.truncate(most(args.limit));
     if output.json {
         output.rows(&prompts)?;
+    } else if prompts.is_empty() {
+        output.remark("no prompts found");
     } else {
         write_table(&prompts, environment, output)?;
     }

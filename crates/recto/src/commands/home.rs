@@ -92,7 +92,9 @@ pub(crate) fn cmd_home(
     for cells in table.aligned(output.width) {
         output.line(format!("  {}", cells.join("  ")).trim_end())?;
     }
-    output.line("")?;
+    if !areas.is_empty() {
+        output.line("")?;
+    }
     let source = match (&setting.scope, &setting.path) {
         (Scope::Default, _) | (_, None) => "the default".to_owned(),
         (scope, Some(path)) => format!("{} settings, {}", scope.name(), path.display()),

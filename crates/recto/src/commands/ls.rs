@@ -165,11 +165,16 @@ pub(crate) fn cmd_ls(
     tell_skipped(&inventory, output);
     if rows.is_empty() {
         if !output.json {
-            let hidden = inventory.sessions.len() as u64;
-            output.remark(&format!(
-                "no session matches ({} in the home; `--all` shows those without a conversation)",
-                plural(hidden, "log")
-            ));
+            output.remark(&match inventory.sessions.len() as u64 {
+                0 => {
+                    "this home has no sessions yet; `recto demo` shows recto on a sample".to_owned()
+                }
+                logs if args.all => format!("none of {} matches", plural(logs, "log")),
+                logs => format!(
+                    "none of {} matches; `--all` includes logs without a conversation",
+                    plural(logs, "log")
+                ),
+            });
         }
         return Ok(Outcome::Found);
     }

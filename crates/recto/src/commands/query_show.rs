@@ -69,6 +69,23 @@ fn text(value: &Value) -> String {
     }
 }
 
+/// The unit of costs in tables, which people do not count in.
+const MICROS: &str = "_micros";
+
+/// A value of a column as a person reads it: dollars for millionths.
+fn for_person(column: &str, value: &Value) -> String {
+    let micros = match value {
+        Value::Integer(number) => *number as f64,
+        Value::Real(number) => *number,
+        Value::Null | Value::Text(_) => return text(value),
+    };
+    match column.contains(MICROS) {
+        true if micros > 0.0 && micros < 5_000.0 => "<$0.01".to_owned(),
+        true => format!("${:.2}", micros / 1e6),
+        false => text(value),
+    }
+}
+
 fn csv(answer: &Answer, output: &mut Output) -> Result<(), CommandError> {
     let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -98,9 +115,18 @@ fn table(answer: &Answer, form: Form, output: &mut Output) -> Result<(), Command
         .map(|at| if is_number(answer, at) { Column::Right } else { Column::Flexible })
         .collect();
     let mut table = Table::new(&columns);
-    table.cells(answer.columns.iter().map(|head| one_line(head).to_uppercase()).collect());
+    let is_for_person = output.width.is_some();
+    let head = |name: &String| match is_for_person {
+        true => one_line(name).replacen(MICROS, "", 1),
+        false => one_line(name),
+    };
+    table.cells(answer.columns.iter().map(head).collect());
     for row in &answer.rows {
-        table.cells(row.iter().map(text).collect());
+        let cells = answer.columns.iter().zip(row).map(|(name, value)| match is_for_person {
+            true => for_person(name, value),
+            false => text(value),
+        });
+        table.cells(cells.collect());
     }
     let rows = match form {
         Form::Aligned => table.aligned(output.width),
@@ -129,11 +155,16 @@ fn chart(answer: &Answer, output: &mut Output) -> Result<(), CommandError> {
         (0..answer.columns.len()).filter(|column| !is_number(answer, *column)).collect();
     let largest = answer.rows.iter().map(value).max().unwrap_or(0);
     let mut table = Table::new(&[Column::Flexible, Column::Right, Column::Left]);
-    let head = one_line(&answer.columns[at]).to_uppercase();
+    let name = &answer.columns[at];
+    let head = one_line(name).replacen(MICROS, "", 1);
     table.row([String::new(), head, String::new()]);
     for row in &answer.rows {
         let label: Vec<String> = labels.iter().map(|column| text(&row[*column])).collect();
-        table.row([label.join(" "), count(value(row)), bar(value(row), largest, BAR)]);
+        let shown = match name.contains(MICROS) {
+            true => for_person(name, &row[at]),
+            false => count(value(row)),
+        };
+        table.row([label.join(" "), shown, bar(value(row), largest, BAR)]);
     }
     for cells in table.aligned(output.width) {
         output.line(cells.join("  ").trim_end())?;

@@ -132,7 +132,7 @@ pub(crate) fn reverse(
     let verb = match (order.direction, order.is_dry) {
         (Direction::Undo, false) => "undid",
         (Direction::Undo, true) => "would undo",
-        (Direction::Redo, false) => "did again",
+        (Direction::Redo, false) => "redid",
         (Direction::Redo, true) => "would redo",
     };
     let line = journal::command_line(operation);

@@ -130,11 +130,11 @@ fn find_named(home: &Home, inventory: &Inventory, text: &str) -> Result<LogFile,
             Err(with_candidates(error, &several).with_hint("type more of the id"))
         }
         Choice::NotFound(nearest) => {
-            let message = if text == "latest" {
-                "there is no session yet".to_owned()
-            } else {
-                format!("no session matches `{}`", fit(text, 60))
-            };
+            if text == "latest" {
+                let error = CommandError::user("not-found", "this home has no sessions yet");
+                return Err(error.with_hint("`recto demo` shows recto on a sample"));
+            }
+            let message = format!("no session matches `{}`", fit(text, 60));
             let message = match nearest.is_empty() {
                 true => message,
                 false => format!("{message}; did you mean:"),

@@ -19,6 +19,7 @@ use crate::error::CommandError;
 use crate::global::ColorChoice;
 use crate::global::Global;
 use crate::terminal::palette;
+use crate::terminal::shape;
 use crate::terminal::shape::Shape;
 use crate::terminal::text::Span;
 use crate::terminal::text::escape_hidden;
@@ -89,6 +90,8 @@ pub(crate) struct Output {
     shape: Shape,
     /// Whether a row was written.
     has_row: bool,
+    /// Fields that were asked for and that no item of a transcript had so far.
+    unseen: Vec<String>,
     /// What was given to --format.
     pub(crate) format: Option<String>,
     is_quiet: bool,
@@ -145,6 +148,7 @@ impl Output {
             has_json_errors: global.json.is_some(),
             shape: Shape::read(global.json.as_deref(), global.format.as_deref()),
             has_row: false,
+            unseen: Vec::new(),
             format: global.format.clone(),
             is_quiet: global.quiet,
             is_terminal,
@@ -286,6 +290,12 @@ impl Output {
     /// Writes the fields of a row that were asked for, as they were asked for.
     fn shaped(&mut self, row: serde_json::Value) -> Result<(), CommandError> {
         let is_first = !std::mem::replace(&mut self.has_row, true);
+        if row.get("item").is_some() {
+            if is_first {
+                self.unseen = self.shape.wanted().into_iter().cloned().collect();
+            }
+            self.unseen.retain(|name| !shape::has(&row, name));
+        }
         let line = self.shape.apply(row, is_first)?;
         // Fields in a template are safe by now, and its tabs are the user's own.
         let line = match self.shape {
@@ -339,6 +349,9 @@ impl Output {
     /// Flushes, and waits for the pager.
     pub(crate) fn finish(&mut self) -> Result<(), CommandError> {
         self.out.flush()?;
+        for name in std::mem::take(&mut self.unseen) {
+            self.remark(&format!("no item has the field `{name}`"));
+        }
         if let Some(mut pager) = self.pager.take() {
             self.out = Box::new(io::sink());
             pager.wait()?;

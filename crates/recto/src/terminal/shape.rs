@@ -35,17 +35,21 @@ impl Shape {
         }
     }
 
-    /// A row as it is written, without the end of the line. The first row must have every
-    /// field; others may be of another kind, and lack some.
-    pub(crate) fn apply(&self, row: Value, is_first: bool) -> Result<String, CommandError> {
-        let wanted: Vec<&String> = match self {
+    /// The fields that were asked for.
+    pub(crate) fn wanted(&self) -> Vec<&String> {
+        match self {
             Shape::Whole => Vec::new(),
             Shape::Fields(names) => names.iter().collect(),
             Shape::Template(pieces) => pieces.iter().filter_map(Piece::field).collect(),
-        };
+        }
+    }
+
+    /// A row as it is written, without the end of the line. The first row must have every
+    /// field; others may be of another kind, and lack some.
+    pub(crate) fn apply(&self, row: Value, is_first: bool) -> Result<String, CommandError> {
         // The items of a transcript differ in their fields.
         if is_first && row.get("item").is_none() {
-            for name in wanted {
+            for name in self.wanted() {
                 require(&row, name)?;
             }
         }
@@ -65,6 +69,11 @@ impl Shape {
                 .collect(),
         })
     }
+}
+
+/// Whether a row has a field of this name.
+pub(crate) fn has(row: &Value, name: &str) -> bool {
+    get(row, name).is_some()
 }
 
 impl Piece {
