@@ -228,17 +228,18 @@ impl Permissions {
         let mut asks: Vec<(String, Ask)> = Vec::new();
         for part in &script.parts {
             if let Err(ask) = self.check_part(part, &mut run) {
-                asks.push((part.text.clone(), *ask));
+                let shown = part.whole.as_ref().unwrap_or(&part.text);
+                asks.push((shown.clone(), *ask));
             }
         }
         if !asks.iter().any(|(_, ask)| ask.always) {
-            let outside = asks.iter().any(|(_, ask)| ask.reason == Reason::WorkingDirectory);
             let uses_git = names().any(|part| name_of(&part) == Some("git"));
-            let elsewhere = run.directories.iter().any(|directory| *directory != place.cwd);
+            let elsewhere =
+                names().any(|part| name_of(&part) == Some("cd") && leaves(&part, place));
             let text = match moves {
                 0 => None,
                 // `cd` can make `git` read the settings of another repository.
-                _ if uses_git && elsewhere && !outside => Some(sentence::MOVES_AND_VERSIONS),
+                _ if uses_git && elsewhere => Some(sentence::MOVES_AND_VERSIONS),
                 1 => None,
                 _ => Some(sentence::MOVES_TWICE),
             };
@@ -575,6 +576,12 @@ fn is_plain_touch(part: &Part) -> bool {
         && !part.words.iter().any(|word| word.text().starts_with('-') || word.text().is_empty())
 }
 
+/// Whether `cd` goes anywhere else.
+fn leaves(part: &Part, place: &Place) -> bool {
+    let target = part.words.get(1).and_then(|word| word.value.as_deref());
+    target.is_none_or(|text| place.absolute(text) != place.cwd)
+}
+
 fn name_of(part: &Part) -> Option<&str> {
     part.words.first().and_then(|word| word.value.as_deref())
 }
@@ -696,7 +703,7 @@ impl Permissions {
     pub(crate) fn any_part_matches(&self, command: &str, place: &Place) -> bool {
         let script = script::parse(command, &place.home.to_string_lossy());
         self.bash_rules(Behavior::Allow).any(|(_, content)| {
-            rules::matches(content, command)
+            script.everywhere.is_empty() && rules::matches(content, command)
                 || script.everywhere.iter().any(|part| {
                     forms::for_deny(part).iter().any(|form| rules::matches(content.trim(), form))
                 })

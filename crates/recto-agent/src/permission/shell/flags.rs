@@ -334,7 +334,7 @@ pub(crate) const OTHERS: &[(&str, Flags)] = &[
             numbered: "n",
         },
     ),
-    ("docker logs", Flags { plain: "", valued: "", numbered: "" }),
+    ("docker logs", Flags { plain: "", valued: "--tail#", numbered: "" }),
     ("docker inspect", Flags { plain: "", valued: "", numbered: "" }),
     ("fd", FD),
     ("fdfind", FD),

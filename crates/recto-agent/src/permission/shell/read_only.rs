@@ -46,7 +46,6 @@ const HARMLESS: &[&str] = &[
     "od",
     "paste",
     "pr",
-    "pwd",
     "readlink",
     "realpath",
     "rev",
@@ -67,7 +66,6 @@ const HARMLESS: &[&str] = &[
     "uptime",
     "wc",
     "which",
-    "whoami",
 ];
 
 /// Whether a command only looks.
@@ -118,7 +116,7 @@ fn only_looks(name: &str, words: &[Word], values: &[&str]) -> bool {
             _ => false,
         },
         "help" => values.iter().all(|word| is_name(word)),
-        "arch" | "ifconfig" => values.is_empty(),
+        "arch" | "ifconfig" | "pwd" | "whoami" => values.is_empty(),
         // `-l` starts `pr`.
         "diff" => !values.iter().any(|word| starts_pages(word)),
         "ip" => matches!(values, ["addr"]),

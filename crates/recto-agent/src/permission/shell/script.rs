@@ -90,6 +90,8 @@ pub(crate) struct Redirect {
 pub(crate) struct Part {
     /// Its text without redirections.
     pub(crate) text: String,
+    /// Its text with them, if it has some: what a question shows.
+    pub(crate) whole: Option<String>,
     /// `A=1` before the name: name and text of the value.
     pub(crate) assignments: Vec<(String, Word)>,
     /// The name and the arguments.
@@ -131,7 +133,7 @@ pub(crate) fn parse(text: &str, home: &str) -> Script {
 fn without_quoted_heredoc(text: &str) -> Option<&str> {
     let (line, rest) = text.split_once('\n')?;
     let (command, delimiter) = line.split_once("<<")?;
-    let delimiter = delimiter.trim_end_matches(' ');
+    let delimiter = delimiter.trim_matches(' ');
     let quoted = |quote| delimiter.strip_prefix(quote)?.strip_suffix(quote);
     let word = quoted('\'').or_else(|| quoted('"'))?;
     let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -357,7 +359,14 @@ impl<'a> Walk<'a> {
         }
         let body = children.iter().find(|child| !child.kind().ends_with("_redirect"));
         match body {
-            Some(body) if body.kind() == "command" => self.command(*body, &redirects),
+            Some(body) if body.kind() == "command" => {
+                let known = self.script.parts.len();
+                self.command(*body, &redirects);
+                let whole = self.text_of(node).to_owned();
+                if let Some(part) = self.script.parts.get_mut(known) {
+                    part.whole = Some(whole);
+                }
+            }
             Some(body) if body.kind() == "while_statement" => self.doubt(Doubt::Loop),
             Some(body) => {
                 self.script.parts.push(Part { redirects, ..Part::default() });
