@@ -213,7 +213,7 @@ impl Permissions {
     }
 
     fn check_parts(&self, command: &str, script: &Script, place: &Place) -> Check {
-        let names = || script.parts.iter().map(|part| forms::innermost(part));
+        let names = || script.parts.iter().map(forms::innermost);
         let moves = names().filter(|part| name_of(part) == Some("cd")).count();
         let mut run = Run {
             place,
