@@ -92,8 +92,9 @@ impl Permissions {
             let reason = Reason::DangerousRemoval;
             return Check::Ask(Ask { reason, always: true, ..Ask::plain(text) });
         }
-        let asked_whole =
-            self.bash_rules(Behavior::Ask).find(|(_, content)| rules::matches(content, command));
+        let asked_whole = self
+            .bash_rules(Behavior::Ask)
+            .find(|(_, content)| rules::matches(content.trim(), command));
         if let Some((rule, _)) = asked_whole {
             return Check::Ask(self.asked_by(rule));
         }
@@ -101,7 +102,16 @@ impl Permissions {
             .bash_rules(Behavior::Allow)
             .find(|(_, content)| rules::is_exactly(content, command));
         if let Some((rule, _)) = exact {
-            return Check::Allow(Reason::Rule(rule.clone()));
+            let outside =
+                |ask: &Ask| ask.blocked_path.as_ref().is_some_and(|path| !place.is_inside(path));
+            // A rule about the command is no rule about files elsewhere.
+            return match self.check_parts(command, &script, place) {
+                denied @ Check::Deny { .. } => denied,
+                Check::Ask(ask) if ask.always || (script.doubt.is_none() && outside(&ask)) => {
+                    Check::Ask(ask)
+                }
+                _ => Check::Allow(Reason::Rule(rule.clone())),
+            };
         }
         if let Some(doubt) = script.doubt {
             let mut ask = Ask::plain(sentence::doubt(doubt));
@@ -578,8 +588,9 @@ fn is_plain_touch(part: &Part) -> bool {
 
 /// Whether `cd` goes anywhere else.
 fn leaves(part: &Part, place: &Place) -> bool {
-    let target = part.words.get(1).and_then(|word| word.value.as_deref());
-    target.is_none_or(|text| place.absolute(text) != place.cwd)
+    // Only a path that is written out is taken for the same directory.
+    let target = part.words.get(1).filter(|word| word.is_plain() && !word.raw.starts_with('~'));
+    target.is_none_or(|word| place.absolute(word.text()) != place.cwd)
 }
 
 fn name_of(part: &Part) -> Option<&str> {

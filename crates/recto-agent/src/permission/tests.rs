@@ -276,6 +276,8 @@ fn what_a_command_reads_and_writes_is_seen_through_wrappers_and_spellings() {
         "cd src && echo x > a",
         "cd src && cd deep && ls",
         "cd src && git status",
+        "cd ~/app && git log",
+        "ps aux --sort=-%mem",
         "for f in a b; do touch x; done",
         "> a",
         "a*c",
@@ -329,6 +331,27 @@ fn a_pattern_means_the_words_of_a_command_and_a_text_means_itself() {
     ] {
         assert_eq!(bash(&some, command), Verdict::Asked, "{command}");
     }
+}
+
+#[test]
+fn a_rule_about_a_command_is_no_rule_about_files_elsewhere() {
+    let rules = json!({
+        "allow": [
+            "Bash(ls /tmp)",
+            "Bash(cat /etc/x; pwd)",
+            "Bash(touch a; rm b)",
+            "Bash(ls; npm x)",
+            "Bash(cd src; cat ../.env)",
+        ],
+        "ask": ["Bash(npm:*)"],
+        "deny": ["Read(.env)"],
+    });
+    let some = permissions(rules, Mode::Default);
+    assert_eq!(bash(&some, "ls /tmp"), Verdict::Asked);
+    assert_eq!(bash(&some, "cat /etc/x; pwd"), Verdict::Asked);
+    assert_eq!(bash(&some, "ls; npm x"), Verdict::Asked);
+    assert_eq!(bash(&some, "cd src; cat ../.env"), Verdict::Denied);
+    assert_eq!(bash(&some, "touch a; rm b"), Verdict::Allowed);
 }
 
 #[test]

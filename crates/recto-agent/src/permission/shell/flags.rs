@@ -284,14 +284,7 @@ pub(crate) const OTHERS: &[(&str, Flags)] = &[
             numbered: "",
         },
     ),
-    (
-        "ps",
-        Flags {
-            plain: "ALTaefjlw forest no-headers",
-            valued: "--pid --sort -C -p -u",
-            numbered: "",
-        },
-    ),
+    ("ps", Flags { plain: "ALTaefjlw forest no-headers", valued: "--pid -C -p -u", numbered: "" }),
     (
         "rg",
         Flags {

@@ -49,7 +49,7 @@ pub(crate) enum WordTrouble {
 
 /// Variables that every shell has.
 const OF_THE_SHELL: &[&str] =
-    &["PWD", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "?", "$", "#", "!"];
+    &["PATH", "PWD", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "?", "$", "#", "!"];
 
 /// Reads a word. `home` is the value of `$HOME` and of a leading `~`.
 pub(crate) fn scan(raw: &str, home: &str) -> (Word, Option<WordTrouble>) {
