@@ -464,4 +464,12 @@ mod tests {
         assert!(judged.compared > 150);
         assert!(judged.equal * 100 >= judged.compared * 98, "{:#?}", judged.differences);
     }
+
+    /// Rows that taught a rule: each is the same.
+    #[test]
+    fn hooks_that_taught_a_rule_do_the_same() {
+        let judged = judge(&crate::repository::root().join("fixtures/wire/own")).unwrap();
+        assert!(judged.compared > 20);
+        assert_eq!(judged.differences, []);
+    }
 }

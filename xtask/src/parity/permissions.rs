@@ -147,4 +147,12 @@ mod tests {
         assert_eq!(judged.allowed_too_much, Vec::<String>::new());
         assert!(judged.equal * 100 >= judged.compared * 98, "{:#?}", judged.differences);
     }
+
+    /// Rows that taught a rule: each is the same.
+    #[test]
+    fn decisions_that_taught_a_rule_are_the_same() {
+        let judged = judge(&crate::repository::root().join("fixtures/wire/own")).unwrap();
+        assert!(judged.compared > 200);
+        assert_eq!(judged.differences, []);
+    }
 }

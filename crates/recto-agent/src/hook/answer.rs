@@ -140,6 +140,10 @@ impl Answer {
         }
         answer.add_contexts(label);
         answer.warn(label, ran);
+        // Of a prompt that is not sent nothing is kept.
+        if label.event == Event::UserPromptSubmit && answer.block.is_some() {
+            answer.lines.clear();
+        }
         answer
     }
 
@@ -160,7 +164,11 @@ impl Answer {
         if let Some(message) = output.system_message.as_ref().filter(|_| logs(label.event)) {
             let attachment = json!({ "type": "hook_system_message", "content": message, "hookName": label.name(), "toolUseID": label.own_id(), "hookEvent": label.event.name() });
             self.push(label, attachment, None);
-            if label.event != Event::SessionStart {
+            let quiet = matches!(
+                label.event,
+                Event::SessionStart | Event::SubagentStart | Event::SubagentStop
+            );
+            if !quiet {
                 self.stream.push(json!({ "type": "system", "subtype": "informational", "content": format!("{} says: {message}", label.name()), "level": "notice" }));
             }
         }
@@ -170,14 +178,24 @@ impl Answer {
         {
             self.choice = Some((choice, reason));
         }
-        self.contexts.extend(output.context.clone());
+        if let Some(context) = &output.context {
+            self.contexts.push(context.clone());
+            if label.event == Event::PostToolUse {
+                self.add_context(label, std::slice::from_ref(context));
+            }
+        }
         self.updated_input = output.updated_input.clone().or(self.updated_input.take());
         self.updated_output = output.updated_output.clone().or(self.updated_output.take());
         self.session_title = output.session_title.clone().or(self.session_title.take());
         if self.permission.is_none() && label.event == Event::PermissionRequest {
             self.permission = output.permission.clone();
-            if let Some(PermissionAnswer::Allow { .. }) = &self.permission {
-                let attachment = json!({ "type": "hook_permission_decision", "decision": "allow", "toolUseID": label.own_id(), "hookEvent": label.event.name() });
+            let decision = match &self.permission {
+                Some(PermissionAnswer::Allow { .. }) => Some("allow"),
+                Some(PermissionAnswer::Deny { interrupt: false, .. }) => Some("deny"),
+                Some(PermissionAnswer::Deny { interrupt: true, .. }) | None => None,
+            };
+            if let Some(decision) = decision {
+                let attachment = json!({ "type": "hook_permission_decision", "decision": decision, "toolUseID": label.own_id(), "hookEvent": label.event.name() });
                 self.push(label, attachment, None);
             }
         }
@@ -218,18 +236,8 @@ impl Answer {
         let duration = u64::try_from(hook.duration.as_millis()).unwrap_or(u64::MAX);
         match &hook.effect.outcome {
             Outcome::Silent => {}
-            Outcome::Success { content } => {
-                let quiet =
-                    matches!(label.event, Event::UserPromptSubmit | Event::UserPromptExpansion);
-                if quiet && content.is_empty() {
-                    return;
-                }
-                let attachment = json!({ "type": "hook_success", "hookName": name, "toolUseID": id, "hookEvent": event, "content": content, "stdout": hook.stdout, "stderr": hook.stderr, "exitCode": hook.code, "command": hook.command, "durationMs": duration });
-                let told = label.event.tells_plain_text() && !content.is_empty();
-                let note = told.then(|| format!("{name} hook success: {content}"));
-                self.push(label, attachment, note);
-            }
-            Outcome::Failed { stderr, stdout, code, timed } => {
+            Outcome::Success { content } => self.add_success(label, hook, content),
+            Outcome::Failed { stderr, stdout, code, timed, .. } => {
                 let mut attachment = json!({ "type": "hook_non_blocking_error", "hookName": name, "toolUseID": id, "hookEvent": event, "stderr": stderr, "stdout": stdout, "exitCode": code, "command": hook.command });
                 if *timed && let Some(object) = attachment.as_object_mut() {
                     object.insert("durationMs".into(), duration.into());
@@ -250,8 +258,25 @@ impl Answer {
             Outcome::Block { message, by_json, .. } => {
                 self.keep_block(hook, label.event);
                 self.add_block(label, hook, message, *by_json);
+                // An object that decides nothing, and a code that does.
+                if hook.effect.is_object && !by_json {
+                    self.add_success(label, hook, "");
+                }
             }
         }
+    }
+
+    fn add_success(&mut self, label: Label<'_>, hook: &Ran, content: &str) {
+        let quiet = matches!(label.event, Event::UserPromptSubmit | Event::UserPromptExpansion);
+        if quiet && content.is_empty() {
+            return;
+        }
+        let name = label.name();
+        let duration = u64::try_from(hook.duration.as_millis()).unwrap_or(u64::MAX);
+        let attachment = json!({ "type": "hook_success", "hookName": name, "toolUseID": label.own_id(), "hookEvent": label.event.name(), "content": content, "stdout": hook.stdout, "stderr": hook.stderr, "exitCode": hook.code, "command": hook.command, "durationMs": duration });
+        let told = label.event.tells_plain_text() && !content.is_empty();
+        let note = told.then(|| format!("{name} hook success: {content}"));
+        self.push(label, attachment, note);
     }
 
     fn add_block(&mut self, label: Label<'_>, hook: &Ran, message: &str, by_json: bool) {
@@ -276,6 +301,11 @@ impl Answer {
     }
 
     fn add_stop(&mut self, label: Label<'_>, message: &str) {
+        let message = match (message, label.event) {
+            ("", Event::PreToolUse) => "Execution stopped by hook",
+            ("", Event::PostToolUse) => "Execution stopped by PostToolUse hook",
+            (message, _) => message,
+        };
         // What ends a subagent is logged as what ends a turn.
         let (name, event) = match label.event {
             Event::SubagentStop => ("Stop".to_owned(), "Stop"),
@@ -287,13 +317,19 @@ impl Answer {
     }
 
     fn add_contexts(&mut self, label: Label<'_>) {
-        let stopped = self.stop.is_some() && label.event == Event::PostToolUse;
-        if self.contexts.is_empty() || !logs(label.event) || stopped {
+        // After a tool, each stands with its hook.
+        if !self.contexts.is_empty() && logs(label.event) && label.event != Event::PostToolUse {
+            self.add_context(label, &self.contexts.clone());
+        }
+    }
+
+    fn add_context(&mut self, label: Label<'_>, contexts: &[String]) {
+        if self.stop.is_some() && label.event == Event::PostToolUse {
             return;
         }
         let name = label.context_name();
-        let attachment = json!({ "type": "hook_additional_context", "content": self.contexts, "hookName": name, "toolUseID": label.context_id(), "hookEvent": label.event.name() });
-        let note = format!("{name} hook additional context: {}", self.contexts.join("\n"));
+        let attachment = json!({ "type": "hook_additional_context", "content": contexts, "hookName": name, "toolUseID": label.context_id(), "hookEvent": label.event.name() });
+        let note = format!("{name} hook additional context: {}", contexts.join("\n"));
         self.push(label, attachment, Some(note));
     }
 
@@ -302,9 +338,11 @@ impl Answer {
         let failed = |hook: &Ran| matches!(hook.effect.outcome, Outcome::Failed { .. });
         let late =
             |hook: &Ran| matches!(hook.effect.outcome, Outcome::Cancelled { timeout: Some(_) });
-        let unchecked = ran.iter().any(|hook| failed(hook) || late(hook));
-        if label.event == Event::PreToolUse && unchecked && self.block.is_none() {
-            let timed_out = ran.iter().any(late);
+        let unusable =
+            |hook: &Ran| matches!(hook.effect.outcome, Outcome::Failed { unusable: true, .. });
+        let timed_out = ran.iter().any(late);
+        let unchecked = timed_out || (self.block.is_none() && ran.iter().any(unusable));
+        if label.event == Event::PreToolUse && unchecked {
             let text = match timed_out {
                 true => "A hook didn't answer in time, so it didn't check this action.",
                 false => "A hook gave no usable answer, so it didn't check this action.",

@@ -91,7 +91,7 @@ fn failure(callback: &Callback) -> String {
 }
 
 fn only(outcome: Outcome) -> HookEffect {
-    HookEffect { outcome, output: Output::default() }
+    HookEffect { outcome, output: Output::default(), is_object: false }
 }
 
 fn silent() -> HookEffect {

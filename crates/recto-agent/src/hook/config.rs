@@ -116,6 +116,10 @@ fn meets_condition(hook: &HookCommand, subject: Subject<'_>, place: &Place) -> b
 }
 
 fn read_group(event: Event, group: &Value, source: Source, commands: &mut Vec<HookCommand>) {
+    // What is not understood must not mean every tool.
+    if group.get("matcher").is_some_and(|matcher| !matcher.is_string()) {
+        return;
+    }
     let matcher = group.get("matcher").and_then(Value::as_str).map(str::to_owned);
     for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
         if hook.get("type").and_then(Value::as_str) != Some("command") {
@@ -133,7 +137,11 @@ fn read_group(event: Event, group: &Value, source: Source, commands: &mut Vec<Ho
             command: command.to_owned(),
             timeout: timeout.unwrap_or(LONGEST).min(LONGEST_ASKED),
             is_async: hook.get("async").and_then(Value::as_bool).unwrap_or(false),
-            condition: hook.get("if").and_then(Value::as_str).map(str::to_owned),
+            condition: hook
+                .get("if")
+                .and_then(Value::as_str)
+                .filter(|condition| !condition.is_empty())
+                .map(str::to_owned),
             source,
         });
     }

@@ -39,6 +39,9 @@ pub enum Outcome {
         code: i32,
         /// Whether the log says how long it took.
         timed: bool,
+        /// Whether it said nothing that could be understood. A program that complains in its exit
+        /// code did its work.
+        unusable: bool,
     },
     /// It forbids what the event is about.
     Block {
@@ -63,6 +66,8 @@ pub struct HookEffect {
     pub outcome: Outcome,
     /// What else it wants, if it printed an object.
     pub output: Output,
+    /// Whether it printed an object.
+    pub is_object: bool,
 }
 
 /// What the end of a hook means.
@@ -80,13 +85,10 @@ pub fn interpret(
     };
     match output::read(event, stdout) {
         Printed::Json(output) => of_json(event, command, code, stderr, *output),
-        Printed::Invalid(text) => {
-            let stdout = stdout.to_owned();
-            only(Outcome::Failed { stderr: text, stdout, code: 0, timed: true })
-        }
-        Printed::WrongEvent(text) => {
-            only(Outcome::Failed { stderr: text, stdout: String::new(), code: 1, timed: true })
-        }
+        Printed::Broken if code == 2 => only(block_by_code(event, command, stderr)),
+        Printed::Broken => only(unusable(output::BROKEN.to_owned(), stdout.to_owned(), 0)),
+        Printed::Invalid(text) => only(unusable(text, stdout.to_owned(), 0)),
+        Printed::WrongEvent(text) => only(unusable(text, String::new(), 1)),
         Printed::Text(content) => only(match code {
             0 if content.is_empty() && stderr.is_empty() => Outcome::Silent,
             0 => Outcome::Success { content },
@@ -99,13 +101,19 @@ pub fn interpret(
                 stdout: stdout.to_owned(),
                 code,
                 timed: true,
+                // The shell did not find it, or may not run it.
+                unusable: matches!(code, 126 | 127),
             },
         }),
     }
 }
 
 fn only(outcome: Outcome) -> HookEffect {
-    HookEffect { outcome, output: Output::default() }
+    HookEffect { outcome, output: Output::default(), is_object: false }
+}
+
+fn unusable(stderr: String, stdout: String, code: i32) -> Outcome {
+    Outcome::Failed { stderr, stdout, code, timed: true, unusable: true }
 }
 
 fn no_stderr(stderr: &str) -> &str {
@@ -122,7 +130,8 @@ fn block_by_code(event: Event, command: &str, stderr: &str) -> Outcome {
 fn block(event: Event, message: String, reason: Option<String>, by_json: bool) -> Outcome {
     match event {
         Event::SessionStart | Event::SubagentStart => {
-            Outcome::Failed { stderr: message, stdout: String::new(), code: 2, timed: false }
+            let stdout = String::new();
+            Outcome::Failed { stderr: message, stdout, code: 2, timed: false, unusable: false }
         }
         _ => Outcome::Block { message, reason, by_json },
     }
@@ -139,12 +148,13 @@ fn of_json(event: Event, command: &str, code: i32, stderr: &str, output: Output)
     let decides = output.choice.is_some() || output.permission.is_some() || output.stop.is_some();
     let outcome = match reason {
         Some(reason) => {
-            let message = reason.clone().unwrap_or_else(|| "Blocked by hook".to_owned());
+            let said = reason.clone().filter(|reason| !reason.is_empty());
+            let message = said.unwrap_or_else(|| "Blocked by hook".to_owned());
             block(event, message, reason, true)
         }
         // An object that decides nothing does not take the meaning of 2 away.
         None if code == 2 && !decides => block_by_code(event, command, stderr),
         None => Outcome::Success { content: String::new() },
     };
-    HookEffect { outcome, output }
+    HookEffect { outcome, output, is_object: true }
 }

@@ -235,7 +235,10 @@ impl Facts<'_> {
                 line.call(tool, input).text("tool_use_id", id);
             }
             Facts::PermissionRequest { tool, input, suggestions } => {
-                line.call(tool, input).value("permission_suggestions", suggestions.to_vec());
+                let line = line.call(tool, input);
+                if !suggestions.is_empty() {
+                    line.value("permission_suggestions", suggestions.to_vec());
+                }
             }
             Facts::PostToolUse { tool, input, id, response, duration_ms } => {
                 line.call(tool, input)

@@ -70,11 +70,16 @@ pub(crate) enum Printed {
     Text(String),
     /// An object that is obeyed.
     Json(Box<Output>),
+    /// Text in braces that is no object.
+    Broken,
     /// An object that says something impossible: the sentence for the log.
     Invalid(String),
     /// An object for another event: the sentence for the log.
     WrongEvent(String),
 }
+
+/// What the log says about text in braces that is no object.
+pub(crate) const BROKEN: &str = "Hook output looks like a JSON object but is not valid JSON — JSON Parse error: Unable to parse JSON string. Emit the payload with a JSON encoder (jq, ConvertTo-Json, json.dumps) rather than string concatenation so backslashes and quotes inside strings are escaped.";
 
 /// Reads the standard output of a hook.
 pub(crate) fn read(event: Event, stdout: &str) -> Printed {
@@ -83,7 +88,12 @@ pub(crate) fn read(event: Event, stdout: &str) -> Printed {
         true => serde_json::from_str::<Value>(text).ok(),
         false => None,
     };
-    let Some(Value::Object(object)) = object else { return Printed::Text(text.to_owned()) };
+    let Some(Value::Object(object)) = object else {
+        return match text.starts_with('{') && text.ends_with('}') {
+            true => Printed::Broken,
+            false => Printed::Text(text.to_owned()),
+        };
+    };
     if let Err(what) = validate(&object) {
         let shown = pretty(&Value::Object(object));
         return Printed::Invalid(format!(
@@ -168,6 +178,9 @@ fn validate(object: &Map<String, Value>) -> Result<(), String> {
     let Some(specific) = specific.as_object() else {
         return Err(wrong_kind("hookSpecificOutput", "object", specific));
     };
+    if !specific.contains_key("hookEventName") {
+        return Err("hookSpecificOutput is missing required field \"hookEventName\"".to_owned());
+    }
     let name = specific.get("hookEventName").and_then(Value::as_str);
     let event = name.and_then(Event::named).filter(|event| event.has_specific_output());
     let Some(event) = event else {
@@ -229,7 +242,7 @@ fn wrong_kind(path: &str, expected: &str, value: &Value) -> String {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    format!("{path}: Invalid input: expected {expected}, received {received}")
+    format!("{path}: expected {expected}, received {received}")
 }
 
 /// An object without the keys that the named event does not have.

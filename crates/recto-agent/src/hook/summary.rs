@@ -14,7 +14,10 @@ pub fn stop_summary(ran: &[Ran], answer: &Answer, id: &str) -> Value {
     let infos: Vec<Value> = ran
         .iter()
         .map(|hook| match hook.effect.outcome {
-            Outcome::Block { .. } => json!({ "command": hook.command }),
+            // What left with 2 is timed if it printed an object besides.
+            Outcome::Block { by_json, .. } if by_json || !hook.effect.is_object => {
+                json!({ "command": hook.command })
+            }
             _ if hook.is_callback => json!({ "command": hook.command }),
             _ => json!({ "command": hook.command, "durationMs": u64::try_from(hook.duration.as_millis()).unwrap_or(u64::MAX) }),
         })
@@ -109,9 +112,10 @@ pub fn compaction_report(label: Label<'_>, ran: &[Ran]) -> Vec<String> {
 pub fn compaction_refusal(answer: &Answer) -> Option<String> {
     let block = answer.block.as_ref()?;
     // What was left with 2 names its command already.
-    let why = match block.by_json {
-        true => format!("[{}]: {}", block.command, block.message),
-        false => block.message.clone(),
+    let why = match (block.by_json, &block.reason) {
+        (true, _) => format!("[{}]: {}", block.command, block.message),
+        (false, Some(_)) => block.message.clone(),
+        (false, None) => format!("[{}]", block.command),
     };
     Some(format!("Compaction blocked by PreCompact hook: {why}"))
 }

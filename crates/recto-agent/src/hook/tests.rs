@@ -72,8 +72,51 @@ fn exit_codes_and_objects_mean_what_they_say() {
     assert!(matches!(text.outcome, Outcome::Success { content } if content.starts_with("more")));
     let odd = effect(Event::PreToolUse, 0, r#"{"continue":"no"}"#, "");
     assert!(
-        matches!(odd.outcome, Outcome::Failed { stderr, .. } if stderr.contains("continue: Invalid input: expected boolean, received string"))
+        matches!(odd.outcome, Outcome::Failed { stderr, .. } if stderr.contains("continue: expected boolean, received string"))
     );
+}
+
+#[test]
+fn text_in_braces_that_is_no_object_is_no_answer() {
+    let effect = |code, stdout: &str| {
+        interpret(Event::PreToolUse, "cmd", Exit::Code(code), stdout, "no").outcome
+    };
+    for text in ["{} {}", "{'a': 1}"] {
+        assert!(matches!(effect(0, text), Outcome::Failed { unusable: true, .. }), "{text}");
+        assert!(matches!(effect(2, text), Outcome::Block { .. }), "{text}");
+    }
+    assert!(matches!(effect(0, "{open"), Outcome::Success { .. }));
+    // A code is an answer, unless it is the shell's own.
+    assert!(matches!(effect(1, ""), Outcome::Failed { unusable: false, .. }));
+    assert!(matches!(effect(127, ""), Outcome::Failed { unusable: true, .. }));
+}
+
+#[test]
+fn nothing_is_kept_of_a_prompt_that_a_hook_stops() {
+    let ran = |stdout: &str| Ran {
+        command: "c".into(),
+        stdout: stdout.to_owned(),
+        stderr: String::new(),
+        code: 0,
+        duration: Duration::ZERO,
+        effect: interpret(Event::UserPromptSubmit, "c", Exit::Code(0), stdout, ""),
+        is_callback: false,
+    };
+    let label = Label { event: Event::UserPromptSubmit, subject: None, id: "t" };
+    assert_eq!(Answer::new(label, &[ran("text")]).lines.len(), 1);
+    let stopped = Answer::new(label, &[ran("text"), ran(r#"{"decision":"block","reason":"r"}"#)]);
+    assert_eq!(stopped.lines, []);
+}
+
+#[test]
+fn a_group_whose_matcher_is_no_text_is_for_nothing() {
+    let hooks = hooks(json!({ "PreToolUse": [
+        { "matcher": 5, "hooks": [{ "type": "command", "command": "a" }] },
+        { "hooks": [{ "type": "command", "command": "b", "if": "" }] },
+    ] }));
+    let subject = Subject { name: Some("Bash"), input: None };
+    let found = hooks.matching(Event::PreToolUse, subject, &place());
+    assert_eq!(found.iter().map(|hook| hook.command.as_str()).collect::<Vec<_>>(), ["b"]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::permission::rule::Behavior;
 use crate::permission::rule::Rule;
 use crate::permission::sentence;
 use crate::permission::shell::forms;
+use crate::permission::shell::forms::Wrapper;
 use crate::permission::shell::operands;
 use crate::permission::shell::operands::Operands;
 use crate::permission::shell::operands::Use;
@@ -25,6 +26,7 @@ use crate::permission::shell::script;
 use crate::permission::shell::script::Part;
 use crate::permission::shell::script::Redirect;
 use crate::permission::shell::script::Script;
+use crate::permission::shell::sed;
 use crate::permission::shell::word::Word;
 use crate::permission::update::Destination;
 use crate::permission::update::PermissionUpdate;
@@ -36,34 +38,42 @@ const EVALUATORS: &[&str] = &[
     ".",
     "exec",
     "alias",
-    "unalias",
+    "coproc",
     "trap",
     "enable",
     "mapfile",
     "readarray",
     "bind",
     "complete",
-    "compgen",
     "hash",
     "let",
-    "set",
-    "shopt",
+];
+
+/// Programs that start another one in a way that no prefix rule can mean.
+const CALLERS: &[&str] = &[
+    "chrt", "flock", "ionice", "ltrace", "nsenter", "script", "setsid", "strace", "taskset",
+    "unshare", "watch",
 ];
 
 /// Commands that `acceptEdits` lets change files in the working directories.
 const EDITS: &[&str] = &["mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"];
 
+/// Commands that change a file whatever is in it.
+const WITHOUT_READING: &[&str] = &["mkdir", "touch", "rm", "rmdir", "tee"];
+
 /// Where the parts of a command can run: `cd` may have failed, or not have been reached.
 struct Run<'a> {
     place: &'a Place,
     directories: Vec<PathBuf>,
+    /// Whether any part changes the directory, also a later one.
+    moves: bool,
+    /// Whether a variable of a loop changes while it runs.
+    loops: bool,
+    /// Whether it is one simple command.
+    alone: bool,
 }
 
 impl Run<'_> {
-    fn moved(&self) -> bool {
-        self.directories.len() > 1
-    }
-
     /// What a word can mean; the last directory first, because it is where the command is
     /// meant to run.
     fn paths<'b>(&'b self, text: &'b str) -> impl Iterator<Item = PathBuf> + 'b {
@@ -82,8 +92,9 @@ impl Permissions {
             let reason = Reason::DangerousRemoval;
             return Check::Ask(Ask { reason, always: true, ..Ask::plain(text) });
         }
-        let asked_whole =
-            self.bash_rules(Behavior::Ask).find(|(_, content)| rules::matches(content, command));
+        let asked_whole = self
+            .bash_rules(Behavior::Ask)
+            .find(|(_, content)| rules::matches(content.trim(), command));
         if let Some((rule, _)) = asked_whole {
             return Check::Ask(self.asked_by(rule));
         }
@@ -91,16 +102,25 @@ impl Permissions {
             .bash_rules(Behavior::Allow)
             .find(|(_, content)| rules::is_exactly(content, command));
         if let Some((rule, _)) = exact {
-            return Check::Allow(Reason::Rule(rule.clone()));
+            let outside =
+                |ask: &Ask| ask.blocked_path.as_ref().is_some_and(|path| !place.is_inside(path));
+            // A rule about the command is no rule about files elsewhere.
+            return match self.check_parts(command, &script, place) {
+                denied @ Check::Deny { .. } => denied,
+                Check::Ask(ask) if ask.always || (script.doubt.is_none() && outside(&ask)) => {
+                    Check::Ask(ask)
+                }
+                _ => Check::Allow(Reason::Rule(rule.clone())),
+            };
         }
         if let Some(doubt) = script.doubt {
-            // A rule that asks reaches into what cannot be checked.
-            if let Some(rule) =
-                script.everywhere.iter().find_map(|part| self.part_rule(Behavior::Ask, part))
-            {
-                return Check::Ask(self.asked_by(rule));
-            }
             let mut ask = Ask::plain(sentence::doubt(doubt));
+            // A rule that asks reaches into what cannot be checked.
+            let asked =
+                script.everywhere.iter().find_map(|part| self.part_rule(Behavior::Ask, part));
+            if let Some(rule) = asked {
+                ask = Ask::by_rule(ask.text, Reason::Rule(rule.clone()));
+            }
             ask.rule = Some(exact_rule(command));
             return Check::Ask(ask);
         }
@@ -109,8 +129,10 @@ impl Permissions {
 
     /// Rules that forbid, and files that rules forbid.
     fn bash_denied(&self, command: &str, script: &Script, place: &Place) -> Option<Check> {
-        let whole =
-            self.bash_rules(Behavior::Deny).find(|(_, content)| rules::matches(content, command));
+        let whole = || {
+            self.bash_rules(Behavior::Deny)
+                .find(|(_, content)| rules::matches(content.trim(), command))
+        };
         let in_parts = || {
             script
                 .everywhere
@@ -123,11 +145,11 @@ impl Permissions {
                 .iter()
                 .find_map(|part| Some((self.denied_file(part, place)?, Some(part))))
         };
-        let (rule, part) =
-            whole.map(|(rule, _)| (rule, None)).or_else(in_parts).or_else(in_files)?;
+        let whole = || whole().map(|(rule, _)| (rule, None));
+        let (rule, part) = in_parts().or_else(whole).or_else(in_files)?;
         // Parts of a pipeline are checked, and named, one by one.
         let named = part.filter(|part| script.is_pipeline && !part.text.is_empty());
-        let text = sentence::command_denied(named.map_or(command, |part| &part.text));
+        let text = sentence::command_denied(named.map_or(command.trim(), |part| &part.text));
         Some(Check::Deny { text, reason: Reason::Subcommands(Some(rule.source)) })
     }
 
@@ -136,12 +158,23 @@ impl Permissions {
     }
 
     fn part_rule(&self, behavior: Behavior, part: &Part) -> Option<&Rule> {
-        let forms = match behavior {
-            Behavior::Allow => forms::for_allow(part),
-            Behavior::Ask | Behavior::Deny => forms::for_deny(part),
+        let any = |content: &str, forms: &[String]| {
+            forms.iter().any(|form| rules::matches(content, form))
         };
-        let matches = |content: &str| forms.iter().any(|form| rules::matches(content, form));
-        self.bash_rules(behavior).find(|(_, content)| matches(content)).map(|(rule, _)| rule)
+        let found = match behavior {
+            Behavior::Allow => {
+                let forms = forms::for_allow(part);
+                self.bash_rules(behavior).find(|(_, content)| match rules::is_pattern(content) {
+                    true => any(content, &forms.plain),
+                    false => any(content, &forms.written),
+                })
+            }
+            Behavior::Ask | Behavior::Deny => {
+                let forms = forms::for_deny(part);
+                self.bash_rules(behavior).find(|(_, content)| any(content.trim(), &forms))
+            }
+        };
+        found.map(|(rule, _)| rule)
     }
 
     /// A `Read` or `Edit` rule that forbids a file which the command names.
@@ -157,33 +190,78 @@ impl Permissions {
         // Wrappers hide neither the command nor its files.
         forms::started(&part.words).into_iter().find_map(|words| {
             let inner = Part { words: words.to_vec(), ..Part::default() };
-            operands::of(&inner, true).and_then(|files| self.denied_operand(&files, place))
+            let files = operands::of(&inner, true)?;
+            self.denied_operand(&files, place, &place.cwd).map(|(rule, _)| rule)
         })
     }
 
-    fn denied_operand(&self, files: &Operands<'_>, place: &Place) -> Option<&Rule> {
+    fn denied_operand(
+        &self,
+        files: &Operands<'_>,
+        place: &Place,
+        directory: &Path,
+    ) -> Option<(&Rule, PathBuf)> {
         let last = files.words.len().saturating_sub(1);
         files.words.iter().enumerate().find_map(|(at, word)| {
-            let path = place.absolute(operands::path_text(word).unwrap_or(&word.raw));
+            let guess = guessed(&word.raw);
+            let text = operands::path_text(word).unwrap_or(&guess);
+            let path = place.absolute_in(text, directory);
             let rule = |tool| self.file_rule(Behavior::Deny, tool, place, &path);
-            match files.usage {
+            let rule = match files.usage {
                 Use::Reads => rule("Read"),
                 Use::Enters => None,
                 // The sources of a copy are read.
-                Use::Writes if files.name == "cp" && at < last => rule("Read"),
+                Use::Writes if matches!(files.name, "cp" | "mv") && at < last => {
+                    rule("Read").or_else(|| rule("Edit"))
+                }
+                // What is in the file does not matter.
+                Use::Writes if WITHOUT_READING.contains(&files.name) => rule("Edit"),
                 Use::Writes => rule("Edit").or_else(|| rule("Read")),
-            }
+            };
+            rule.map(|rule| (rule, path))
         })
     }
 
     fn check_parts(&self, command: &str, script: &Script, place: &Place) -> Check {
-        let mut run = Run { place, directories: vec![place.cwd.clone()] };
+        let names = || script.parts.iter().map(forms::innermost);
+        let moves = names().filter(|part| name_of(part) == Some("cd")).count();
+        let mut run = Run {
+            place,
+            directories: vec![place.cwd.clone()],
+            moves: moves > 0,
+            loops: script.loops,
+            alone: script.parts.len() == 1,
+        };
+        if let Some(check) = self.denied_elsewhere(script, &run) {
+            return check;
+        }
         let mut asks: Vec<(String, Ask)> = Vec::new();
-        let uses_git = script.parts.iter().any(|part| name_of(part) == Some("git"));
         for part in &script.parts {
-            if let Err(ask) = self.check_part(part, &mut run, uses_git) {
-                asks.push((part.text.clone(), *ask));
+            if let Err(ask) = self.check_part(part, &mut run) {
+                let shown = part.whole.as_ref().unwrap_or(&part.text);
+                asks.push((shown.clone(), *ask));
             }
+        }
+        if !asks.iter().any(|(_, ask)| ask.always) {
+            let uses_git = names().any(|part| name_of(&part) == Some("git"));
+            let elsewhere =
+                names().any(|part| name_of(&part) == Some("cd") && leaves(&part, place));
+            let text = match moves {
+                0 => None,
+                // `cd` can make `git` read the settings of another repository.
+                _ if uses_git && elsewhere => Some(sentence::MOVES_AND_VERSIONS),
+                1 => None,
+                _ => Some(sentence::MOVES_TWICE),
+            };
+            if let Some(text) = text {
+                let rule = Some(exact_rule(command));
+                return Check::Ask(Ask { rule, ..Ask::plain(text.to_owned()) });
+            }
+        }
+        // Only redirections are nothing that a rule could mean.
+        let bare = |part: &Part| part.words.is_empty() && part.assignments.is_empty();
+        if asks.is_empty() && script.parts.iter().all(bare) && !script.parts.is_empty() {
+            return Check::Ask(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned()));
         }
         // Also where there is one part, and one rule that allows it.
         if asks.is_empty() && !script.parts.is_empty() {
@@ -196,11 +274,32 @@ impl Permissions {
         Check::Ask(joined(asks, script, command))
     }
 
+    /// A file that a rule hides, seen from a directory that the command goes to.
+    fn denied_elsewhere(&self, script: &Script, run: &Run<'_>) -> Option<Check> {
+        let places: Vec<PathBuf> = script
+            .parts
+            .iter()
+            .filter(|part| name_of(part) == Some("cd"))
+            .filter_map(|part| part.words.get(1)?.value.as_deref())
+            .map(|text| run.place.absolute(text))
+            .collect();
+        script.parts.iter().find_map(|part| {
+            let inner = forms::innermost(part);
+            let files = operands::of(&inner, true).filter(|files| files.usage != Use::Enters)?;
+            places.iter().find_map(|directory| {
+                let (rule, path) = self.denied_operand(&files, run.place, directory)?;
+                let text = sentence::denied_path(files.name, &path.display().to_string());
+                Some(Check::Deny { text, reason: Reason::Rule(rule.clone()) })
+            })
+        })
+    }
+
     /// Whether a part may run; a question otherwise.
-    fn check_part(&self, part: &Part, run: &mut Run<'_>, uses_git: bool) -> Result<(), Box<Ask>> {
+    fn check_part(&self, part: &Part, run: &mut Run<'_>) -> Result<(), Box<Ask>> {
         if let Some(rule) = self.part_rule(Behavior::Ask, part) {
             return Err(Box::new(self.asked_by(rule)));
         }
+        check_code(name_of(part), part)?;
         for redirect in &part.redirects {
             self.check_redirect(redirect, run)?;
         }
@@ -208,29 +307,42 @@ impl Permissions {
         if part.words.is_empty() && part.assignments.is_empty() {
             return Ok(());
         }
+        let requires = || Box::new(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned()));
+        // Which program a pattern would start is not known.
+        if part.words.first().is_some_and(|name| name.glob) {
+            return Err(requires());
+        }
+        if part.words.is_empty() {
+            return if is_harmless_assignment(part, run) { Ok(()) } else { Err(requires()) };
+        }
         let allow = self.part_rule(Behavior::Allow, part);
-        let name = name_of(part);
-        check_code(name, part)?;
-        let edits = match operands::of(part, false) {
+        let inner = forms::innermost(part);
+        let edits = match operands::of(&inner, false) {
             Some(files) => self.check_operands(&files, run, allow.is_some())?,
             None => false,
         };
+        if edits && run.loops {
+            return Err(Box::new(Ask::plain(sentence::VARIABLE_SET.to_owned())));
+        }
         if allow.is_some() {
             return Ok(());
         }
-        let moves = name == Some("cd");
-        // `cd` can make `git` read the settings of another repository.
-        let git_elsewhere = uses_git && (moves || (run.moved() && name == Some("git")));
-        if !git_elsewhere {
-            let accepted = edits
-                && self.mode.accepts_edits()
-                && part.assignments.is_empty()
-                && name.is_some_and(|name| EDITS.contains(&name));
-            if accepted || read_only::is_read_only(part) {
-                return Ok(());
+        let name = name_of(&inner);
+        if name == Some("sed") && !read_only::is_read_only(&inner) {
+            let words = inner.words.get(1..).unwrap_or_default();
+            if !sed::only_replaces(words) {
+                return Err(Box::new(Ask::plain(sentence::SED_SCRIPT.to_owned())));
             }
         }
-        Err(Box::new(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned())))
+        let accepted = edits
+            && self.mode.accepts_edits()
+            && forms::has_safe_assignments(part)
+            && name.is_some_and(|name| EDITS.contains(&name))
+            && (name != Some("touch") || is_plain_touch(part));
+        if accepted || read_only::is_read_only(part) {
+            return Ok(());
+        }
+        Err(requires())
     }
 
     fn check_redirect(&self, redirect: &Redirect, run: &Run<'_>) -> Result<(), Box<Ask>> {
@@ -240,18 +352,24 @@ impl Permissions {
         if target == "/dev/null" {
             return Ok(());
         }
+        if operands::traverses(target) {
+            return Err(Box::new(Ask::plain(sentence::TRAVERSAL.to_owned())));
+        }
         for path in run.paths(target) {
             let shown = path.display();
             if redirect.writes {
                 let what = format!("Output redirection to '{shown}'");
-                self.check_written(&path, what, run, false)?;
+                // The shell replaces it before it opens the file.
+                let plain = !redirect.target.raw.starts_with('~');
+                match self.check_written(&path, what, "write via output redirection", run, false) {
+                    Err(ask) if !plain && !ask.careful => {
+                        let text = sentence::EXPANSION_IN_PATH.to_owned();
+                        return Err(Box::new(Ask { text, ..*ask }));
+                    }
+                    checked => checked?,
+                }
             } else if !self.may_read(run.place, &path) {
-                let text = sentence::blocked_read(
-                    "Input redirection",
-                    &shown.to_string(),
-                    "read files from",
-                    &run.place.listed(),
-                );
+                let text = sentence::blocked_input(&shown.to_string(), &run.place.listed());
                 return Err(Box::new(Ask {
                     reason: Reason::WorkingDirectory,
                     blocked_path: Some(path),
@@ -274,22 +392,29 @@ impl Permissions {
         &self,
         path: &Path,
         what: String,
+        doing: &str,
         run: &Run<'_>,
         by_rule: bool,
     ) -> Result<(), Box<Ask>> {
         let place = run.place;
         let inside = place.is_inside(path);
-        let careful = care(place, path) != Care::None;
+        let care = care(place, path);
+        let careful = care != Care::None;
         let wanted = self.file_rule(Behavior::Ask, "Edit", place, path).is_some();
-        let free = !careful && !wanted;
-        // A relative path after `cd` is a guess, so only a rule about the command counts.
-        if free && inside && (by_rule || (self.mode.accepts_edits() && !run.moved())) {
+        let free = !careful && !wanted && !run.moves;
+        if free && inside && (by_rule || self.mode.accepts_edits()) {
             return Ok(());
         }
-        if free && !run.moved() && self.file_rule(Behavior::Allow, "Edit", place, path).is_some() {
+        if free && self.file_rule(Behavior::Allow, "Edit", place, path).is_some() {
             return Ok(());
         }
-        let text = sentence::write_needs_approval(&what, inside, &place.listed());
+        let text = match care {
+            // A relative path after `cd` is a guess, whatever a rule says about the command.
+            _ if run.moves => sentence::moves_and(doing),
+            Care::None => sentence::write_needs_approval(&what, inside, &place.listed()),
+            Care::Settings => sentence::not_granted(&format!("write to {}", path.display())),
+            Care::Sensitive => sentence::sensitive(&path.display().to_string()),
+        };
         let directory = path.parent().unwrap_or(path).display().to_string();
         let mut suggestions = vec![PermissionUpdate::AddDirectories {
             directories: vec![directory],
@@ -319,6 +444,13 @@ impl Permissions {
         if files.usage == Use::Enters {
             return self.check_enter(files, run).map(|()| false);
         }
+        let plain = |text: &str| Err(Box::new(Ask::plain(text.to_owned())));
+        if files.usage == Use::Writes && files.words.iter().any(|word| word.glob) {
+            return plain(sentence::PATTERN_IN_WRITE);
+        }
+        if files.usage == Use::Writes && files.is_flagged && matches!(files.name, "cp" | "mv") {
+            return plain(&sentence::with_flags(files.name));
+        }
         // Files that a rule hides could be behind a pattern.
         let hidden =
             self.rules_of(Behavior::Deny, "Read").chain(self.rules_of(Behavior::Deny, "Edit"));
@@ -330,17 +462,32 @@ impl Permissions {
             if text == "-" {
                 continue;
             }
+            if text.contains('$') {
+                return plain(sentence::EXPANSION_IN_PATH);
+            }
+            if operands::traverses(text) {
+                return plain(sentence::TRAVERSAL);
+            }
+            // Some systems keep other machines there.
+            if text.starts_with("//") && files.usage == Use::Reads {
+                let listed = run.place.listed();
+                return plain(&sentence::blocked_read(files.name, text, files.verb, &listed));
+            }
             for path in run.paths(text) {
                 match files.usage {
                     Use::Writes => {
-                        let what = format!("{} in '{}'", files.name, path.display());
-                        self.check_written(&path, what, run, by_rule)?;
+                        // As it is spelled: a slash at the end stays.
+                        let ends = text.ends_with('/') && text.len() > 1;
+                        let slash =
+                            if ends && matches!(files.name, "cp" | "mv") { "/" } else { "" };
+                        let what = format!("{} in '{}{slash}'", files.name, path.display());
+                        self.check_written(&path, what, "perform write operations", run, by_rule)?;
                     }
                     _ => self.check_looked_at(files, word, &path, run.place)?,
                 }
             }
         }
-        Ok(files.usage == Use::Writes && !files.words.is_empty() && !run.moved())
+        Ok(files.usage == Use::Writes && !files.words.is_empty() && !run.moves)
     }
 
     fn check_looked_at(
@@ -376,12 +523,16 @@ impl Permissions {
     fn check_enter(&self, files: &Operands<'_>, run: &mut Run<'_>) -> Result<(), Box<Ask>> {
         let requires = || Box::new(Ask::plain(sentence::REQUIRES_APPROVAL.to_owned()));
         let text = match files.words.as_slice() {
+            [_, _, ..] => return Err(Box::new(Ask::plain(sentence::TWO_TARGETS.to_owned()))),
             [] => "~",
             [word] if !word.glob => word.value.as_deref().ok_or_else(requires)?,
             _ => return Err(requires()),
         };
         if text == "-" || run.directories.len() > 32 {
             return Err(requires());
+        }
+        if operands::traverses(text) {
+            return Err(Box::new(Ask::plain(sentence::TRAVERSAL.to_owned())));
         }
         let places: Vec<PathBuf> = run.paths(text).collect();
         for path in &places {
@@ -409,6 +560,39 @@ fn before_pattern(path: &Path) -> PathBuf {
     path.iter().take_while(|name| !name.to_string_lossy().contains(['*', '?', '['])).collect()
 }
 
+/// A path with a variable, as the shell most likely reads it.
+fn guessed(raw: &str) -> String {
+    raw.replace(['"', '\''], "").replace("${PWD}", ".").replace("$PWD", ".")
+}
+
+/// `x=1` alone: it sets a variable of a shell that ends at once. Some change how the shell itself
+/// works.
+fn is_harmless_assignment(part: &Part, run: &Run<'_>) -> bool {
+    const OF_THE_SHELL: &[&str] =
+        &["PATH", "IFS", "HOME", "ENV", "BASH_ENV", "CDPATH", "LANG", "_", "SHELLOPTS", "PS4"];
+    let [(name, value)] = part.assignments.as_slice() else { return false };
+    let plain = !value.raw.starts_with('~') && value.value.is_some();
+    let known = OF_THE_SHELL.contains(&name.as_str())
+        || name.starts_with("LD_")
+        || name.starts_with("LC_")
+        || name.starts_with("DYLD_");
+    plain && !known && run.alone && part.redirects.is_empty()
+}
+
+/// `touch` is allowed as it is written: its flags name other files and times.
+fn is_plain_touch(part: &Part) -> bool {
+    part.words.first().is_some_and(|name| name.raw == "touch")
+        && part.assignments.is_empty()
+        && !part.words.iter().any(|word| word.text().starts_with('-') || word.text().is_empty())
+}
+
+/// Whether `cd` goes anywhere else.
+fn leaves(part: &Part, place: &Place) -> bool {
+    // Only a path that is written out is taken for the same directory.
+    let target = part.words.get(1).filter(|word| word.is_plain() && !word.raw.starts_with('~'));
+    target.is_none_or(|word| place.absolute(word.text()) != place.cwd)
+}
+
 fn name_of(part: &Part) -> Option<&str> {
     part.words.first().and_then(|word| word.value.as_deref())
 }
@@ -416,6 +600,9 @@ fn name_of(part: &Part) -> Option<&str> {
 /// Commands that run their words, which no prefix rule can mean.
 fn check_code(name: Option<&str>, part: &Part) -> Result<(), Box<Ask>> {
     let Some(name) = name else { return Ok(()) };
+    if CALLERS.contains(&name) {
+        return Err(Box::new(Ask::plain(sentence::starts(name))));
+    }
     if EVALUATORS.contains(&name) {
         return Err(Box::new(Ask::plain(sentence::evaluates(name))));
     }
@@ -425,10 +612,37 @@ fn check_code(name: Option<&str>, part: &Part) -> Result<(), Box<Ask>> {
             Some(flag) => Err(Box::new(Ask::plain(sentence::find_executes(flag)))),
             None => Ok(()),
         },
+        // `time -p ls`: without the wrapper, a flag is left.
+        "time" | "nohup" | "nice"
+            if values.first().is_some_and(|word| word.starts_with('-'))
+                && forms::unwrap(&part.words).is_none_or(|(kind, _)| kind == Wrapper::Opaque) =>
+        {
+            Err(Box::new(Ask::plain(sentence::FRAGMENT.to_owned())))
+        }
+        "jq" if values.iter().any(|word| has_modules(word)) => {
+            Err(Box::new(Ask::plain(sentence::JQ_MODULES.to_owned())))
+        }
+        "jq" if values.iter().any(|word| runs_other_programs(word)) => {
+            Err(Box::new(Ask::plain(sentence::JQ_FLAGS.to_owned())))
+        }
         "awk" | "gawk" | "mawk" if values.iter().any(|word| word.contains("system(")) => {
             Err(Box::new(Ask::plain(sentence::AWK_SYSTEM.to_owned())))
         }
         _ => Ok(()),
+    }
+}
+
+fn has_modules(program: &str) -> bool {
+    let mut words = program.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.any(|word| matches!(word, "include" | "import"))
+}
+
+/// Flags of `jq` that read a program or a file.
+fn runs_other_programs(word: &str) -> bool {
+    const LONG: &[&str] = &["--from-file", "--rawfile", "--slurpfile", "--library-path"];
+    match word.strip_prefix("--") {
+        Some(_) => LONG.iter().any(|flag| word.starts_with(flag)),
+        None => word.starts_with("-f") || word.starts_with("-L"),
     }
 }
 
@@ -440,7 +654,10 @@ fn joined(mut asks: Vec<(String, Ask)>, script: &Script, command: &str) -> Ask {
         [part] => suggested_rule(part, command),
         _ => exact_rule(command),
     });
-    if asks.len() == 1 && !script.is_pipeline {
+    // What is asked about one part says which, unless it says nothing.
+    let is_alone = script.parts.len() == 1
+        || asks.first().is_some_and(|(_, ask)| ask.text != sentence::REQUIRES_APPROVAL);
+    if asks.len() == 1 && is_alone && !script.is_pipeline {
         let (_, ask) = asks.swap_remove(0);
         return Ask { rule, ..ask };
     }
@@ -497,9 +714,9 @@ impl Permissions {
     pub(crate) fn any_part_matches(&self, command: &str, place: &Place) -> bool {
         let script = script::parse(command, &place.home.to_string_lossy());
         self.bash_rules(Behavior::Allow).any(|(_, content)| {
-            rules::matches(content, command)
+            script.everywhere.is_empty() && rules::matches(content, command)
                 || script.everywhere.iter().any(|part| {
-                    forms::for_deny(part).iter().any(|form| rules::matches(content, form))
+                    forms::for_deny(part).iter().any(|form| rules::matches(content.trim(), form))
                 })
         })
     }

@@ -190,7 +190,8 @@ impl Decision {
         match answer {
             PermissionAnswer::Allow { .. } => Decision::allowed(Reason::Hook(None)),
             PermissionAnswer::Deny { message, .. } => {
-                let text = message.clone().unwrap_or(self.text);
+                let said = message.clone().filter(|message| !message.is_empty());
+                let text = said.unwrap_or_else(|| "Permission denied by hook".to_owned());
                 Decision::denied(text.clone(), Reason::Hook(Some(text)))
             }
         }

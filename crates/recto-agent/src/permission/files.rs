@@ -1,6 +1,7 @@
 //! Files: what the file tools may read and write.
 
 use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -20,7 +21,8 @@ use crate::permission::update::Destination;
 use crate::permission::update::PermissionUpdate;
 
 /// Directories whose files run or configure programs.
-const SENSITIVE_FOLDERS: &[&str] = &[".git", ".vscode", ".idea", ".husky", ".ssh"];
+const SENSITIVE_FOLDERS: &[&str] =
+    &[".git", ".vscode", ".idea", ".husky", ".devcontainer", ".cargo", ".yarn"];
 
 /// Files that a shell or a tool runs.
 const SENSITIVE_FILES: &[&str] = &[
@@ -28,14 +30,26 @@ const SENSITIVE_FILES: &[&str] = &[
     ".bash_profile",
     ".bash_login",
     ".bash_logout",
+    ".bash_aliases",
     ".profile",
     ".zshrc",
     ".zprofile",
     ".zshenv",
     ".zlogin",
+    ".zlogout",
     ".gitconfig",
     ".gitmodules",
     ".ripgreprc",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "bunfig.toml",
+    ".bunfig.toml",
+    ".envrc",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".lefthook.yml",
     ".mcp.json",
     ".claude.json",
 ];
@@ -45,7 +59,7 @@ const SENSITIVE_FILES: &[&str] = &[
 pub(crate) enum Care {
     /// As any other file.
     None,
-    /// Claude Code's own settings in a project: always asked.
+    /// Claude Code's own settings in a project, and keys: always asked.
     Settings,
     /// Files that run programs: always asked, and named as such.
     Sensitive,
@@ -66,10 +80,29 @@ fn care_spelled(place: &Place, path: &Path) -> Care {
     if names().next_back().is_some_and(|name| SENSITIVE_FILES.contains(&name.as_str())) {
         return Care::Sensitive;
     }
-    if path.starts_with(&place.claude) {
+    if path.starts_with(&place.claude) || path.ends_with(".config/git/config") {
         return Care::Sensitive;
     }
-    if names().any(|name| name == ".claude") { Care::Settings } else { Care::None }
+    let keys = names().any(|name| name == ".ssh");
+    care_of_settings(place, path).unwrap_or(if keys { Care::Settings } else { Care::None })
+}
+
+/// How careful a write below a `.claude` of a project must be.
+fn care_of_settings(place: &Place, path: &Path) -> Option<Care> {
+    let folder = path.ancestors().find(|folder| {
+        folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".claude"))
+    })?;
+    let below: Vec<&str> =
+        path.strip_prefix(folder).ok()?.iter().filter_map(|name| name.to_str()).collect();
+    let is_spelled = folder.ends_with(".claude");
+    let is_own = folder.parent().is_some_and(|parent| parent == place.project);
+    match below.as_slice() {
+        // Work trees of agents hold code as any other place.
+        ["worktrees", ..] | ["launch.json"] if is_spelled => None,
+        ["settings.json" | "settings.local.json"] if is_spelled => Some(Care::Settings),
+        [] | ["commands" | "agents" | "skills", ..] if is_spelled && is_own => Some(Care::Settings),
+        _ => Some(Care::Sensitive),
+    }
 }
 
 /// The path that a file tool is called with.
@@ -80,6 +113,19 @@ pub(crate) fn path_of<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
         _ => "file_path",
     };
     input.get(key).and_then(Value::as_str)
+}
+
+/// The directory that `Glob` searches when only its pattern names one: the part of an absolute
+/// pattern before what stands for names.
+fn searched(input: &Value, place: &Place) -> PathBuf {
+    let pattern = input.get("pattern").and_then(Value::as_str).unwrap_or_default();
+    if !pattern.starts_with('/') {
+        return place.cwd.clone();
+    }
+    let end = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+    let fixed = pattern.get(..end).unwrap_or_default();
+    let folder = fixed.rsplit_once('/').map_or("", |(folder, _)| folder);
+    place.absolute(if folder.is_empty() { "/" } else { folder })
 }
 
 impl Permissions {
@@ -112,13 +158,19 @@ impl Permissions {
         let path = place.absolute(path_of(tool, input)?);
         let rule = |name: &str| self.file_rule(Behavior::Deny, name, place, &path);
         let denied = "File is in a directory that is denied by your permission settings.";
-        let covered =
-            "File is covered by a Read deny rule in your permission settings and cannot be edited.";
+        let verb = if tool == "Write" { "written" } else { "edited" };
+        let covered = format!(
+            "File is covered by a Read deny rule in your permission settings and cannot be {verb}."
+        );
         let (text, rule) = match tool {
             "Read" => (denied, rule("Read")?),
             "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => match rule("Edit") {
                 Some(rule) => (denied, rule),
-                None => (covered, rule("Read")?),
+                // What may not be read at all may not be written either.
+                None => {
+                    let whole = || self.whole_tool_rule(Behavior::Deny, "Read");
+                    (covered.as_str(), rule("Read").or_else(whole)?)
+                }
             },
             _ => return None,
         };
@@ -128,8 +180,11 @@ impl Permissions {
 
     /// `Read`, `Glob`, `Grep`.
     pub(crate) fn check_read(&self, tool: &str, input: &Value, place: &Place) -> Check {
-        let spelled = path_of(tool, input).unwrap_or(".");
-        let path = place.absolute(spelled);
+        let path = match (path_of(tool, input), tool) {
+            (Some(spelled), _) => place.absolute(spelled),
+            (None, "Glob") => searched(input, place),
+            (None, _) => place.cwd.clone(),
+        };
         let shown = path.display();
         if let Some(rule) = self.file_rule(Behavior::Deny, "Read", place, &path) {
             let text = format!("Permission to read {shown} has been denied.");
@@ -181,7 +236,8 @@ impl Permissions {
         let inside = place.is_inside(&path);
         if !inside && self.block_writes_outside {
             let text = format!(
-                "Refusing to write {shown}: writes outside the working directories are blocked by permissions.blockWritesOutsideWorkingDirectories."
+                "{shown} is outside {}; the permissions.blockWritesOutsideWorkingDirectories setting blocks writes outside the working directories. Ask the user to add the directory with /add-dir, or to remove that setting.",
+                place.project.display()
             );
             return Check::Deny { text, reason: Reason::WorkingDirectory };
         }

@@ -178,10 +178,15 @@ impl Permissions {
         let asked = self.whole_tool_rule(Behavior::Ask, call.tool);
         let check = match (check, asked) {
             (Check::Allow(_), Some(rule)) => {
-                let text = self.question_about(call, place);
+                let text = sentence::not_granted(&format!("use {}", call.tool));
                 Check::Ask(Ask::by_rule(text, Reason::Rule(rule.clone())))
             }
-            (Check::Ask(ask), Some(_)) => Check::Ask(Ask { always: true, ..ask }),
+            (Check::Ask(ask), Some(_)) => {
+                // A command about which nothing else is known.
+                let bare = call.tool == "Bash" && ask.text == sentence::REQUIRES_APPROVAL;
+                let text = if bare { sentence::not_granted("use Bash") } else { ask.text.clone() };
+                Check::Ask(Ask { always: true, text, ..ask })
+            }
             (check, _) => check,
         };
         match check {
@@ -278,9 +283,10 @@ impl Permissions {
 
     fn refused_agent(&self, input: &Value) -> Option<Decision> {
         let kind = input.get("subagent_type").and_then(Value::as_str).unwrap_or("general-purpose");
-        let rule = self
-            .rules_of(Behavior::Deny, "Agent")
-            .find(|rule| rule.content.as_deref().map(str::trim) == Some(kind))?;
+        let rule = self.rules_of(Behavior::Deny, "Agent").find(|rule| {
+            rule.content.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(kind))
+        })?;
+        let kind = rule.content.as_deref().unwrap_or(kind);
         let text = format!(
             "Agent type '{kind}' has been denied by permission rule '{rule}' from {}.",
             rule.source.name()
@@ -299,6 +305,15 @@ impl Permissions {
                 self.check_write(call.tool, call.input, place)
             }
             "WebFetch" => self.check_fetch(call.input),
+            "Skill" => self.check_skill(call.input),
+            // What an agent is told to do is for the safety check to see.
+            "Agent" | "Task" if matches!(self.mode, Mode::Plan | Mode::Auto) => {
+                Check::Ask(Ask { careful: true, ..Ask::plain(sentence::not_granted("use Agent")) })
+            }
+            tool if tool.starts_with("mcp__") && self.mode == Mode::Plan => {
+                let text = format!("Cannot call {tool} while in plan mode.");
+                Check::Ask(Ask { reason: Reason::Mode(Mode::Plan), ..Ask::plain(text) })
+            }
             tool if is_never_asked(tool) => Check::Allow(Reason::None),
             tool => {
                 let text = sentence::not_granted(&format!("use {tool}"));
@@ -310,6 +325,28 @@ impl Permissions {
                 Check::Ask(Ask { rule: Some(rule), ..Ask::plain(text) })
             }
         }
+    }
+
+    /// `Skill(name)` and `Skill(name:*)`. A skill is not asked about otherwise.
+    fn check_skill(&self, input: &Value) -> Check {
+        let name = input.get("skill").and_then(Value::as_str).unwrap_or_default();
+        let name = name.trim().trim_start_matches('/');
+        let rule = |behavior| {
+            self.rules_of(behavior, "Skill").find(|rule| {
+                let content =
+                    rule.content.as_deref().map(|content| content.trim_start_matches('/'));
+                let prefix = content.map(|content| content.split([':', ' ']).next());
+                content == Some(name)
+                    || content
+                        .is_some_and(|content| content.ends_with(":*") || content.ends_with(" *"))
+                        && prefix == Some(Some(name))
+            })
+        };
+        if let Some(rule) = rule(Behavior::Deny) {
+            let text = "Skill execution blocked by permission rules".to_owned();
+            return Check::Deny { text, reason: Reason::Rule(rule.clone()) };
+        }
+        Check::Allow(Reason::None)
     }
 
     fn content_rule_matches(&self, call: Call<'_>, place: &Place) -> bool {
@@ -354,6 +391,9 @@ impl Permissions {
     fn asked(&self, tool: &str, ask: Ask) -> Decision {
         let plan = ask.reason == Reason::Mode(Mode::Plan);
         match self.mode {
+            Mode::Plan | Mode::Auto if ask.reason == Reason::DangerousRemoval => {
+                Decision::denied(sentence::removal_denied(&ask.text), Reason::DangerousRemoval)
+            }
             Mode::DontAsk => {
                 Decision::denied(sentence::dont_ask(tool), Reason::Mode(Mode::DontAsk))
             }
@@ -368,7 +408,10 @@ impl Permissions {
                 } else {
                     DenialKind::UserRejected
                 }),
-                text: if self.no_prompts { sentence::nobody_to_ask(&ask.text) } else { ask.text },
+                text: match self.no_prompts {
+                    true => sentence::nobody_to_ask(&ask.text, ask.reason.sentence()),
+                    false => ask.text,
+                },
                 listed: true,
                 can_be_asked: !self.no_prompts,
                 suggestions: ask.suggestions,
@@ -390,7 +433,6 @@ fn is_never_asked(tool: &str) -> bool {
             | "ReadMcpResourceTool"
             | "SendMessage"
             | "Task"
-            | "Skill"
             | "ToolSearch"
             | "TodoWrite"
             | "TaskCreate"

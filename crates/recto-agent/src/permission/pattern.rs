@@ -22,6 +22,8 @@ pub(crate) fn matches(content: &str, source: Source, place: &Place, path: &Path)
 /// rule that allows a link must not allow the file behind it.
 pub(crate) fn matches_both(content: &str, source: Source, place: &Place, path: &Path) -> bool {
     let real = real_path(path);
+    // Braces are letters for the client, so they allow nothing else.
+    let content = &content.replace('{', "\\{").replace('}', "\\}");
     matches_spelled(content, source, place, path)
         && (real == path
             || matches_spelled(content, source, place, &real)
@@ -74,6 +76,10 @@ fn matches_under(root: &Path, pattern: &str, path: &Path) -> bool {
     // The matcher panics on a path that is not below its root, so it gets a relative one.
     let Ok(path) = path.strip_prefix(root) else { return false };
     let mut builder = GitignoreBuilder::new(root);
+    // The same file under another spelling on many systems.
+    if builder.case_insensitive(true).is_err() {
+        return false;
+    }
     // A leading `!` or `#` has a meaning in `.gitignore` that it does not have here.
     let line = match pattern.as_bytes().first() {
         Some(b'!' | b'#') => format!("\\{pattern}"),
@@ -114,6 +120,15 @@ mod tests {
         assert!(matches("docs/**", "/home/dev/app/docs/x.md"));
         assert!(matches("**", "/home/dev/app/x"));
         assert!(matches("//**", "/etc/x"));
+        assert!(matches(".env", "/home/dev/app/.ENV"));
+        assert!(matches("src/**", "/home/dev/app/SRC/x"));
+    }
+
+    #[test]
+    fn braces_allow_nothing() {
+        let path = Path::new("/home/dev/app/b.md");
+        assert!(matches("*.{txt,md}", Source::User, &place(), path));
+        assert!(!matches_both("*.{txt,md}", Source::User, &place(), path));
     }
 
     #[test]

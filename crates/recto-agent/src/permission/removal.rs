@@ -15,9 +15,28 @@ pub(crate) fn dangerous(part: &Part, place: &Place) -> Option<String> {
         let name = words.first()?.text();
         let name = name.rsplit('/').next().unwrap_or(name);
         match name {
-            "rm" | "rmdir" => dangerous_operand(name, words.get(1..)?, place),
+            "rm" | "rmdir" => {
+                let operands = words.get(1..)?;
+                unknown_operand(name, &part.text, operands)
+                    .or_else(|| dangerous_operand(name, operands, place))
+            }
             _ => None,
         }
+    })
+}
+
+/// `$x/` is the root where `x` is empty.
+fn unknown_operand(name: &str, command: &str, words: &[Word]) -> Option<String> {
+    words.iter().find_map(|word| {
+        let bare = word.raw.replace(['"', '{', '}'], "");
+        let (variable, _) = bare.strip_prefix('$')?.split_once('/').filter(|(name, rest)| {
+            let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            letters && !name.is_empty() && matches!(*rest, "" | "*")
+        })?;
+        if word.value.is_some() {
+            return None;
+        }
+        Some(sentence::variable_removal(name, command, &word.raw, variable))
     })
 }
 
@@ -35,7 +54,13 @@ fn dangerous_operand(name: &str, words: &[Word], place: &Place) -> Option<String
         } else {
             return None;
         };
-        Some(sentence::dangerous_removal(name, &path.display().to_string(), what))
+        // As it is spelled: a slash at the end stays.
+        let shown = match word.text() {
+            text if text.starts_with('/') => text.to_owned(),
+            text if text.ends_with('/') && text.starts_with('~') => format!("{}/", path.display()),
+            _ => path.display().to_string(),
+        };
+        Some(sentence::dangerous_removal(name, &shown, what))
     })
 }
 

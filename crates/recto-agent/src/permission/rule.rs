@@ -1,5 +1,6 @@
 //! Permission rules: `Tool` or `Tool(content)`, with the layer that sets them.
 
+use crate::permission::shell::rules;
 use crate::settings::Source;
 
 /// What a rule does with the calls that it matches.
@@ -40,7 +41,8 @@ pub struct Rule {
 impl Rule {
     /// Reads a rule. Text that is not a rule matches nothing.
     pub fn parse(text: &str, behavior: Behavior, source: Source) -> Option<Rule> {
-        let text = text.trim();
+        // A rule that allows means what it says, one that forbids also what it was to say.
+        let text = if behavior == Behavior::Allow { text } else { text.trim() };
         let (tool, content) = match text.split_once('(') {
             None if text.contains(')') => return None,
             None => (text, None),
@@ -54,7 +56,9 @@ impl Rule {
         let content = match content {
             // An empty pair of parentheses says neither everything nor something.
             Some("") => return None,
-            // `Bash(*)` is `Bash`; a server's tools take no content.
+            // `Bash(*)` is `Bash`; a server's tools take no content, and `*` is a file of the
+            // directory for a rule that allows to read.
+            Some("*") if behavior == Behavior::Allow && tool == "Read" => Some("*".to_owned()),
             Some("*") if !tool.starts_with("mcp__") => None,
             Some(content) => Some(content.to_owned()),
             None => None,
@@ -64,10 +68,15 @@ impl Rule {
 
     /// Whether it is a rule about every call of a tool.
     pub fn is_about_all_of(&self, tool: &str) -> bool {
+        let forbids = self.behavior != Behavior::Allow;
         if self.content.is_some() {
             return false;
         }
-        self.tool == tool || is_server_of(&self.tool, tool)
+        self.tool == tool
+            || is_server_of(&self.tool, tool)
+            || self.tool.contains('*') && (forbids || is_below_a_server(&self.tool)) && {
+                rules::matches_pattern(&self.tool, tool)
+            }
     }
 }
 
@@ -80,16 +89,21 @@ impl std::fmt::Display for Rule {
     }
 }
 
-/// `mcp__server` and `mcp__server__*` are about all tools of a server.
+/// `mcp__server` is about all tools of a server.
 fn is_server_of(rule: &str, tool: &str) -> bool {
     let Some(server) = rule.strip_prefix("mcp__") else { return false };
-    let server = server.strip_suffix("__*").unwrap_or(server);
     if server.is_empty() || server.contains('*') || server.contains("__") {
         return false;
     }
     tool.strip_prefix("mcp__")
         .and_then(|tool| tool.strip_prefix(server))
         .is_some_and(|rest| rest.starts_with("__"))
+}
+
+/// `mcp__server__*`: a pattern that allows must name its server.
+fn is_below_a_server(rule: &str) -> bool {
+    let parts = rule.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    parts.is_some_and(|(server, _)| !server.is_empty() && !server.contains('*'))
 }
 
 /// Splits the value of `--allowedTools`: commas or blanks part rules, parentheses protect.
@@ -142,6 +156,31 @@ mod tests {
         assert!(!about("mcp__lab__echo(*)", "mcp__lab__echo"));
         assert!(!about("*", "Bash"));
         assert!(!about("Web*", "WebFetch"));
+        assert!(about("mcp__lab__e*", "mcp__lab__echo"));
+        assert!(!about("mcp__lab__e*", "mcp__lab__fail"));
+        assert!(!about("mcp__*__echo", "mcp__lab__echo"));
+        assert!(!about(" Write", "Write"));
+        assert!(!about("Read(*)", "Read"));
+    }
+
+    #[test]
+    fn a_rule_that_forbids_may_name_tools_by_a_pattern() {
+        let about = |rule: &str, tool: &str| {
+            Rule::parse(rule, Behavior::Deny, Source::User).unwrap().is_about_all_of(tool)
+        };
+        for (rule, tool) in [
+            ("*", "Bash"),
+            ("Web*", "WebFetch"),
+            ("Task*", "TaskList"),
+            ("mcp__*", "mcp__lab__echo"),
+            ("mcp__*__echo", "mcp__lab__echo"),
+            ("Read(*)", "Read"),
+            (" Write ", "Write"),
+        ] {
+            assert!(about(rule, tool), "{rule} {tool}");
+        }
+        assert!(!about("Web*", "Write"));
+        assert!(!about("mcp__lab__echo(*)", "mcp__lab__echo"));
     }
 
     #[test]

@@ -40,9 +40,10 @@ pub(crate) fn auto_mode_unavailable(tool: &str) -> String {
     )
 }
 
-pub(crate) fn nobody_to_ask(what: &str) -> String {
+pub(crate) fn nobody_to_ask(what: &str, why: Option<&str>) -> String {
+    let why = why.map(|why| format!(" {why}")).unwrap_or_default();
     format!(
-        "Permission for this tool use was denied. It requires approval, and this session has no approval surface — nobody can answer a permission prompt here — so it was denied automatically. The action was NOT performed; do not claim it succeeded, and do not retry it: this action, and anything else that requires approval, will be denied the same way for the rest of this session. Tell the user what was blocked and why you needed it, then continue with the parts of the task that do not require approval. What required approval: {what}"
+        "Permission for this tool use was denied. It requires approval, and this session has no approval surface — nobody can answer a permission prompt here — so it was denied automatically. The action was NOT performed; do not claim it succeeded, and do not retry it: this action, and anything else that requires approval, will be denied the same way for the rest of this session. Tell the user what was blocked and why you needed it, then continue with the parts of the task that do not require approval. What required approval: {what}{why}"
     )
 }
 
@@ -77,6 +78,72 @@ pub(crate) fn dangerous_removal(name: &str, path: &str, what: &str) -> String {
     )
 }
 
+pub(crate) fn variable_removal(name: &str, command: &str, target: &str, variable: &str) -> String {
+    format!(
+        "Dangerous {name} operation detected in `{command}`. The target '{target}' is a shell variable expansion: when ${variable} is unset or empty it becomes `/`, `/*` or a top-level path. This requires explicit approval and cannot be auto-allowed by permission rules.\n\nThis check does not fire on a target that cannot expand to the filesystem root: rewrite it as `\"${{{variable}:?}}\"/`, which makes the shell stop with an error instead of running {name} when ${variable} is unset or empty, or use a literal absolute path."
+    )
+}
+
+pub(crate) fn removal_denied(what: &str) -> String {
+    format!(
+        "Permission for this command was denied by a built-in Claude Code safety check, not by the user. The check stops removals that can delete far more than intended: a system, home or workspace directory, or a target it cannot resolve, such as a shell variable that, if unset or empty, turns this into `rm -rf /` or `rm -rf /*`. Only a person may approve such a removal, and no person did (the permission prompt timed out, or none was shown). The command was NOT run; do not claim it succeeded. Do not work around the check by splitting, scripting, or re-issuing the removal through another tool or shell: the check exists because a removal like this can destroy the user's data, and getting past it would not make it safe. If the text below suggests a safe rewrite, run that instead; it goes through the same check. Otherwise finish the rest of the task without this removal, tell the user what you wanted to delete and why, and leave the removal to them. What was flagged: {what}"
+    )
+}
+
+pub(crate) fn blocked_input(path: &str, directories: &str) -> String {
+    format!(
+        "Input redirection from '{path}' was blocked. For security, Claude Code may only read files in the allowed working directories for this session: {directories}."
+    )
+}
+
+pub(crate) fn denied_path(name: &str, path: &str) -> String {
+    format!("{name} from '{path}' was blocked by a deny rule.")
+}
+
+pub(crate) fn with_flags(name: &str) -> String {
+    format!(
+        "{name} with flags requires manual approval to ensure path safety. For security, Claude Code cannot automatically validate {name} commands that use flags, as some flags like --target-directory=PATH can bypass path validation."
+    )
+}
+
+pub(crate) fn moves_and(what: &str) -> String {
+    format!(
+        "Commands that change directories and {what} require explicit approval to ensure paths are evaluated correctly. For security, Claude Code cannot automatically determine the final working directory when 'cd' is used in compound commands."
+    )
+}
+
+pub(crate) fn starts(name: &str) -> String {
+    format!("What '{name}' starts can't be checked before it runs")
+}
+
+pub(crate) const JQ_FLAGS: &str =
+    "jq command contains dangerous flags that could execute code or read arbitrary files";
+
+pub(crate) const JQ_MODULES: &str = "jq command contains include/import — modules can load arbitrary .jq files via {search:\".\"} and call env or other builtins";
+
+pub(crate) const FRAGMENT: &str = "Command appears to be an incomplete fragment";
+
+pub(crate) const VARIABLE_SET: &str =
+    "A variable set in this command can't be checked before it runs";
+
+pub(crate) const MOVES_TWICE: &str =
+    "Multiple directory changes in one command require approval for clarity";
+
+pub(crate) const MOVES_AND_VERSIONS: &str = "This command changes directory before running a version-control command, which can pick up untrusted hooks or repository configuration from the target directory. Approve only if you trust it.";
+
+pub(crate) const TRAVERSAL: &str = "Path contains '..' traversal after a directory segment, which may follow a symlink outside the working directory";
+
+pub(crate) const EXPANSION_IN_PATH: &str =
+    "Shell expansion syntax in paths requires manual approval";
+
+pub(crate) const PATTERN_IN_WRITE: &str =
+    "Glob patterns are not allowed in write operations. Please specify an exact file path.";
+
+pub(crate) const SED_SCRIPT: &str =
+    "sed command requires approval (contains potentially dangerous operations)";
+
+pub(crate) const TWO_TARGETS: &str = "cd with two or more directory arguments requires manual approval. zsh's \"cd OLD NEW\" form substitutes OLD→NEW in $PWD, producing a target path that cannot be statically validated.";
+
 pub(crate) const REQUIRES_APPROVAL: &str = "This command requires approval";
 
 pub(crate) fn doubt(doubt: Doubt) -> String {
@@ -86,6 +153,26 @@ pub(crate) fn doubt(doubt: Doubt) -> String {
         Doubt::CommandAsFile => unchecked("A command used as a file"),
         Doubt::Group => unchecked("A group in braces or double parentheses"),
         Doubt::Variable => unchecked("A variable"),
+        Doubt::VariableInBraces => unchecked("A variable in braces"),
+        Doubt::QuotedText => unchecked("Quoted text"),
+        Doubt::EscapeCodes => unchecked("Text with escape codes"),
+        Doubt::RedirectTarget => {
+            "Redirect target concatenation contains $/` — unanalyzable gap or substitution".to_owned()
+        }
+        Doubt::Assignments => unchecked("Variable assignments"),
+        Doubt::List => unchecked("A list of values"),
+        Doubt::Loop => unchecked("A while or until loop"),
+        Doubt::Broken => "Parse error".to_owned(),
+        Doubt::Function => unchecked("A function definition"),
+        Doubt::Case => unchecked("A case statement"),
+        Doubt::Counting => unchecked("A counting for loop"),
+        Doubt::Braces => "Brace expansion".to_owned(),
+        Doubt::EscapedBlank => "Contains backslash-escaped whitespace".to_owned(),
+        Doubt::OddBlank => "Contains Unicode whitespace".to_owned(),
+        Doubt::HiddenComment => {
+            "Newline followed by # inside a quoted argument can hide arguments from path validation"
+                .to_owned()
+        }
         Doubt::Subshell => {
             "This command uses shell operators that require approval for safety".to_owned()
         }

@@ -244,6 +244,184 @@ fn a_rule_that_forbids_looks_through_quotes_paths_and_wrappers() {
 }
 
 #[test]
+fn what_a_command_reads_and_writes_is_seen_through_wrappers_and_spellings() {
+    let mode = permissions(json!({ "allow": ["Bash(cp:*)", "Bash(touch:*)"] }), Mode::AcceptEdits);
+    for command in [
+        "touch a b",
+        "timeout 5 rm a",
+        "sed -i 's/a/b/g' a",
+        "sed s/a/b/ a > b",
+        "mkdir -p d && cp a d",
+        "cat ../app/a",
+        "cd . && git status",
+    ] {
+        assert_eq!(bash(&mode, command), Verdict::Allowed, "{command}");
+    }
+    for command in [
+        "timeout 5 cat /etc/passwd",
+        "command cat /etc/passwd",
+        "LANG=C cat /etc/passwd",
+        "nice cat /etc/passwd",
+        "timeout 5 rm /etc/passwd",
+        "cat //home/dev/app/a",
+        "cat src/../a",
+        "echo x > src/../a",
+        "cat '$x'",
+        "cp -t /tmp a",
+        "cp -r src /tmp",
+        "rm src/*",
+        "sed -i 1d a",
+        "sed -i 's/a/b/e' a",
+        "cd src && touch a",
+        "cd src && echo x > a",
+        "cd src && cd deep && ls",
+        "cd src && git status",
+        "cd ~/app && git log",
+        "ps aux --sort=-%mem",
+        "for f in a b; do touch x; done",
+        "> a",
+        "a*c",
+        "echo a\\ b",
+        "echo 'a\n# b'",
+        "time -p touch a",
+        "touch .npmrc",
+        "echo x > .git/config",
+    ] {
+        assert_eq!(bash(&mode, command), Verdict::Asked, "{command}");
+    }
+    let denied = permissions(json!({ "allow": ["Bash"], "deny": ["Read(.env)"] }), Mode::Default);
+    for command in [
+        "cat .ENV",
+        "cat \"$PWD/.env\"",
+        "cd src; cat ../.env",
+        "grep --file=.env a",
+        "git diff .env",
+    ] {
+        assert_eq!(bash(&denied, command), Verdict::Denied, "{command}");
+    }
+    assert_eq!(bash(&denied, "touch .env"), Verdict::Allowed);
+}
+
+#[test]
+fn a_pattern_means_the_words_of_a_command_and_a_text_means_itself() {
+    let rules = json!({ "allow": ["Bash(npm run:*)", "Bash(git * main)", "Bash(make all)", "Bash( ls )", "Bash(git commit -m \"*\")"] });
+    let some = permissions(rules, Mode::Default);
+    for command in [
+        "npm  run x",
+        "'npm' run x",
+        "\\npm run x",
+        "command npm run x",
+        "timeout -k 5 10 npm run x",
+        "stdbuf -oL npm run x",
+        "CI=1 npm run x",
+        "npm run $HOME",
+        "git push origin main",
+        "git commit -m \"a b\"",
+    ] {
+        assert_eq!(bash(&some, command), Verdict::Allowed, "{command}");
+    }
+    for command in [
+        "npm 'run' x",
+        "npm run \"$PWD\"",
+        "NODE_ENV=\"a b\" npm run x",
+        "time -p npm run x",
+        "git  main",
+        "make  all",
+        "git commit -m 'a b'",
+    ] {
+        assert_eq!(bash(&some, command), Verdict::Asked, "{command}");
+    }
+}
+
+#[test]
+fn a_rule_about_a_command_is_no_rule_about_files_elsewhere() {
+    let rules = json!({
+        "allow": [
+            "Bash(ls /tmp)",
+            "Bash(cat /etc/x; pwd)",
+            "Bash(touch a; rm b)",
+            "Bash(ls; npm x)",
+            "Bash(cd src; cat ../.env)",
+        ],
+        "ask": ["Bash(npm:*)"],
+        "deny": ["Read(.env)"],
+    });
+    let some = permissions(rules, Mode::Default);
+    assert_eq!(bash(&some, "ls /tmp"), Verdict::Asked);
+    assert_eq!(bash(&some, "cat /etc/x; pwd"), Verdict::Asked);
+    assert_eq!(bash(&some, "ls; npm x"), Verdict::Asked);
+    assert_eq!(bash(&some, "cd src; cat ../.env"), Verdict::Denied);
+    assert_eq!(bash(&some, "touch a; rm b"), Verdict::Allowed);
+}
+
+#[test]
+fn tools_are_decided_about_by_name_mode_and_content() {
+    let decide = |rules: Value, mode, tool: &str, input: Value| {
+        permissions(rules, mode).decide(Call { tool, input: &input }, &place())
+    };
+    let agent = || json!({ "subagent_type": "explore" });
+    assert_eq!(decide(json!({}), Mode::Default, "Agent", agent()).verdict, Verdict::Allowed);
+    let kind = decide(json!({ "allow": ["Agent"] }), Mode::Plan, "Agent", agent()).kind;
+    assert_eq!(kind, Some(DenialKind::AutoModeUnavailable));
+    let denied = decide(json!({ "deny": ["Agent(Explore)"] }), Mode::Default, "Agent", agent());
+    assert!(denied.text.starts_with("Agent type 'Explore' has been denied"), "{}", denied.text);
+    for rule in ["Skill(one)", "Skill(one:*)", "Skill(one *)"] {
+        for name in ["one", "/one"] {
+            let input = json!({ "skill": name });
+            let decision = decide(json!({ "deny": [rule] }), Mode::Default, "Skill", input);
+            assert_eq!(decision.verdict, Verdict::Denied, "{rule} {name}");
+        }
+    }
+    let other = decide(
+        json!({ "deny": ["Skill(one)"] }),
+        Mode::Default,
+        "Skill",
+        json!({ "skill": "two" }),
+    );
+    assert_eq!(other.verdict, Verdict::Allowed);
+    let planned = decide(json!({ "allow": ["mcp__lab"] }), Mode::Plan, "mcp__lab__echo", json!({}));
+    assert_eq!(planned.text, "Cannot call mcp__lab__echo while in plan mode.");
+    let glob = decide(json!({}), Mode::Default, "Glob", json!({ "pattern": "/etc/*.conf" }));
+    assert_eq!(glob.verdict, Verdict::Asked);
+    let removal = json!({ "command": "rm -rf \"$x\"/" });
+    let removal = decide(json!({ "allow": ["Bash"] }), Mode::BypassPermissions, "Bash", removal);
+    assert_eq!(removal.verdict, Verdict::Asked);
+    let home = decide(json!({}), Mode::Auto, "Bash", json!({ "command": "rm -rf ~" }));
+    assert_eq!(home.verdict, Verdict::Denied);
+}
+
+#[test]
+fn files_that_run_programs_are_asked_about_where_edits_are_accepted() {
+    let mode = permissions(json!({}), Mode::AcceptEdits);
+    let decide = |path: &str| {
+        let input = json!({ "file_path": format!("/home/dev/app/{path}"), "content": "" });
+        mode.decide(Call { tool: "Write", input: &input }, &place())
+    };
+    for path in [".gitignore", ".github/x.yml", "CLAUDE.md", ".claude/worktrees/x", "x.git/y"] {
+        assert_eq!(decide(path).verdict, Verdict::Allowed, "{path}");
+    }
+    for path in [
+        ".npmrc",
+        ".envrc",
+        ".cargo/config.toml",
+        ".yarn/x",
+        ".devcontainer/x",
+        "sub/.git/x",
+        ".GIT/x",
+        ".claude/notes.md",
+        "sub/.claude/agents/x.md",
+        ".claude/worktrees/a/.git/x",
+    ] {
+        let decision = decide(path);
+        assert!(decision.text.ends_with("which is a sensitive file."), "{path}: {}", decision.text);
+    }
+    for path in [".claude/settings.json", ".claude/agents/x.md", ".ssh/config"] {
+        let decision = decide(path);
+        assert!(decision.text.contains("permissions to write to"), "{path}: {}", decision.text);
+    }
+}
+
+#[test]
 fn links_lead_neither_out_of_the_working_directories_nor_around_a_rule() {
     let directory = tempfile::tempdir().unwrap();
     let root = std::fs::canonicalize(directory.path()).unwrap();

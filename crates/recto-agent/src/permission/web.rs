@@ -1,6 +1,7 @@
 //! `WebFetch(domain:..)`.
 
 use serde_json::Value;
+use url::Url;
 
 use crate::permission::Permissions;
 use crate::permission::check::Ask;
@@ -9,6 +10,7 @@ use crate::permission::decision::Reason;
 use crate::permission::rule::Behavior;
 use crate::permission::rule::Rule;
 use crate::permission::sentence;
+use crate::permission::shell::rules;
 use crate::permission::update::Destination;
 use crate::permission::update::PermissionUpdate;
 
@@ -41,37 +43,34 @@ impl Permissions {
         self.rules_of(behavior, "WebFetch").find(|rule| {
             let domain =
                 rule.content.as_deref().and_then(|content| content.strip_prefix("domain:"));
-            domain.is_some_and(|domain| is_of_domain(host, &domain.trim().to_ascii_lowercase()))
+            // A rule that allows means what it says.
+            let domain = domain.map(|domain| match behavior {
+                Behavior::Allow => domain,
+                Behavior::Ask | Behavior::Deny => domain.trim(),
+            });
+            domain.is_some_and(|domain| is_of_domain(host, &domain.to_ascii_lowercase()))
         })
     }
 }
 
-/// `*.example.org` is every host below it, and not the name itself.
+/// `*.example.org` is every host below it, and not the name itself. Elsewhere `*` is a part of a
+/// name.
 fn is_of_domain(host: &str, domain: &str) -> bool {
-    match domain.strip_prefix("*.") {
-        Some(parent) => {
-            host.strip_suffix(parent).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
-        }
-        None => host == domain,
+    let host = host.strip_suffix('.').unwrap_or(host);
+    if domain == "*" {
+        return true;
     }
+    if let Some(parent) = domain.strip_prefix("*.").filter(|parent| !parent.contains('*')) {
+        return host.strip_suffix(parent).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'));
+    }
+    let (hosts, domains) = (host.split('.'), domain.split('.'));
+    hosts.clone().count() == domains.clone().count()
+        && hosts.zip(domains).all(|(host, domain)| rules::matches_pattern(domain, host))
 }
 
-/// The host of an HTTP address, in lower case. An address that is not plain has none: what a
-/// browser and a rule could read differently is not for a rule.
+/// The host of an address, as the one who fetches it reads it.
 fn host(url: &str) -> Option<String> {
-    let (scheme, rest) = url.trim().split_once("://")?;
-    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
-        return None;
-    }
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.chars().all(|c| c.is_ascii_digit()) => host,
-        Some(_) => return None,
-        None => authority,
-    };
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-' || c == '_';
-    let host = host.strip_suffix('.').unwrap_or(host);
-    (!host.is_empty() && host.chars().all(plain)).then(|| host.to_ascii_lowercase())
+    Url::parse(url.trim()).ok()?.host_str().map(str::to_ascii_lowercase)
 }
 
 #[cfg(test)]
@@ -82,12 +81,20 @@ mod tests {
     fn only_the_host_counts() {
         assert_eq!(host("https://Example.com/a").as_deref(), Some("example.com"));
         assert_eq!(host("http://example.com:8080?x").as_deref(), Some("example.com"));
-        assert_eq!(host("https://example.com@evil.org/"), None);
-        assert_eq!(host("https://example.com\\@evil.org/"), None);
+        assert_eq!(host("https://user@example.com/").as_deref(), Some("example.com"));
+        assert_eq!(host("https://example.com@evil.org/").as_deref(), Some("evil.org"));
+        assert_eq!(host("https://example.com\\@evil.org/").as_deref(), Some("example.com"));
+        assert_eq!(host("https://exa%6dple.com/").as_deref(), Some("example.com"));
         assert_eq!(host("file:///etc/passwd"), None);
+        assert_eq!(host("example.com"), None);
         assert!(is_of_domain("a.wild.org", "*.wild.org"));
         assert!(!is_of_domain("wild.org", "*.wild.org"));
         assert!(!is_of_domain("evilwild.org", "*.wild.org"));
         assert!(!is_of_domain("www.example.com", "example.com"));
+        assert!(is_of_domain("example.com.", "example.com"));
+        assert!(is_of_domain("xexample.com", "*example.com"));
+        assert!(!is_of_domain("www.example.com", "*example.com"));
+        assert!(is_of_domain("sub.wild.org", "sub.*.org"));
+        assert!(is_of_domain("any.host", "*"));
     }
 }

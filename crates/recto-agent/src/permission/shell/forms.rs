@@ -24,7 +24,34 @@ const SAFE_VARIABLES: &[&str] = &[
     "NO_COLOR",
     "FORCE_COLOR",
     "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "BLOCKSIZE",
+    "BLOCK_SIZE",
+    "CHARSET",
+    "CI",
+    "COLORTERM",
+    "COLUMNS",
+    "GCC_COLORS",
+    "GREP_COLOR",
+    "GREP_COLORS",
+    "LINES",
+    "LSCOLORS",
+    "LS_COLORS",
+    "PYTEST_DEBUG",
+    "TERM",
+    "TIME_STYLE",
 ];
+
+/// Whether the variables that are set before a command change nothing but what is printed.
+pub(crate) fn has_safe_assignments(part: &Part) -> bool {
+    let is_plain = |word: &Word| {
+        !word.raw.is_empty()
+            && word.raw.chars().all(|c| c.is_ascii_alphanumeric() || "_./:@+,-".contains(c))
+    };
+    part.assignments
+        .iter()
+        .all(|(name, value)| SAFE_VARIABLES.contains(&name.as_str()) && is_plain(value))
+}
 
 /// What a program that runs another one is for the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,33 +71,47 @@ pub(crate) fn unwrap(words: &[Word]) -> Option<(Wrapper, usize)> {
     let first_operand =
         || (1..words.len()).find(|at| value(*at).is_some_and(|w| !w.starts_with('-')));
     match name {
-        "timeout" => match value(1) {
-            Some(time) if is_duration(time) => transparent(2),
-            _ => {
-                let mut at = 1;
-                while let Some(flag) = value(at).filter(|word| word.starts_with('-')) {
-                    at += if matches!(flag, "-k" | "-s" | "--kill-after" | "--signal") {
-                        2
-                    } else {
-                        1
-                    };
-                }
-                opaque(at + 1)
+        "timeout" => {
+            let mut at = 1;
+            let mut known = true;
+            while let Some(flag) = value(at).filter(|word| word.starts_with('-')) {
+                at += if matches!(flag, "-k" | "-s" | "--kill-after" | "--signal") { 2 } else { 1 };
+                known &= matches!(flag, "-k" | "-s" | "-v" | "--foreground" | "--preserve-status")
+                    || flag.starts_with("--kill-after=")
+                    || flag.starts_with("--signal=");
             }
-        },
+            match value(at) {
+                Some(time) if known && is_duration(time) => transparent(at + 1),
+                _ => opaque(at + 1),
+            }
+        }
         "nice" => match (value(1), value(2)) {
             (Some("-n"), Some(by)) if by.parse::<i8>().is_ok() => transparent(3),
+            (Some(flag), _)
+                if flag.strip_prefix('-').is_some_and(|by| by.parse::<u8>().is_ok()) =>
+            {
+                transparent(2)
+            }
             (Some(flag), _) if flag.starts_with('-') => opaque(first_operand()?),
             _ => transparent(1),
         },
+        "stdbuf" => {
+            let at = first_operand()?;
+            match (1..at).all(|at| value(at).is_some_and(is_buffering)) {
+                true if at > 1 => transparent(at),
+                _ => opaque(at),
+            }
+        }
+        "command" | "builtin" if value(1).is_some_and(|word| !word.starts_with('-')) => {
+            transparent(1)
+        }
         "nohup" | "time" | "xargs" => match value(1) {
-            Some("-p") if name == "time" => transparent(2),
             Some(flag) if flag.starts_with('-') => opaque(first_operand()?),
             _ => transparent(1),
         },
-        "command" | "builtin" | "exec" | "sudo" | "doas" | "env" | "setsid" | "stdbuf"
-        | "ionice" | "chrt" | "taskset" | "unbuffer" | "watch" | "strace" | "coproc"
-        | "busybox" => {
+        "command" | "builtin" | "exec" | "sudo" | "doas" | "env" | "setsid" | "ionice" | "chrt"
+        | "taskset" | "nsenter" | "unshare" | "unbuffer" | "watch" | "strace" | "ltrace"
+        | "flock" | "script" | "coproc" | "busybox" => {
             let after_assignments = (1..words.len())
                 .find(|at| value(*at).is_some_and(|w| !w.starts_with('-') && !w.contains('=')));
             opaque(after_assignments?)
@@ -79,7 +120,13 @@ pub(crate) fn unwrap(words: &[Word]) -> Option<(Wrapper, usize)> {
     }
 }
 
-fn is_duration(text: &str) -> bool {
+/// `-oL`: how `stdbuf` buffers one of the streams.
+fn is_buffering(flag: &str) -> bool {
+    let size = flag.strip_prefix("-i").or(flag.strip_prefix("-o")).or(flag.strip_prefix("-e"));
+    size.is_some_and(|size| size == "L" || size.parse::<u32>().is_ok())
+}
+
+pub(crate) fn is_duration(text: &str) -> bool {
     let digits = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
     !digits.is_empty()
         && digits.starts_with(|c: char| c.is_ascii_digit())
@@ -91,17 +138,49 @@ fn program(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
+/// The command that runs in the end, without variables and wrappers that are known. Its files are
+/// those of the whole.
+pub(crate) fn innermost(part: &Part) -> Part {
+    let mut words = part.words.as_slice();
+    while let Some((Wrapper::Transparent, at)) = unwrap(words) {
+        match name_of(words) {
+            // What `xargs` reads is not known.
+            Some("xargs") => break,
+            _ => words = words.get(at..).unwrap_or_default(),
+        }
+    }
+    Part { words: words.to_vec(), ..Part::default() }
+}
+
+fn name_of(words: &[Word]) -> Option<&str> {
+    words.first()?.value.as_deref()
+}
+
 /// The texts that a rule which allows may match.
-pub(crate) fn for_allow(part: &Part) -> Vec<String> {
-    let mut forms = vec![part.text.clone()];
-    if part.assignments.iter().any(|(name, _)| !SAFE_VARIABLES.contains(&name.as_str())) {
+#[derive(Debug, Default)]
+pub(crate) struct Forms {
+    /// As they are written: what a rule without a pattern means.
+    pub(crate) written: Vec<String>,
+    /// With a plain name and single blanks between the words: what a pattern means.
+    pub(crate) plain: Vec<String>,
+}
+
+/// The texts that a rule which allows may match.
+pub(crate) fn for_allow(part: &Part) -> Forms {
+    let single = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut forms = Forms { written: vec![part.text.clone()], plain: Vec::new() };
+    if !has_safe_assignments(part) || part.words.is_empty() {
+        forms.plain.push(single(&part.text));
         return forms;
     }
     let mut words = part.words.as_slice();
     loop {
         if let Some(text) = raw_text(part, words) {
-            forms.push(text.to_owned());
+            forms.written.push(text.to_owned());
         }
+        let (name, rest) = words.split_at(words.len().min(1));
+        let texts = name.iter().map(Word::text).chain(rest.iter().map(|word| word.raw.as_str()));
+        forms.plain.push(texts.collect::<Vec<_>>().join(" "));
         // A wrapper that is spelled in another way is not one that is known.
         match unwrap(words) {
             Some((Wrapper::Transparent, at)) if words.iter().take(at).all(Word::is_plain) => {
@@ -110,7 +189,6 @@ pub(crate) fn for_allow(part: &Part) -> Vec<String> {
             _ => break,
         }
     }
-    forms.dedup();
     forms
 }
 

@@ -1,6 +1,7 @@
 //! Which files a command reads and writes, by its name and its words.
 
 use crate::permission::shell::script::Part;
+use crate::permission::shell::sed;
 use crate::permission::shell::word::Word;
 
 /// What a command does with the files that it names.
@@ -25,6 +26,8 @@ pub(crate) struct Operands<'a> {
     pub(crate) words: Vec<&'a Word>,
     /// What it does, in the words of the refusal: `list files in`.
     pub(crate) verb: &'static str,
+    /// Whether it has flags as well.
+    pub(crate) is_flagged: bool,
 }
 
 /// Commands that name files, what they do with them, and how a refusal says it.
@@ -34,6 +37,8 @@ const READERS: &[(&str, &str)] = &[
     ("tail", "read the end of files from"),
     ("ls", "list files in"),
     ("find", "search files in"),
+    ("fd", "search files in"),
+    ("fdfind", "search files in"),
     ("grep", "search for patterns in files from"),
     ("rg", "search for patterns in files from"),
     ("wc", "count lines/words/bytes in files from"),
@@ -55,27 +60,29 @@ const READERS: &[(&str, &str)] = &[
     ("md5sum", "compute MD5 checksums for files in"),
     ("sha1sum", "compute SHA-1 checksums for files in"),
     ("sha256sum", "compute SHA-256 checksums for files in"),
-    ("tac", "read files from"),
-    ("rev", "read files from"),
-    ("fold", "read files from"),
+    ("tac", "read files (reversed) from"),
+    ("rev", "read files (reversed lines) from"),
+    ("fold", "wrap lines of files from"),
+    ("egrep", "search for patterns in files from"),
+    ("fgrep", "search for patterns in files from"),
+    ("expand", "convert tabs in files from"),
+    ("unexpand", "convert tabs in files from"),
+    ("fmt", "reformat files from"),
+    ("pr", "paginate files from"),
+    ("tsort", "sort files from"),
     ("comm", "compare files from"),
     ("cmp", "compare files from"),
     ("join", "merge files from"),
     ("less", "read files from"),
     ("more", "read files from"),
-    ("tree", "list files in"),
-    ("du", "read file sizes from"),
-    ("realpath", "resolve paths in"),
-    ("readlink", "resolve paths in"),
-    ("test", "read file stats from"),
-    ("[", "read file stats from"),
-    ("lsof", "list open files in"),
-    ("date", "read file times from"),
-    ("df", "read disk usage of"),
     ("git", "access files with git from"),
     ("xxd", "display hex dump of files from"),
-    ("sed", "read files from"),
+    ("sed", "edit files in"),
 ];
+
+/// Commands that tell names, sizes and times of files and never what is in them. They are asked
+/// about nowhere, so only rules that forbid look at their files.
+const LOOKERS: &[&str] = &["tree", "du", "df", "realpath", "readlink", "test", "[", "lsof", "date"];
 
 const WRITERS: &[&str] = &["mkdir", "touch", "rm", "rmdir", "mv", "cp", "tee"];
 
@@ -88,15 +95,30 @@ const OTHER_WRITERS: &[&str] = &["ln", "truncate", "install", "shred", "chmod", 
 pub(crate) fn of<'a>(part: &'a Part, forbidding: bool) -> Option<Operands<'a>> {
     let (first, rest) = part.words.split_first()?;
     let name = first.value.as_deref()?;
+    let is_flagged = rest.iter().any(|word| word.text().starts_with('-') && word.text() != "-");
     if name == "cd" {
         let words = operands(rest, &[]);
-        return Some(Operands { name, usage: Use::Enters, words, verb: "change directories to" });
+        return Some(Operands {
+            name,
+            usage: Use::Enters,
+            words,
+            verb: "change directories to",
+            is_flagged,
+        });
     }
-    if name == "sed" && edits_in_place(rest) {
+    // Only lines that are printed by number are known to stay as they are.
+    let prints = if forbidding { !edits_in_place(rest) } else { sed::prints_lines(rest) };
+    if name == "sed" && !prints {
         let words = operands(rest, &["-e", "-f"]).into_iter();
         let skipped = usize::from(!has_flag(rest, "-e") && !has_flag(rest, "-f"));
         let words = words.skip(skipped).collect();
-        return Some(Operands { name, usage: Use::Writes, words, verb: "edit files in" });
+        return Some(Operands {
+            name,
+            usage: Use::Writes,
+            words,
+            verb: "edit files in",
+            is_flagged,
+        });
     }
     if WRITERS.contains(&name) || (forbidding && OTHER_WRITERS.contains(&name)) {
         let words = operands(rest, &["-m", "--mode", "-t", "-r", "-d", "-S"]);
@@ -104,11 +126,23 @@ pub(crate) fn of<'a>(part: &'a Part, forbidding: bool) -> Option<Operands<'a>> {
         let flags =
             rest.iter().filter(|word| word.text().contains("=/") || word.text().contains("=.."));
         let words = words.into_iter().chain(flags).collect();
-        return Some(Operands { name, usage: Use::Writes, words, verb: "change files in" });
+        return Some(Operands {
+            name,
+            usage: Use::Writes,
+            words,
+            verb: "change files in",
+            is_flagged,
+        });
     }
-    let (_, verb) = READERS.iter().find(|(reader, _)| *reader == name)?;
-    let words = reader_operands(name, rest);
-    Some(Operands { name, usage: Use::Reads, words, verb })
+    let verb = READERS.iter().find(|(reader, _)| *reader == name).map(|(_, verb)| *verb);
+    let verb = verb.or((forbidding && LOOKERS.contains(&name)).then_some("look at files in"))?;
+    let words = match (name, rest.first().map(Word::text)) {
+        // Other commands of `git` show what is in the repository, which is inside.
+        ("git", Some("diff")) if forbidding => operands(rest.get(1..).unwrap_or_default(), &[]),
+        ("git", command) if !forbidding && !matches!(command, Some("diff" | "grep")) => Vec::new(),
+        _ => reader_operands(name, rest, forbidding),
+    };
+    Some(Operands { name, usage: Use::Reads, words, verb, is_flagged })
 }
 
 /// `sed -i`, in all its spellings.
@@ -146,15 +180,16 @@ fn operands<'a>(words: &'a [Word], valued: &[&str]) -> Vec<&'a Word> {
     found
 }
 
-fn reader_operands<'a>(name: &str, words: &'a [Word]) -> Vec<&'a Word> {
+fn reader_operands<'a>(name: &str, words: &'a [Word], forbidding: bool) -> Vec<&'a Word> {
     // A file in a flag: `--files0-from=/etc/x`, `-f/etc/x`.
     let in_flags = words.iter().filter(|word| {
         let text = word.text();
-        text.starts_with('-') && (text.contains("=/") || text.contains("=~") || text.contains(".."))
+        let leads_out = text.contains("=/") || text.contains("=~") || text.contains("..");
+        text.starts_with('-') && (leads_out || (forbidding && text.contains('=')))
     });
     let plain: Vec<&Word> = match name {
         "find" => find_starts(words),
-        "grep" | "rg" | "jq" | "awk" | "sed" => {
+        "grep" | "egrep" | "fgrep" | "rg" | "jq" | "awk" | "sed" | "fd" | "fdfind" => {
             let named = ["-e", "-f", "--regexp", "--file", "--files"];
             let given = named.iter().any(|flag| has_flag(words, flag));
             operands(words, &["-e"]).into_iter().skip(usize::from(!given)).collect()
@@ -190,6 +225,12 @@ fn find_starts(words: &[Word]) -> Vec<&Word> {
         }
     }
     found
+}
+
+/// Whether a path goes up again after a directory: where that one is a link, it leads elsewhere.
+pub(crate) fn traverses(text: &str) -> bool {
+    let mut names = text.split('/').filter(|name| !name.is_empty() && *name != ".");
+    names.by_ref().any(|name| name != "..") && names.any(|name| name == "..")
 }
 
 /// The text that a file's word adds to the directory: flags are cut off.

@@ -1,120 +1,80 @@
 //! Commands that only look: they run without a question inside the working directories.
 //!
-//! The list is positive. A command is here with the flags that let it write a file or start
-//! another program; everything else is asked about.
+//! The list is positive. A command is here if no flag of it does any harm, or with the flags that
+//! do none ([`flags`](super::flags)); everything else is asked about.
 
-use crate::permission::shell::operands::edits_in_place;
+use crate::permission::shell::flags::OTHERS;
+use crate::permission::shell::forms::has_safe_assignments;
+use crate::permission::shell::forms::is_duration;
 use crate::permission::shell::read_only_git;
 use crate::permission::shell::script::Part;
+use crate::permission::shell::sed;
 use crate::permission::shell::word::Word;
 
-/// How the flags of a command are judged.
-enum Flags {
-    /// No flag does any harm, so a pattern that expands to one does none either.
-    Any,
-    /// These short and long flags do.
-    Except(&'static [char], &'static [&'static str]),
-    /// The command takes no words at all.
-    None,
-    /// Flags only, and no other words.
-    Lone,
-}
-
-use Flags::Any;
-use Flags::Except;
-use Flags::Lone;
-
-const COMMANDS: &[(&str, Flags)] = &[
-    ("base64", Any),
-    ("basename", Any),
-    ("cal", Any),
-    ("cat", Any),
-    ("cmp", Any),
-    ("column", Any),
-    ("comm", Any),
-    ("cut", Any),
-    ("df", Any),
-    ("dirname", Any),
-    ("du", Any),
-    ("echo", Any),
-    ("expr", Any),
-    ("false", Any),
-    ("fold", Any),
-    ("free", Any),
-    ("grep", Any),
-    ("head", Any),
-    ("hexdump", Any),
-    ("id", Any),
-    ("ls", Any),
-    ("lsof", Any),
-    ("md5sum", Any),
-    ("netstat", Any),
-    ("nl", Any),
-    ("od", Any),
-    ("paste", Any),
-    ("ps", Any),
-    ("pwd", Any),
-    ("readlink", Any),
-    ("realpath", Any),
-    ("rev", Any),
-    ("seq", Any),
-    ("sha256sum", Any),
-    ("sleep", Any),
-    ("stat", Any),
-    ("strings", Any),
-    ("tac", Any),
-    ("tail", Any),
-    ("tr", Any),
-    ("true", Any),
-    ("type", Any),
-    ("uname", Any),
-    ("uptime", Any),
-    ("wc", Any),
-    ("which", Any),
-    ("whoami", Any),
-    // `-l` starts `pr`.
-    ("diff", Except(&['l'], &["--paginate"])),
-    // `-C` writes a compiled magic file, `-z` starts programs that unpack.
-    (
-        "file",
-        Except(
-            &['C', 'm', 'z', 'Z', 'f'],
-            &["--compile", "--magic-file", "--uncompress", "--files-from"],
-        ),
-    ),
-    (
-        "jq",
-        Except(
-            &['f', 'L'],
-            &["--from-file", "--rawfile", "--slurpfile", "--argfile", "--library-path"],
-        ),
-    ),
-    // `-v` evaluates the name that it assigns to.
-    ("printf", Except(&['v'], &[])),
-    // `--pre` and `-z` start programs.
-    ("rg", Except(&['z'], &["--pre", "--pre-glob", "--hostname-bin", "--search-zip"])),
-    (
-        "sort",
-        Except(
-            &['o', 'T', 'S'],
-            &["--output", "--compress-program", "--temporary-directory", "--files0-from"],
-        ),
-    ),
-    ("ss", Except(&['K'], &["--kill"])),
-    // `-v` and `-R` evaluate the name that they ask for.
-    ("test", Except(&['v', 'R'], &[])),
-    ("[", Except(&['v', 'R'], &[])),
-    ("tree", Except(&['o', 'R'], &["--output"])),
-    ("hostname", Lone),
-    ("history", Flags::None),
+/// Commands of which no flag does any harm, so a pattern that expands to one does none either.
+const HARMLESS: &[&str] = &[
+    "basename",
+    "cal",
+    "cat",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "df",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "expand",
+    "expr",
+    "false",
+    "fgrep",
+    "fmt",
+    "fold",
+    "free",
+    "grep",
+    "groups",
+    "head",
+    "hexdump",
+    "id",
+    "locale",
+    "ls",
+    "md5sum",
+    "nl",
+    "nproc",
+    "numfmt",
+    "od",
+    "paste",
+    "pr",
+    "readlink",
+    "realpath",
+    "rev",
+    "seq",
+    "sha1sum",
+    "sha256sum",
+    "sleep",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "tr",
+    "true",
+    "tsort",
+    "type",
+    "uname",
+    "unexpand",
+    "uptime",
+    "wc",
+    "which",
 ];
 
 /// Whether a command only looks.
 pub(crate) fn is_read_only(part: &Part) -> bool {
-    part.assignments.is_empty() && words_are_read_only(&part.words, 0)
+    has_safe_assignments(part) && words_are_read_only(&part.words, 0)
 }
 
 fn words_are_read_only(words: &[Word], depth: usize) -> bool {
+    const DEEPEST: usize = 4;
     let Some((name, rest)) = words.split_first() else { return false };
     let Some(name) = name.value.as_deref().filter(|_| !name.glob) else { return false };
     let values: Option<Vec<&str>> = rest.iter().map(|word| word.value.as_deref()).collect();
@@ -122,60 +82,133 @@ fn words_are_read_only(words: &[Word], depth: usize) -> bool {
         // What a variable holds cannot be a flag of a command without harmful ones.
         "echo" | "cat" | "ls" | "wc" | "head" | "tail" => return true,
         "cd" => return rest.len() <= 1,
-        "timeout" if depth == 0 => {
-            let duration = values.as_ref().and_then(|values| values.first().copied());
-            let plain = duration
-                .is_some_and(|d| d.trim_end_matches(['s', 'm', 'h', 'd']).parse::<u32>().is_ok());
-            return plain && words_are_read_only(rest.get(1..).unwrap_or_default(), depth + 1);
+        "timeout" if depth < DEEPEST => {
+            let is_plain = rest.first().is_some_and(|time| is_duration(time.text()));
+            let inner = rest.get(1..).unwrap_or_default();
+            return is_plain && words_are_read_only(inner, depth + 1);
         }
-        "command" | "builtin" if depth < 4 => {
+        "command" | "builtin" if depth < DEEPEST => {
             let flagged = rest.first().is_none_or(|word| word.text().starts_with('-'));
             return !flagged && words_are_read_only(rest, depth + 1);
         }
-        "xargs" => return values.is_some_and(|values| matches!(values.as_slice(), ["echo"])),
         _ => {}
     }
     let Some(values) = values else { return false };
     let globs = rest.iter().any(|word| word.glob);
+    if HARMLESS.contains(&name) {
+        return !(matches!(name, "grep" | "egrep" | "fgrep") && has_dollar(&values));
+    }
+    !globs && only_looks(name, rest, &values)
+}
+
+/// A command whose words decide.
+fn only_looks(name: &str, words: &[Word], values: &[&str]) -> bool {
     match name {
-        "find" => !globs && harmful_find_flag(&values).is_none(),
-        "sed" => !globs && sed_prints(rest, &values),
-        "git" => !globs && read_only_git::is_read_only(&values),
-        "date" => values.iter().all(|word| is_harmless_date(word)),
-        "man" => values.len() == 1 && values.iter().all(|word| is_name(word)),
-        "node" => matches!(values.as_slice(), ["--version" | "-v"]),
-        "python3" | "python" => matches!(values.as_slice(), ["--version" | "-V"]),
-        _ => COMMANDS
-            .iter()
-            .find(|(command, _)| *command == name)
-            .is_some_and(|(_, flags)| flags_are_harmless(flags, &values, globs)),
+        "find" => harmful_find_flag(values).is_none(),
+        "sed" => sed::prints_lines(words) || sed::only_filters(words),
+        "git" => !has_dollar(values) && read_only_git::is_read_only(values),
+        "xargs" => only_writes_its_words(values),
+        "node" => matches!(values, ["--version" | "-v"]),
+        "python3" | "python" => matches!(values, ["--version"]),
+        "history" => match values {
+            [] => true,
+            [number] => number.chars().all(|c| c.is_ascii_digit()),
+            _ => false,
+        },
+        "help" => values.iter().all(|word| is_name(word)),
+        "arch" | "ifconfig" | "pwd" | "whoami" => values.is_empty(),
+        // `-l` starts `pr`.
+        "diff" => !values.iter().any(|word| starts_pages(word)),
+        "ip" => matches!(values, ["addr"]),
+        // `-v` evaluates the name that it assigns to.
+        "printf" => !values.first().is_some_and(|word| word.starts_with("-v")),
+        "test" => is_harmless_test(values),
+        // What the parser makes of `[ a = b ]`; the client does not understand `test a = b`.
+        "[" => {
+            let values = values.strip_prefix(&["!"]).unwrap_or(values);
+            is_harmless_test(values) || matches!(values, [_, "=" | "==" | "!=", _])
+        }
+        _ => OTHERS.iter().any(|(command, flags)| {
+            let mut names = command.split(' ');
+            let second = names.next().filter(|first| *first == name).map(|_| names.next());
+            let rest = match second {
+                None => return false,
+                Some(None) => Some(values),
+                Some(Some(second)) => values.strip_prefix(&[second]),
+            };
+            // A program of `jq` has variables of its own.
+            let rest = rest.filter(|rest| name == "jq" || !has_dollar(rest));
+            let sorted = rest.and_then(|rest| flags.sort(rest));
+            sorted.is_some_and(|sorted| operands_only_look(name, &sorted.operands))
+        }),
     }
 }
 
-fn flags_are_harmless(flags: &Flags, words: &[&str], globs: bool) -> bool {
-    match flags {
-        Any => true,
-        Flags::None => words.is_empty(),
-        Lone => words.iter().all(|word| {
-            word.starts_with('-')
-                && is_name(&word.replace('-', ""))
-                && !word.contains('F')
-                && !word.contains('b')
-        }),
-        Except(short, long) => {
-            !globs
-                && words.iter().all(|word| match word.strip_prefix("--") {
-                    // A long flag may be cut short: `--out` is `--output`.
-                    Some(name) => {
-                        let name = name.split('=').next().unwrap_or_default();
-                        name.is_empty()
-                            || !long
-                                .iter()
-                                .any(|flag| flag.trim_start_matches('-').starts_with(name))
-                    }
-                    None => !word.starts_with('-') || !word.contains(*short),
-                })
+fn operands_only_look(name: &str, operands: &[&str]) -> bool {
+    match name {
+        // The second file of `uniq` is written, and others set a clock or a name.
+        "uniq" | "hostname" => operands.is_empty(),
+        "date" => operands.iter().all(|word| word.starts_with('+')),
+        "man" => operands.len() == 1 && operands.iter().all(|word| is_name(word)),
+        // Others change what the terminal shows.
+        "tput" => matches!(operands, ["cols" | "lines"]),
+        "jq" => !operands.iter().any(|program| reads_more(program)),
+        _ => true,
+    }
+}
+
+/// Whether a program of `jq` can read variables of the environment or other programs.
+fn reads_more(program: &str) -> bool {
+    let mut words = program.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.any(|word| matches!(word, "env" | "ENV" | "include" | "import" | "input_filename"))
+}
+
+/// Operators of `test` that look at one file or text. `-v` and `-R` evaluate the name that they ask
+/// for, and `-t` a number.
+fn is_harmless_test(values: &[&str]) -> bool {
+    let number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
+    match values {
+        [operator, _] => {
+            operator.len() == 2
+                && operator.strip_prefix('-').is_some_and(|c| "efdrwxsLhnzbgkupScON".contains(c))
         }
+        [left, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge", right] => {
+            number(left) && number(right)
+        }
+        _ => false,
+    }
+}
+
+/// `xargs echo`: what is written is what was read. Others would read files that nobody named.
+fn only_writes_its_words(values: &[&str]) -> bool {
+    let mut words = values.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "-n" | "-P" | "-L" | "-s" | "-I" | "-d" => drop(words.next()),
+            "echo" | "printf" => return !has_dollar(words.as_slice()),
+            flag => {
+                let known = flag.strip_prefix('-').is_some_and(|letters| {
+                    !letters.is_empty() && letters.chars().all(|c| "0rtx".contains(c))
+                });
+                if !known {
+                    return false;
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Whether a word has what another shell or program could take for a variable.
+fn has_dollar(values: &[&str]) -> bool {
+    values.iter().any(|word| word.contains('$'))
+}
+
+fn starts_pages(word: &str) -> bool {
+    match word.strip_prefix("--") {
+        // A long flag may be cut short.
+        Some(name) => !name.is_empty() && "paginate".starts_with(name),
+        None => word.starts_with('-') && word.contains('l'),
     }
 }
 
@@ -195,27 +228,6 @@ pub(crate) fn harmful_find_flag<'a>(words: &[&'a str]) -> Option<&'a str> {
                 | "-fls"
         )
     })
-}
-
-/// `sed -n 1,5p`: lines by number, printed. Scripts can write files and start programs.
-fn sed_prints(words: &[Word], values: &[&str]) -> bool {
-    if edits_in_place(words) {
-        return false;
-    }
-    let Some((&"-n", rest)) = values.split_first() else { return false };
-    let Some((script, files)) = rest.split_first() else { return false };
-    let commands = script.strip_suffix('p');
-    commands.is_some_and(|lines| {
-        lines
-            .split("p;")
-            .all(|line| line.chars().all(|c| c.is_ascii_digit() || c == ',' || c == '$'))
-    }) && !files.iter().any(|file| file.starts_with('-'))
-}
-
-fn is_harmless_date(word: &str) -> bool {
-    word.starts_with('+')
-        || matches!(word, "-u" | "--utc" | "-R" | "-I" | "-Iseconds" | "-Iminutes" | "--iso-8601")
-        || word.starts_with("--date=")
 }
 
 fn is_name(word: &str) -> bool {

@@ -1,106 +1,75 @@
 //! `git` commands that only look.
 
-const LOOKS: &[&str] = &["status", "log", "diff", "show", "branch"];
-
-/// Flags that choose what is shown and how. Others can start programs (`--ext-diff`), write
-/// files (`--output`) or change branches (`-d`).
-const FLAGS: &[&str] = &[
-    "--all",
-    "--oneline",
-    "--graph",
-    "--stat",
-    "--shortstat",
-    "--numstat",
-    "--name-only",
-    "--name-status",
-    "--patch",
-    "-p",
-    "--no-patch",
-    "-s",
-    "--short",
-    "--branch",
-    "--porcelain",
-    "--cached",
-    "--staged",
-    "--decorate",
-    "--no-merges",
-    "--merges",
-    "--first-parent",
-    "--reverse",
-    "--summary",
-    "--word-diff",
-    "--no-color",
-    "--abbrev-commit",
-    "--follow",
-    "--date-order",
-    "--topo-order",
-    "--ignored",
-    "--show-current",
-    "-v",
-    "-vv",
-    "--verbose",
-    "--remotes",
-    "-r",
-    "-a",
-    "--list",
-    "-b",
-    "-u",
-    "--raw",
-    "-w",
-    "-z",
-];
-
-const FLAGS_WITH_VALUE: &[&str] = &[
-    "--max-count=",
-    "--since=",
-    "--until=",
-    "--after=",
-    "--before=",
-    "--author=",
-    "--grep=",
-    "--format=",
-    "--pretty=",
-    "--date=",
-    "--unified=",
-    "--diff-filter=",
-    "--skip=",
-    "--sort=",
-    "--untracked-files=",
-    "--porcelain=",
-    "--color=",
-    "--stat=",
-    "--decorate=",
-];
+use crate::permission::shell::flags::GIT;
+use crate::permission::shell::flags::Sorted;
 
 /// Whether the words after `git` only look.
 pub(crate) fn is_read_only(words: &[&str]) -> bool {
-    let Some((command, rest)) = words.split_first() else { return false };
-    if !LOOKS.contains(command) {
-        return false;
-    }
-    let mut only_paths = false;
-    let mut value = false;
-    for word in rest {
-        if std::mem::take(&mut value) || only_paths {
-            continue;
+    GIT.iter().any(|(command, flags)| {
+        let names: Vec<&str> = command.split(' ').collect();
+        let sorted = words.strip_prefix(names.as_slice()).and_then(|rest| flags.sort(rest));
+        sorted.is_some_and(|sorted| operands_only_look(command, &sorted))
+    })
+}
+
+/// Whether the words that are no flags ask for nothing else.
+fn operands_only_look(command: &str, sorted: &Sorted<'_>) -> bool {
+    let lists =
+        |flags: &[&str]| sorted.flags.iter().take(sorted.before).any(|flag| flags.contains(flag));
+    match command {
+        // A name makes a branch, unless it says which ones are listed.
+        "branch" => {
+            sorted.operands.is_empty() || lists(&["-l", "--list", "--merged", "--no-merged"])
         }
-        match *word {
-            "--" => only_paths = true,
-            "-n" => value = true,
-            word if word.starts_with('-') => {
-                let number = word.strip_prefix('-').is_some_and(|n| n.parse::<u32>().is_ok())
-                    || word.strip_prefix("-n").is_some_and(|n| n.parse::<u32>().is_ok())
-                    || word.strip_prefix("-U").is_some_and(|n| n.parse::<u32>().is_ok());
-                let known = FLAGS.contains(&word)
-                    || FLAGS_WITH_VALUE.iter().any(|flag| word.starts_with(flag));
-                if !number && !known {
-                    return false;
-                }
-            }
-            // `git branch NAME` creates one.
-            _ if *command == "branch" => return false,
-            _ => {}
+        "tag" => sorted.operands.is_empty() || lists(&["-l", "--list"]),
+        // Others change or name a remote, and a remote can be a program.
+        "remote" | "ls-remote" => sorted.operands.is_empty(),
+        "reflog" => matches!(sorted.operands.first(), None | Some(&"show" | &"list")),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_makes_a_branch_unless_branches_are_listed() {
+        let looks = |text: &str| is_read_only(&text.split(' ').collect::<Vec<_>>());
+        for text in [
+            "status -s",
+            "log --oneline -5 main..HEAD -- a.txt",
+            "branch -avv",
+            "branch --list x",
+            "branch --contains HEAD",
+            "tag -l v1",
+            "stash list",
+            "remote -v",
+            "rev-parse --abbrev-ref HEAD",
+            "reflog show HEAD",
+            "config --get user.name",
+        ] {
+            assert!(looks(text), "{text}");
+        }
+        for text in [
+            "",
+            "log --output=x",
+            "log -n3",
+            "diff -w",
+            "branch x",
+            "branch -a x",
+            "branch -d x",
+            "branch --contains x y",
+            "tag v1",
+            "tag v1 --list",
+            "stash",
+            "remote add x y",
+            "ls-remote ext::sh",
+            "reflog expire",
+            "config user.name",
+            "-C src status",
+        ] {
+            assert!(!looks(text), "{text}");
         }
     }
-    true
 }

@@ -1,31 +1,36 @@
 //! `Bash(..)` rules: exact texts, prefixes and patterns.
 
+/// Whether the content of a rule is a pattern, or a text.
+pub(crate) fn is_pattern(content: &str) -> bool {
+    content.contains('*')
+}
+
 /// Whether the content of a rule matches the text of a command.
 pub(crate) fn matches(content: &str, text: &str) -> bool {
-    let (content, text) = (content.trim(), text.trim());
+    let text = text.trim();
     if let Some(prefix) = content.strip_suffix(":*") {
         return !prefix.is_empty() && has_prefix(prefix, text);
     }
-    if !content.contains('*') {
+    if !is_pattern(content) {
         return content == text;
     }
     // `git log *` is `git log` too.
     if let Some(prefix) = content.strip_suffix(" *")
-        && pattern_matches(prefix, text)
+        && matches_pattern(prefix, text)
     {
         return true;
     }
-    pattern_matches(content, text)
+    matches_pattern(content, text)
 }
 
 /// Whether the content of a rule is this text and nothing else.
 pub(crate) fn is_exactly(content: &str, text: &str) -> bool {
-    !content.contains('*') && content.trim() == text.trim()
+    !is_pattern(content) && content == text.trim()
 }
 
 fn has_prefix(prefix: &str, text: &str) -> bool {
     if prefix.contains('*') {
-        return pattern_matches(prefix, text) || pattern_matches(&format!("{prefix} *"), text);
+        return matches_pattern(prefix, text) || matches_pattern(&format!("{prefix} *"), text);
     }
     text.strip_prefix(prefix)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace()))
@@ -33,7 +38,7 @@ fn has_prefix(prefix: &str, text: &str) -> bool {
 
 /// A pattern in which `*` is any text. Linear in time for every pattern: each star takes the
 /// first place where the next piece stands, and only the last one looks further.
-fn pattern_matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

@@ -34,6 +34,36 @@ pub(crate) enum Doubt {
     Group,
     /// `$x`.
     Variable,
+    /// `${x}`.
+    VariableInBraces,
+    /// `"$(..)"`.
+    QuotedText,
+    /// `$'..'`.
+    EscapeCodes,
+    /// `{a,b}`.
+    Braces,
+    /// `a\ b`.
+    EscapedBlank,
+    /// A blank that is none in ASCII.
+    OddBlank,
+    /// `'\n# ..'`.
+    HiddenComment,
+    /// `> $x/y`.
+    RedirectTarget,
+    /// `x=1 y=2`.
+    Assignments,
+    /// `x=(a b)`.
+    List,
+    /// What the shell would not read either.
+    Broken,
+    /// `while ..; do ..; done < x`.
+    Loop,
+    /// `f() { ..; }`.
+    Function,
+    /// `case x in ..`.
+    Case,
+    /// `for ((..))`.
+    Counting,
     /// `(..)`.
     Subshell,
     /// `&`.
@@ -60,6 +90,8 @@ pub(crate) struct Redirect {
 pub(crate) struct Part {
     /// Its text without redirections.
     pub(crate) text: String,
+    /// Its text with them, if it has some: what a question shows.
+    pub(crate) whole: Option<String>,
     /// `A=1` before the name: name and text of the value.
     pub(crate) assignments: Vec<(String, Word)>,
     /// The name and the arguments.
@@ -79,6 +111,8 @@ pub(crate) struct Script {
     pub(crate) doubt: Option<Doubt>,
     /// Whether it is one pipeline and nothing else.
     pub(crate) is_pipeline: bool,
+    /// Whether it has a loop that sets a variable.
+    pub(crate) loops: bool,
 }
 
 /// Parses a command line. Never fails: what is not understood is a doubt.
@@ -99,8 +133,9 @@ pub(crate) fn parse(text: &str, home: &str) -> Script {
 fn without_quoted_heredoc(text: &str) -> Option<&str> {
     let (line, rest) = text.split_once('\n')?;
     let (command, delimiter) = line.split_once("<<")?;
-    let delimiter = delimiter.trim_end_matches(' ');
-    let word = delimiter.strip_prefix('\'').and_then(|word| word.strip_suffix('\''))?;
+    let delimiter = delimiter.trim_matches(' ');
+    let quoted = |quote| delimiter.strip_prefix(quote)?.strip_suffix(quote);
+    let word = quoted('\'').or_else(|| quoted('"'))?;
     let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let is_plain = command.chars().all(|c| c.is_ascii_alphanumeric() || " _./=:,@%+-".contains(c));
     let rest = rest.strip_suffix('\n').unwrap_or(rest);
@@ -135,10 +170,13 @@ fn parse_plain(text: &str, home: &str) -> Script {
     walk.statements(root, 0);
     walk.gap(root.end_byte(), text.len(), true);
     if tree.root_node().has_error() {
-        walk.doubt(Doubt::NotUnderstood);
+        walk.doubt(Doubt::Broken);
     }
     if walk.odd {
-        walk.doubt(Doubt::OddCharacters);
+        let is_blank =
+            |c: char| !c.is_ascii() && (c.is_whitespace() || c == '\u{200b}' || c == '\u{feff}');
+        let doubt = if text.contains(is_blank) { Doubt::OddBlank } else { Doubt::OddCharacters };
+        walk.script.doubt = Some(doubt);
     }
     walk.script.is_pipeline = is_one_pipeline(tree.root_node());
     walk.script
@@ -262,18 +300,27 @@ impl<'a> Walk<'a> {
             "command" => self.command(node, &[]),
             "list" | "pipeline" | "negated_command" | "if_statement" | "elif_clause"
             | "else_clause" | "while_statement" | "do_group" => self.statements(node, depth + 1),
-            "for_statement" => self.for_statement(node, depth),
+            "for_statement" => {
+                self.script.loops = true;
+                self.for_statement(node, depth);
+            }
             "redirected_statement" => self.redirected(node, depth),
             "test_command" => self.test_command(node),
             "comment" => self.comment(node),
             "subshell" => self.doubt(Doubt::Subshell),
             "compound_statement" => self.doubt(Doubt::Group),
+            "function_definition" => self.doubt(Doubt::Function),
+            "case_statement" => self.doubt(Doubt::Case),
+            "c_style_for_statement" => self.doubt(Doubt::Counting),
             "&" => self.doubt(Doubt::Background),
             "&&" | "||" | ";" | "\n" | "|" | "|&" | "!" | "if" | "then" | "fi" | "elif"
             | "else" | "while" | "until" | "do" | "done" => {}
-            "variable_assignment" | "variable_assignments" => {
-                self.inner_doubt(node, Doubt::Variable)
+            "variable_assignment" => {
+                let mut part = Part { text: self.text_of(node).to_owned(), ..Part::default() };
+                self.assignment(node, &mut part);
+                self.script.parts.push(part);
             }
+            "variable_assignments" => self.doubt(Doubt::Assignments),
             _ => self.inner_doubt(node, Doubt::NotUnderstood),
         }
     }
@@ -312,7 +359,15 @@ impl<'a> Walk<'a> {
         }
         let body = children.iter().find(|child| !child.kind().ends_with("_redirect"));
         match body {
-            Some(body) if body.kind() == "command" => self.command(*body, &redirects),
+            Some(body) if body.kind() == "command" => {
+                let known = self.script.parts.len();
+                self.command(*body, &redirects);
+                let whole = self.text_of(node).to_owned();
+                if let Some(part) = self.script.parts.get_mut(known) {
+                    part.whole = Some(whole);
+                }
+            }
+            Some(body) if body.kind() == "while_statement" => self.doubt(Doubt::Loop),
             Some(body) => {
                 self.script.parts.push(Part { redirects, ..Part::default() });
                 self.statement(*body, depth + 1);
@@ -362,8 +417,12 @@ impl<'a> Walk<'a> {
         let is_name =
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let (word, trouble) = scan(value, self.home);
-        if !is_name || trouble.is_some() {
+        if value.starts_with('(') {
+            self.doubt(Doubt::List);
+        } else if !is_name {
             self.inner_doubt(node, Doubt::Variable);
+        } else if let Some(trouble) = trouble {
+            self.word_doubt(node, trouble);
         }
         part.assignments.push((name.to_owned(), word));
     }
@@ -389,16 +448,27 @@ impl<'a> Walk<'a> {
                 | "regex"
                 | "variable_name"
         );
-        match trouble {
-            _ if !is_word => {
-                self.inner_doubt(node, Doubt::NotUnderstood);
-                return None;
-            }
-            Some(WordTrouble::Variable) => self.inner_doubt(node, Doubt::Variable),
-            Some(WordTrouble::Unknown) => self.inner_doubt(node, Doubt::NotUnderstood),
-            None => {}
+        if !is_word {
+            self.inner_doubt(node, Doubt::NotUnderstood);
+            return None;
+        }
+        if let Some(trouble) = trouble {
+            self.word_doubt(node, trouble);
         }
         Some(word)
+    }
+
+    fn word_doubt(&mut self, node: Node<'_>, trouble: WordTrouble) {
+        match trouble {
+            WordTrouble::Variable => self.inner_doubt(node, Doubt::Variable),
+            WordTrouble::VariableInBraces => self.doubt(Doubt::VariableInBraces),
+            WordTrouble::QuotedText => self.doubt(Doubt::QuotedText),
+            WordTrouble::EscapeCodes => self.doubt(Doubt::EscapeCodes),
+            WordTrouble::Braces => self.doubt(Doubt::Braces),
+            WordTrouble::EscapedBlank => self.doubt(Doubt::EscapedBlank),
+            WordTrouble::HiddenComment => self.doubt(Doubt::HiddenComment),
+            WordTrouble::Unknown => self.inner_doubt(node, Doubt::NotUnderstood),
+        }
     }
 
     /// The doubt about a node: what is inside it says more than the node itself.
@@ -460,6 +530,9 @@ impl<'a> Walk<'a> {
         if duplicates && target.raw.chars().all(|c| c.is_ascii_digit()) {
             return None;
         }
+        if target.raw.starts_with('$') {
+            self.doubt(Doubt::RedirectTarget);
+        }
         if target.value.is_none() || target.glob {
             self.doubt(Doubt::NotUnderstood);
         }
@@ -482,22 +555,28 @@ impl<'a> Walk<'a> {
         self.doubt(if quoted { Doubt::NotUnderstood } else { Doubt::Heredoc });
     }
 
-    /// `[ -f x ]`: file and string tests of literal words. `-v` and arithmetic evaluate their
-    /// words, and `[[` matches patterns.
+    /// `[ -f x ]` and `[[ -f x ]]`: tests of literal words. `-v` and arithmetic evaluate their words.
     fn test_command(&mut self, node: Node<'_>) {
         let text = self.text_of(node);
         let inner = text.strip_prefix("[ ").and_then(|text| text.strip_suffix(" ]"));
+        let inner = inner.or_else(|| text.strip_prefix("[[ ")?.strip_suffix(" ]]"));
         let words: Vec<&str> = inner.unwrap_or_default().split_ascii_whitespace().collect();
         let plain = |word: &str| {
             !word.is_empty()
                 && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/+,:@%".contains(c))
         };
-        let harmless = match words.as_slice() {
+        let number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
+        let tested = words.strip_prefix(&["!"]).unwrap_or(&words);
+        let harmless = match tested {
             [operator, word] => {
                 matches!(
                     *operator,
                     "-e" | "-f" | "-d" | "-r" | "-w" | "-x" | "-s" | "-L" | "-h" | "-n" | "-z"
                 ) && plain(word)
+            }
+            // In double brackets a word would be looked up as a variable.
+            [left, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge", right] => {
+                number(left) && number(right)
             }
             [left, operator, right] => {
                 matches!(*operator, "=" | "!=" | "==") && plain(left) && plain(right)
@@ -531,6 +610,12 @@ impl<'a> Walk<'a> {
                 self.doubt(Doubt::NotUnderstood)
             };
         };
+        // A line that goes on without a blank goes on in its last word.
+        let glued =
+            self.text.get(..start).is_some_and(|before| !before.ends_with([' ', '\t', '\n']));
+        if glued && start > 0 && gap.starts_with("\\\n") {
+            self.doubt(Doubt::EscapedBlank);
+        }
         let rest = gap.replace("\\\n", "");
         if !rest.chars().all(|c| c == ' ' || c == '\t' || (lines && c == '\n')) {
             self.doubt(Doubt::NotUnderstood);

@@ -31,24 +31,40 @@ impl Word {
 pub(crate) enum WordTrouble {
     /// A variable.
     Variable,
-    /// Something that the scanner does not know: `{a,b}`, `$'..'`, an open quote.
+    /// `${x}`.
+    VariableInBraces,
+    /// `"$(..)"`, and variables of the shell in quotes.
+    QuotedText,
+    /// `$'..'`.
+    EscapeCodes,
+    /// `{a,b}`.
+    Braces,
+    /// `a\ b`.
+    EscapedBlank,
+    /// A line that starts with `#` inside quotes.
+    HiddenComment,
+    /// Something that the scanner does not know: an open quote.
     Unknown,
 }
 
-/// Variables that hold no words and start nothing, where quotes keep their value together.
-const HARMLESS: &[&str] =
-    &["HOME", "PWD", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "LANG"];
+/// Variables that every shell has.
+const OF_THE_SHELL: &[&str] =
+    &["PATH", "PWD", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "?", "$", "#", "!"];
 
 /// Reads a word. `home` is the value of `$HOME` and of a leading `~`.
 pub(crate) fn scan(raw: &str, home: &str) -> (Word, Option<WordTrouble>) {
     let mut scan = Scan { value: String::new(), known: true, glob: false, trouble: None };
     let bytes: Vec<char> = raw.chars().collect();
+    if has_hidden_comment(raw) {
+        scan.trouble = Some(WordTrouble::HiddenComment);
+    }
     let mut at = scan.tilde(&bytes, home);
     while let Some(&character) = bytes.get(at) {
         at = match character {
             '\'' => scan.single_quoted(&bytes, at + 1),
             '"' => scan.double_quoted(&bytes, at + 1, home),
             '\\' => scan.escaped(&bytes, at + 1),
+            '$' => scan.bare_dollar(&bytes, at + 1, home),
             _ => {
                 scan.bare(&bytes, at, character);
                 at + 1
@@ -57,6 +73,21 @@ pub(crate) fn scan(raw: &str, home: &str) -> (Word, Option<WordTrouble>) {
     }
     let value = (scan.known && scan.trouble.is_none()).then_some(scan.value);
     (Word { raw: raw.to_owned(), value, glob: scan.glob }, scan.trouble)
+}
+
+/// Whether a reader could take the rest of a word for a comment.
+fn has_hidden_comment(raw: &str) -> bool {
+    raw.split('\n').skip(1).any(|line| line.trim_start().starts_with('#'))
+}
+
+/// The name of the variable that starts here.
+fn name_at(text: &[char], start: usize) -> String {
+    let mut rest = text.iter().skip(start);
+    let is_name = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+    match rest.clone().next() {
+        Some(special @ ('?' | '$' | '#' | '!')) => special.to_string(),
+        _ => rest.by_ref().take_while(|c| is_name(c)).collect(),
+    }
 }
 
 struct Scan {
@@ -103,7 +134,7 @@ impl Scan {
                     _ => self.value.push('\\'),
                 },
                 '$' => at = self.quoted_variable(text, at, home),
-                '`' => self.unknown(),
+                '`' => self.trouble(WordTrouble::QuotedText),
                 other => self.value.push(other),
             }
         }
@@ -112,24 +143,45 @@ impl Scan {
     }
 
     fn quoted_variable(&mut self, text: &[char], start: usize, home: &str) -> usize {
-        let name: String = text
-            .iter()
-            .skip(start)
-            .take_while(|c| c.is_ascii_alphanumeric() || **c == '_')
-            .collect();
-        match name.as_str() {
-            "HOME" => self.value.push_str(home),
-            known if HARMLESS.contains(&known) => self.known = false,
-            "" if matches!(text.get(start), None | Some('"' | ' ')) => self.value.push('$'),
-            "" => self.trouble = self.trouble.or(Some(WordTrouble::Variable)),
-            _ => self.trouble = self.trouble.or(Some(WordTrouble::Variable)),
+        let name = name_at(text, start);
+        match (name.as_str(), text.get(start)) {
+            ("HOME", _) => self.value.push_str(home),
+            ("", None | Some('"' | ' ')) => self.value.push('$'),
+            ("", Some('{')) => self.trouble(WordTrouble::VariableInBraces),
+            ("", Some('(')) => self.trouble(WordTrouble::QuotedText),
+            (name, _) if OF_THE_SHELL.contains(&name) => self.trouble(WordTrouble::QuotedText),
+            _ => self.trouble(WordTrouble::Variable),
+        }
+        start + name.chars().count()
+    }
+
+    /// `$` outside quotes. The home directory is known, and numbers are words.
+    fn bare_dollar(&mut self, text: &[char], start: usize, home: &str) -> usize {
+        let name = name_at(text, start);
+        let is_one_word = home.chars().all(|c| c.is_alphanumeric() || "/_.-".contains(c));
+        match (name.as_str(), text.get(start)) {
+            ("HOME", _) if is_one_word => self.value.push_str(home),
+            ("", Some('\'')) => self.trouble(WordTrouble::EscapeCodes),
+            ("", Some('(')) => match end_of_sum(text, start) {
+                Some(end) => {
+                    self.known = false;
+                    return end;
+                }
+                None => self.unknown(),
+            },
+            ("", Some('"' | '[')) => self.unknown(),
+            ("", Some('{')) => self.trouble(WordTrouble::VariableInBraces),
+            _ => self.trouble(WordTrouble::Variable),
         }
         start + name.chars().count()
     }
 
     fn escaped(&mut self, text: &[char], at: usize) -> usize {
         match text.get(at) {
-            Some('\n') => {}
+            Some(&blank @ (' ' | '\t' | '\n')) => {
+                self.value.push(blank);
+                self.trouble(WordTrouble::EscapedBlank);
+            }
             Some(&character) => self.value.push(character),
             None => self.unknown(),
         }
@@ -138,12 +190,11 @@ impl Scan {
 
     fn bare(&mut self, text: &[char], at: usize, character: char) {
         match character {
-            '$' if matches!(text.get(at + 1), Some('\'' | '"' | '(' | '[')) => self.unknown(),
-            '$' => self.trouble = self.trouble.or(Some(WordTrouble::Variable)),
             // What ends a word outside quotes cannot be in one: the parser was wrong.
             '`' | ';' | '|' | '&' | '(' | ')' | '<' | '>' | ' ' | '\t' | '\n' => self.unknown(),
-            // `{}` alone is what `find` and `xargs` take; everything else may be expanded.
-            '{' if text.get(at + 1) != Some(&'}') => self.unknown(),
+            '{' if is_expanded(text.get(at + 1..).unwrap_or_default()) => {
+                self.trouble(WordTrouble::Braces);
+            }
             '*' | '?' | '[' => self.glob = true,
             // After `:` and `=` the shell expands it as well.
             '~' if at > 0 && matches!(text.get(at - 1), Some(':' | '=')) => self.unknown(),
@@ -153,9 +204,27 @@ impl Scan {
     }
 
     fn unknown(&mut self) {
-        self.known = false;
-        self.trouble = self.trouble.or(Some(WordTrouble::Unknown));
+        self.trouble(WordTrouble::Unknown);
     }
+
+    fn trouble(&mut self, trouble: WordTrouble) {
+        self.known = false;
+        self.trouble = self.trouble.or(Some(trouble));
+    }
+}
+
+/// Whether braces around this text stand for several words: `{}` and `HEAD@{1}` do not.
+fn is_expanded(text: &[char]) -> bool {
+    let inner: String = text.iter().take_while(|c| **c != '}').collect();
+    inner.chars().count() < text.len() && (inner.contains(',') || inner.contains(".."))
+}
+
+/// Where `((1+2))` ends: a sum of numbers, and nothing that has a name.
+fn end_of_sum(text: &[char], start: usize) -> Option<usize> {
+    let inner = text.get(start..)?.strip_prefix(&['(', '('])?;
+    let length = inner.windows(2).position(|pair| pair == [')', ')'])?;
+    let is_sum = |c: &char| c.is_ascii_digit() || " +-*/%".contains(*c);
+    inner.get(..length)?.iter().all(is_sum).then_some(start + length + 4)
 }
 
 #[cfg(test)]
@@ -172,14 +241,14 @@ mod tests {
             ("ls", "ls"),
             ("'a b'", "a b"),
             ("\"a b\"", "a b"),
-            ("a\\ b", "a b"),
             ("'a'\"b\"c", "abc"),
             ("\\rm", "rm"),
             ("\"\\n\\$\"", "\\n$"),
             ("~/x", "/home/dev/x"),
             ("\"$HOME/x\"", "/home/dev/x"),
             ("{}", "{}"),
-            ("a\\\nb", "ab"),
+            ("HEAD@{1}", "HEAD@{1}"),
+            ("$HOME/x", "/home/dev/x"),
             ("\"5$\"", "5$"),
         ] {
             assert_eq!(value(raw).as_deref(), Some(expected), "{raw}");
@@ -199,6 +268,7 @@ mod tests {
             "$\"a\"",
             "{a,b}",
             "a{1..3}",
+            "{a{b,c}}",
             "~root/x",
             "'open",
             "\"open",
@@ -208,9 +278,17 @@ mod tests {
             "\"${x}\"",
             "\"$USER\"",
             "a\\",
+            "a\\ b",
+            "a\\\nb",
+            "'a\n# b'",
+            "$((1+1))",
+            "$((x))",
+            "\"$?\"",
         ] {
             assert_eq!(value(raw), None, "{raw}");
         }
+        assert_eq!(scan("$((1+1))", "/").1, None);
+        assert_eq!(scan("$((x+1))", "/").1, Some(WordTrouble::Unknown));
         assert!(scan("*.txt", "/").0.glob);
         assert!(!scan("'*.txt'", "/").0.glob);
     }
