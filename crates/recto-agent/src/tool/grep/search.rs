@@ -91,6 +91,7 @@ pub(super) fn run(query: &Query, cancel: &CancellationToken) -> Result<Found, St
             found: &mut found,
             matches: 0,
             is_new: true,
+            binary_at: None,
         };
         // What cannot be read is passed over, as ripgrep does.
         searcher.search_path(&matcher, file, &mut sink).ok();
@@ -161,7 +162,7 @@ fn walk(query: &Query) -> Result<ignore::Walk, String> {
     }
     let globs = globs.build().map_err(|error| error.to_string())?;
     let mut walk = WalkBuilder::new(&query.root);
-    walk.hidden(false).overrides(globs);
+    walk.hidden(false).overrides(globs).add_custom_ignore_filename(".rgignore");
     // Files in the open come before hidden ones.
     walk.sort_by_file_name(|a, b| {
         let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
@@ -197,6 +198,8 @@ struct Lines<'a> {
     matches: usize,
     /// Whether nothing of this file was told yet.
     is_new: bool,
+    /// Where a byte stands that no text has.
+    binary_at: Option<u64>,
 }
 
 impl Lines<'_> {
@@ -210,6 +213,8 @@ impl Lines<'_> {
             line += &format!("{number}{sign}");
         }
         let text = text.strip_suffix(b"\n").unwrap_or(text);
+        let end = text.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1);
+        let text = text.get(..end).unwrap_or(text);
         if text.len() > LONGEST_LINE {
             line.push_str(omitted);
         } else {
@@ -284,6 +289,10 @@ impl Sink for Lines<'_> {
             }
             Mode::Content => {
                 self.matches += 1;
+                // The rest of such a file is no text.
+                if self.binary_at.is_some() && self.query.is_one_file {
+                    return Ok(false);
+                }
                 self.tell_matches(found);
                 Ok(true)
             }
@@ -300,10 +309,25 @@ impl Sink for Lines<'_> {
         Ok(true)
     }
 
+    fn binary_data(&mut self, _: &Searcher, offset: u64) -> Result<bool, Self::Error> {
+        self.binary_at = Some(offset);
+        Ok(true)
+    }
+
     fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), Self::Error> {
-        // Lines before the byte that made it binary were not of a text.
-        if finish.binary_byte_offset().is_some() && self.query.mode == Mode::Files {
-            self.matches = 0;
+        let Some(offset) = self.binary_at.or(finish.binary_byte_offset()) else { return Ok(()) };
+        match self.query.mode {
+            Mode::Content if self.matches > 0 => {
+                let message =
+                    format!("binary file matches (found \"\\0\" byte around offset {offset})");
+                let is_one_file = self.query.is_one_file;
+                let name = if is_one_file { String::new() } else { format!("{}:", self.name) };
+                self.push(name + &message);
+            }
+            Mode::Content => {}
+            // Lines before the byte that made it binary were not of a text.
+            Mode::Files | Mode::Count if self.query.is_one_file => {}
+            Mode::Files | Mode::Count => self.matches = 0,
         }
         Ok(())
     }
