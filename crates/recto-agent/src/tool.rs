@@ -353,6 +353,7 @@ impl Tool {
             Tool::Edit => edit::check(call),
             Tool::EnterWorktree => worktree::check_enter(call),
             Tool::ExitWorktree => worktree::check_exit(call),
+            Tool::AskUserQuestion => ask_user_question::check(call),
             Tool::Bash => bash::check(call),
             Tool::Glob => glob::check(call),
             Tool::Grep => grep::check(call),

@@ -81,7 +81,10 @@ struct Command<'a> {
 pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
     let is_hidden = |c: char| c.is_control() && !['\t', '\n', '\r'].contains(&c);
     if call.text("command").contains(is_hidden) {
-        let issue = Issue::hidden_characters(&[Step::Name("command".to_owned())]);
+        // Nobody would see them who is asked whether the command may run.
+        let message =
+            "command contains control characters that would be hidden in the approval dialog";
+        let issue = Issue::custom(&[Step::Name("command".to_owned())], message);
         return Err(issue::outcome("Bash", &[issue]));
     }
     Ok(())

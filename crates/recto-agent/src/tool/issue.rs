@@ -125,14 +125,9 @@ impl Issue {
         Issue { path: path.to_vec(), line: Line::Other, detail }
     }
 
-    /// Characters that nobody would see who is asked whether a command may run.
-    pub(super) fn hidden_characters(path: &[Step]) -> Issue {
-        let detail = json!({
-            "code": "custom",
-            "path": spelled(path),
-            "message": "command contains control characters that would be hidden in the \
-                        approval dialog",
-        });
+    /// What no kind of a field tells.
+    pub(super) fn custom(path: &[Step], message: &str) -> Issue {
+        let detail = json!({"code": "custom", "path": spelled(path), "message": message});
         Issue { path: path.to_vec(), line: Line::Other, detail }
     }
 

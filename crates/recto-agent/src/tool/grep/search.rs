@@ -1,5 +1,6 @@
 //! The search itself: which files, and what of them.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -94,7 +95,15 @@ pub(super) fn run(query: &Query, cancel: &CancellationToken) -> Result<Found, St
             binary_at: None,
         };
         // What cannot be read is passed over, as ripgrep does.
-        searcher.search_path(&matcher, file, &mut sink).ok();
+        match one_file(query, file) {
+            Some(bytes) => {
+                sink.binary_at = first_nul(&bytes);
+                searcher.search_slice(&matcher, &bytes, &mut sink).ok();
+            }
+            None => {
+                searcher.search_path(&matcher, file, &mut sink).ok();
+            }
+        }
         let matches = sink.matches;
         if matches == 0 {
             continue;
@@ -118,6 +127,22 @@ pub(super) fn run(query: &Query, cancel: &CancellationToken) -> Result<Found, St
         found.lines = files.into_iter().map(|(_, name)| name).collect();
     }
     Ok(found)
+}
+
+/// The bytes of the only file of a search for lines, unless it is large.
+fn one_file(query: &Query, file: &Path) -> Option<Vec<u8>> {
+    let is_wanted = query.is_one_file && query.mode == Mode::Content;
+    let is_small = || std::fs::metadata(file).is_ok_and(|it| it.len() <= MOST_BYTES as u64);
+    (is_wanted && is_small()).then(|| std::fs::read(file).ok()).flatten()
+}
+
+/// Where a NUL stands at the beginning of what is no text. UTF-16 is full of them.
+fn first_nul(bytes: &[u8]) -> Option<u64> {
+    const HEAD: usize = 64 * 1024;
+    let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    let head = bytes.get(..HEAD).unwrap_or(bytes);
+    let at = head.iter().position(|byte| *byte == 0).filter(|_| !is_utf16)?;
+    Some(at as u64)
 }
 
 impl Found {
@@ -178,8 +203,11 @@ fn walk(query: &Query) -> Result<ignore::Walk, String> {
 }
 
 fn searcher(query: &Query) -> Searcher {
-    let binary =
-        if query.is_one_file { BinaryDetection::convert(0) } else { BinaryDetection::quit(0) };
+    let binary = match (query.is_one_file, query.mode) {
+        (true, Mode::Content) => BinaryDetection::none(),
+        (true, _) => BinaryDetection::convert(0),
+        (false, _) => BinaryDetection::quit(0),
+    };
     SearcherBuilder::new()
         .binary_detection(binary)
         .line_number(true)
@@ -289,9 +317,10 @@ impl Sink for Lines<'_> {
             }
             Mode::Content => {
                 self.matches += 1;
-                // The rest of such a file is no text.
-                if self.binary_at.is_some() && self.query.is_one_file {
-                    return Ok(false);
+                // A line of a file that is searched whatever it is.
+                if let Some(at) = found.bytes().iter().position(|byte| *byte == 0) {
+                    self.binary_at.get_or_insert(found.absolute_byte_offset() + at as u64);
+                    return Ok(true);
                 }
                 self.tell_matches(found);
                 Ok(true)
