@@ -315,6 +315,33 @@ fn text_lines(outcome: &ToolOutcome) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn lines_of_a_binary_file_are_shown_where_it_is_asked_for_by_name() {
+    let place = Place::new();
+    let file = place.write("x.bin", b"needle one\nz\0\nneedle two\nneedle\0\n");
+    let shown = json!({"pattern": "needle", "output_mode": "content"});
+    assert_eq!(text(&place.call("Grep", shown.clone()).await), "No matches found");
+    let mut named = shown;
+    named["path"] = json!(file);
+    let told =
+        "1:needle one\n3:needle two\nbinary file matches (found \"\\0\" byte around offset 12)";
+    assert_eq!(text(&place.call("Grep", named).await), told);
+}
+
+#[tokio::test]
+async fn options_of_the_program_are_read_as_parameters_and_told() {
+    let place = Place::new();
+    place.write("a.txt", "needle\n");
+    place.write("b.txt", "needle\n");
+    place.write(".rgignore", "b.txt\n");
+    let found = place.call("Grep", json!({"pattern": "needle", "-l": true, "-r": true})).await;
+    let note = "`-r` was ignored: Grep always searches a directory recursively.";
+    assert!(text(&found).starts_with("Found 1 file\na.txt\n\nNote: `-l`"), "{}", text(&found));
+    assert!(text(&found).ends_with(note));
+    let both = json!({"pattern": "x", "-l": true, "output_mode": "content"});
+    assert!(place.call("Grep", both).await.is_error);
+}
+
+#[tokio::test]
 async fn searches_leave_out_what_may_not_be_read() {
     let mut place = Place::new();
     place.write("a.txt", "needle\n");
