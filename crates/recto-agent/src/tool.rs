@@ -353,6 +353,9 @@ impl Tool {
             Tool::Edit => edit::check(call),
             Tool::EnterWorktree => worktree::check_enter(call),
             Tool::ExitWorktree => worktree::check_exit(call),
+            Tool::AskUserQuestion => ask_user_question::check(call),
+            Tool::Bash => bash::check(call),
+            Tool::Glob => glob::check(call),
             Tool::Grep => grep::check(call),
             Tool::NotebookEdit => notebook_edit::check(call),
             Tool::Read => read::check(call),
@@ -415,7 +418,7 @@ pub struct Prepared {
     target: Target,
     name: String,
     /// What is said behind a result: that a parameter has another name.
-    note: Option<&'static str>,
+    note: String,
     /// The call, with values of the right kinds in its input.
     pub call: ToolCall,
 }
@@ -453,10 +456,8 @@ impl Prepared {
             Target::Own(tool) => tool.run(&call).await,
             Target::Mcp(tool) => mcp::run(&call, tool).await,
         };
-        if let (Some(note), Content::Text(text), false) =
-            (self.note, &mut outcome.content, outcome.is_error)
-        {
-            text.push_str(note);
+        if let (Content::Text(text), false) = (&mut outcome.content, outcome.is_error) {
+            text.push_str(&self.note);
         }
         outcome.never_empty(self.name())
     }
@@ -471,16 +472,23 @@ pub fn prepare(call: ToolCall, session: &Session) -> Result<Prepared, Box<ToolOu
     let offer = session.offer.get();
     if let Some(tool) = offer.mcp_tool(&call.name) {
         let (name, target) = (tool.name(), Target::Mcp(Box::new(tool.clone())));
-        return Ok(Prepared { target, name, note: None, call });
+        return Ok(Prepared { target, name, note: String::new(), call });
     }
     let Some(tool) = offer.tool(&call.name) else {
         return Err(Box::new(offer.missing(&call.name)));
     };
-    let input = tool.schema().check(&call.input).map_err(|issues| match tool {
+    let (given, mut note) = match tool {
+        Tool::Grep => grep::meant(&call.input),
+        Tool::TaskCreate => (task_list::meant(&call.input), String::new()),
+        _ => (call.input.clone(), String::new()),
+    };
+    let input = tool.schema().check(&given).map_err(|issues| match tool {
         Tool::AskUserQuestion => ask_user_question::wrong(tool.name(), &issues),
         _ => issue::outcome(tool.name(), &issues),
     })?;
-    let note = if tool == Tool::Write { write::alias_note(&call.input) } else { None };
+    if tool == Tool::Write {
+        note += &write::alias_note(&call.input).unwrap_or_default();
+    }
     let call = ToolCall { input, ..call };
     let never = CancellationToken::new();
     let context = Call { id: &call.id, input: &call.input, session, cancel: &never };

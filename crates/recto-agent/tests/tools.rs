@@ -254,7 +254,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read_back(content in "[^\r\0\u{feff}]{1,200}") {
         let place = Place::new();
-        let file = place.path("new/a.txt").to_string_lossy().into_owned();
+        // Of other files blanks at the ends of lines are cut.
+        let file = place.path("new/a.md").to_string_lossy().into_owned();
         let input = json!({"file_path": file, "content": content});
         prop_assert!(!run(place.call("Write", input)).is_error);
         prop_assert_eq!(fs::read_to_string(&file).unwrap(), content.clone());
@@ -311,6 +312,33 @@ async fn a_large_file_is_read_in_parts_without_being_held() {
 
 fn text_lines(outcome: &ToolOutcome) -> Vec<String> {
     text(outcome).lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn lines_of_a_binary_file_are_shown_where_it_is_asked_for_by_name() {
+    let place = Place::new();
+    let file = place.write("x.bin", b"needle one\nz\0\nneedle two\nneedle\0\n");
+    let shown = json!({"pattern": "needle", "output_mode": "content"});
+    assert_eq!(text(&place.call("Grep", shown.clone()).await), "No matches found");
+    let mut named = shown;
+    named["path"] = json!(file);
+    let told =
+        "1:needle one\n3:needle two\nbinary file matches (found \"\\0\" byte around offset 12)";
+    assert_eq!(text(&place.call("Grep", named).await), told);
+}
+
+#[tokio::test]
+async fn options_of_the_program_are_read_as_parameters_and_told() {
+    let place = Place::new();
+    place.write("a.txt", "needle\n");
+    place.write("b.txt", "needle\n");
+    place.write(".rgignore", "b.txt\n");
+    let found = place.call("Grep", json!({"pattern": "needle", "-l": true, "-r": true})).await;
+    let note = "`-r` was ignored: Grep always searches a directory recursively.";
+    assert!(text(&found).starts_with("Found 1 file\na.txt\n\nNote: `-l`"), "{}", text(&found));
+    assert!(text(&found).ends_with(note));
+    let both = json!({"pattern": "x", "-l": true, "output_mode": "content"});
+    assert!(place.call("Grep", both).await.is_error);
 }
 
 #[tokio::test]

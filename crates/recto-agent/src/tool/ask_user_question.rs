@@ -63,6 +63,29 @@ pub(super) fn wrong(tool: &str, issues: &[Issue]) -> ToolOutcome {
     ToolOutcome::tagged(&text, format!("InputValidationError: {list}"))
 }
 
+/// Answers name a question by its text, and a choice by its label.
+pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
+    let questions: Vec<&Value> =
+        call.input.get("questions").and_then(Value::as_array).into_iter().flatten().collect();
+    let are_unique = |values: Vec<Option<&Value>>| {
+        values
+            .iter()
+            .enumerate()
+            .all(|(at, value)| !values.iter().skip(at + 1).any(|it| it == value))
+    };
+    let labels = |question: &&Value| {
+        let options = question.get("options").and_then(Value::as_array).into_iter().flatten();
+        are_unique(options.map(|option| option.get("label")).collect())
+    };
+    let texts = questions.iter().map(|question| question.get("question")).collect();
+    if are_unique(texts) && questions.iter().all(labels) {
+        return Ok(());
+    }
+    let message =
+        "Question texts must be unique, option labels must be unique within each question";
+    Err(issue::outcome("AskUserQuestion", &[Issue::custom(&[], message)]))
+}
+
 pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     let questions = call.input.get("questions").cloned().unwrap_or_default();
     let answers = call.input.get("answers").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -78,7 +101,11 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     if answers.is_empty() {
         return ToolOutcome::text("The user did not answer the questions.", structured);
     }
-    let spelled = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let spelled = |value: &Value| match value.as_array() {
+        Some(several) => several.iter().map(text).collect::<Vec<_>>().join(","),
+        None => text(value),
+    };
     let told: Vec<String> = answers
         .iter()
         .map(|(question, answer)| format!("\"{question}\"=\"{}\"", spelled(answer)))
@@ -106,5 +133,5 @@ fn is_choice(questions: &Value, question: &str, answer: &str) -> bool {
     let asked = asked.filter(|one| one.get("question") == Some(&json!(question)));
     let options = asked.filter_map(|one| one.get("options")?.as_array()).flatten();
     let labels: Vec<&str> = options.filter_map(|option| option.get("label")?.as_str()).collect();
-    labels.contains(&answer) || answer.split(", ").all(|part| labels.contains(&part))
+    labels.contains(&answer) || answer.split(',').all(|part| labels.contains(&part.trim()))
 }

@@ -13,7 +13,10 @@ use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::SystemTime;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -21,6 +24,9 @@ use serde_json::json;
 use super::background::Started;
 use super::background::Task;
 use super::context::Call;
+use super::issue;
+use super::issue::Issue;
+use super::issue::Step;
 use super::news;
 use super::outcome::ToolOutcome;
 use super::overflow;
@@ -31,6 +37,7 @@ use super::read;
 use super::schema::Field;
 use super::schema::Kind;
 use super::schema::Schema;
+use super::session::Seen;
 use super::session::Session;
 use super::text_file::TextFile;
 
@@ -47,7 +54,8 @@ pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::optional("description", Kind::String, "What it does, in a few words"),
     Field::optional("run_in_background", Kind::Boolean, "Do not wait for its end"),
     Field::optional("dangerouslyDisableSandbox", Kind::Boolean, "Run it outside the sandbox"),
-]);
+])
+.with_aliases(&[("timeout_ms", "timeout")]);
 
 /// What a result holds of an output.
 const MOST_OUTPUT: u64 = 30_000;
@@ -66,6 +74,20 @@ struct Command<'a> {
     id: String,
     output: PathBuf,
     cwd_file: PathBuf,
+    /// Files that the model knows, with the time of their last change before the command.
+    known: Vec<(PathBuf, Option<SystemTime>)>,
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
+    let is_hidden = |c: char| c.is_control() && !['\t', '\n', '\r'].contains(&c);
+    if call.text("command").contains(is_hidden) {
+        // Nobody would see them who is asked whether the command may run.
+        let message =
+            "command contains control characters that would be hidden in the approval dialog";
+        let issue = Issue::custom(&[Step::Name("command".to_owned())], message);
+        return Err(issue::outcome("Bash", &[issue]));
+    }
+    Ok(())
 }
 
 pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
@@ -81,6 +103,7 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
         output: tasks.join(format!("{id}.output")),
         cwd_file: tasks.join(format!("{id}.cwd")),
         id,
+        known: known_files(session),
     };
     session.state().outputs.insert(call.id.to_owned(), command.output.clone());
     let outcome = run_command(call, command).await;
@@ -147,6 +170,15 @@ enum Ended {
     Cancelled,
 }
 
+fn known_files(session: &Session) -> Vec<(PathBuf, Option<SystemTime>)> {
+    let paths: Vec<PathBuf> = session.state().seen.keys().cloned().collect();
+    paths.into_iter().map(|path| (path.clone(), changed_at(&path))).collect()
+}
+
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
 /// A working directory that is gone is left; the command does not run, since it may have
 /// meant files that are gone as well.
 fn recover(session: &Session) -> Option<ToolOutcome> {
@@ -158,7 +190,7 @@ fn recover(session: &Session) -> Option<ToolOutcome> {
     session.state().cwd = project.clone();
     Some(ToolOutcome::failed(format!(
         "Working directory \"{}\" no longer exists, so this command was not run. Shell cwd \
-         recovered to \"{}\": run the command again from there if it still applies.",
+         recovered to \"{}\": re-issue the command if it still makes sense there.",
         cwd.display(),
         project.display()
     )))
@@ -248,9 +280,11 @@ impl Command<'_> {
         let mut structured = self.structured("", false);
         structured.insert("noOutputExpected".into(), json!(false));
         structured.insert("backgroundTaskId".into(), json!(self.id));
+        let hint = self.directory_hint(&mut structured);
         let text = format!(
             "Command running in background with ID: {}. Output is being written to: {}. You will \
-             be notified when it completes. To check interim output, use Read on that file path.",
+             be notified when it completes. To check interim output, use Read on that file \
+             path.{hint}",
             self.id,
             self.output.display()
         );
@@ -267,22 +301,37 @@ impl Command<'_> {
         } else {
             ""
         };
+        let mut structured = self.structured(&output, false);
+        structured.insert("noOutputExpected".into(), json!(false));
+        structured.insert("backgroundTaskId".into(), json!(self.id));
+        let hint = self.directory_hint(&mut structured);
+        structured.insert("timedOutAfterMs".into(), json!(limit.as_millis() as u64));
         let text = format!(
             "Command did not complete within its {}s timeout and was moved to the background \
              (ID: {}). Output is being written to: {}. You will be notified when it completes. If \
              it is still running after 10m in the background, it will be stopped and you will be \
              notified. It is running now: do not start a second copy while it runs. If it is no \
              longer needed, stop it with TaskStop.{silence} To check interim output, use Read on \
-             that file path.",
+             that file path.{hint}",
             limit.as_millis().div_ceil(1000),
             self.id,
             self.output.display()
         );
-        let mut structured = self.structured(&output, false);
-        structured.insert("noOutputExpected".into(), json!(false));
-        structured.insert("backgroundTaskId".into(), json!(self.id));
-        structured.insert("timedOutAfterMs".into(), json!(limit.as_millis() as u64));
         ToolOutcome::text(joined(&[&output, &text]), Value::Object(structured))
+    }
+
+    /// What the model is told that may think that it went somewhere.
+    fn directory_hint(&self, structured: &mut Map<String, Value>) -> String {
+        if !meaning::changes_directory(self.text) {
+            return String::new();
+        }
+        let hint = format!(
+            "Session cwd remains {}; directory changes made by the backgrounded command do not \
+             apply to subsequent commands.",
+            self.call.session.cwd().display()
+        );
+        structured.insert("backgroundCwdHint".into(), json!(hint));
+        format!("\n{hint}")
     }
 
     fn ended(&self, code: i32) -> ToolOutcome {
@@ -326,6 +375,7 @@ impl Command<'_> {
         }
         self.remove();
         let hint = self.stale_files();
+        self.follow_files();
         if let Some(hint) = &hint {
             fields.insert("staleReadFileStateHint".into(), json!(hint));
         }
@@ -339,6 +389,9 @@ impl Command<'_> {
         fields.insert("stderr".into(), json!(""));
         fields.insert("interrupted".into(), json!(false));
         fields.insert("isImage".into(), json!(is_image));
+        if self.call.is("dangerouslyDisableSandbox") {
+            fields.insert("dangerouslyDisableSandbox".into(), json!(true));
+        }
         fields
     }
 
@@ -348,11 +401,20 @@ impl Command<'_> {
             return None;
         }
         let (head, data) = output.text.split_once(";base64,")?;
-        let media_type = head.strip_prefix("data:").filter(|kind| kind.starts_with("image/"))?;
-        if data.contains(char::is_whitespace) {
+        head.strip_prefix("data:").filter(|kind| kind.starts_with("image/"))?;
+        if data.is_empty() || data.contains(char::is_whitespace) {
             return None;
         }
-        let mut fields = self.structured(&output.text, true);
+        // What it is counts, and not what it is called.
+        let bytes = BASE64_STANDARD.decode(data).unwrap_or_default();
+        let Some(media_type) = read::image::media_type(&bytes) else {
+            return Some(ToolOutcome::failed(
+                "Unable to resize image — image processing is unavailable and dimensions could \
+                 not be read from the file header. Please convert the image to PNG, JPEG, GIF, \
+                 or WebP.",
+            ));
+        };
+        let mut fields = self.structured(&format!("data:{media_type};base64,{data}"), true);
         fields.insert("noOutputExpected".into(), json!(meaning::is_silent(self.text)));
         let block = json!({
             "type": "image",
@@ -367,14 +429,6 @@ impl Command<'_> {
         let size = file.metadata()?.len();
         let mut bytes = Vec::new();
         file.by_ref().take(MOST_OUTPUT).read_to_end(&mut bytes)?;
-        if size > MOST_OUTPUT {
-            // Not in the middle of a character.
-            if let Err(error) = std::str::from_utf8(&bytes)
-                && error.error_len().is_none()
-            {
-                bytes.truncate(error.valid_up_to());
-            }
-        }
         let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
         Ok(Output { text, size })
     }
@@ -398,39 +452,69 @@ impl Command<'_> {
     }
 
     fn note_shown_files(&self) {
-        for name in meaning::shown_files(self.text) {
-            let target = path::expand(&name, self.call.session);
-            if let Ok(bytes) = fs::read(&target) {
-                let hash = TextFile::decode(&bytes).hash;
-                read::note_seen(self.call.session, &target, hash, true);
-            }
+        let session = self.call.session;
+        for shown in meaning::shown_files(self.text) {
+            let target = match shown.directory {
+                Some(directory) if !shown.name.starts_with('~') => {
+                    path::normal(&Path::new(&directory).join(&shown.name))
+                }
+                _ => path::expand(&shown.name, session),
+            };
+            let Ok(bytes) = fs::read(&target) else { continue };
+            let file = TextFile::decode(&bytes);
+            let all = file.unix_text().split('\n').count();
+            let is_whole = shown.lines.is_none_or(|lines| lines > all);
+            let seen = Seen { hash: file.hash, is_whole, is_read: false };
+            // What is known by other means stays as it is known.
+            session.state().seen.entry(target).or_insert(seen);
         }
     }
 
-    /// Files that the model read and that this command changed.
+    /// The files that the model knows and that changed while the command ran.
+    fn changed_files(&self) -> impl Iterator<Item = &PathBuf> {
+        let is_changed = |(path, before): &&(PathBuf, Option<SystemTime>)| {
+            let now = changed_at(path);
+            now.is_some() && now != *before
+        };
+        self.known.iter().filter(is_changed).map(|(path, _)| path)
+    }
+
+    /// What is said of files that the model read and that this command changed.
     fn stale_files(&self) -> Option<String> {
-        let session = self.call.session;
-        let cwd = session.cwd();
-        let mut names = Vec::new();
-        for name in meaning::changed_files(self.text) {
-            let target = path::expand(&name, session);
-            let seen = session.state().seen.get(&target).map(|seen| seen.hash);
-            let Some(seen) = seen else { continue };
-            let is_changed =
-                fs::read(&target).is_ok_and(|bytes| TextFile::decode(&bytes).hash != seen);
-            if is_changed {
-                names.push(path::shown(&target, &cwd));
-            }
+        const NAMED: usize = 5;
+        if !meaning::is_in_place(self.text) {
+            return None;
         }
-        let noun = if names.len() == 1 { "file" } else { "files" };
-        (!names.is_empty()).then(|| {
+        let cwd = self.call.session.cwd();
+        let mut names: Vec<String> =
+            self.changed_files().map(|path| path::relative(path, &cwd)).collect();
+        names.sort_unstable();
+        let count = names.len();
+        let noun = if count == 1 { "file" } else { "files" };
+        names.truncate(NAMED);
+        let more = match count.checked_sub(NAMED) {
+            None | Some(0) => String::new(),
+            Some(more) => format!(" and {more} more"),
+        };
+        (count > 0).then(|| {
             format!(
-                "[This command modified {} {noun} you've previously read: {}. Call Read before \
-                 editing.]",
-                names.len(),
+                "[This command modified {count} {noun} you've previously read: {}{more}. Call \
+                 Read before editing.]",
                 names.join(", ")
             )
         })
+    }
+
+    /// Takes what this command made of files for known, unless the model has read them before.
+    fn follow_files(&self) {
+        let session = self.call.session;
+        for path in self.changed_files() {
+            let Ok(bytes) = fs::read(path) else { continue };
+            let hash = TextFile::decode(&bytes).hash;
+            if let Some(seen) = session.state().seen.get_mut(path).filter(|seen| !seen.is_read) {
+                *seen = Seen { hash, is_whole: true, is_read: false };
+            }
+        }
     }
 
     fn remove(&self) {

@@ -53,14 +53,15 @@ pub(super) struct Changed {
 }
 
 /// Why a replacement is not made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mismatch {
     NotFound,
-    Found(usize),
+    /// So often, in this form.
+    Found(usize, String),
 }
 
 impl Mismatch {
-    pub(super) fn sentence(self, old: &str) -> String {
+    pub(super) fn sentence(&self, old: &str) -> String {
         match self {
             Mismatch::NotFound => {
                 let note = if has_other_form(old) {
@@ -70,9 +71,10 @@ impl Mismatch {
                 } else {
                     ""
                 };
+                let old = unescaped(old);
                 format!("String to replace not found in file.\nString: {old}{note}")
             }
-            Mismatch::Found(count) => format!(
+            Mismatch::Found(count, old) => format!(
                 "Found {count} matches of the string to replace, but replace_all is false. To \
                  replace all occurrences, set replace_all to true. To replace only one \
                  occurrence, please provide more context to uniquely identify the \
@@ -93,12 +95,10 @@ fn unescaped(text: &str) -> String {
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once("\\u") {
         plain.push_str(before);
-        let digits = behind.get(..4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-        let c = digits.and_then(|digits| char::from_u32(u32::from_str_radix(digits, 16).ok()?));
-        match c {
-            Some(c) => {
+        match escape(behind) {
+            Some((c, left)) => {
                 plain.push(c);
-                rest = behind.get(4..).unwrap_or_default();
+                rest = left;
             }
             None => {
                 plain.push_str("\\u");
@@ -108,6 +108,22 @@ fn unescaped(text: &str) -> String {
     }
     plain.push_str(rest);
     plain
+}
+
+/// The character whose escape goes on with these digits, and what is behind it.
+fn escape(text: &str) -> Option<(char, &str)> {
+    let unit = |text: &str| {
+        let digits = text.get(..4).filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (first, rest) = (unit(text)?, text.get(4..)?);
+    if let Some(c) = char::from_u32(first.into()) {
+        return Some((c, rest));
+    }
+    // A character of two halves.
+    let second = rest.strip_prefix("\\u")?;
+    let c = char::decode_utf16([first, unit(second)?]).next()?.ok()?;
+    Some((c, second.get(4..)?))
 }
 
 /// The text with `\uXXXX` in place of characters that are not ASCII.
@@ -126,22 +142,51 @@ fn escaped(text: &str) -> String {
     spelled
 }
 
+/// What models see in place of words that would steer them, and the words.
+const SHORT_FORMS: [(&str, &str); 18] = [
+    ("<fnr>", "<function_results>"),
+    ("<n>", "<name>"),
+    ("</n>", "</name>"),
+    ("<o>", "<output>"),
+    ("</o>", "</output>"),
+    ("<e>", "<error>"),
+    ("</e>", "</error>"),
+    ("<s>", "<system>"),
+    ("</s>", "</system>"),
+    ("<r>", "<result>"),
+    ("</r>", "</result>"),
+    ("\n\nH:", "\n\nHuman:"),
+    ("\n\nA:", "\n\nAssistant:"),
+    ("< META_START >", "<META_START>"),
+    ("< META_END >", "<META_END>"),
+    ("< EOT >", "<EOT>"),
+    ("< META >", "<META>"),
+    ("< SOS >", "<SOS>"),
+];
+
+fn in_full(text: &str) -> String {
+    let replaced = |text: String, (short, full): &(&str, &str)| text.replace(short, full);
+    SHORT_FORMS.iter().fold(text.to_owned(), replaced)
+}
+
 /// Replaces a text in another. A text that is not there is looked for with its escapes as
-/// characters, and its characters as escapes.
+/// characters, its characters as escapes, and short forms in full.
 pub(super) fn change(
     text: &str,
     wanted: &Change<'_>,
     is_markdown: bool,
 ) -> Result<Changed, Mismatch> {
     let first = change_literal(text, wanted, is_markdown);
-    if first != Err(Mismatch::NotFound) || !has_other_form(wanted.old) {
+    if first != Err(Mismatch::NotFound) {
         return first;
     }
-    for form in [unescaped, escaped] {
+    for form in [unescaped, escaped, in_full] {
         let (old, new) = (form(wanted.old), form(wanted.new));
         let other = Change { old: &old, new: &new, is_all: wanted.is_all };
         if old != wanted.old && text.contains(&old) {
-            return change_literal(text, &other, is_markdown);
+            let changed = change_literal(text, &other, is_markdown)?;
+            // The log has characters, whatever the file has.
+            return Ok(Changed { new: unescaped(&changed.new), ..changed });
         }
     }
     first
@@ -151,9 +196,9 @@ fn change_literal(text: &str, change: &Change<'_>, is_markdown: bool) -> Result<
     let Some(old) = found(text, change.old) else { return Err(Mismatch::NotFound) };
     let count = text.matches(old.as_str()).count();
     if count > 1 && !change.is_all {
-        return Err(Mismatch::Found(count));
+        return Err(Mismatch::Found(count, change.old.to_owned()));
     }
-    let new = if is_markdown { change.new.to_owned() } else { without_trailing_blanks(change.new) };
+    let new = kept(change.new, is_markdown);
     let put = if old == change.old { new.clone() } else { in_style_of(&old, &new) };
     // The line end goes with the text of a line.
     let whole = format!("{old}\n");
@@ -215,15 +260,9 @@ fn is_inside_word(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(char::is_alphabetic) && after.is_some_and(char::is_alphabetic)
 }
 
-fn without_trailing_blanks(text: &str) -> String {
-    let lines: Vec<String> = text
-        .split('\n')
-        .map(|line| match line.strip_suffix('\r') {
-            Some(line) => format!("{}\r", line.trim_end()),
-            None => line.trim_end().to_owned(),
-        })
-        .collect();
-    lines.join("\n")
+/// A new text as it goes into a file.
+fn kept(new: &str, is_markdown: bool) -> String {
+    if is_markdown { new.to_owned() } else { text_file::without_trailing_blanks(new) }
 }
 
 pub(super) struct Plan {
@@ -244,18 +283,11 @@ fn plan(call: &Call<'_>) -> Result<Plan, ToolOutcome> {
         is_all: call.is("replace_all"),
     };
     let given = call.text("file_path");
-    if given.contains('\0') {
-        return Err(ToolOutcome::refused(
-            "Edit file_path cannot contain null bytes (\\0). Remove the null byte and try again.",
-        ));
-    }
+    path::check_no_nul("Edit", "file_path", given)?;
     path::check_length("Edit", given)?;
     let target = path::expand(given, call.session);
-    let is_markdown = target
-        .extension()
-        .is_some_and(|end| end.eq_ignore_ascii_case("md") || end.eq_ignore_ascii_case("mdx"));
-    let new = if is_markdown { wanted.new.to_owned() } else { without_trailing_blanks(wanted.new) };
-    if wanted.old == wanted.new || wanted.old == new {
+    let is_markdown = text_file::is_markdown(&target);
+    if wanted.old == wanted.new || wanted.old == kept(wanted.new, is_markdown) {
         return Err(ToolOutcome::refused(
             "No changes to make: old_string and new_string are exactly the same.",
         ));
@@ -280,11 +312,17 @@ fn plan(call: &Call<'_>) -> Result<Plan, ToolOutcome> {
     let is_stale = seen.as_ref().is_some_and(|seen| seen.hash != old.hash);
     let is_known = seen.is_some_and(|seen| seen.is_whole) && !is_stale;
     let text = old.unix_text();
+    // The mark at the beginning belongs to the file and not to its text.
+    let (mark, plain) = match text.strip_prefix('\u{feff}') {
+        Some(plain) => ("\u{feff}", plain),
+        None => ("", text.as_str()),
+    };
     if wanted.old.is_empty() {
-        if !text.trim().is_empty() {
+        if !plain.trim_matches(text_file::is_blank).is_empty() {
             return Err(ToolOutcome::refused("Cannot create new file - file already exists."));
         }
         let changed = made(wanted.new);
+        let changed = Changed { text: format!("{mark}{}", changed.text), ..changed };
         return Ok(Plan { target, old: Some(old), changed, is_stale, is_known });
     }
     if target.extension().is_some_and(|end| end == "ipynb") {
@@ -292,11 +330,6 @@ fn plan(call: &Call<'_>) -> Result<Plan, ToolOutcome> {
             "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.",
         ));
     }
-    // The mark at the beginning belongs to the file and not to its text.
-    let (mark, plain) = match text.strip_prefix('\u{feff}') {
-        Some(plain) => ("\u{feff}", plain),
-        None => ("", text.as_str()),
-    };
     let changed = change(plain, &wanted, is_markdown);
     let changed =
         changed.map(|changed| Changed { text: format!("{mark}{}", changed.text), ..changed });
@@ -321,6 +354,17 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
         return refusal;
     }
     let original = plan.old.as_ref().map(TextFile::unix_text).unwrap_or_default();
+    if plan.is_stale && plan.changed.old.is_empty() {
+        return ToolOutcome::failed(
+            "File content has changed since it was last read. This commonly happens when a \
+             linter or formatter run via Bash rewrites the file. Call Read on this file to \
+             refresh, then retry the edit.",
+        );
+    }
+    // Quotes of the other kind may make it so.
+    if plan.old.is_some() && plan.changed.text == original {
+        return ToolOutcome::failed("String not found in file. Failed to apply edit.");
+    }
     if let Err(text) =
         store(call, &plan.target, plan.old.as_ref(), &plan.changed.text, plan.is_known)
     {
@@ -342,12 +386,9 @@ pub(super) fn store(
         if is_crlf { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() };
     let bytes = text_file::encode(&text, old.map_or(Encoding::Utf8, |old| old.encoding));
     text_file::replace(target, &bytes, call.session)?;
-    let seen = Seen { hash: TextFile::decode(&bytes).hash, is_whole: is_known };
-    let mut state = call.session.state();
-    // A file that was never seen stays so.
-    if is_known || state.seen.contains_key(target) {
-        state.seen.insert(target.to_owned(), seen);
-    }
+    let hash = TextFile::decode(&bytes).hash;
+    let seen = Seen { hash, is_whole: is_known, is_read: false };
+    call.session.state().seen.insert(target.to_owned(), seen);
     Ok(())
 }
 
@@ -407,6 +448,21 @@ mod tests {
     }
 
     #[test]
+    fn escapes_stand_for_characters_of_one_and_two_halves() {
+        assert_eq!(unescaped("a\\u00e9\\ud83d\\ude00\\ud83dx\\uzz"), "aé😀\\ud83dx\\uzz");
+        assert_eq!(once("x\\u00e9\n", "xé", "é").unwrap(), "\\u00e9\n");
+    }
+
+    #[test]
+    fn short_forms_stand_for_the_words_that_models_do_not_see() {
+        assert_eq!(once("x<system>y\n", "x<s>y", "<s>").unwrap(), "<system>\n");
+        assert_eq!(once("x<s>y\n", "x<s>y", "<e>").unwrap(), "<e>\n");
+        let twice = once("<name> <name>", "<n>", "x");
+        assert_eq!(twice, Err(Mismatch::Found(2, "<name>".to_owned())));
+        assert_eq!(once("<name>", "<n></fnr>", "x"), Err(Mismatch::NotFound));
+    }
+
+    #[test]
     fn a_line_without_text_is_gone() {
         assert_eq!(once("a\nb\nc\n", "b", "").unwrap(), "a\nc\n");
         assert_eq!(once("a\nb", "b", "").unwrap(), "a\n");
@@ -432,7 +488,7 @@ mod tests {
             prop_assume!(!old.is_empty());
             match change(&text, &Change { old: &old, new: &new, is_all }, is_markdown) {
                 Ok(changed) => prop_assert!(straight(&text).contains(&straight(&changed.old))),
-                Err(Mismatch::Found(count)) => prop_assert!(count > 1 && !is_all),
+                Err(Mismatch::Found(count, _)) => prop_assert!(count > 1 && !is_all),
                 Err(Mismatch::NotFound) => prop_assert!(!text.contains(&old)),
             }
             unescaped(&escaped(&text));

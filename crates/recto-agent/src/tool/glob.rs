@@ -52,17 +52,26 @@ fn split_absolute(pattern: &str) -> Option<(PathBuf, String)> {
     Some((PathBuf::from(directory), rest.trim_start_matches('/').to_owned()))
 }
 
+pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
+    ["pattern", "path"]
+        .iter()
+        .try_for_each(|name| path::check_no_nul("Glob", name, call.text(name)))
+}
+
 pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
     let began = Instant::now();
     let session = call.session;
     let cwd = session.cwd();
     let given = call.text("path");
     let mut root = path::expand(given, session);
+    if let Err(refusal) = path::check_searchable(&root) {
+        return refusal;
+    }
     if !given.is_empty() && !root.is_dir() {
         return ToolOutcome::failed(if root.exists() {
             format!("Path is not a directory: {given}")
         } else {
-            path::missing(&format!("Directory does not exist: {given}"), &root, session)
+            path::missing_place(&format!("Directory does not exist: {given}"), &root, session)
         });
     }
     let mut pattern = call.text("pattern").to_owned();

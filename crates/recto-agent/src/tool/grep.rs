@@ -52,7 +52,49 @@ const DEFAULT_LIMIT: usize = 250;
 /// Longer results go to a file.
 const MOST: usize = 20_000;
 
+/// Options of the program of that name which models give as parameters: what a call means by
+/// them, and the note about it.
+const OPTIONS: [(&str, Option<&str>, &str); 3] = [
+    (
+        "-l",
+        Some("files_with_matches"),
+        "`-l` is not a Grep parameter and was read as `output_mode: \"files_with_matches\"`.",
+    ),
+    ("-c", Some("count"), "`-c` is not a Grep parameter and was read as `output_mode: \"count\"`."),
+    ("-r", None, "`-r` was ignored: Grep always searches a directory recursively."),
+];
+
+/// The input that was meant, and what the model is told about it.
+pub(super) fn meant(input: &Value) -> (Value, String) {
+    let mut meant = input.clone();
+    let mut notes = Vec::new();
+    let Some(fields) = meant.as_object_mut() else { return (meant, String::new()) };
+    if let Some(path) = fields.get("file_path").filter(|_| !fields.contains_key("path")).cloned() {
+        fields.remove("file_path");
+        fields.insert("path".into(), path);
+        notes.push(
+            "Grep's parameter for where to search is named `path`. `file_path` was read as `path`.",
+        );
+    }
+    for (option, mode, note) in OPTIONS {
+        let is_given = fields.get(option).is_some_and(|is| *is == true || *is == "true");
+        if !is_given || (mode.is_some() && fields.contains_key("output_mode")) {
+            continue;
+        }
+        fields.remove(option);
+        if let Some(mode) = mode {
+            fields.insert("output_mode".into(), json!(mode));
+        }
+        notes.push(note);
+    }
+    let note = if notes.is_empty() { "" } else { "\n\nNote: " };
+    (meant, format!("{note}{}", notes.join(" ")))
+}
+
 pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
+    for name in ["pattern", "path", "glob", "type"] {
+        path::check_no_nul("Grep", name, call.text(name))?;
+    }
     for name in ["head_limit", "offset"] {
         let Some(number) = call.number(name) else { continue };
         if number < 0.0 || number.fract() != 0.0 {
@@ -69,8 +111,16 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
     let session = call.session;
     let given = call.text("path");
     let root = path::expand(given, session);
+    if let Err(refusal) = path::check_searchable(&root) {
+        return refusal;
+    }
+    if let Some(flag) = wrong_lines(call) {
+        return glob::rejected(&format!(
+            "error parsing flag {flag}: value is not a valid number: invalid digit found in string"
+        ));
+    }
     if !given.is_empty() && !root.exists() {
-        return ToolOutcome::failed(path::missing(
+        return ToolOutcome::failed(path::missing_place(
             &format!("Path does not exist: {given}"),
             &root,
             session,
@@ -101,21 +151,40 @@ fn mode(call: &Call<'_>) -> Mode {
     }
 }
 
+/// The numbers of lines around a match, with the flags of ripgrep that they are for.
+fn lines_around(call: &Call<'_>) -> Vec<(&'static str, f64)> {
+    if mode(call) != Mode::Content {
+        return Vec::new();
+    }
+    let number = |name: &str, flag: &'static str| Some((flag, call.number(name)?));
+    match number("context", "-C").or_else(|| number("-C", "-C")) {
+        Some(around) => vec![around],
+        None => number("-B", "-B").into_iter().chain(number("-A", "-A")).collect(),
+    }
+}
+
+/// The flag whose number ripgrep does not take.
+fn wrong_lines(call: &Call<'_>) -> Option<&'static str> {
+    let is_wrong = |number: f64| number < 0.0 || number.fract() != 0.0 || number >= 1e20;
+    lines_around(call).into_iter().find(|(_, number)| is_wrong(*number)).map(|(flag, _)| flag)
+}
+
 fn query(call: &Call<'_>, root: PathBuf, page: &Page) -> Query {
-    let lines = |name: &str| call.number(name).map(|number| number.max(0.0) as usize);
-    let around = lines("-C").or_else(|| lines("context"));
-    let mode = mode(call);
-    let is_content = mode == Mode::Content;
+    let around = lines_around(call);
+    let lines = |side: &str| {
+        let is_it = |(flag, _): &&(&str, f64)| *flag == side || *flag == "-C";
+        around.iter().find(is_it).map_or(0, |(_, number)| *number as usize)
+    };
     Query {
         pattern: call.text("pattern").to_owned(),
         cwd: call.session.cwd(),
         is_one_file: root.is_file(),
         root,
-        mode,
+        mode: mode(call),
         globs: globs(call.text("glob")),
-        file_type: call.optional("type").map(str::to_owned),
-        before: around.or_else(|| lines("-B")).filter(|_| is_content).unwrap_or(0),
-        after: around.or_else(|| lines("-A")).filter(|_| is_content).unwrap_or(0),
+        file_type: call.optional("type").filter(|kind| !kind.is_empty()).map(str::to_owned),
+        before: lines("-B"),
+        after: lines("-A"),
         has_numbers: call.input.get("-n") != Some(&json!(false)),
         is_case_insensitive: call.is("-i"),
         is_only_match: call.is("-o"),

@@ -1,7 +1,8 @@
 //! What is wrong with an input, as the model and the log are told.
 //!
-//! Owns: the sentences. Missing, unexpected and wrongly typed fields have a line each; if
-//! there are none of them, the model gets the list that the log keeps.
+//! Owns: the sentences. Missing, unexpected and wrongly typed fields have a line each, and what
+//! else is wrong follows them; if there are none of them, the model gets the list that the log
+//! keeps.
 
 use serde_json::Value;
 use serde_json::json;
@@ -107,6 +108,29 @@ impl Issue {
         Issue { path: path.to_vec(), line: Line::Other, detail }
     }
 
+    /// Numbers beyond this are not exact in the log and in programs that read it.
+    pub(super) const LARGEST_WHOLE: i64 = (1 << 53) - 1;
+
+    pub(super) fn too_large(path: &[Step]) -> Issue {
+        let largest = Issue::LARGEST_WHOLE;
+        let detail = json!({
+            "code": "too_big",
+            "maximum": largest,
+            "note": "Integers must be within the safe integer range.",
+            "origin": "int",
+            "inclusive": true,
+            "path": spelled(path),
+            "message": format!("Too big: expected int to be <={largest}"),
+        });
+        Issue { path: path.to_vec(), line: Line::Other, detail }
+    }
+
+    /// What no kind of a field tells.
+    pub(super) fn custom(path: &[Step], message: &str) -> Issue {
+        let detail = json!({"code": "custom", "path": spelled(path), "message": message});
+        Issue { path: path.to_vec(), line: Line::Other, detail }
+    }
+
     pub(super) fn too_short(path: &[Step], min: usize) -> Issue {
         let detail = json!({
             "origin": "string",
@@ -207,6 +231,7 @@ pub(super) fn outcome(tool: &str, issues: &[Issue]) -> ToolOutcome {
     let mut missing = Vec::new();
     let mut types = Vec::new();
     let mut unexpected = Vec::new();
+    let mut others = Vec::new();
     for issue in issues {
         match &issue.line {
             Line::Missing => {
@@ -219,13 +244,18 @@ pub(super) fn outcome(tool: &str, issues: &[Issue]) -> ToolOutcome {
             Line::Unexpected(names) => unexpected.extend(
                 names.iter().map(|name| format!("An unexpected parameter `{name}` was provided")),
             ),
-            Line::Other => {}
+            Line::Other => others.push(format!(
+                "The parameter `{}` is invalid: {}",
+                issue.name(),
+                issue.detail.get("message").and_then(Value::as_str).unwrap_or_default()
+            )),
         }
     }
-    let lines = [missing, types, unexpected].concat();
+    let mut lines = [missing, unexpected, types].concat();
     if lines.is_empty() {
         return ToolOutcome::tagged(&list, list.clone());
     }
+    lines.append(&mut others);
     let noun = if lines.len() == 1 { "issue" } else { "issues" };
     let text = format!(
         "InputValidationError: {tool} failed due to the following {noun}:\n{}",

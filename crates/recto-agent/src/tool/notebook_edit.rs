@@ -90,7 +90,7 @@ fn plan(call: &Call<'_>) -> Result<Plan, ToolOutcome> {
 fn place(call: &Call<'_>, notebook: &Value, mode: Mode) -> Result<usize, ToolOutcome> {
     let cells = notebook.get("cells").and_then(Value::as_array).map(Vec::as_slice);
     let cells = cells.unwrap_or_default();
-    let Some(id) = call.optional("cell_id") else {
+    let Some(id) = call.optional("cell_id").filter(|id| !id.is_empty()) else {
         return match mode {
             Mode::Insert => Ok(0),
             Mode::Replace | Mode::Delete => Err(ToolOutcome::refused(
@@ -150,12 +150,14 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
             }
         }
     }
+    plain_numbers(&mut notebook);
     let updated = indented(&notebook);
-    let bytes = text_file::encode(&updated, old.encoding);
+    let ends = if old.is_crlf() { "\r\n" } else { "\n" };
+    let bytes = text_file::encode(&updated.replace('\n', ends), old.encoding);
     if let Err(text) = text_file::replace(&target, &bytes, call.session) {
         return ToolOutcome::failed(text);
     }
-    let seen = Seen { hash: TextFile::decode(&bytes).hash, is_whole: true };
+    let seen = Seen { hash: TextFile::decode(&bytes).hash, is_whole: true, is_read: false };
     call.session.state().seen.insert(target.clone(), seen);
 
     let id =
@@ -187,7 +189,7 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     }
     set("error", json!(""));
     set("notebook_path", json!(target.display().to_string()));
-    set("original_file", json!(old.text));
+    set("original_file", json!(old.unix_text()));
     set("updated_file", json!(updated));
     ToolOutcome::text(text, Value::Object(fields))
 }
@@ -222,6 +224,22 @@ fn replace(cell: &mut Map<String, Value>, source: &str, kind: Option<&str>) {
     }
     if let Some(kind) = kind {
         cell.insert("cell_type".into(), json!(kind));
+    }
+}
+
+/// Writes numbers without a fraction as such: `1.0` is `1` in what other programs write.
+fn plain_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < EXACT);
+            if let Some(whole) = whole {
+                *value = json!(whole as i64);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(plain_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(plain_numbers),
+        _ => {}
     }
 }
 

@@ -201,6 +201,12 @@ impl Offer {
                 &format!(". {name} is disabled for this session, in subagents as well as here.");
         } else if let Some(tool) = other_case {
             text += &format!(". Tool names are case-sensitive: call {} instead.", tool.name());
+        } else if name == Tool::SendMessage.name() {
+            text += ". SendMessage is not among the tools available here. An agent cannot be \
+                     continued from this context. To message another session, use your host \
+                     application's own messaging tool if it provides one; otherwise that is not \
+                     possible from here. To follow up on an agent's work, start a new Agent call \
+                     with everything it needs in its prompt.";
         } else if name == Tool::Glob.name() {
             text += ". Glob is not available in this session — find files with `find` via the \
                      Bash tool instead.";

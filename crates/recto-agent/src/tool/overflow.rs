@@ -50,9 +50,10 @@ pub(super) fn preview(text: &str, size: u64, kept: &Path) -> String {
     let head = String::from_utf16_lossy(&units);
     let line_end = head.rfind('\n').filter(|at| *at > PREVIEW / 2);
     let head = line_end.and_then(|at| head.get(..at)).unwrap_or(&head);
+    let dots = if head.len() < text.len() { "\n..." } else { "" };
     format!(
         "<persisted-output>\nOutput too large ({}). Full output saved to: {}\n\nPreview (first \
-         2KB):\n{head}\n...\n</persisted-output>",
+         2KB):\n{head}{dots}\n</persisted-output>",
         path::size(size),
         kept.display()
     )

@@ -118,14 +118,20 @@ fn spelled(hunk: &[Line<'_>]) -> Vec<String> {
             Line::New(line) => ('+', line),
         };
         match line.strip_suffix('\n') {
-            Some(line) => spelled.push(format!("{sign}{line}")),
+            Some(line) => spelled.push(format!("{sign}{}", indented(line))),
             None => {
-                spelled.push(format!("{sign}{line}"));
+                spelled.push(format!("{sign}{}", indented(line)));
                 spelled.push("\\ No newline at end of file".to_owned());
             }
         }
     }
     spelled
+}
+
+/// The line with two blanks for each tab that it begins with.
+fn indented(line: &str) -> String {
+    let rest = line.trim_start_matches('\t');
+    format!("{}{rest}", "  ".repeat(line.len() - rest.len()))
 }
 
 #[cfg(test)]

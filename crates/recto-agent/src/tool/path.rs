@@ -5,6 +5,7 @@ use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
+use super::outcome::Denial;
 use super::outcome::ToolOutcome;
 use super::session::Session;
 
@@ -59,14 +60,32 @@ pub(super) fn shown(path: &Path, cwd: &Path) -> String {
     }
 }
 
+/// The way from a directory to a path.
+pub(super) fn relative(path: &Path, from: &Path) -> String {
+    let common = path.components().zip(from.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(path.components().skip(common)).collect();
+    way.to_string_lossy().into_owned()
+}
+
 /// The sentence about a file that is not there, with a path that may have been meant.
 pub(super) fn missing(noun: &str, path: &Path, session: &Session) -> String {
+    let meant = below_cwd(path, &session.cwd()).or_else(|| other_extension(path));
+    not_there(noun, meant, session)
+}
+
+/// The same about a place to search, where names that are alike are no help.
+pub(super) fn missing_place(noun: &str, path: &Path, session: &Session) -> String {
+    not_there(noun, below_cwd(path, &session.cwd()), session)
+}
+
+fn not_there(noun: &str, meant: Option<String>, session: &Session) -> String {
     let cwd = session.cwd();
-    let mut text = format!("{noun}. Note: your current working directory is {}.", cwd.display());
-    if let Some(meant) = below_cwd(path, &cwd).or_else(|| other_extension(path)) {
-        text += &format!(" Did you mean {meant}?");
+    let note = format!("{noun}. Note: your current working directory is {}.", cwd.display());
+    match meant {
+        Some(meant) => format!("{note} Did you mean {meant}?"),
+        None => note,
     }
-    text
 }
 
 /// The path with the last directory of the working directory put in, if that is a file.
@@ -91,6 +110,65 @@ fn other_extension(path: &Path) -> Option<String> {
         .collect();
     alike.sort_unstable();
     alike.into_iter().next()
+}
+
+/// Whether links lead in a circle.
+pub(super) fn is_loop(error: &io::Error) -> bool {
+    const ELOOP: i32 = 40;
+    error.raw_os_error() == Some(ELOOP)
+}
+
+/// Says no to a path of which nobody knows where it leads.
+pub(super) fn unresolved(path: &Path) -> ToolOutcome {
+    ToolOutcome::denied(
+        format!(
+            "Refusing to read {}: where it leads on disk could not be determined (a link on the \
+             way could not be examined, or the links do not resolve).",
+            path.display()
+        ),
+        Denial::Rule,
+    )
+}
+
+/// Opens what is to be searched, to know that it can be. Nothing there is no error here.
+///
+/// # Errors
+///
+/// What the model is told.
+pub(super) fn check_searchable(path: &Path) -> Result<(), ToolOutcome> {
+    // Opening a pipe would wait for somebody at its other end.
+    let is_plain = std::fs::metadata(path).map(|found| found.is_file() || found.is_dir());
+    let error = match is_plain.and_then(|is_plain| match is_plain {
+        true => std::fs::File::open(path).map(drop),
+        false => Ok(()),
+    }) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => error,
+    };
+    if is_loop(&error) {
+        return Err(unresolved(path));
+    }
+    let (code, _) = named(&error);
+    Err(ToolOutcome::failed(format!(
+        "Refusing to search {}: it could not be opened ({code}) — it is unreadable, or is being \
+         replaced concurrently.",
+        path.display()
+    )))
+}
+
+/// Refuses texts with a byte that no path and no pattern has.
+///
+/// # Errors
+///
+/// What the model is told.
+pub(super) fn check_no_nul(tool: &str, name: &str, text: &str) -> Result<(), ToolOutcome> {
+    if !text.contains('\0') {
+        return Ok(());
+    }
+    Err(ToolOutcome::refused(format!(
+        "{tool} {name} cannot contain null bytes (\\0). Remove the null byte and try again."
+    )))
 }
 
 /// An error of the system as the models know it: `EACCES: permission denied, open '/x'`.
@@ -148,6 +226,14 @@ mod tests {
         let sizes = [0, 545, 1171, 30_001, 262_145, 1_048_576, 3 << 30];
         let texts = ["0 bytes", "545 bytes", "1.1KB", "29.3KB", "256KB", "1MB", "3GB"];
         assert_eq!(sizes.map(size), texts);
+    }
+
+    #[test]
+    fn the_way_to_a_path_leads_up_and_down() {
+        let way = |path: &str| relative(Path::new(path), Path::new("/a/b"));
+        assert_eq!(way("/a/b/c/d"), "c/d");
+        assert_eq!(way("/a/x/y"), "../x/y");
+        assert_eq!(way("/z"), "../../z");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Owns: which kind of file it is, and text files: numbering, limits, the partial view.
 //! Images, notebooks and PDFs have files of their own below.
 
-mod image;
+pub(super) mod image;
 mod json_error;
 pub(super) mod notebook;
 mod pdf;
@@ -65,17 +65,16 @@ dylib bin o a obj lib app msi deb rpm doc docx xls xlsx ppt pptx odt ods odp ttf
 eot pyc pyo class jar war ear node wasm rlib sqlite sqlite3 db mdb idx psd ai eps sketch fig xd \
 blend 3ds max swf fla lockb dat data parquet npy npz pickle apk whl heif epub numbers ";
 
+/// Extensions of files that are shown as what they are.
+const SHOWN: [&str; 7] = ["png", "jpg", "jpeg", "gif", "webp", "pdf", "ipynb"];
+
 fn extension(path: &Path) -> String {
     path.extension().map(|end| end.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
     let given = call.text("file_path");
-    if given.contains('\0') {
-        return Err(ToolOutcome::refused(
-            "Read file_path cannot contain null bytes (\\0). Remove the null byte and try again.",
-        ));
-    }
+    path::check_no_nul("Read", "file_path", given)?;
     path::check_length("Read", given)?;
     let target = path::expand(given, call.session);
     let end = extension(&target);
@@ -84,14 +83,28 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
     {
         pdf::pages(pages).map_err(ToolOutcome::refused)?;
     }
-    if !end.is_empty() && BINARY.contains(&format!(" {end} ")) {
+    if let Some(end) = binary_end(&target) {
         return Err(ToolOutcome::refused(format!(
-            "This tool cannot read binary files. The file appears to be a binary .{end} file. \
+            "This tool cannot read binary files. The file appears to be a binary {end} file. \
              Use a skill for this file type if one is available, or a shell command or script \
              that can read the format."
         )));
     }
-    if is_device(&target) { Err(not_read(given)) } else { Ok(()) }
+    if is_device(&target) && target.exists() { Err(not_read(given)) } else { Ok(()) }
+}
+
+/// How the name of a file that is no text ends. A file may have nothing but its extension for a
+/// name; there is nothing to say of it then, and it is shown as what it is in no case.
+fn binary_end(target: &Path) -> Option<String> {
+    let end = extension(target);
+    if !end.is_empty() {
+        return BINARY.contains(&format!(" {end} ")).then(|| format!(".{end}"));
+    }
+    let name = target.file_name()?.to_string_lossy().to_lowercase();
+    let name = name.strip_prefix('.').filter(|name| !name.is_empty() && !name.contains(' '))?;
+    let is_binary =
+        BINARY.contains(&format!(" {name} ")) || (SHOWN.contains(&name) && name != "ipynb");
+    is_binary.then(String::new)
 }
 
 fn not_read(given: &str) -> ToolOutcome {
@@ -107,7 +120,7 @@ fn is_device(target: &Path) -> bool {
     let of_a_process = text.strip_prefix("/proc/");
     let is_process = of_a_process
         .and_then(|rest| rest.split_once('/'))
-        .is_some_and(|(name, _)| name == "self" || name.parse::<u32>().is_ok());
+        .is_some_and(|(name, _)| name.ends_with("self") || name.parse::<u32>().is_ok());
     let is_device = text.strip_prefix("/dev/").is_some_and(|rest| {
         let name = rest.split('/').next().unwrap_or_default();
         ["zero", "random", "urandom", "full", "stdin", "stdout", "stderr", "tty", "console", "fd"]
@@ -128,8 +141,12 @@ pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
                 call.session,
             ));
         }
+        Err(error) if path::is_loop(&error) => return path::unresolved(&target),
         Err(error) => return ToolOutcome::failed(path::worded(&error, "open", &target)),
     };
+    if metadata.is_dir() && SHOWN.contains(&extension(&target).as_str()) {
+        return ToolOutcome::failed("EISDIR: illegal operation on a directory, read");
+    }
     if metadata.is_dir() {
         // The slash that was given is said again.
         let is_slashed = given.len() > 1 && given.starts_with('/') && given.ends_with('/');
@@ -208,6 +225,23 @@ struct Partial {
     note: String,
 }
 
+/// How often fewer lines are tried before an excerpt is taken.
+const TRIES: usize = 3;
+
+/// As many lines as fit. Their share of the tokens is a first guess, which long lines make wrong.
+async fn fitting(session: &Session, lines: &[String], share: f64) -> usize {
+    let mut count = (lines.len() as f64 * share) as usize;
+    for _ in 0..TRIES {
+        let content = lines.get(..count).unwrap_or_default().join("\n");
+        let is_short = content.len() as u64 <= MOST_TOKENS;
+        if is_short || session.count_tokens(&content).await <= MOST_TOKENS {
+            return count;
+        }
+        count = (count as f64 * 0.7) as usize;
+    }
+    0
+}
+
 /// What is left of a view when tokens are counted. `Err` is the count that is too much.
 async fn capped(
     session: &Session,
@@ -223,12 +257,12 @@ async fn capped(
     if tokens <= MOST_TOKENS {
         return Ok(None);
     }
-    if view.limit.is_some() {
+    if view.limit.is_some() || view.start > 1 {
         return Err(tokens);
     }
     let share = MOST_TOKENS as f64 / tokens as f64 * 0.85;
     let path = view.target.display();
-    let lines = (view.part.lines.len() as f64 * share) as usize;
+    let lines = fitting(session, &view.part.lines, share).await;
     let tail = if lines > 0 { "page" } else { "excerpt" };
     let place = if lines > 0 { "further" } else { "elsewhere" };
     let do_not = format!(
@@ -281,7 +315,9 @@ fn shown(view: &View<'_>, partial: Option<Partial>) -> ToolOutcome {
     } else if content.is_empty() && total == 1 {
         warning("the contents are empty.".to_owned())
     } else {
-        let numbered = lines.iter().zip(view.start..).map(|(line, at)| format!("{at}\t{line}"));
+        // A CR before the end of a line is not shown.
+        let shown = lines.iter().map(|line| line.strip_suffix('\r').unwrap_or(line));
+        let numbered = shown.zip(view.start..).map(|(line, at)| format!("{at}\t{line}"));
         numbered.collect::<Vec<_>>().join("\n")
     };
     if let Some(problem) = view.part.problem {
@@ -300,11 +336,7 @@ fn shown(view: &View<'_>, partial: Option<Partial>) -> ToolOutcome {
 }
 
 pub(super) fn note_seen(session: &Session, target: &Path, hash: [u8; 32], is_whole: bool) {
-    let mut state = session.state();
-    let known = state.seen.get(target);
-    // Seeing a part of a file that was seen whole takes nothing away.
-    let was_whole = known.is_some_and(|seen| seen.is_whole && seen.hash == hash);
-    state.seen.insert(target.to_owned(), Seen { hash, is_whole: is_whole || was_whole });
+    session.state().seen.insert(target.to_owned(), Seen { hash, is_whole, is_read: true });
 }
 
 fn part(target: &Path, size: u64, skip: usize, count: usize) -> io::Result<Part> {

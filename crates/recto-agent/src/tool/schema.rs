@@ -242,7 +242,17 @@ fn check_value(kind: Kind, value: &Value, path: &mut Vec<Step>, issues: &mut Vec
             }
         }
         Kind::Number | Kind::Integer => {
+            // A number in a list of its own is taken for what it is.
+            let value = match value.as_array().map(Vec::as_slice) {
+                Some([only]) if matches!(kind, Kind::Integer) => only,
+                _ => value,
+            };
             let Some(number) = number(value) else { return wrong(path, "number", value, issues) };
+            let is_exact = number.as_f64().is_none_or(|it| it <= Issue::LARGEST_WHOLE as f64);
+            if matches!(kind, Kind::Integer) && !is_exact {
+                issues.push(Issue::too_large(path));
+                return Value::Null;
+            }
             let is_whole = number.as_f64().is_some_and(|number| number.fract() == 0.0);
             if matches!(kind, Kind::Integer) && !is_whole {
                 issues.push(Issue::not_whole(path));
@@ -350,6 +360,16 @@ mod tests {
             assert_eq!(TEST.check(&json!({"path": "a", "limit": wrong})).unwrap_err().len(), 1);
         }
         assert_eq!(TEST.check(&json!({"path": "a", "all": "yes"})).unwrap_err().len(), 1);
+    }
+
+    #[test]
+    fn a_number_alone_in_a_list_is_that_number() {
+        let limit = |value: Value| TEST.check(&json!({"path": "a", "limit": value}));
+        assert_eq!(limit(json!(["2"])).unwrap()["limit"], 2);
+        for wrong in [json!([]), json!([1, 2]), json!([[1]]), json!(["x"]), json!([null])] {
+            assert_eq!(limit(wrong).unwrap_err().len(), 1);
+        }
+        assert_eq!(limit(json!(1_u64 << 53)).unwrap_err()[0].code(), "too_big");
     }
 
     #[test]

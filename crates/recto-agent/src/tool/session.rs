@@ -83,6 +83,8 @@ pub(super) struct Seen {
     pub(super) hash: [u8; 32],
     /// Whether it saw all of it.
     pub(super) is_whole: bool,
+    /// Whether `Read` showed it. What a command or the model itself wrote follows commands.
+    pub(super) is_read: bool,
 }
 
 /// What changes while tools run.

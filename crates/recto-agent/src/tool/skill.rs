@@ -21,7 +21,7 @@ use super::schema::Schema;
 pub(super) const ABOUT: &str = "Launches a skill: instructions for a kind of task that the user \
 wrote down. The instructions follow the result.";
 
-pub(super) const SCHEMA: Schema = Schema::closed(&[
+pub(super) const SCHEMA: Schema = Schema::open(&[
     Field::required("skill", Kind::String, "Its name"),
     Field::optional("args", Kind::String, "What to give it"),
 ]);

@@ -23,12 +23,31 @@ pub(super) const UPDATE_ABOUT: &str =
 
 const IDS: Kind = Kind::Array { of: &Kind::String, min: 0, max: usize::MAX };
 
-pub(super) const CREATE: Schema = Schema::closed(&[
+pub(super) const CREATE: Schema = Schema::open(&[
     Field::required("subject", Kind::String, "The task in a few words"),
     Field::required("description", Kind::String, "What has to be done"),
     Field::optional("activeForm", Kind::String, "Words for while it is done"),
     Field::optional("metadata", Kind::Record, "Anything to keep with it"),
 ]);
+
+/// The input that was meant: one of the two texts stands for both, and what cannot be kept is
+/// left out.
+pub(super) fn meant(input: &Value) -> Value {
+    let mut meant = input.clone();
+    let Some(fields) = meant.as_object_mut() else { return meant };
+    for (name, other) in [("subject", "description"), ("description", "subject")] {
+        if let (None, Some(text)) = (fields.get(name), fields.get(other).cloned()) {
+            fields.insert(name.into(), text);
+        }
+    }
+    if !fields.get("metadata").is_some_and(Value::is_object) {
+        fields.remove("metadata");
+    }
+    if !fields.get("activeForm").is_some_and(Value::is_string) {
+        fields.remove("activeForm");
+    }
+    meant
+}
 
 pub(super) const GET: Schema =
     Schema::closed(&[Field::required("taskId", Kind::String, "The number of the task")]);
@@ -310,23 +329,31 @@ fn link(
     let mut is_changed = false;
     let given = given.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     for one in given {
-        let mut ids = numbers(task, field);
-        if ids.iter().any(|known| known == one) {
+        if numbers(task, field).iter().any(|known| known == one) {
             continue;
         }
-        ids.push(one.to_owned());
-        task.insert(field.to_owned(), json!(ids));
         is_changed = true;
-        if let Some(mut opposite) = list.read(one) {
-            let mut ids = numbers(&opposite, other);
-            if !ids.iter().any(|known| known == id) {
-                ids.push(id.to_owned());
-                opposite.insert(other.to_owned(), json!(ids));
-                list.write(one, &opposite).ok();
-            }
+        // A task that is not there is no reason to wait.
+        let Some(mut opposite) = list.read(one) else { continue };
+        add(task, field, one);
+        if one == id {
+            add(task, other, id);
+        } else if add(&mut opposite, other, id) {
+            list.write(one, &opposite).ok();
         }
     }
     is_changed
+}
+
+/// Adds an id to a list of a task, if it is not there yet.
+fn add(task: &mut Task, field: &str, id: &str) -> bool {
+    let mut ids = numbers(task, field);
+    if ids.iter().any(|known| known == id) {
+        return false;
+    }
+    ids.push(id.to_owned());
+    task.insert(field.to_owned(), json!(ids));
+    true
 }
 
 fn delete(list: &List, id: &str, old_status: &str) -> ToolOutcome {

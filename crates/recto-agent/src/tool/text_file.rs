@@ -125,6 +125,28 @@ impl TextFile {
     }
 }
 
+/// Whether a file keeps blanks at the ends of lines, where they mean something.
+pub(super) fn is_markdown(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("md") || end.eq_ignore_ascii_case("mdx"))
+}
+
+/// What the client takes for white space: a byte-order mark is, NEL is not.
+pub(super) fn is_blank(c: char) -> bool {
+    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
+}
+
+/// The text without blanks at the ends of its lines. A line may end in CR alone.
+pub(super) fn without_trailing_blanks(text: &str) -> String {
+    text.split_inclusive(['\n', '\r'])
+        .map(|line| {
+            let end = line.trim_end_matches(['\n', '\r']).len();
+            let (line, end) = line.split_at(end);
+            format!("{}{end}", line.trim_end_matches(is_blank))
+        })
+        .collect()
+}
+
 /// The bytes of a text in an encoding. A byte-order mark is part of the text.
 pub(super) fn encode(text: &str, encoding: Encoding) -> Vec<u8> {
     match encoding {
@@ -134,7 +156,7 @@ pub(super) fn encode(text: &str, encoding: Encoding) -> Vec<u8> {
 }
 
 /// Writes a file in one step: others see the old bytes or the new ones. Directories are made,
-/// the mode stays.
+/// the mode stays. Where the directory takes no new file, the old one is written over.
 ///
 /// # Errors
 ///
@@ -145,8 +167,10 @@ pub(super) fn replace(target: &Path, bytes: &[u8], session: &Session) -> Result<
     }
     let temporary = temporary_name(target, session);
     let written = write_then_rename(target, &temporary, bytes);
-    if written.is_err() {
-        fs::remove_file(&temporary).ok();
+    let Err(error) = &written else { return Ok(()) };
+    fs::remove_file(&temporary).ok();
+    if error.kind() == io::ErrorKind::PermissionDenied && write_over(target, bytes).is_ok() {
+        return Ok(());
     }
     written.map_err(|error| path::worded(&error, "open", &temporary))
 }
@@ -168,11 +192,23 @@ fn write_then_rename(target: &Path, temporary: &Path, bytes: &[u8]) -> io::Resul
     fs::rename(temporary, target)
 }
 
+fn write_over(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).truncate(true).open(target)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn blanks_at_the_ends_of_lines_are_cut_and_line_ends_stay() {
+        let cut = without_trailing_blanks("a \r b\t\r\nc\u{a0}\n\nd\u{feff}\ne\u{85}\n f ");
+        assert_eq!(cut, "a\r b\r\nc\n\nd\ne\u{85}\n f");
+    }
 
     proptest! {
         #[test]

@@ -15,7 +15,7 @@ pub(super) const ABOUT: &str = "Loads tools whose names you know but whose schem
 select:Name,Name for exact names, or words to search for; a word with + before it must be in the \
 name.";
 
-pub(super) const SCHEMA: Schema = Schema::closed(&[
+pub(super) const SCHEMA: Schema = Schema::open(&[
     Field::required("query", Kind::String, "select:Name,Name or words"),
     Field::optional("max_results", Kind::Number, "At most so many, 5 by default"),
 ]);

@@ -28,15 +28,23 @@ pub(super) const SCHEMA: Schema = Schema::closed(&[
     Field::required("file_path", Kind::String, "The absolute path of the file"),
     Field::required("content", Kind::String, "All of its new text"),
 ])
-.with_aliases(&[("path", "file_path")]);
+.with_aliases(&ALIASES);
+
+/// Names that models give to parameters, and the names of those.
+const ALIASES: [(&str, &str); 3] =
+    [("path", "file_path"), ("file_text", "content"), ("file_content", "content")];
 
 /// What a model is told that called a parameter by another name.
-pub(super) fn alias_note(input: &Value) -> Option<&'static str> {
-    let is_alias = input.get("path").is_some() && input.get("file_path").is_none();
-    is_alias.then_some(
-        "\n\nNote: Write's parameters are named `file_path` and `content`. `path` was read as \
-         `file_path`.",
-    )
+pub(super) fn alias_note(input: &Value) -> Option<String> {
+    let used = ALIASES
+        .iter()
+        .filter(|(alias, name)| input.get(alias).is_some() && input.get(name).is_none());
+    let notes: Vec<String> =
+        used.map(|(alias, name)| format!("`{alias}` was read as `{name}`.")).collect();
+    (!notes.is_empty()).then(|| {
+        let names = "Write's parameters are named `file_path` and `content`.";
+        format!("\n\nNote: {names} {}", notes.join(" "))
+    })
 }
 
 /// What follows the result when the model knows the file as it is now.
@@ -71,6 +79,7 @@ pub(super) fn old(tool: &str, target: &Path) -> Result<Old, ToolOutcome> {
             target.display()
         )));
     }
+    let is_known = kind.is_ok();
     match kind.and_then(|_| fs::read(target)) {
         Ok(bytes) => Ok(Old::There(TextFile::decode(&bytes))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Old::Missing),
@@ -78,8 +87,9 @@ pub(super) fn old(tool: &str, target: &Path) -> Result<Old, ToolOutcome> {
             Err(calling("EISDIR: illegal operation on a directory, read".to_owned()))
         }
         Err(error) => {
-            let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
-            Err(calling(path::worded(&error, if is_denied { "open" } else { "stat" }, target)))
+            let text = path::worded(&error, if is_known { "open" } else { "stat" }, target);
+            let is_told_later = is_known && tool == "Write";
+            Err(if is_told_later { ToolOutcome::failed(text) } else { calling(text) })
         }
     }
 }
@@ -108,11 +118,7 @@ struct Plan {
 
 fn plan(call: &Call<'_>) -> Result<Plan, ToolOutcome> {
     let given = call.text("file_path");
-    if given.contains('\0') {
-        return Err(ToolOutcome::refused(
-            "Write file_path cannot contain null bytes (\\0). Remove the null byte and try again.",
-        ));
-    }
+    path::check_no_nul("Write", "file_path", given)?;
     path::check_length("Write", given)?;
     let target = path::expand(given, call.session);
     if target.is_dir() {
@@ -147,7 +153,11 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
         return ToolOutcome::failed(problem.refusal());
     }
     let has_mark = old.is_some_and(|old| old.text.starts_with('\u{feff}'));
-    let mut content = call.text("content").to_owned();
+    let content = call.text("content");
+    let mut content = match text_file::is_markdown(&plan.target) {
+        true => content.to_owned(),
+        false => text_file::without_trailing_blanks(content),
+    };
     if has_mark && !content.starts_with('\u{feff}') {
         content.insert(0, '\u{feff}');
     }
@@ -156,7 +166,7 @@ pub(super) fn run(call: &Call<'_>) -> ToolOutcome {
     if let Err(text) = text_file::replace(&plan.target, &bytes, call.session) {
         return ToolOutcome::failed(text);
     }
-    let seen = Seen { hash: TextFile::decode(&bytes).hash, is_whole: true };
+    let seen = Seen { hash: TextFile::decode(&bytes).hash, is_whole: true, is_read: false };
     call.session.state().seen.insert(plan.target.clone(), seen);
     result(given, &content, old)
 }

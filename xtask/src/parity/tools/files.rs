@@ -145,6 +145,9 @@ impl Snapshot {
             } else if metadata.is_dir() {
                 self.walk(&path);
                 Entry::Directory
+            } else if !metadata.is_file() {
+                // Reading a pipe would never end.
+                continue;
             } else {
                 let bytes = fs::read(&path).unwrap_or_default();
                 Entry::File { bytes, mode: metadata.permissions().mode() & 0o777 }
@@ -186,7 +189,9 @@ impl Snapshot {
         let is_told = |name: &str, entry: Option<&Entry>| {
             // Directories of the client's own files were there before in the recordings.
             let is_own = name.starts_with("/home/dev/.claude") || name.starts_with("/tmp/claude-");
-            !(is_own && entry == Some(&Entry::Directory))
+            // Programs that a tool runs keep something of their own.
+            let is_cache = name.starts_with("/home/dev/.cache");
+            !is_cache && !(is_own && entry == Some(&Entry::Directory))
         };
         let unexpected = unclaimed.into_iter().find(|(name, entry)| is_told(name, *entry));
         unexpected.map(|(name, _)| format!("{name} changed"))

@@ -9,6 +9,10 @@ pub(super) struct Simple {
     pub(super) words: Vec<String>,
     /// Whether it has redirections, substitutions or other things besides words.
     pub(super) has_more: bool,
+    /// Whether it reads or writes files by `<` or `>`.
+    pub(super) is_redirected: bool,
+    /// The operators behind it, such as `&&`.
+    pub(super) end: String,
 }
 
 impl Simple {
@@ -62,9 +66,17 @@ pub(super) fn simple_commands(text: &str) -> Vec<Simple> {
                 if !current.words.is_empty() || current.has_more {
                     commands.push(std::mem::take(&mut current));
                 }
+                if let Some(last) = commands.last_mut() {
+                    last.end.push(c);
+                }
+            }
+            '#' if word.is_none() => {
+                // Up to the end of the line, which ends the command.
+                while chars.next_if(|c| *c != '\n').is_some() {}
             }
             '>' | '<' => {
                 current.has_more = true;
+                current.is_redirected = true;
                 // A number before it is part of the redirection.
                 if word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
                 {
@@ -105,6 +117,10 @@ mod tests {
         );
         assert_eq!(words("a\nb; c & d"), [["a"], ["b"], ["c"], ["d"]]);
         assert_eq!(words("ls 2>&1 x"), [["ls", "1", "x"]]);
+        assert_eq!(words("# first\na # b; c\nd#e"), [["a"], ["d#e"]]);
+        let ends: Vec<String> =
+            simple_commands("a && b; c |d &\n").into_iter().map(|one| one.end).collect();
+        assert_eq!(ends, ["&&", ";", "|", "&\n"]);
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! The search itself: which files, and what of them.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -91,9 +92,18 @@ pub(super) fn run(query: &Query, cancel: &CancellationToken) -> Result<Found, St
             found: &mut found,
             matches: 0,
             is_new: true,
+            binary_at: None,
         };
         // What cannot be read is passed over, as ripgrep does.
-        searcher.search_path(&matcher, file, &mut sink).ok();
+        match one_file(query, file) {
+            Some(bytes) => {
+                sink.binary_at = first_nul(&bytes);
+                searcher.search_slice(&matcher, &bytes, &mut sink).ok();
+            }
+            None => {
+                searcher.search_path(&matcher, file, &mut sink).ok();
+            }
+        }
         let matches = sink.matches;
         if matches == 0 {
             continue;
@@ -117,6 +127,22 @@ pub(super) fn run(query: &Query, cancel: &CancellationToken) -> Result<Found, St
         found.lines = files.into_iter().map(|(_, name)| name).collect();
     }
     Ok(found)
+}
+
+/// The bytes of the only file of a search for lines, unless it is large.
+fn one_file(query: &Query, file: &Path) -> Option<Vec<u8>> {
+    let is_wanted = query.is_one_file && query.mode == Mode::Content;
+    let is_small = || std::fs::metadata(file).is_ok_and(|it| it.len() <= MOST_BYTES as u64);
+    (is_wanted && is_small()).then(|| std::fs::read(file).ok()).flatten()
+}
+
+/// Where a NUL stands at the beginning of what is no text. UTF-16 is full of them.
+fn first_nul(bytes: &[u8]) -> Option<u64> {
+    const HEAD: usize = 64 * 1024;
+    let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    let head = bytes.get(..HEAD).unwrap_or(bytes);
+    let at = head.iter().position(|byte| *byte == 0).filter(|_| !is_utf16)?;
+    Some(at as u64)
 }
 
 impl Found {
@@ -161,7 +187,7 @@ fn walk(query: &Query) -> Result<ignore::Walk, String> {
     }
     let globs = globs.build().map_err(|error| error.to_string())?;
     let mut walk = WalkBuilder::new(&query.root);
-    walk.hidden(false).overrides(globs);
+    walk.hidden(false).overrides(globs).add_custom_ignore_filename(".rgignore");
     // Files in the open come before hidden ones.
     walk.sort_by_file_name(|a, b| {
         let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
@@ -177,8 +203,11 @@ fn walk(query: &Query) -> Result<ignore::Walk, String> {
 }
 
 fn searcher(query: &Query) -> Searcher {
-    let binary =
-        if query.is_one_file { BinaryDetection::convert(0) } else { BinaryDetection::quit(0) };
+    let binary = match (query.is_one_file, query.mode) {
+        (true, Mode::Content) => BinaryDetection::none(),
+        (true, _) => BinaryDetection::convert(0),
+        (false, _) => BinaryDetection::quit(0),
+    };
     SearcherBuilder::new()
         .binary_detection(binary)
         .line_number(true)
@@ -197,6 +226,8 @@ struct Lines<'a> {
     matches: usize,
     /// Whether nothing of this file was told yet.
     is_new: bool,
+    /// Where a byte stands that no text has.
+    binary_at: Option<u64>,
 }
 
 impl Lines<'_> {
@@ -210,6 +241,8 @@ impl Lines<'_> {
             line += &format!("{number}{sign}");
         }
         let text = text.strip_suffix(b"\n").unwrap_or(text);
+        let end = text.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1);
+        let text = text.get(..end).unwrap_or(text);
         if text.len() > LONGEST_LINE {
             line.push_str(omitted);
         } else {
@@ -284,6 +317,11 @@ impl Sink for Lines<'_> {
             }
             Mode::Content => {
                 self.matches += 1;
+                // A line of a file that is searched whatever it is.
+                if let Some(at) = found.bytes().iter().position(|byte| *byte == 0) {
+                    self.binary_at.get_or_insert(found.absolute_byte_offset() + at as u64);
+                    return Ok(true);
+                }
                 self.tell_matches(found);
                 Ok(true)
             }
@@ -300,10 +338,25 @@ impl Sink for Lines<'_> {
         Ok(true)
     }
 
+    fn binary_data(&mut self, _: &Searcher, offset: u64) -> Result<bool, Self::Error> {
+        self.binary_at = Some(offset);
+        Ok(true)
+    }
+
     fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), Self::Error> {
-        // Lines before the byte that made it binary were not of a text.
-        if finish.binary_byte_offset().is_some() && self.query.mode == Mode::Files {
-            self.matches = 0;
+        let Some(offset) = self.binary_at.or(finish.binary_byte_offset()) else { return Ok(()) };
+        match self.query.mode {
+            Mode::Content if self.matches > 0 => {
+                let message =
+                    format!("binary file matches (found \"\\0\" byte around offset {offset})");
+                let is_one_file = self.query.is_one_file;
+                let name = if is_one_file { String::new() } else { format!("{}:", self.name) };
+                self.push(name + &message);
+            }
+            Mode::Content => {}
+            // Lines before the byte that made it binary were not of a text.
+            Mode::Files | Mode::Count if self.query.is_one_file => {}
+            Mode::Files | Mode::Count => self.matches = 0,
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ pub(super) fn read(given: &str, target: &Path, session: &Session) -> ToolOutcome
         Err(error) => return ToolOutcome::failed(path::worded(&error, "open", target)),
     };
     let text = String::from_utf8_lossy(&bytes);
-    let notebook: Value = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+    let notebook: Value = match serde_json::from_str(&text) {
         Ok(notebook) => notebook,
         Err(_) => return ToolOutcome::failed(invalid(&text)),
     };
@@ -87,7 +87,8 @@ struct Output {
 
 struct Cell {
     kind: String,
-    id: String,
+    /// As the notebook has it, or by its place.
+    id: Value,
     source: String,
     count: Option<Value>,
     language: Option<String>,
@@ -97,7 +98,7 @@ struct Cell {
 impl Cell {
     fn of(at: usize, cell: &Value, language: &str) -> Cell {
         let kind = cell.get("cell_type").and_then(Value::as_str).unwrap_or("code").to_owned();
-        let id = cell.get("id").and_then(Value::as_str);
+        let id = cell.get("id").filter(|id| id.is_string() || id.is_number());
         let is_code = kind == "code";
         let outputs = cell.get("outputs").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut outputs: Vec<Output> = outputs.iter().map(Output::of).collect();
@@ -113,9 +114,12 @@ impl Cell {
             }];
         }
         Cell {
-            id: id.map_or_else(|| format!("cell-{at}"), str::to_owned),
+            id: id.cloned().unwrap_or_else(|| json!(format!("cell-{at}"))),
             source: joined(cell.get("source")),
-            count: cell.get("execution_count").filter(|count| is_code && !count.is_null()).cloned(),
+            count: cell
+                .get("execution_count")
+                .filter(|count| is_code && !count.is_null() && **count != 0)
+                .cloned(),
             language: is_code.then(|| language.to_owned()),
             outputs: if is_code { outputs } else { Vec::new() },
             kind,
@@ -148,7 +152,8 @@ impl Cell {
         if let Some(language) = self.language.as_ref().filter(|language| *language != "python") {
             head += &format!("<language>{language}</language>");
         }
-        format!("<cell id=\"{0}\">{head}{1}</cell id=\"{0}\">", self.id, self.source)
+        let id = self.id.as_str().map_or_else(|| self.id.to_string(), str::to_owned);
+        format!("<cell id=\"{id}\">{head}{}</cell id=\"{id}\">", self.source)
     }
 }
 
@@ -173,7 +178,7 @@ impl Output {
             _ => joined(data.and_then(|data| data.get("text/plain"))),
         };
         let image = ["image/png", "image/jpeg"].into_iter().find_map(|media_type| {
-            let data = joined(Some(data?.get(media_type)?));
+            let data = data?.get(media_type)?.as_str()?;
             let data: String = data.chars().filter(|c| !c.is_whitespace()).collect();
             Some(Image { data, media_type })
         });

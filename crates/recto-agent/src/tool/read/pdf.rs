@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -19,6 +20,11 @@ const LARGEST: u64 = 20 * 1024 * 1024;
 
 /// Pages of one call.
 const MOST_PAGES: u32 = 20;
+
+/// Pages of a PDF that is read as a whole.
+const MOST_WHOLE: u32 = 10;
+
+const BROKEN: &str = "PDF file is corrupted or invalid.";
 
 /// The first and the last page of `3` or `1-5`.
 pub(super) fn pages(text: &str) -> Result<(u32, u32), String> {
@@ -61,7 +67,7 @@ pub(super) async fn read(call: &Call<'_>, given: &str, target: &Path) -> ToolOut
         Ok(bytes) => bytes,
         Err(error) => return ToolOutcome::failed(path::worded(&error, "open", target)),
     };
-    if !bytes.starts_with(b"%PDF-") {
+    if !bytes.starts_with(b"%PDF-") && call.optional("pages").is_none() {
         return ToolOutcome::failed(format!(
             "File is not a valid PDF (missing %PDF- header): {}",
             target.display()
@@ -70,8 +76,26 @@ pub(super) async fn read(call: &Call<'_>, given: &str, target: &Path) -> ToolOut
     match call.optional("pages").map(pages) {
         Some(Ok(range)) => some_pages(call, given, target, size, range).await,
         Some(Err(text)) => ToolOutcome::refused(text),
-        None => whole(given, target, &bytes),
+        None => match page_count(target).await.filter(|count| *count > MOST_WHOLE) {
+            Some(count) => ToolOutcome::failed(format!(
+                "This PDF has {count} pages, which is too many to read at once. Use the pages \
+                 parameter to read specific page ranges (e.g., pages: \"1-5\"). Maximum \
+                 {MOST_PAGES} pages per request."
+            )),
+            None => whole(given, target, &bytes),
+        },
     }
+}
+
+/// How many pages it has, if there is a program that counts them.
+async fn page_count(target: &Path) -> Option<u32> {
+    const LONGEST: Duration = Duration::from_secs(10);
+    let mut command = Command::new("pdfinfo");
+    command.arg(target).kill_on_drop(true);
+    let output = tokio::time::timeout(LONGEST, command.output()).await.ok()?.ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let count = text.lines().find_map(|line| line.strip_prefix("Pages:"))?;
+    count.trim().parse().ok()
 }
 
 fn whole(given: &str, target: &Path, bytes: &[u8]) -> ToolOutcome {
@@ -110,10 +134,15 @@ async fn some_pages(
     match output {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
-            return ToolOutcome::failed(format!(
-                "pdftoppm failed: {}",
-                String::from_utf8_lossy(&output.stderr).trim()
-            ));
+            let text = String::from_utf8_lossy(&output.stderr);
+            // What the program says of a file that is no PDF inside.
+            let is_broken = ["Couldn't find trailer", "Couldn't read xref", "May not be a PDF"]
+                .iter()
+                .any(|sign| text.contains(sign));
+            return ToolOutcome::failed(match is_broken {
+                true => BROKEN.to_owned(),
+                false => format!("pdftoppm failed: {}", text.trim()),
+            });
         }
         Err(_) => {
             return ToolOutcome::failed(
