@@ -83,11 +83,11 @@ fn status_page_watch_and_browser_see_it_at_once() {
     seat.type_keys("\u{1b}");
     seat.wait_for("interrupted", 1);
     comes("status", || status(&bench), "waiting_for_input");
-    // The browser has it, too.
+    // The browser has it, too, with its status.
     let mut browse = bench.command(&["browse"]);
     browse.env_remove("NO_COLOR").env_remove("RECTO_NOW").env("TERM", "xterm-256color");
     let mut browser = Seat::of(browse);
-    browser.wait_for("all-done", 1);
+    browser.wait_for("needs input", 1);
     browser.type_keys("\u{3}");
     browser.end();
     board.type_keys("q");

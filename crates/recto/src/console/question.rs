@@ -199,7 +199,7 @@ impl Question {
         lines.pop();
         let help = match (&self.typing, self.models_question()) {
             (Some(_), _) => "a line says what to do instead",
-            (None, Some(_)) => "a number answers, or a line of your own",
+            (None, Some(_)) => "a number answers, or your own words",
             (None, None) => "a number, y or n answers; other words are a no that says what to do",
         };
         lines.push(vec![(help.to_owned(), Look::Faint)]);

@@ -19,7 +19,6 @@ use crate::error::CommandError;
 use crate::global::ColorChoice;
 use crate::global::Global;
 use crate::terminal::palette;
-use crate::terminal::shape;
 use crate::terminal::shape::Shape;
 use crate::terminal::text::Span;
 use crate::terminal::text::escape_hidden;
@@ -290,12 +289,7 @@ impl Output {
     /// Writes the fields of a row that were asked for, as they were asked for.
     fn shaped(&mut self, row: serde_json::Value) -> Result<(), CommandError> {
         let is_first = !std::mem::replace(&mut self.has_row, true);
-        if row.get("item").is_some() {
-            if is_first {
-                self.unseen = self.shape.wanted().into_iter().cloned().collect();
-            }
-            self.unseen.retain(|name| !shape::has(&row, name));
-        }
+        self.shape.note_unseen(&row, is_first, &mut self.unseen);
         let line = self.shape.apply(row, is_first)?;
         // Fields in a template are safe by now, and its tabs are the user's own.
         let line = match self.shape {

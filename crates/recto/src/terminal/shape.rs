@@ -35,8 +35,19 @@ impl Shape {
         }
     }
 
+    /// Notes which of the fields no item of a transcript had so far.
+    pub(crate) fn note_unseen(&self, row: &Value, is_first: bool, unseen: &mut Vec<String>) {
+        if row.get("item").is_none() {
+            return;
+        }
+        if is_first {
+            *unseen = self.wanted().into_iter().cloned().collect();
+        }
+        unseen.retain(|name| get(row, name).is_none());
+    }
+
     /// The fields that were asked for.
-    pub(crate) fn wanted(&self) -> Vec<&String> {
+    fn wanted(&self) -> Vec<&String> {
         match self {
             Shape::Whole => Vec::new(),
             Shape::Fields(names) => names.iter().collect(),
@@ -69,11 +80,6 @@ impl Shape {
                 .collect(),
         })
     }
-}
-
-/// Whether a row has a field of this name.
-pub(crate) fn has(row: &Value, name: &str) -> bool {
-    get(row, name).is_some()
 }
 
 impl Piece {
