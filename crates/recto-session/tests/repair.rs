@@ -570,8 +570,9 @@ fn random_damage_is_repaired_once_and_never_made_worse() {
         whole += u32::from(reached(&result.session) == all);
     }
     eprintln!("better: {better}, whole: {whole} of {SEEDS}");
-    // What is sound for the client that wrote it is left alone.
-    assert!(better > 200 && whole + alone > 400, "{better} {whole} {alone}");
+    // What is sound for the client that wrote it is left alone. The newest clients pass rings
+    // by themselves, so repair makes fewer logs better.
+    assert!(better > 180 && whole + alone > 400, "{better} {whole} {alone}");
 }
 
 /// A rule that is not linear would take hours.

@@ -17,7 +17,7 @@ const FIRST: &str =
 
 /// What a resuming client announces in the last turn: in a message of the
 /// system, or in reminders to the user if the model takes no such messages.
-const FRESH: [&str; 16] = [
+const FRESH: [&str; 18] = [
     "# Environment",
     "## Exited Plan Mode",
     "<total_tokens>",
@@ -25,6 +25,7 @@ const FRESH: [&str; 16] = [
     "Available agent types for the Agent tool",
     "Instruction files were re-read",
     "The TodoWrite tool hasn't been used recently",
+    "The date has changed. Today's date is",
     "The following agent types are no longer available",
     "The following deferred tools are no longer available",
     "The following deferred tools are now available",
@@ -33,6 +34,7 @@ const FRESH: [&str; 16] = [
     "Today's date is",
     "You are powered by the model",
     "[client attribution text",
+    "[SYSTEM NOTIFICATION - NOT USER INPUT]",
     "[client todo reminder",
 ];
 

@@ -197,6 +197,7 @@ pub struct Flags {
     pub is_broken_text: bool,
     /// It is what a command of the client said, the caveat before that, or the command itself
     /// right after the caveat: the newest clients see nothing in it that is to be answered.
+    /// Of an answer: it is a string of white space.
     pub asks_nothing: bool,
 }
 

@@ -252,13 +252,13 @@ impl Session {
             _ => UserText::Nothing,
         };
         let is = |name: &str| entry.object().is_true(name);
-        let follows_caveat = match parent {
-            Parent::Node(above) => {
-                let above = self.node(above).flags;
-                above.is_meta && above.asks_nothing
-            }
-            Parent::Root | Parent::Missing(_) => false,
+        let above = match parent {
+            Parent::Node(above) => Some(self.node(above).flags),
+            Parent::Root | Parent::Missing(_) => None,
         };
+        // A caveat, the command after it, and what the command said.
+        let follows_row = above.is_some_and(|above| above.asks_nothing);
+        let follows_caveat = follows_row && above.is_some_and(|above| above.is_meta);
         let flags = Flags {
             is_sidechain: entry.is_sidechain(),
             is_meta: entry.is_meta(),
@@ -272,9 +272,11 @@ impl Session {
             is_display_only: is("isDisplayOnly"),
             has_byte_order_mark: entry.bytes().starts_with(b"\xef\xbb\xbf"),
             is_broken_text: !entry.is_utf8() || has_lone_surrogate(entry.bytes()),
-            asks_nothing: seen.begins_with("<local-command-stdout>")
+            asks_nothing: (entry.kind() == Kind::Assistant
+                && matches!(content, Content::Text(text) if is_blank_value(text)))
                 || (entry.is_meta() && seen.begins_with("<local-command-caveat>"))
-                || (follows_caveat && seen.begins_with("<command-name>")),
+                || (follows_caveat && seen.begins_with("<command-name>"))
+                || (follows_row && seen.begins_with("<local-command-std")),
         };
         let model = message.and_then(|message| message.model());
         NewNode {

@@ -20,8 +20,8 @@ pub(super) fn tidy(mut pieces: Vec<Piece>, generation: Generation) -> Vec<Piece>
         pieces.retain(|piece| !piece.is_result());
     }
     drop_open_server_calls(&mut pieces);
-    if is_newest {
-        pieces = without_blank_texts(pieces);
+    if generation >= Generation::V2_1_200 {
+        pieces = without_blank_texts(pieces, generation);
     }
     if pieces.is_empty() {
         return vec![Piece::empty_answer(TOOL_USE_INTERRUPTED)];
@@ -48,15 +48,21 @@ fn drop_open_server_calls(pieces: &mut Vec<Piece>) {
     });
 }
 
-/// Blank texts go, except for one that keeps two blocks of thinking apart; where that is
-/// empty, the client says so.
-fn without_blank_texts(pieces: Vec<Piece>) -> Vec<Piece> {
-    let is_blank = |piece: &Piece| matches!(piece.kind, PieceKind::Text { is_blank: true });
+/// Empty texts go, and blank ones where the model thinks, except for one that keeps two blocks
+/// of thinking apart; where that is empty, the client says so. 2.1.200 leaves empty ones.
+fn without_blank_texts(pieces: Vec<Piece>, generation: Generation) -> Vec<Piece> {
+    let thinks = pieces.iter().any(|piece| piece.kind == PieceKind::Thinking);
+    let is_gone = |piece: &Piece| {
+        let is_blank = matches!(piece.kind, PieceKind::Text { is_blank: true });
+        let is_empty = piece.text_inside().is_empty();
+        let is_newest = generation == Generation::V2_1_300;
+        is_blank && if is_newest { thinks || is_empty } else { thinks && !is_empty }
+    };
     let is_thinking = |piece: &Piece| piece.kind == PieceKind::Thinking;
     let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut gap = None;
     for piece in pieces {
-        if is_blank(&piece) {
+        if is_gone(&piece) {
             gap.get_or_insert(piece);
             continue;
         }
@@ -72,12 +78,15 @@ fn without_blank_texts(pieces: Vec<Piece>) -> Vec<Piece> {
     kept
 }
 
-/// Calls are moved behind what is said after them, unless the model goes on thinking
+/// Calls are moved behind what is said after them, unless the model thinks right before and
 /// right after the first ones.
 fn put_calls_last(pieces: &mut [Piece]) {
     let is_call = |piece: &Piece| matches!(piece.kind, PieceKind::ToolUse { .. });
-    let after = pieces.iter().skip_while(|piece| !is_call(piece)).find(|piece| !is_call(piece));
-    if after.is_some_and(|piece| !piece.is_open_thinking()) {
+    let is_thinking = |piece: &&Piece| piece.kind == PieceKind::Thinking;
+    let Some(first) = pieces.iter().position(is_call) else { return };
+    let before = first.checked_sub(1).and_then(|before| pieces.get(before));
+    let after = pieces[first..].iter().find(|piece| !is_call(piece));
+    if before.filter(is_thinking).is_none() || after.filter(is_thinking).is_none() {
         pieces.sort_by_key(is_call);
     }
 }

@@ -1,6 +1,7 @@
 //! Items to turns and answers.
 
 use super::Generation;
+use super::beside::put_beside;
 use super::piece::Piece;
 use super::piece::PieceKind;
 use super::render::AnswerId;
@@ -26,8 +27,6 @@ pub(super) struct Turn {
 /// What the client says for one attachment.
 pub(super) struct Reminder {
     pub(super) pieces: Vec<Piece>,
-    /// Whether it may go into the text of a result.
-    pub(super) folds: bool,
 }
 
 /// Gathers items.
@@ -64,7 +63,10 @@ impl Groups {
                 }
             }
             Item::Reminder { pieces, folds } => {
-                self.open_turn().reminders.push(Reminder { pieces, folds });
+                let turn = self.open_turn();
+                if !(folds && put_beside(&mut turn.user, &pieces, generation)) {
+                    turn.reminders.push(Reminder { pieces });
+                }
             }
             Item::System(text) => self.open_turn().system.push(text),
             Item::Answer { id, pieces } => self.add_answer(id, pieces),
@@ -78,29 +80,47 @@ impl Groups {
     /// Adds to the answer before if it is the same message; a turn with results
     /// may stand in between, except for the oldest clients.
     fn add_answer(&mut self, id: AnswerId, mut pieces: Vec<Piece>) {
-        let generation = self.generation;
-        let has_result = |turn: &Turn| turn.user.iter().flatten().any(Piece::is_result);
-        let can_pass = self
-            .turn
-            .as_ref()
-            .is_none_or(|turn| generation != Generation::V2_0_0 && has_result(turn));
-        match self.done.last_mut() {
-            Some(Group::Answer { id: other, pieces: known })
-                if can_pass && is_same(*other, id, generation) =>
-            {
-                known.append(&mut pieces);
-            }
-            _ => {
+        match self.known_answer(id) {
+            Some(known) => known.append(&mut pieces),
+            None => {
                 self.done.extend(self.turn.take().map(Group::Turn));
                 self.done.push(Group::Answer { id, pieces });
             }
         }
     }
 
+    /// The answer before that is the same message. Since 2.1.200 it is looked for behind
+    /// other answers too, up to what the user says.
+    fn known_answer(&mut self, id: AnswerId) -> Option<&mut Vec<Piece>> {
+        let generation = self.generation;
+        if self.turn.as_ref().is_some_and(|turn| !can_pass(turn, generation)) {
+            return None;
+        }
+        for group in self.done.iter_mut().rev() {
+            match group {
+                Group::Answer { id: other, pieces } if is_same(*other, id, generation) => {
+                    return Some(pieces);
+                }
+                Group::Turn(turn) if can_pass(turn, generation) => {}
+                Group::Answer { .. } if generation >= Generation::V2_1_200 => {}
+                Group::Answer { .. } | Group::Turn(_) => return None,
+            }
+        }
+        None
+    }
+
     fn finish(mut self) -> Vec<Group> {
         self.done.extend(self.turn.take().map(Group::Turn));
         self.done
     }
+}
+
+/// Whether an answer goes on across a turn: the newest clients put what they tell behind
+/// the results.
+fn can_pass(turn: &Turn, generation: Generation) -> bool {
+    let has_result = turn.user.iter().flatten().any(Piece::is_result);
+    let is_told = generation == Generation::V2_1_300 && turn.user.is_empty();
+    generation != Generation::V2_0_0 && (has_result || is_told)
 }
 
 /// Adds blocks to those of the line before; from 2.1.100 with a line end where

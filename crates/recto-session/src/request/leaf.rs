@@ -15,8 +15,12 @@ pub(super) fn choose_leaf(view: &View<'_>) -> Option<NodeId> {
             newest(view)
         }
         Generation::V2_1_200 | Generation::V2_1_300 => {
-            // Only a leaf with a time is a conversation to these clients.
-            named_or_last(view).filter(|leaf| view.node(*leaf).time().is_some())
+            // Only a leaf with a time is a conversation to these clients, and none of a
+            // subagent.
+            named_or_last(view).filter(|leaf| {
+                let node = view.node(*leaf);
+                node.time().is_some() && !node.flags.is_sidechain
+            })
         }
     }
 }

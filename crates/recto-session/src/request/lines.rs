@@ -24,11 +24,14 @@ pub(super) fn pass(view: &View<'_>, kept: &[NodeId], dropped: &mut Vec<Dropped>)
     let mut lines = whole_lines(kept);
     if view.generation == Generation::V2_1_300 {
         drop_blank_answers(view, &mut lines, dropped);
+        let unfinished = unfinished_turn(view, &lines);
         answer_open_calls(view, &mut lines);
-        drop_open_calls(view, &mut lines, dropped);
+        let mut turn = lines.split_off(unfinished);
+        drop_open_calls(view, &mut lines, &turn, dropped);
+        lines.append(&mut turn);
         drop_orphan_thinking(view, &mut lines, dropped);
     } else {
-        drop_open_calls(view, &mut lines, dropped);
+        drop_open_calls(view, &mut lines, &[], dropped);
         drop_orphan_thinking(view, &mut lines, dropped);
         drop_blank_answers(view, &mut lines, dropped);
     }
@@ -232,10 +235,33 @@ fn answer_open_calls(view: &View<'_>, lines: &mut Vec<Sent>) {
     }
 }
 
-/// Calls without a result anywhere. Before 2.1.100 only the call goes; since
+/// Where the turn begins that was cut off after a result: its calls stay, whatever became
+/// of them.
+fn unfinished_turn(view: &View<'_>, lines: &[Sent]) -> usize {
+    let spoken = |line: &Sent| match line {
+        Sent::Line(line) => Some(view.node(line.node)).filter(|node| node.is_spoken()),
+        Sent::Added(_) => None,
+    };
+    let last = lines.iter().rev().find_map(spoken);
+    if !last.is_some_and(|node| node.kind == Kind::User && node.has_result()) {
+        return lines.len();
+    }
+    let is_prompt = |line: &Sent| {
+        spoken(line).is_some_and(|node| node.kind == Kind::User && !node.has_result())
+    };
+    lines.iter().rposition(is_prompt).unwrap_or(0)
+}
+
+/// Calls without a result anywhere, also not in the lines that follow. Before 2.1.100 only the call goes; since
 /// then the whole line, if none of its calls has a result.
-fn drop_open_calls(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<Dropped>) {
-    let results = results(view, lines);
+fn drop_open_calls(
+    view: &View<'_>,
+    lines: &mut Vec<Sent>,
+    after: &[Sent],
+    dropped: &mut Vec<Dropped>,
+) {
+    let mut results = results(view, lines);
+    results.extend(self::results(view, after));
     let by_block = view.generation < Generation::V2_1_100;
     drop_lines(view, lines, dropped, DropReason::CallWithoutResult, |node, line| {
         if node.kind != Kind::Assistant {
@@ -319,9 +345,14 @@ fn drop_blank_answers(view: &View<'_>, lines: &mut Vec<Sent>, dropped: &mut Vec<
     }
 }
 
-fn is_blank_answer(node: Node<'_>) -> bool {
+pub(super) fn is_blank_answer(node: Node<'_>) -> bool {
     let is_blank = |block: &BlockFact| matches!(block, BlockFact::Text { is_blank: true });
-    node.kind == Kind::Assistant && !node.blocks.is_empty() && node.blocks.iter().all(is_blank)
+    let says_nothing = if node.flags.is_string {
+        node.flags.asks_nothing
+    } else {
+        !node.blocks.is_empty() && node.blocks.iter().all(is_blank)
+    };
+    node.kind == Kind::Assistant && says_nothing
 }
 
 /// Blank lines that stand between two lines of thinking of one message.

@@ -2,14 +2,13 @@
 
 use recto_log::json::ArrayWriter;
 use recto_log::json::ObjectWriter;
-use recto_log::json::Value;
 use recto_log::json::replace_lone_surrogates;
-use recto_log::json::write_string;
 
 use super::Generation;
 use super::answer::tidy;
 use super::client_text::NO_CONTENT;
 use super::client_text::TOOL_LOADED;
+use super::client_text::TOOL_USE_INTERRUPTED;
 use super::client_text::wrap;
 use super::group::Group;
 use super::group::Reminder;
@@ -18,10 +17,9 @@ use super::group::group;
 use super::group::join;
 use super::pair::pair;
 use super::piece::Piece;
-use super::piece::with_line_end;
+use super::piece::PieceKind;
 use super::render::Item;
 use super::render::Rules;
-use crate::fold::client_text::trim;
 
 /// A message of a request.
 pub(super) enum Message {
@@ -41,6 +39,9 @@ pub(super) fn messages(items: Vec<Item>, rules: &Rules, effort: Option<&str>) ->
             Group::Answer { pieces, .. } if !pieces.is_empty() => {
                 messages.push(Message::Assistant(tidy(pieces, rules.generation)));
             }
+            Group::Answer { .. } if rules.generation >= Generation::V2_1_200 => {
+                messages.push(Message::Assistant(vec![Piece::empty_answer(TOOL_USE_INTERRUPTED)]));
+            }
             Group::Answer { .. } if rules.generation >= Generation::V2_1_100 => {
                 messages.push(Message::Assistant(vec![Piece::empty_answer(NO_CONTENT)]));
             }
@@ -57,35 +58,35 @@ fn add_turn(
     effort: &mut Option<&str>,
 ) {
     // A message of the system follows one of the user.
-    if generation == Generation::V2_1_300 && turn.user.is_empty() && turn.reminders.is_empty() {
-        let texts = turn.system.drain(..);
-        let pieces = texts.map(|text| Piece::text(&wrap(&text))).collect();
-        turn.reminders.push(Reminder { pieces, folds: false });
+    if generation == Generation::V2_1_300
+        && turn.user.is_empty()
+        && turn.reminders.is_empty()
+        && !turn.system.is_empty()
+    {
+        let text = std::mem::take(&mut turn.system).join("\n\n");
+        turn.reminders.push(Reminder { pieces: vec![Piece::text(&wrap(&text))] });
     }
     let sends_empty =
         matches!(generation, Generation::V2_1_100 | Generation::V2_1_200) && !turn.user.is_empty();
+    // Where lines become one, results come first.
+    let is_one_line = turn.user.len() == 1 && turn.reminders.is_empty();
+    let keeps_order = generation >= Generation::V2_1_200 && is_one_line;
     let mut results = Vec::new();
     let mut texts = Vec::new();
     for pieces in turn.user {
+        let meets_next = !pieces.last().is_some_and(Piece::is_result);
         let (of_tools, rest): (Vec<Piece>, Vec<Piece>) =
-            pieces.into_iter().partition(Piece::is_result);
+            pieces.into_iter().partition(|piece| keeps_order || piece.is_result());
         results.extend(of_tools);
         if !rest.is_empty() {
-            texts.push(rest);
+            texts.push((rest, meets_next));
         }
-    }
-    let (folded, reminders): (Vec<Reminder>, Vec<Reminder>) = turn
-        .reminders
-        .into_iter()
-        .partition(|reminder| results.last().is_some_and(|last| folds(last, reminder, generation)));
-    if let Some(last) = results.last_mut() {
-        fold(last, &folded);
     }
     let mut others = Vec::new();
     if generation == Generation::V2_1_300 && results.iter().any(Piece::has_reference) {
         others.push(Piece::text(TOOL_LOADED));
     }
-    for (at, mut reminder) in reminders.into_iter().enumerate() {
+    for (at, mut reminder) in turn.reminders.into_iter().enumerate() {
         // Several texts of one attachment at the start of a turn are messages
         // of their own, but for the last.
         if at == 0 && results.is_empty() && reminder.pieces.len() > 1 {
@@ -96,10 +97,17 @@ fn add_turn(
             others.append(&mut reminder.pieces);
         }
     }
-    for text in texts {
-        join(&mut others, text, generation);
+    let mut meets = true;
+    for (mut text, meets_next) in texts {
+        if meets {
+            join(&mut others, text, generation);
+        } else {
+            others.append(&mut text);
+        }
+        meets = meets_next;
     }
     results.append(&mut others);
+    drop_blank_texts(&mut results, generation, messages.is_empty());
     let is_empty = results.is_empty();
     if !is_empty || sends_empty {
         messages.push(Message::User(results));
@@ -112,49 +120,17 @@ fn add_turn(
     }
 }
 
-/// Whether a reminder beside a result goes into the result's own text.
-fn folds(result: &Piece, reminder: &Reminder, generation: Generation) -> bool {
-    let content = result.get("content");
-    reminder.folds
-        && !result.has_reference()
-        && content.is_some_and(|content| {
-            content.is_string() || (generation == Generation::V2_1_300 && content.is_array())
-        })
-}
-
-fn fold(result: &mut Piece, reminders: &[Reminder]) {
-    let texts: Vec<&Piece> = reminders.iter().flat_map(|reminder| &reminder.pieces).collect();
-    if texts.is_empty() {
+/// Since 2.1.200, blank texts of the user go, unless a string is all there is to send. What
+/// 2.1.200 says before everything else fills a first message that became empty.
+fn drop_blank_texts(pieces: &mut Vec<Piece>, generation: Generation, is_first: bool) {
+    let is_one_string = matches!(&pieces[..], [piece] if piece.is_string);
+    if generation < Generation::V2_1_200 || pieces.is_empty() || is_one_string {
         return;
     }
-    let Some(content) = result.get("content") else { return };
-    let folded = match content.as_str() {
-        Some(text) => {
-            let own = trim(&text);
-            let mut parts: Vec<_> = texts.iter().map(|piece| piece.text_inside()).collect();
-            if !own.is_empty() {
-                parts.insert(0, own.into());
-            }
-            let mut folded = Vec::new();
-            write_string(&mut folded, &parts.join("\n\n"));
-            folded
-        }
-        None => fold_blocks(content, &texts),
-    };
-    result.set("content", &folded);
-}
-
-fn fold_blocks(content: Value<'_>, texts: &[&Piece]) -> Vec<u8> {
-    let mut blocks: Vec<Piece> = content.elements().map(Piece::read).collect();
-    for text in texts {
-        if let Some(last) = blocks.last_mut().filter(|last| last.is_text())
-            && let Some(longer) = last.get("text").and_then(with_line_end)
-        {
-            last.set("text", &longer);
-        }
-        blocks.push(Piece::text(&text.text_inside()));
+    pieces.retain(|piece| !matches!(piece.kind, PieceKind::Text { is_blank: true }));
+    if pieces.is_empty() && !(is_first && generation == Generation::V2_1_200) {
+        pieces.push(Piece::text(NO_CONTENT));
     }
-    array(&blocks)
 }
 
 fn array(pieces: &[Piece]) -> Vec<u8> {

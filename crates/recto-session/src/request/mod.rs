@@ -12,6 +12,7 @@
 
 mod answer;
 mod attachment;
+mod beside;
 mod client_text;
 mod compaction;
 mod group;

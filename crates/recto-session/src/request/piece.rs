@@ -18,6 +18,8 @@ use crate::fold::client_text::is_blank;
 pub(super) struct Piece {
     pub(super) kind: PieceKind,
     pub(super) json: Vec<u8>,
+    /// The content of its line is a string.
+    pub(super) is_string: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,19 +49,19 @@ impl Piece {
             | Block::WebSearchToolResult { .. }
             | Block::Unknown { .. } => PieceKind::Other,
         };
-        Piece { kind, json: compact(value) }
+        Piece { kind, json: compact(value), is_string: false }
     }
 
     /// A text block around a string of a line, whose spelling is kept.
     pub(super) fn around(text: Value<'_>) -> Piece {
         let is_blank = text.as_str().is_none_or(|text| is_blank(&text));
         let json = ObjectWriter::new().string("type", "text").json("text", text.bytes()).finish();
-        Piece { kind: PieceKind::Text { is_blank }, json }
+        Piece { kind: PieceKind::Text { is_blank }, json, is_string: true }
     }
 
     pub(super) fn text(text: &str) -> Piece {
         let json = ObjectWriter::new().string("type", "text").string("text", text).finish();
-        Piece { kind: PieceKind::Text { is_blank: is_blank(text) }, json }
+        Piece { kind: PieceKind::Text { is_blank: is_blank(text) }, json, is_string: false }
     }
 
     /// The answer that stands for a message which became empty.
@@ -68,6 +70,7 @@ impl Piece {
         Piece {
             kind: PieceKind::Text { is_blank: false },
             json: json.json("citations", b"[]").finish(),
+            is_string: false,
         }
     }
 
@@ -88,16 +91,11 @@ impl Piece {
             .string("content", text)
             .boolean("is_error", true)
             .finish();
-        Piece { kind: PieceKind::ToolResult { id: id.to_owned() }, json }
+        Piece { kind: PieceKind::ToolResult { id: id.to_owned() }, json, is_string: false }
     }
 
     pub(super) fn is_text(&self) -> bool {
         matches!(self.kind, PieceKind::Text { .. })
-    }
-
-    /// Thinking that can be read.
-    pub(super) fn is_open_thinking(&self) -> bool {
-        self.kind == PieceKind::Thinking && self.get("thinking").is_some()
     }
 
     /// Thinking that only the model which signed it takes back.

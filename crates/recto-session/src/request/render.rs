@@ -27,6 +27,7 @@ use super::client_text::REFERENCES_GONE;
 use super::client_text::REFERENCES_OFF;
 use super::client_text::unwrap;
 use super::client_text::wrap;
+use super::lines;
 use super::model::AskedModel;
 use super::piece::Piece;
 use super::piece::PieceKind;
@@ -82,6 +83,8 @@ pub(super) enum Item {
 enum Whose {
     User,
     Client,
+    /// The client's, and never told inside a result.
+    ClientAlone,
 }
 
 /// All that is said, and the lines that say nothing.
@@ -172,6 +175,7 @@ impl Rendered {
         }
         if self.items.len() == before {
             let reason = match node.kind {
+                Kind::Assistant if lines::is_blank_answer(node) => DropReason::BlankAnswer,
                 Kind::Assistant => DropReason::ForeignThinking,
                 _ => DropReason::NotForModel,
             };
@@ -217,7 +221,13 @@ impl Rendered {
         let human_turn = entry.get("attachment").and_then(|value| value.get("humanTurn"));
         let is_human = rules.generation == Generation::V2_1_300
             && human_turn.and_then(Value::as_bool) == Some(true);
-        let whose = if is_human { Whose::User } else { Whose::Client };
+        // What commits are to say about the client stays by itself.
+        let is_alone = entry.subtype().is_some_and(|name| name == "remote_session_change");
+        let whose = match (is_human, is_alone) {
+            (true, _) => Whose::User,
+            (false, true) => Whose::ClientAlone,
+            (false, false) => Whose::Client,
+        };
         self.tell(rules, attachment::texts(entry, rules), whose);
     }
 
@@ -284,12 +294,32 @@ fn user_pieces(entry: &Entry<'_>, rules: &Rules) -> Vec<Piece> {
         }
         _ => {
             let mut pieces = pieces_of(content);
-            for piece in pieces.iter_mut().filter(|piece| piece.has_reference()) {
-                keep_known_references(piece, rules);
+            for piece in pieces.iter_mut().filter(|piece| piece.is_result()) {
+                if piece.has_reference() {
+                    keep_known_references(piece, rules);
+                }
+                if rules.generation >= Generation::V2_1_200
+                    && piece.get("is_error").is_some_and(is_true)
+                {
+                    keep_texts(piece);
+                }
             }
             pieces
         }
     }
+}
+
+fn is_true(value: Value<'_>) -> bool {
+    value.as_bool() == Some(true)
+}
+
+/// Takes pictures out of a result: the API takes only text of a call that failed.
+fn keep_texts(piece: &mut Piece) {
+    let Some(content) = piece.get("content").filter(|content| content.is_array()) else { return };
+    let is_text = |block: &Value<'_>| block.str("type").is_some_and(|kind| kind == "text");
+    let texts = content.elements().filter(is_text);
+    let texts = texts.fold(ArrayWriter::new(), |array, block| array.json(block.bytes())).finish();
+    piece.set("content", &texts);
 }
 
 /// Tools that the newest clients load when they are asked for.
@@ -349,6 +379,15 @@ fn answer_pieces(entry: &Entry<'_>, rules: &Rules, left_out: &[u32]) -> Option<V
         pieces.retain(|piece| !piece.is_signed_thinking());
     }
     if pieces.is_empty() && !was_empty {
+        return None;
+    }
+    // 2.1.200 keeps a line of empty text where the message has others, not one of white space.
+    let is_blank = |piece: &Piece| matches!(piece.kind, PieceKind::Text { is_blank: true });
+    let is_white = |piece: &Piece| !piece.text_inside().is_empty();
+    if rules.generation == Generation::V2_1_200
+        && pieces.iter().all(is_blank)
+        && pieces.iter().any(is_white)
+    {
         return None;
     }
     for piece in &mut pieces {

@@ -9,7 +9,6 @@ use recto_log::Kind;
 use super::Generation;
 use super::view::Above;
 use super::view::View;
-use crate::BlockFact;
 use crate::NameId;
 use crate::NodeId;
 use crate::fold::bits::Bits;
@@ -49,11 +48,10 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
         for &call in lines.iter().rev() {
             let at = place[call.index()];
             match next {
+                // The line that the walk met first stays in front of those that are found.
+                _ if at == message.first => {}
                 _ if at != OUTSIDE => next = Some(at),
-                // A text that is repeated on another branch still comes last.
-                Some(next) if gathers && has_call(view, call) => {
-                    earlier.entry(next).or_default().push(call);
-                }
+                Some(next) if gathers => earlier.entry(next).or_default().push(call),
                 Some(_) | None => added.push(call),
             }
             is_inside.add(call);
@@ -103,13 +101,10 @@ pub(super) fn recover_siblings(view: &View<'_>, chain: Vec<NodeId>) -> Vec<NodeI
     whole
 }
 
-fn has_call(view: &View<'_>, id: NodeId) -> bool {
-    view.node(id).blocks.iter().any(|block| matches!(block, BlockFact::ToolUse { .. }))
-}
-
 /// A message of the chain.
 struct Message {
-    /// The place of its last line in the chain.
+    /// The places of its first and last line in the chain.
+    first: u32,
     last: u32,
     name: NameId,
 }
@@ -126,7 +121,7 @@ fn messages_of(view: &View<'_>, chain: &[NodeId]) -> Vec<Message> {
             Some(known) => messages[*known].last = last,
             None => {
                 by_name.insert(name, messages.len());
-                messages.push(Message { last, name });
+                messages.push(Message { first: last, last, name });
             }
         }
     }

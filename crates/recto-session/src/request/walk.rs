@@ -21,13 +21,15 @@ pub(super) fn walk(view: &View<'_>, leaf: NodeId) -> Result<Vec<NodeId>, Hang> {
     let mut at = Some(leaf);
     while let Some(id) = at {
         if !seen.add(id) {
-            if heals {
-                break;
-            }
             return Err(Hang::Cycle { line: view.node(id).line });
         }
         chain.push(id);
-        at = match view.above(id) {
+        let above = match view.above(id) {
+            // A line above that the walk has passed is as good as none.
+            Above::Line(parent) if heals && seen.has(parent) => Above::Missing,
+            above => above,
+        };
+        at = match above {
             Above::Nothing => None,
             Above::Line(parent) => Some(parent),
             Above::Missing if heals => {
@@ -98,8 +100,8 @@ impl Fosters {
             if time - time_of(view, line) > FOSTER_MILLISECONDS {
                 return None;
             }
-            // The orphan is the top of its tree, so this finds its descendants.
-            if self.tops[line.index()] != orphan {
+            // The orphan is the top of its tree, or in the ring there: this finds its descendants.
+            if self.tops[line.index()] != self.tops[orphan.index()] {
                 return Some(line);
             }
             place -= 1;
