@@ -82,6 +82,8 @@ pub enum LakeError {
         path: String,
         /// What SQLite said.
         reason: String,
+        /// Whether its content is not what was written.
+        is_damaged: bool,
     },
     /// A store could not be used.
     #[error(transparent)]
@@ -143,7 +145,14 @@ impl LakeError {
             LakeError::NotBuilt => {
                 Some("use a released binary, or build with `--features lake`".to_owned())
             }
-            LakeError::Cache { .. } => Some("delete the file; recto makes it again".to_owned()),
+            LakeError::Cache { is_damaged: true, .. } => {
+                Some("delete the file; recto makes it again".to_owned())
+            }
+            LakeError::Cache { .. } => Some(
+                "recto must be able to write there, and the disk needs space; RECTO_CACHE_DIR names \
+                 another directory"
+                    .to_owned(),
+            ),
             LakeError::Collect(CollectError::Unreachable { .. }) => {
                 Some("check the address, and whether the store can be reached from here".to_owned())
             }

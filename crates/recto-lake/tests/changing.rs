@@ -170,8 +170,8 @@ fn readers_that_are_open_keep_working_while_a_person_is_erased() {
     let of_bob = team.number("SELECT COUNT(*) AS n FROM lines WHERE user_id = 'bob'");
     // One has asked before, and holds its connection.
     let mut cache = Cache::open(&team.folder.path().join("open.sqlite")).unwrap();
-    Lake::load(&team.store, &mut cache, &needs(LINES), 100, &mut |_, _| {}).unwrap();
-    let (reader, all) = (cache.reader().unwrap(), team.number(LINES));
+    Lake::load(&team.store, &mut cache, &needs(LINES).unwrap(), 100, &mut |_, _| {}).unwrap();
+    let (reader, all) = (cache.into_reader().unwrap(), team.number(LINES));
     // Others load again and again from the beginning, meanwhile.
     let what = Forget::User("alice".to_owned());
     let is_over = AtomicBool::new(false);
@@ -181,10 +181,15 @@ fn readers_that_are_open_keep_working_while_a_person_is_erased() {
             while !is_over.load(Ordering::Relaxed) {
                 let path = team.folder.path().join(format!("new-{}.sqlite", seen.len()));
                 let mut cache = Cache::open(&path).unwrap();
-                let damaged =
-                    Lake::load(&team.store, &mut cache, &needs(LINES), 100, &mut |_, _| {});
+                let damaged = Lake::load(
+                    &team.store,
+                    &mut cache,
+                    &needs(LINES).unwrap(),
+                    100,
+                    &mut |_, _| {},
+                );
                 assert_eq!(damaged.unwrap(), Vec::<String>::new());
-                let answer = ask(&cache.reader().unwrap(), LINES, 1).unwrap();
+                let answer = ask(&cache.into_reader().unwrap(), LINES, 1).unwrap();
                 seen.push(answer.rows[0][0].clone());
             }
             seen

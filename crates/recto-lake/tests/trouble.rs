@@ -25,7 +25,7 @@ fn built() -> Team {
 
 fn load(team: &Team, sql: &str) -> Result<Vec<String>, LakeError> {
     let mut cache = Cache::open(&team.folder.path().join("other.sqlite")).unwrap();
-    Lake::load(&team.store, &mut cache, &needs(sql), 100, &mut |_, _| {})
+    Lake::load(&team.store, &mut cache, &needs(sql).unwrap(), 100, &mut |_, _| {})
 }
 
 #[test]
@@ -87,15 +87,26 @@ fn queries_that_are_wrong_are_explained_and_none_can_write() {
     let (alice, folder) = (Machine::new("alice"), tempfile::tempdir().unwrap());
     alice.write(ONE, 1);
     let cache = Cache::open(&folder.path().join("q.sqlite")).unwrap();
-    let reader = cache.reader().unwrap();
+    let reader = cache.into_reader().unwrap();
     let failed = |sql: &str| ask(&reader, sql, 10).unwrap_err();
     let column = failed("SELECT tokens_input FROM usage");
     assert!(column.hint().unwrap().starts_with("similar names: input_tokens"), "{column}");
     let table = failed("SELECT * FROM session");
     assert!(table.hint().unwrap().contains("sessions"), "{table}");
-    for sql in
-        ["DELETE FROM lines_rows", "DROP TABLE lines_rows", "ATTACH 'x' AS y", "PRAGMA x", ""]
-    {
+    let quoted = failed("SELECT COUNT(*) FROM lines WHERE \"projct\" = 'x'");
+    assert!(quoted.hint().unwrap().starts_with("similar names: project"), "{quoted}");
+    for sql in [
+        "DELETE FROM lines_rows",
+        "DROP TABLE lines_rows",
+        "ATTACH 'x' AS y",
+        "PRAGMA x",
+        "PRAGMA user_version",
+        "SELECT * FROM pragma_user_version",
+        "SAVEPOINT x",
+        "VACUUM INTO 'x'",
+        "-- nothing",
+        "",
+    ] {
         assert_eq!(failed(sql).kind(), "bad-query", "{sql}");
     }
     assert_eq!(failed("SELECT 1; DELETE FROM lines_rows").kind(), "bad-query");

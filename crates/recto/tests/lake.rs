@@ -54,6 +54,21 @@ fn a_store_becomes_tables_that_answer_like_the_home() {
 }
 
 #[test]
+fn an_answer_without_a_damaged_file_has_exit_code_1() {
+    let (test, url) = sent();
+    run(&test, &["lake", "build", "--store", &url]);
+    let count = ["query", "SELECT COUNT(*) AS n FROM usage", "--store", &url, "-q"];
+    assert_eq!(run(&test, &count).code, 0);
+    let files = run(&test, &["lake", "files", "usage", "--store", &url]).stdout;
+    let (_, below) = files.trim().split_once("/store/").unwrap();
+    fs::write(Path::new(&url).join(below), b"PAR1 not any more").unwrap();
+    // What was loaded before the damage is still an answer.
+    assert_eq!(run(&test, &count).code, 0);
+    fs::remove_dir_all(test.user.path().join(".cache")).unwrap();
+    assert_eq!(run(&test, &count).code, 1);
+}
+
+#[test]
 fn every_field_of_the_tables_json_is_documented() {
     let (test, url) = sent();
     let page = page("json.md");

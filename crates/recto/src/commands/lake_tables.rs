@@ -12,7 +12,6 @@ use recto_lake::Lake;
 use recto_lake::LakeError;
 use recto_lake::cache::Cache;
 use recto_lake::library::nearest;
-use recto_lake::query::Answer;
 use recto_lake::query::ask;
 use recto_lake::schema::Table as LakeTable;
 use serde::Serialize;
@@ -24,6 +23,7 @@ use crate::commands::lake::LakeCommand;
 use crate::commands::lake::LakeStore;
 pub(crate) use crate::commands::lake_team::team_source;
 use crate::commands::prices::PricesOption;
+use crate::commands::query::Asked;
 use crate::commands::query::StoreQuery;
 use crate::commands::query_show::file_name;
 use crate::commands::restore::read_machine;
@@ -300,17 +300,19 @@ pub(crate) fn ask_store(
     environment: &Environment,
     output: &mut Output,
     query: &StoreQuery<'_>,
-) -> Result<Answer, CommandError> {
+) -> Result<Asked, CommandError> {
     let store = open_store(environment, query.address)?;
-    let root = environment.cache_directory()?;
-    let mut cache = Cache::open(&root.root().join("query").join(file_name(store.url())))?;
-    let progress = Progress::new("loading tables", output);
-    let loaded = Lake::load(&store, &mut cache, query.needs, query.limit_mb, &mut |done, all| {
-        progress.tell_bytes(done, all);
-    });
-    progress.done();
-    for problem in loaded? {
-        output.remark(&format!("skipped: {}", one_line(&problem)));
+    let path = environment.table_directory()?.join(file_name(store.url().as_bytes()));
+    let (answer, damaged) = Cache::with(&path, |mut cache| {
+        let progress = Progress::new("loading tables", output);
+        let mut tell = |done, all| progress.tell_bytes(done, all);
+        let loaded = Lake::load(&store, &mut cache, query.needs, query.limit_mb, &mut tell);
+        progress.done();
+        let damaged = loaded?;
+        Ok((ask(&cache.into_reader()?, query.sql, query.most)?, damaged))
+    })?;
+    for problem in &damaged {
+        output.remark(&format!("skipped: {}", one_line(problem)));
     }
-    Ok(ask(&cache.reader()?, query.sql, query.most)?)
+    Ok(Asked { answer, is_partial: !damaged.is_empty() })
 }
