@@ -149,6 +149,12 @@ impl Team {
         )
     }
 
+    /// How many versions the log of a table has.
+    pub(crate) fn versions(&self, table: &str) -> usize {
+        let log = self.objects(&format!("lake/v1/t1/{table}/_delta_log"));
+        log.iter().filter(|path| path.extension().is_some_and(|end| end == "json")).count()
+    }
+
     /// Files below a directory of the store.
     pub(crate) fn objects(&self, below: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();

@@ -81,6 +81,7 @@ struct EraseRow {
     files: u64,
     objects: u64,
     record: Option<String>,
+    damaged: Vec<String>,
 }
 
 pub(crate) fn cmd_lake(
@@ -269,7 +270,15 @@ fn erase(
             grace: Duration::from_secs(args.grace),
         },
     )?;
-    let is_none = report.rows == 0 && report.raw.files == 0;
+    let goes = if args.yes { "is removed as a whole" } else { "would be removed as a whole" };
+    for problem in &report.damaged {
+        output.remark(&format!("{}; the file {goes}", one_line(problem)));
+    }
+    if args.yes && !report.damaged.is_empty() {
+        output.remark("`recto lake rebuild` brings back the rows of others that damaged files had");
+    }
+    let is_none = report.files == 0 && report.raw.files == 0;
+    let is_whole = report.damaged.is_empty();
     if output.json {
         output.row(&EraseRow {
             done: args.yes,
@@ -279,6 +288,7 @@ fn erase(
             files: report.raw.files,
             objects: report.raw.objects,
             record: report.raw.record,
+            damaged: report.damaged,
         })?;
     } else {
         let what = format!(
@@ -292,7 +302,7 @@ fn erase(
             (false, false) => output.line(&format!("would erase {what}; --yes erases it"))?,
         }
     }
-    Ok(if is_none { Outcome::Found } else { Outcome::Done })
+    Ok(if is_none || !is_whole { Outcome::Found } else { Outcome::Done })
 }
 
 /// Asks the tables of a store.
