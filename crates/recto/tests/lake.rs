@@ -69,6 +69,19 @@ fn an_answer_without_a_damaged_file_has_exit_code_1() {
 }
 
 #[test]
+fn a_directory_that_is_not_there_is_not_made() {
+    let (test, url) = sent();
+    let typo = format!("{url}-typo");
+    let query = ["query", "SELECT off FROM lines"].as_slice();
+    for arguments in [&["lake", "build"][..], &["lake", "status"], query] {
+        let run = run(&test, &[arguments, &["--store", &typo]].concat());
+        assert_eq!(run.code, 2, "{}", run.shown());
+        assert!(run.stderr.contains("no such directory"), "{}", run.shown());
+    }
+    assert!(!Path::new(&typo).exists());
+}
+
+#[test]
 fn every_field_of_the_tables_json_is_documented() {
     let (test, url) = sent();
     let page = page("json.md");

@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use bytes::Bytes;
 use recto_collect::Store;
@@ -54,6 +55,16 @@ pub struct TableStatus {
 }
 
 impl Lake {
+    /// Whether an address can be that of a store with tables. A directory must be there, because
+    /// to open a store makes it.
+    pub fn can_be_at(address: &str) -> bool {
+        match address.split_once("://") {
+            Some(("file", path)) => Path::new(path).is_dir(),
+            Some(_) => true,
+            None => Path::new(address).is_dir(),
+        }
+    }
+
     /// The tables of a store, if it has any.
     pub(crate) async fn find(store: &Store) -> Result<Option<Lake>, LakeError> {
         let objects = store.list_objects(CURRENT).await?;

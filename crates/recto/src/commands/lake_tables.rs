@@ -89,7 +89,7 @@ pub(crate) fn cmd_lake(
     output: &mut Output,
     args: &LakeArgs,
 ) -> Result<Outcome, CommandError> {
-    let open = |store: &LakeStore| open_store(environment, &store.store);
+    let open = |store: &LakeStore| open_known_store(environment, &store.store);
     match &args.command {
         LakeCommand::Build(args) => {
             build(environment, output, &open(&args.store)?, &args.prices, /* again */ false)
@@ -126,6 +126,19 @@ pub(crate) fn cmd_lake(
             Ok(Outcome::Done)
         }
     }
+}
+
+/// Opens a store that is there: tables of a directory that is not would be empty.
+pub(super) fn open_known_store(
+    environment: &Environment,
+    address: &str,
+) -> Result<Store, CommandError> {
+    if !Lake::can_be_at(address) {
+        let message = format!("no such directory: {}", one_line(address));
+        let error = CommandError::user("bad-store", message);
+        return Err(error.with_hint("`recto collect --to` makes a store"));
+    }
+    open_store(environment, address)
 }
 
 /// A line that keeps its indentation.
@@ -311,7 +324,7 @@ pub(crate) fn ask_store(
     output: &mut Output,
     query: &StoreQuery<'_>,
 ) -> Result<Asked, CommandError> {
-    let store = open_store(environment, query.address)?;
+    let store = open_known_store(environment, query.address)?;
     let path = environment.table_directory()?.join(file_name(store.url().as_bytes()));
     let (answer, damaged) = Cache::with(&path, |mut cache| {
         let progress = Progress::new("loading tables", output);

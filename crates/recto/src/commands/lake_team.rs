@@ -25,7 +25,7 @@ use recto_serve::TeamValue;
 use recto_serve::TellRead;
 use recto_view::Moment;
 
-use crate::commands::collect_store::open_store;
+use crate::commands::lake_tables::open_known_store;
 use crate::commands::query::LIMIT_MB;
 use crate::commands::query_show::file_name;
 use crate::environment::Environment;
@@ -44,7 +44,7 @@ pub(crate) fn team_source(
     environment: &Environment,
     address: &str,
 ) -> Result<TeamSource, CommandError> {
-    let store = open_store(environment, address)?;
+    let store = open_known_store(environment, address)?;
     let path = environment.table_directory()?.join(file_name(store.url().as_bytes()));
     Ok(TeamSource::new(move |tell| {
         read(&store, &path, tell).map_err(|error| TeamTrouble {
