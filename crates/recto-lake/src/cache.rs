@@ -82,7 +82,8 @@ impl Cache {
     /// Opens or makes a file. One of another form is emptied, a damaged one is made again.
     pub fn open(path: &Path) -> Result<Cache, LakeError> {
         if let Some(directory) = path.parent() {
-            recto_store::make_directory(directory)?;
+            let made = recto_store::make_directory(directory);
+            made.map_err(|error| refused(path, error.to_string()))?;
         }
         // Nobody opens a file while its parts are removed one after the other.
         let _lock = lock(path)?;
@@ -325,23 +326,21 @@ pub(crate) fn code_of(error: &rusqlite::Error) -> Option<&rusqlite::ffi::Error> 
 }
 
 fn lock(path: &Path) -> Result<File, LakeError> {
-    let lock = recto_store::lock_file(&path.with_extension("lock"), PATIENCE)?;
-    lock.ok_or_else(|| LakeError::Cache {
-        path: path.display().to_string(),
-        reason: "another program is opening it".to_owned(),
-        is_damaged: false,
-    })
+    let lock = recto_store::lock_file(&path.with_extension("lock"), PATIENCE);
+    let lock = lock.map_err(|error| refused(path, error.to_string()))?;
+    lock.ok_or_else(|| refused(path, "another program is opening it".to_owned()))
+}
+
+/// A file that cannot be used, although nothing says that it is damaged.
+fn refused(path: &Path, reason: String) -> LakeError {
+    LakeError::Cache { path: path.display().to_string(), reason, is_damaged: false }
 }
 
 fn remove_files(path: &Path) -> Result<(), LakeError> {
     recto_store::remove_database(path);
     match path.symlink_metadata().is_ok() {
         false => Ok(()),
-        true => Err(LakeError::Cache {
-            path: path.display().to_string(),
-            reason: "it cannot be removed".to_owned(),
-            is_damaged: false,
-        }),
+        true => Err(refused(path, "it cannot be removed".to_owned())),
     }
 }
 
@@ -589,6 +588,15 @@ mod tests {
             std::fs::write(&path, bad).unwrap();
             assert_eq!(Cache::with(&path, load_all).unwrap(), Value::Integer(400));
         }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_used_is_named_with_what_helps() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("query"), "no directory").unwrap();
+        let error = Cache::open(&folder.path().join("query/one.sqlite")).err().unwrap();
+        assert_eq!(error.kind(), "query-cache");
+        assert!(error.hint().unwrap().contains("RECTO_CACHE_DIR"), "{error}");
     }
 
     #[test]

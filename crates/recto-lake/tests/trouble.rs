@@ -173,6 +173,8 @@ fn queries_that_are_wrong_are_explained_and_none_can_write() {
         assert_eq!(failed(sql).kind(), "bad-query", "{sql}");
     }
     assert_eq!(failed("SELECT 1; DELETE FROM lines_rows").kind(), "bad-query");
+    // A value that does not fit into memory is not made.
+    assert_eq!(failed("SELECT LENGTH(zeroblob(900000000)) AS n").kind(), "bad-query");
 }
 
 #[test]
