@@ -50,6 +50,14 @@ pub enum LakeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The object that says which tables count is damaged.
+    #[error("{path} is damaged: {reason}")]
+    Current {
+        /// The object.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A newer program wrote the table.
     #[error("{path} is from a newer version of recto: {what}")]
     Newer {
@@ -104,7 +112,7 @@ impl LakeError {
             LakeError::NoName { .. } => "unknown-name",
             LakeError::TooLarge { .. } => "tables-too-large",
             LakeError::NoTables { .. } => "no-tables",
-            LakeError::Damaged { .. } => "damaged-table",
+            LakeError::Damaged { .. } | LakeError::Current { .. } => "damaged-table",
             LakeError::Newer { .. } => "newer-table",
             LakeError::Unconditional { .. } => "unconditional-store",
             LakeError::Busy { .. } => "table-busy",
@@ -134,6 +142,9 @@ impl LakeError {
             }
             LakeError::Damaged { .. } => {
                 Some("rebuild the tables from the archive with `recto lake rebuild`".to_owned())
+            }
+            LakeError::Current { .. } => {
+                Some("delete this object; then the one before it counts again".to_owned())
             }
             LakeError::Newer { .. } => Some("update recto".to_owned()),
             LakeError::Unconditional { .. } => Some(

@@ -111,9 +111,13 @@ fn what_a_stranger_writes_into_the_store_is_refused_at_once() {
             Lake::vacuum(&team.store, jiff::SignedDuration::ZERO, true, now).map(drop),
         ];
         for answer in all {
-            assert_eq!(answer.unwrap_err().kind(), "damaged-table", "{tables} {shards}");
+            let error = answer.unwrap_err();
+            assert_eq!(error.kind(), "damaged-table", "{tables} {shards}");
+            assert!(error.hint().unwrap().starts_with("delete this object"), "{error}");
         }
+        // What helps is what is said.
         std::fs::remove_file(forged).unwrap();
+        Lake::status(&team.store).unwrap();
     }
     let log = team.folder.path().join("store/lake/v1/t1/usage/_delta_log");
     for path in ["../../../raw/v1/x.parquet", "/etc/passwd", "..", "..\\\\x"] {

@@ -70,7 +70,7 @@ impl Lake {
         let objects = store.list_objects(CURRENT).await?;
         let Some(newest) = objects.iter().map(|object| &object.key).max() else { return Ok(None) };
         let damaged =
-            |reason: &str| LakeError::Damaged { path: newest.clone(), reason: reason.to_owned() };
+            |reason: &str| LakeError::Current { path: newest.clone(), reason: reason.to_owned() };
         let bytes = store.read_object(newest).await?.unwrap_or_default();
         let json: Value =
             serde_json::from_slice(&bytes).map_err(|error| damaged(&error.to_string()))?;
@@ -85,7 +85,7 @@ impl Lake {
         let is_known = newest.ends_with(&format!("/{:020}.json", lake.number));
         match is_known && (1..=MOST_SHARDS).contains(&lake.shards) && lake.number < MOST_TABLES {
             true => Ok(Some(lake)),
-            false => Err(damaged("its numbers are not those of tables; delete this object")),
+            false => Err(damaged("its numbers are not those of tables")),
         }
     }
 
