@@ -50,6 +50,14 @@ pub enum LakeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The object that says which tables count is damaged.
+    #[error("{path} is damaged: {reason}")]
+    Current {
+        /// The object.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A newer program wrote the table.
     #[error("{path} is from a newer version of recto: {what}")]
     Newer {
@@ -82,6 +90,8 @@ pub enum LakeError {
         path: String,
         /// What SQLite said.
         reason: String,
+        /// Whether its content is not what was written.
+        is_damaged: bool,
     },
     /// A store could not be used.
     #[error(transparent)]
@@ -102,7 +112,7 @@ impl LakeError {
             LakeError::NoName { .. } => "unknown-name",
             LakeError::TooLarge { .. } => "tables-too-large",
             LakeError::NoTables { .. } => "no-tables",
-            LakeError::Damaged { .. } => "damaged-table",
+            LakeError::Damaged { .. } | LakeError::Current { .. } => "damaged-table",
             LakeError::Newer { .. } => "newer-table",
             LakeError::Unconditional { .. } => "unconditional-store",
             LakeError::Busy { .. } => "table-busy",
@@ -133,6 +143,9 @@ impl LakeError {
             LakeError::Damaged { .. } => {
                 Some("rebuild the tables from the archive with `recto lake rebuild`".to_owned())
             }
+            LakeError::Current { .. } => {
+                Some("delete this object; then the one before it counts again".to_owned())
+            }
             LakeError::Newer { .. } => Some("update recto".to_owned()),
             LakeError::Unconditional { .. } => Some(
                 "use a store with conditional writes: AWS S3, GCS, Azure, SeaweedFS, MinIO or a \
@@ -143,7 +156,14 @@ impl LakeError {
             LakeError::NotBuilt => {
                 Some("use a released binary, or build with `--features lake`".to_owned())
             }
-            LakeError::Cache { .. } => Some("delete the file; recto makes it again".to_owned()),
+            LakeError::Cache { is_damaged: true, .. } => {
+                Some("delete the file; recto makes it again".to_owned())
+            }
+            LakeError::Cache { .. } => Some(
+                "recto must be able to write there, and the disk needs space; RECTO_CACHE_DIR names \
+                 another directory"
+                    .to_owned(),
+            ),
             LakeError::Collect(CollectError::Unreachable { .. }) => {
                 Some("check the address, and whether the store can be reached from here".to_owned())
             }

@@ -1,6 +1,7 @@
 //! The logs of this machine as tables: the home, and what only the archive has.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use jiff::SignedDuration;
 use jiff::Timestamp;
@@ -29,8 +30,17 @@ use crate::schema::Table;
 /// The machine of rows that no store has.
 const LOCAL: &str = "local";
 
-/// Brings the tables that are needed up to date with a home. Logs that could not be read are
-/// given back. `tell` is called with the bytes that were read and those of all.
+/// What is not in the tables of a home.
+#[derive(Debug, Default)]
+pub struct Missing {
+    /// What no command reads, such as links.
+    pub skipped: Vec<Skipped>,
+    /// Logs that could not be read.
+    pub unread: Vec<Skipped>,
+}
+
+/// Brings the tables that are needed up to date with a home. `tell` is called with the bytes that
+/// were read and those of all.
 pub fn load_home(
     cache: &mut Cache,
     home: &Home,
@@ -38,7 +48,7 @@ pub fn load_home(
     prices: &PriceTable,
     needs: &Needs,
     tell: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<Skipped>, LakeError> {
+) -> Result<Missing, LakeError> {
     let priced = hash_of(prices);
     load_prices(cache, prices, &priced, needs)?;
     let inventory = home.inventory();
@@ -49,7 +59,7 @@ pub fn load_home(
     let tables = [Table::Lines, Table::Blocks, Table::Usage];
     let tables: Vec<Table> =
         tables.into_iter().filter(|table| needs.tables.contains(table)).collect();
-    let names: Vec<String> = logs.iter().map(|log| log.path.display().to_string()).collect();
+    let names: Vec<String> = logs.iter().map(|log| source_name(&log.path)).collect();
     let all_names: HashSet<&str> = names.iter().map(String::as_str).collect();
     let mut due = Vec::new();
     for (log, name) in logs.iter().zip(&names) {
@@ -66,13 +76,13 @@ pub fn load_home(
         }
     }
     let all: u64 = due.iter().map(|(log, _)| log.bytes()).sum();
-    let (mut done, mut skipped) = (0, inventory.skipped);
+    let (mut done, mut unread) = (0, Vec::new());
     for (log, stale) in due {
         match load_log(cache, log, user, prices, &stale) {
             Ok(()) => {}
             Err(LakeError::Store(error)) => {
                 let reason = format!("is not in the tables: {error}");
-                skipped.push(Skipped { path: log.path.clone(), reason });
+                unread.push(Skipped { path: log.path.clone(), reason });
             }
             Err(error) => return Err(error),
         }
@@ -82,7 +92,7 @@ pub fn load_home(
     for table in tables {
         cache.keep_only(table, &all_names)?;
     }
-    Ok(skipped)
+    Ok(Missing { skipped: inventory.skipped, unread })
 }
 
 fn load_prices(
@@ -95,9 +105,22 @@ fn load_prices(
     if !needs.tables.contains(&Table::Prices) || !cache.is_stale(Table::Prices, &source) {
         return Ok(());
     }
-    cache.replace::<LakeError>(&[(Table::Prices, source)], |take| {
+    cache.replace::<LakeError>(&[(Table::Prices, source)], |_, take| {
         price_rows(prices, &mut |cells| take(Table::Prices, cells))
     })
+}
+
+/// A path as the name of a source: another path has another name, also one that is not Unicode.
+fn source_name(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) => text.to_owned(),
+        None => {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            // No path has this byte.
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("\0{hex}")
+        }
+    }
 }
 
 /// What a log looks like. One that is written at this moment looks like nothing: the clocks of
@@ -117,18 +140,12 @@ fn load_log(
     prices: &PriceTable,
     stale: &[(Table, SourceState)],
 ) -> Result<(), LakeError> {
-    let has = |table: Table| stale.iter().any(|(one, _)| *one == table);
-    let wanted = Wanted {
-        lines: has(Table::Lines),
-        blocks: has(Table::Blocks),
-        texts: stale.iter().any(|(_, source)| source.level > 0),
-        usage: has(Table::Usage),
-    };
-    let only_usage = Wanted { usage: false, ..wanted } == Wanted::NONE;
     let origin = origin_of(log, user);
     let finder = may_matter();
     let mut lines = LineReader::new(open_file(&log.path)?);
-    cache.replace::<LakeError>(stale, |take| {
+    cache.replace::<LakeError>(stale, |due, take| {
+        let wanted = wanted(due);
+        let only_usage = Wanted { usage: false, ..wanted } == Wanted::NONE;
         let mut maker = RowMaker::new(&origin, prices, wanted);
         while let Some(line) = lines.next_line().map_err(recto_store::StoreError::from)? {
             // Most lines count nothing and need not be decoded.
@@ -139,6 +156,17 @@ fn load_log(
         }
         Ok(())
     })
+}
+
+/// The rows that are due.
+fn wanted(due: &[(Table, SourceState)]) -> Wanted {
+    let has = |table: Table| due.iter().any(|(one, _)| *one == table);
+    Wanted {
+        lines: has(Table::Lines),
+        blocks: has(Table::Blocks),
+        texts: due.iter().any(|(_, source)| source.level > 0),
+        usage: has(Table::Usage),
+    }
 }
 
 fn origin_of(log: &LogFile, user: Option<&str>) -> Origin {

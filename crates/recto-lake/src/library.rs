@@ -4,9 +4,18 @@
 //! timestamps, no integer division, no percentile functions, an order with a last tie-break.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use recto_store::distance;
+use rusqlite::hooks::AuthAction;
+use rusqlite::hooks::AuthContext;
 
+use crate::cache;
+use crate::error::LakeError;
+use crate::query::explained;
+use crate::query::prepare;
 use crate::schema::Table;
 
 const VIEWS: &str = include_str!("../sql/views.sql");
@@ -69,27 +78,10 @@ fn entries(text: &'static str, mark: &'static str) -> impl Iterator<Item = Entry
     })
 }
 
-/// The words of a query outside of quotes and comments, in lower case.
+/// The words of a query, in lower case, to find names that may have been meant.
 fn words(sql: &str) -> BTreeSet<String> {
-    let mut words = BTreeSet::new();
-    let mut word = String::new();
-    let mut rest = sql.chars().peekable();
-    while let Some(next) = rest.next() {
-        if next.is_alphanumeric() || next == '_' {
-            word.extend(next.to_lowercase());
-            continue;
-        }
-        if !word.is_empty() {
-            words.insert(std::mem::take(&mut word));
-        }
-        match next {
-            '\'' => while rest.next().is_some_and(|one| one != '\'') {},
-            '-' if rest.peek() == Some(&'-') => while rest.next().is_some_and(|one| one != '\n') {},
-            _ => {}
-        }
-    }
-    words.insert(word);
-    words
+    let words = sql.split(|one: char| !one.is_alphanumeric() && one != '_');
+    words.map(str::to_lowercase).collect()
 }
 
 /// What a query needs of the tables.
@@ -101,23 +93,36 @@ pub struct Needs {
     pub texts: bool,
 }
 
-/// Which tables a query needs, those of its views included.
-pub fn needs(sql: &str) -> Needs {
-    let mut named = words(sql);
-    let mut texts = named.contains("text");
-    let views = views();
-    // A view stands after those that it uses.
-    for view in views.iter().rev() {
-        if named.contains(view.name) {
-            named.extend(words(view.sql));
-        }
+impl Needs {
+    /// What another query needs, too.
+    pub fn add(&mut self, other: Needs) {
+        self.tables.extend(other.tables);
+        self.texts |= other.texts;
     }
-    let tables: BTreeSet<Table> =
-        Table::ALL.into_iter().filter(|table| named.contains(table.name())).collect();
-    // A star asks for everything, except where it only counts.
-    texts |= tables.contains(&Table::Blocks)
-        && sql.replace("COUNT(*)", "").replace("count(*)", "").contains('*');
-    Needs { tables, texts }
+}
+
+/// What a query needs of the tables, those of its views included. SQLite says what it would read;
+/// a query that it does not take, or that does more than read, is an error.
+pub fn needs(sql: &str) -> Result<Needs, LakeError> {
+    let failed = |error: rusqlite::Error| explained(sql, &error);
+    let mut connection = cache::empty_tables().map_err(failed)?;
+    cache::strictly(&connection).map_err(failed)?;
+    let needs = Arc::new(Mutex::new(Needs::default()));
+    let told = Arc::clone(&needs);
+    let hook = move |context: AuthContext<'_>| {
+        if let AuthAction::Read { table_name, column_name } = context.action
+            && let Some(table) = Table::of_name(&table_name.to_ascii_lowercase())
+        {
+            let mut needs = told.lock().unwrap_or_else(PoisonError::into_inner);
+            needs.tables.insert(table);
+            needs.texts |= table == Table::Blocks && column_name == "text";
+        }
+        cache::reading(&context.action)
+    };
+    connection.authorizer(Some(hook)).map_err(failed)?;
+    prepare(&connection, sql)?;
+    let needs = needs.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(needs.clone())
 }
 
 /// Names of columns of the tables and views that a query uses, or of all if it uses none.
@@ -192,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_query_needs_the_tables_of_its_views_and_texts_only_where_it_names_them() {
-        let of = |sql| needs(sql);
+        let of = |sql| needs(sql).unwrap();
         assert_eq!(of("SELECT 1").tables, BTreeSet::new());
         assert_eq!(of("select COUNT(*) from MESSAGES").tables, [Table::Usage].into());
         assert_eq!(of("SELECT * FROM sessions").tables, [Table::Lines, Table::Usage].into());
@@ -202,6 +207,30 @@ mod tests {
         assert!(of("SELECT COUNT(*) FROM blocks WHERE text LIKE '%x%'").texts);
         assert!(of("SELECT * FROM blocks").texts);
         assert!(!of("SELECT COUNT(*) FROM blocks").texts);
+        assert!(!of("SELECT 2 * 3 AS n, tool_name FROM blocks").texts);
+    }
+
+    #[test]
+    fn quotes_and_comments_hide_no_table() {
+        for sql in [
+            "SELECT COUNT(*) AS \"it's\" FROM lines",
+            "SELECT /* don't */ COUNT(*) FROM lines",
+            "SELECT COUNT(*) AS [it's] FROM lines",
+            "SELECT COUNT(*) AS `it's` FROM lines",
+            "SELECT COUNT(*) FROM \"LINES\"",
+            "SELECT COUNT(*) FROM main.Lines AS x",
+            "-- what's in it?\nWITH x AS (SELECT off FROM lines) SELECT COUNT(*) FROM x;\n",
+            "SELECT(SELECT COUNT(*)FROM lines)",
+        ] {
+            assert_eq!(needs(sql).unwrap().tables, [Table::Lines].into(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_query_that_cannot_be_asked_is_an_error_before_anything_is_loaded() {
+        for sql in ["DELETE FROM lines", "SELECT 1 FROM lines_rows", "SELECT x FROM lines", "--"] {
+            assert_eq!(needs(sql).unwrap_err().kind(), "bad-query", "{sql}");
+        }
     }
 
     #[test]

@@ -1,12 +1,21 @@
 //! Asks the embedded SQLite.
 
 use rusqlite::Connection;
+use rusqlite::ErrorCode;
+use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 
+use crate::cache::broken;
+use crate::cache::code_of;
 use crate::error::LakeError;
 use crate::library::columns_in;
 use crate::library::names;
 use crate::library::nearest;
+
+/// A connection that only reads.
+pub type Reader = Connection;
+
+const ONLY_READ: &str = "only queries that read are possible: SELECT, WITH or VALUES";
 
 /// A value of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,14 +43,8 @@ pub struct Answer {
 
 /// Asks a query that reads, for so many rows at most.
 pub fn ask(connection: &Connection, sql: &str, most: usize) -> Result<Answer, LakeError> {
-    let trimmed = sql.trim().trim_end_matches(';');
-    let first = trimmed.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-    if !["select", "with", "values", "explain"].contains(&first.as_str()) {
-        let message = "only queries that read are possible: SELECT, WITH or VALUES".to_owned();
-        return Err(LakeError::Query { message, near: Vec::new() });
-    }
-    let failed = |error: rusqlite::Error| explained(trimmed, &error);
-    let mut statement = connection.prepare(trimmed).map_err(failed)?;
+    let mut statement = prepare(connection, sql)?;
+    let failed = |error: rusqlite::Error| failed(connection, sql, &error);
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut answer = Answer { columns, ..Answer::default() };
     let mut rows = statement.query([]).map_err(failed)?;
@@ -66,15 +69,48 @@ pub fn ask(connection: &Connection, sql: &str, most: usize) -> Result<Answer, La
     Ok(answer)
 }
 
+/// A query that reads and has an answer.
+pub(crate) fn prepare<'a>(
+    connection: &'a Connection,
+    sql: &str,
+) -> Result<Statement<'a>, LakeError> {
+    let statement = connection.prepare(sql).map_err(|error| failed(connection, sql, &error))?;
+    match statement.readonly() && statement.column_count() > 0 {
+        true => Ok(statement),
+        false => Err(LakeError::Query { message: ONLY_READ.to_owned(), near: Vec::new() }),
+    }
+}
+
+/// Whether the query is wrong, or the file that was asked.
+fn failed(connection: &Connection, sql: &str, error: &rusqlite::Error) -> LakeError {
+    match code_of(error).map(|error| error.code) {
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::CannotOpen
+            | ErrorCode::DiskFull,
+        ) => broken(connection, error),
+        _ => explained(sql, error),
+    }
+}
+
 /// What SQLite said, and names that may have been meant.
-fn explained(sql: &str, error: &rusqlite::Error) -> LakeError {
+pub(crate) fn explained(sql: &str, error: &rusqlite::Error) -> LakeError {
     let message = match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
         other => other.to_string(),
     };
+    let code = code_of(error).map(|error| error.code);
+    if code == Some(ErrorCode::AuthorizationForStatementDenied) {
+        return LakeError::Query { message: ONLY_READ.to_owned(), near: Vec::new() };
+    }
     let near = match message.split_once(": ") {
         Some(("no such column", name)) => {
+            // What follows a name in quotes is advice about quotes.
+            let name = name.split_once(" - ").map_or(name, |(name, _)| name).trim_matches('"');
             let name = name.rsplit('.').next().unwrap_or(name);
             nearest(name, columns_in(sql))
         }

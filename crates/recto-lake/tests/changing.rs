@@ -170,8 +170,8 @@ fn readers_that_are_open_keep_working_while_a_person_is_erased() {
     let of_bob = team.number("SELECT COUNT(*) AS n FROM lines WHERE user_id = 'bob'");
     // One has asked before, and holds its connection.
     let mut cache = Cache::open(&team.folder.path().join("open.sqlite")).unwrap();
-    Lake::load(&team.store, &mut cache, &needs(LINES), 100, &mut |_, _| {}).unwrap();
-    let (reader, all) = (cache.reader().unwrap(), team.number(LINES));
+    Lake::load(&team.store, &mut cache, &needs(LINES).unwrap(), 100, &mut |_, _| {}).unwrap();
+    let (reader, all) = (cache.into_reader().unwrap(), team.number(LINES));
     // Others load again and again from the beginning, meanwhile.
     let what = Forget::User("alice".to_owned());
     let is_over = AtomicBool::new(false);
@@ -181,10 +181,15 @@ fn readers_that_are_open_keep_working_while_a_person_is_erased() {
             while !is_over.load(Ordering::Relaxed) {
                 let path = team.folder.path().join(format!("new-{}.sqlite", seen.len()));
                 let mut cache = Cache::open(&path).unwrap();
-                let damaged =
-                    Lake::load(&team.store, &mut cache, &needs(LINES), 100, &mut |_, _| {});
+                let damaged = Lake::load(
+                    &team.store,
+                    &mut cache,
+                    &needs(LINES).unwrap(),
+                    100,
+                    &mut |_, _| {},
+                );
                 assert_eq!(damaged.unwrap(), Vec::<String>::new());
-                let answer = ask(&cache.reader().unwrap(), LINES, 1).unwrap();
+                let answer = ask(&cache.into_reader().unwrap(), LINES, 1).unwrap();
                 seen.push(answer.rows[0][0].clone());
             }
             seen
@@ -284,4 +289,55 @@ fn a_table_with_many_commits_is_read_from_its_checkpoint() {
     assert_eq!(Lake::status(&team.store).unwrap()[0].files, 53);
     assert_eq!(team.number(LINES), lines);
     assert_eq!(team.build().segments, 0);
+}
+
+fn truncate(path: &Path) {
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(900).unwrap();
+}
+
+const ALICE: &str = "SELECT COUNT(*) AS n FROM lines WHERE user_id = 'alice'";
+
+#[test]
+fn a_damaged_file_goes_with_the_person_who_may_be_in_it_and_the_rest_is_erased() {
+    let (team, ..) = team();
+    let blocks = "SELECT COUNT(*) AS n FROM blocks WHERE user_id = 'bob'";
+    let (of_bob, blocks_of_bob) = (team.number(LINES) - team.number(ALICE), team.number(blocks));
+    truncate(Path::new(&Lake::files(&team.store, Table::Blocks).unwrap().remove(0)));
+    let what = Forget::User("alice".to_owned());
+    let planned = erase(&team, &what, false);
+    assert_eq!((planned.damaged.len(), team.objects("raw/v1").len()), (1, 8));
+    let erased = erase(&team, &what, true);
+    assert_eq!(erased.damaged.len(), 1);
+    assert!(erased.damaged[0].contains("/blocks/"), "{:?}", erased.damaged);
+    assert_eq!((team.number(LINES), team.number(ALICE)), (of_bob, 0));
+    assert_eq!(team.build().segments, 0);
+    assert_eq!(erase(&team, &what, true).damaged, Vec::<String>::new());
+    Lake::rebuild(&team.store, &prices(), &mut |_, _| {}).unwrap();
+    assert_eq!((team.number(LINES), team.number(blocks)), (of_bob, blocks_of_bob));
+    assert_eq!(team.repeated(), 0);
+}
+
+#[test]
+fn nothing_is_erased_from_tables_that_are_not_understood_and_a_rebuild_helps() {
+    let (team, alice, _) = team();
+    let what = Forget::User("alice".to_owned());
+    let options =
+        EraseOptions { really: true, by: "root", now: Timestamp::now(), grace: Duration::ZERO };
+    let kind = || Lake::erase(&team.store, &what, &options).unwrap_err().kind();
+    let log = team.folder.path().join("store/lake/v1/t1/usage/_delta_log");
+    let newer = log.join(format!("{:020}.json", team.versions("usage")));
+    std::fs::write(&newer, b"{\"protocol\":{\"minReaderVersion\":3,\"minWriterVersion\":7}}\n")
+        .unwrap();
+    assert_eq!(kind(), "newer-table");
+    std::fs::remove_file(newer).unwrap();
+    // Which segments are in the tables is not known without this one.
+    truncate(Path::new(&Lake::files(&team.store, Table::Segments).unwrap().remove(0)));
+    assert_eq!(kind(), "damaged-table");
+    assert_eq!(team.objects("raw/v1").len(), 8);
+    Lake::rebuild(&team.store, &prices(), &mut |_, _| {}).unwrap();
+    assert!(erase(&team, &what, true).rows > 0);
+    assert_eq!(team.objects("lake/v1/t1"), Vec::<std::path::PathBuf>::new());
+    let left = traces(&team, &alice);
+    let is_note = |path: &String| path.starts_with("audit/") || path.starts_with("forgotten/");
+    assert!(left.iter().all(is_note), "{left:?}");
 }

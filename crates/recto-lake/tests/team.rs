@@ -93,9 +93,11 @@ impl Machine {
     pub(crate) fn ask(&self, sql: &str) -> Answer {
         let mut cache = Cache::open(&self.folder.path().join("query.sqlite")).unwrap();
         let (home, user) = (self.home(), Some(self.user));
-        let skipped = load_home(&mut cache, &home, user, &prices(), &needs(sql), &mut |_, _| {});
-        assert!(skipped.unwrap().is_empty());
-        ask(&cache.reader().unwrap(), sql, usize::MAX).unwrap()
+        let missing =
+            load_home(&mut cache, &home, user, &prices(), &needs(sql).unwrap(), &mut |_, _| {});
+        let missing = missing.unwrap();
+        assert!(missing.skipped.is_empty() && missing.unread.is_empty());
+        ask(&cache.into_reader().unwrap(), sql, usize::MAX).unwrap()
     }
 }
 
@@ -123,9 +125,9 @@ impl Team {
     /// Asks the tables of the store.
     pub(crate) fn ask(&self, sql: &str) -> Answer {
         let mut cache = Cache::open(&self.folder.path().join("query.sqlite")).unwrap();
-        let loaded = Lake::load(&self.store, &mut cache, &needs(sql), 100, &mut |_, _| {});
+        let loaded = Lake::load(&self.store, &mut cache, &needs(sql).unwrap(), 100, &mut |_, _| {});
         assert_eq!(loaded.unwrap(), Vec::<String>::new());
-        ask(&cache.reader().unwrap(), sql, usize::MAX).unwrap()
+        ask(&cache.into_reader().unwrap(), sql, usize::MAX).unwrap()
     }
 
     /// The only number of an answer.
@@ -145,6 +147,12 @@ impl Team {
             "SELECT COUNT(*) AS n FROM (SELECT machine, file_id, gen, off, COUNT(*) AS c FROM lines \
              GROUP BY machine, file_id, gen, off HAVING COUNT(*) > 1)",
         )
+    }
+
+    /// How many versions the log of a table has.
+    pub(crate) fn versions(&self, table: &str) -> usize {
+        let log = self.objects(&format!("lake/v1/t1/{table}/_delta_log"));
+        log.iter().filter(|path| path.extension().is_some_and(|end| end == "json")).count()
     }
 
     /// Files below a directory of the store.

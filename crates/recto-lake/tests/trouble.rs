@@ -25,7 +25,7 @@ fn built() -> Team {
 
 fn load(team: &Team, sql: &str) -> Result<Vec<String>, LakeError> {
     let mut cache = Cache::open(&team.folder.path().join("other.sqlite")).unwrap();
-    Lake::load(&team.store, &mut cache, &needs(sql), 100, &mut |_, _| {})
+    Lake::load(&team.store, &mut cache, &needs(sql).unwrap(), 100, &mut |_, _| {})
 }
 
 #[test]
@@ -65,6 +65,73 @@ fn a_damaged_log_entry_and_a_newer_table_are_named() {
 }
 
 #[test]
+fn a_version_that_is_lost_is_named_and_nobody_takes_its_place() {
+    for (lost, versions) in [(1, 4), (2, 15)] {
+        let (team, alice) = (Team::new(), Machine::new("alice"));
+        for turns in 1..=versions {
+            alice.write(ONE, turns);
+            alice.send(&team.store);
+            team.build();
+        }
+        let log = team.folder.path().join("store/lake/v1/t1/lines/_delta_log");
+        std::fs::remove_file(log.join(format!("{lost:020}.json"))).unwrap();
+        let missing = |error: LakeError| {
+            let text = error.to_string();
+            assert!(text.contains(&format!("{lost:020}.json is damaged")), "{text}");
+            assert!(text.contains("this version is missing"), "{text}");
+        };
+        missing(Lake::status(&team.store).unwrap_err());
+        alice.write(ONE, versions + 1);
+        alice.send(&team.store);
+        missing(Lake::build(&team.store, &prices(), &mut |_, _| {}).unwrap_err());
+        assert_eq!(team.versions("lines"), versions - 1);
+        if versions - lost < 8 {
+            missing(load(&team, "SELECT off FROM lines").unwrap_err());
+        }
+        Lake::rebuild(&team.store, &prices(), &mut |_, _| {}).unwrap();
+        assert_eq!(team.repeated(), 0);
+    }
+}
+
+#[test]
+fn what_a_stranger_writes_into_the_store_is_refused_at_once() {
+    let team = built();
+    let file = Lake::files(&team.store, recto_lake::schema::Table::Usage).unwrap().remove(0);
+    let current = team.folder.path().join("store/lake/v1/current");
+    for (name, tables, shards) in
+        [(99_999_999_999_u64, 99_999_999_999_u64, 4_u64), (2, 99, 4), (2, 2, 1 << 40), (2, 2, 0)]
+    {
+        let forged = current.join(format!("{name:020}.json"));
+        let text = format!("{{\"form\":1,\"tables\":{tables},\"shards\":{shards}}}");
+        std::fs::write(&forged, text).unwrap();
+        let now = jiff::Timestamp::now();
+        let all = [
+            Lake::status(&team.store).map(drop),
+            Lake::build(&team.store, &prices(), &mut |_, _| {}).map(drop),
+            Lake::vacuum(&team.store, jiff::SignedDuration::ZERO, true, now).map(drop),
+        ];
+        for answer in all {
+            let error = answer.unwrap_err();
+            assert_eq!(error.kind(), "damaged-table", "{tables} {shards}");
+            assert!(error.hint().unwrap().starts_with("delete this object"), "{error}");
+        }
+        // What helps is what is said.
+        std::fs::remove_file(forged).unwrap();
+        Lake::status(&team.store).unwrap();
+    }
+    let log = team.folder.path().join("store/lake/v1/t1/usage/_delta_log");
+    for path in ["../../../raw/v1/x.parquet", "/etc/passwd", "..", "..\\\\x"] {
+        let next = log.join(format!("{:020}.json", 2));
+        let add = format!("{{\"add\":{{\"path\":\"{path}\",\"size\":1}}}}\n");
+        std::fs::write(&next, add).unwrap();
+        let error = Lake::files(&team.store, recto_lake::schema::Table::Usage).unwrap_err();
+        assert!(error.to_string().contains("leaves the table"), "{error}");
+        std::fs::remove_file(next).unwrap();
+    }
+    assert!(std::path::Path::new(&file).exists());
+}
+
+#[test]
 fn a_damaged_segment_is_named_once_and_the_rest_is_in_the_tables() {
     let (team, alice) = (Team::new(), Machine::new("alice"));
     alice.write(ONE, 2);
@@ -87,18 +154,31 @@ fn queries_that_are_wrong_are_explained_and_none_can_write() {
     let (alice, folder) = (Machine::new("alice"), tempfile::tempdir().unwrap());
     alice.write(ONE, 1);
     let cache = Cache::open(&folder.path().join("q.sqlite")).unwrap();
-    let reader = cache.reader().unwrap();
+    let reader = cache.into_reader().unwrap();
     let failed = |sql: &str| ask(&reader, sql, 10).unwrap_err();
     let column = failed("SELECT tokens_input FROM usage");
     assert!(column.hint().unwrap().starts_with("similar names: input_tokens"), "{column}");
     let table = failed("SELECT * FROM session");
     assert!(table.hint().unwrap().contains("sessions"), "{table}");
-    for sql in
-        ["DELETE FROM lines_rows", "DROP TABLE lines_rows", "ATTACH 'x' AS y", "PRAGMA x", ""]
-    {
+    let quoted = failed("SELECT COUNT(*) FROM lines WHERE \"projct\" = 'x'");
+    assert!(quoted.hint().unwrap().starts_with("similar names: project"), "{quoted}");
+    for sql in [
+        "DELETE FROM lines_rows",
+        "DROP TABLE lines_rows",
+        "ATTACH 'x' AS y",
+        "PRAGMA x",
+        "PRAGMA user_version",
+        "SELECT * FROM pragma_user_version",
+        "SAVEPOINT x",
+        "VACUUM INTO 'x'",
+        "-- nothing",
+        "",
+    ] {
         assert_eq!(failed(sql).kind(), "bad-query", "{sql}");
     }
     assert_eq!(failed("SELECT 1; DELETE FROM lines_rows").kind(), "bad-query");
+    // A value that does not fit into memory is not made.
+    assert_eq!(failed("SELECT LENGTH(zeroblob(900000000)) AS n").kind(), "bad-query");
 }
 
 #[test]

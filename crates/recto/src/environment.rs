@@ -321,6 +321,11 @@ impl Environment {
         source.directory()
     }
 
+    /// Where the tables are that `recto query` has loaded.
+    pub(crate) fn table_directory(&self) -> Result<PathBuf, StoreError> {
+        Ok(self.cache_directory()?.root().join("query"))
+    }
+
     /// Answers questions about a home. Without a directory of its own recto answers what it can.
     pub(crate) fn library(&self, home: &Home, prices: PriceTable) -> Library {
         self.library_in(home, prices, None)

@@ -54,6 +54,34 @@ fn a_store_becomes_tables_that_answer_like_the_home() {
 }
 
 #[test]
+fn an_answer_without_a_damaged_file_has_exit_code_1() {
+    let (test, url) = sent();
+    run(&test, &["lake", "build", "--store", &url]);
+    let count = ["query", "SELECT COUNT(*) AS n FROM usage", "--store", &url, "-q"];
+    assert_eq!(run(&test, &count).code, 0);
+    let files = run(&test, &["lake", "files", "usage", "--store", &url]).stdout;
+    let (_, below) = files.trim().split_once("/store/").unwrap();
+    fs::write(Path::new(&url).join(below), b"PAR1 not any more").unwrap();
+    // What was loaded before the damage is still an answer.
+    assert_eq!(run(&test, &count).code, 0);
+    fs::remove_dir_all(test.user.path().join(".cache")).unwrap();
+    assert_eq!(run(&test, &count).code, 1);
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_not_made() {
+    let (test, url) = sent();
+    let typo = format!("{url}-typo");
+    let query = ["query", "SELECT off FROM lines"].as_slice();
+    for arguments in [&["lake", "build"][..], &["lake", "status"], query] {
+        let run = run(&test, &[arguments, &["--store", &typo]].concat());
+        assert_eq!(run.code, 2, "{}", run.shown());
+        assert!(run.stderr.contains("no such directory"), "{}", run.shown());
+    }
+    assert!(!Path::new(&typo).exists());
+}
+
+#[test]
 fn every_field_of_the_tables_json_is_documented() {
     let (test, url) = sent();
     let page = page("json.md");

@@ -73,10 +73,45 @@ fn mistakes_are_explained() {
     assert!(column.contains("hint: similar names: input_tokens"), "{column}");
     let name = failed(&["query", "cost-by-weak"]);
     assert!(name.contains("similar names: cost-by-week"), "{name}");
-    let write = failed(&["query", "DELETE FROM lines_rows"]);
+    let quoted = failed(&["query", "SELECT COUNT(*) FROM sessions WHERE \"projct\" = \"x\""]);
+    assert!(quoted.contains("hint: similar names: project"), "{quoted}");
+    let write = failed(&["query", "DELETE FROM lines"]);
     assert!(write.contains("only queries that read"), "{write}");
     let chart = failed(&["query", "SELECT 'a' AS x FROM lines", "--chart"]);
     assert!(chart.contains("no column of numbers"), "{chart}");
+}
+
+#[test]
+fn a_query_may_have_any_form_that_sqlite_reads() {
+    let test = TestHome::with_sessions();
+    let lines = test.run(&["query", "SELECT COUNT(*) AS n FROM lines", "--csv"]).stdout;
+    assert_ne!(lines, "n\n0\n");
+    let file = test.work.path().join("mine.sql");
+    fs::write(&file, "-- how many?\nSELECT COUNT(*) AS n FROM lines;\n").unwrap();
+    let from_file = format!("@{}", file.display());
+    for sql in [
+        from_file.as_str(),
+        "/* don't */ SELECT COUNT(*) AS n FROM lines",
+        "SELECT(COUNT(*))AS[n]FROM[lines]",
+    ] {
+        // Nothing is loaded before, so that a table that was not seen would be empty.
+        fs::remove_dir_all(test.user.path().join(".cache")).unwrap();
+        let run = test.run(&["query", sql, "--csv"]);
+        assert_eq!((run.code, &run.stdout), (0, &lines), "{sql}: {}", run.shown());
+    }
+    let typed = test.run_with_input(&["query", "@-", "--csv"], "SELECT COUNT(*) AS n FROM lines");
+    assert_eq!(typed.stdout, lines);
+    assert_eq!(test.run(&["query", "VALUES(1),(2)", "--csv"]).stdout, "column1\n1\n2\n");
+}
+
+#[test]
+fn values_reach_programs_as_they_are() {
+    let test = TestHome::with_sessions();
+    assert_eq!(test.run(&["query", "SELECT 0.0042 AS x"]).stdout, "X\n0.0042\n");
+    let twice = test.run(&["query", "SELECT 1 AS x, 2 AS x, 3 AS x", "--json"]).json().remove(0);
+    assert_eq!(twice, serde_json::json!({"x": 1, "x_2": 2, "x_3": 3}));
+    let none = test.run(&["query", "SELECT 1 AS n WHERE 1 = 0", "--chart"]);
+    assert_eq!((none.code, none.stdout.as_str()), (1, ""), "{}", none.shown());
 }
 
 #[test]

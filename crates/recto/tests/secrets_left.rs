@@ -61,6 +61,8 @@ fn the_index_forgets_what_was_redacted_and_the_rest_is_named() {
     assert_eq!(test.run(&["search", SECRET]).code, 0);
     let cache = test.user.path().join(".cache");
     assert!(is_in(&cache, &with_secret(&test)), "the index has the word");
+    assert_eq!(test.run(&["query", "SELECT text FROM blocks"]).code, 0);
+    assert!(is_in(&cache.join("recto/query"), &with_secret(&test)), "the tables have the word");
     let run = test.run(&["redact", FIX, "--pattern", PATTERN, "--in-place"]);
     assert_eq!(run.code, 0, "{}", run.shown());
     let found = with_secret(&test);

@@ -27,6 +27,7 @@ use serde_json::json;
 use crate::delta::log::DataFile;
 use crate::delta::log::Snapshot;
 use crate::delta::log::check_protocol;
+use crate::delta::log::is_file_name;
 use crate::delta::parquet_file::properties;
 use crate::error::LakeError;
 
@@ -212,7 +213,8 @@ pub(crate) fn read(bytes: Bytes, path: &str, version: i64) -> Result<Snapshot, L
         let protocol = group("protocol").ok_or_else(missing)?;
         for row in 0..batch.num_rows() {
             if add.is_valid(row) {
-                let path = text(&add, "path", row).ok_or_else(missing)?;
+                let path = text(&add, "path", row).filter(|path| is_file_name(path));
+                let path = path.ok_or_else(missing)?;
                 let file = DataFile {
                     path: path.clone(),
                     bytes: long(&add, "size", row).unwrap_or(0) as u64,

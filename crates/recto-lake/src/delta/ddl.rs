@@ -61,14 +61,15 @@ impl Lake {
         let mut text = head(engine).to_owned();
         for table in Table::ALL {
             let (name, address) = (table.name(), lake.address(table));
+            let quoted = quoted(engine, &address);
             text += &match engine {
                 Engine::Spark => format!(
-                    "CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{}';\n",
-                    address.replacen("s3://", "s3a://", 1)
+                    "CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION {};\n",
+                    quoted.replacen("s3://", "s3a://", 1)
                 ),
                 Engine::DuckDb => {
                     format!(
-                        "CREATE OR REPLACE VIEW {name} AS SELECT * FROM delta_scan('{address}');\n"
+                        "CREATE OR REPLACE VIEW {name} AS SELECT * FROM delta_scan({quoted});\n"
                     )
                 }
                 Engine::ClickHouse => {
@@ -78,15 +79,15 @@ impl Lake {
                         Some(_) => "deltaLake",
                     };
                     format!(
-                        "CREATE OR REPLACE VIEW {name} AS SELECT * FROM {function}('{address}');\n"
+                        "CREATE OR REPLACE VIEW {name} AS SELECT * FROM {function}({quoted});\n"
                     )
                 }
                 Engine::Trino => format!(
                     "CALL lake.system.register_table(schema_name => 'recto', table_name => '{name}', \
-                     table_location => '{address}');\n"
+                     table_location => {quoted});\n"
                 ),
                 Engine::Polars => {
-                    format!("context.register(\"{name}\", pl.scan_delta(\"{address}\"))\n")
+                    format!("context.register(\"{name}\", pl.scan_delta({quoted}))\n")
                 }
             };
         }
@@ -108,6 +109,19 @@ impl Lake {
     }
 }
 
+/// An address as a text of an engine: that of a directory can have any character.
+fn quoted(engine: Engine, address: &str) -> String {
+    match engine {
+        Engine::DuckDb | Engine::Trino => format!("'{}'", address.replace('\'', "''")),
+        Engine::Spark | Engine::ClickHouse => {
+            format!("'{}'", address.replace('\\', "\\\\").replace('\'', "\\'"))
+        }
+        Engine::Polars => {
+            format!("\"{}\"", address.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+    }
+}
+
 fn head(engine: Engine) -> &'static str {
     match engine {
         Engine::Spark => {
@@ -123,6 +137,25 @@ fn head(engine: Engine) -> &'static str {
         }
         Engine::Polars => {
             "# pip install polars deltalake\nimport polars as pl\n\ncontext = pl.SQLContext()\n"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_stays_within_its_quotes() {
+        let address = r#"/st ore'x"\y/lake"#;
+        for (engine, expected) in [
+            (Engine::DuckDb, r#"'/st ore''x"\y/lake'"#),
+            (Engine::Trino, r#"'/st ore''x"\y/lake'"#),
+            (Engine::Spark, r#"'/st ore\'x"\\y/lake'"#),
+            (Engine::ClickHouse, r#"'/st ore\'x"\\y/lake'"#),
+            (Engine::Polars, r#""/st ore'x\"\\y/lake""#),
+        ] {
+            assert_eq!(quoted(engine, address), expected, "{engine:?}");
         }
     }
 }

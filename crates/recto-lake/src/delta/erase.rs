@@ -1,7 +1,9 @@
 //! Tables without the rows of a person, a machine or a session.
 //!
-//! First it is noted what must not come back, and the segments go; then every table is written
-//! again without the rows, and the files that had them go at once.
+//! First every table is looked at: nothing is removed if one cannot be understood. Then it is noted
+//! what must not come back, and the segments go; then every table is written again without the
+//! rows, and the files that had them go at once. Nobody knows what a damaged file has: it goes, too.
+//! Tables that were rebuilt are removed as a whole.
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -30,6 +32,7 @@ use crate::delta::news::HINTS;
 use crate::delta::parquet_file;
 use crate::delta::parquet_file::FileWriter;
 use crate::delta::parquet_file::cell;
+use crate::delta::plan::Ledger;
 use crate::error::LakeError;
 use crate::rows::Cell;
 use crate::schema::Table;
@@ -43,6 +46,8 @@ pub struct EraseReport {
     pub rows: u64,
     /// Files of tables that were written again.
     pub files: u64,
+    /// Files of tables that could not be read and go as a whole, and why.
+    pub damaged: Vec<String>,
 }
 
 /// Whose rows go.
@@ -89,6 +94,40 @@ impl Whose {
     }
 }
 
+/// The tables that have rows of people.
+const TABLES: [Table; 4] = [Table::Lines, Table::Blocks, Table::Usage, Table::Segments];
+
+/// All tables of a store.
+#[derive(Debug)]
+struct Lakes {
+    /// Those of now, and the next ones that somebody may be making.
+    live: Vec<Lake>,
+    /// Those that were rebuilt, and are kept for readers.
+    old: Vec<Lake>,
+}
+
+impl Lakes {
+    /// Finds them. Live ones that cannot be understood are an error.
+    async fn find(store: &Store) -> Result<Lakes, LakeError> {
+        let Some(lake) = Lake::find(store).await? else {
+            return Ok(Lakes { live: Vec::new(), old: Vec::new() });
+        };
+        let mut numbers = lake.numbers().await?;
+        numbers.extend([lake.number, lake.number + 1]);
+        let all = numbers.into_iter().map(|number| Lake { number, ..lake.clone() });
+        let (old, live): (Vec<Lake>, Vec<Lake>) = all.partition(|one| one.number < lake.number);
+        for lake in &live {
+            for table in TABLES {
+                lake.table(table).open().await?;
+            }
+            // Without a file of this table builders would add again what the others have.
+            let segments = lake.table(Table::Segments).open().await?;
+            Ledger::read(lake, &segments).await?;
+        }
+        Ok(Lakes { live, old })
+    }
+}
+
 /// How rows are erased.
 #[derive(Debug, Clone, Copy)]
 pub struct EraseOptions<'a> {
@@ -111,6 +150,7 @@ impl Lake {
     ) -> Result<EraseReport, LakeError> {
         let runtime = runtime()?;
         let really = options.really;
+        let lakes = runtime.block_on(Lakes::find(store))?;
         // What must not come back is noted before anything is looked for.
         if let (Forget::Session(session), true) = (what, really) {
             let key = format!("{ERASED}/{session}.json");
@@ -120,12 +160,7 @@ impl Lake {
         let whose = Whose::of(what, &raw);
         let mut report = EraseReport { raw, ..EraseReport::default() };
         runtime.block_on(async {
-            let Some(lake) = Lake::find(store).await? else { return Ok(()) };
-            // Those that were rebuilt are still there, and somebody may make the next ones now.
-            let all: Vec<Lake> =
-                (1..=lake.number + 1).map(|number| Lake { number, ..lake.clone() }).collect();
-            const TABLES: [Table; 4] = [Table::Lines, Table::Blocks, Table::Usage, Table::Segments];
-            for lake in &all {
+            for lake in &lakes.live {
                 for table in TABLES {
                     lake.erase_table(table, &whose, really, &mut report).await?;
                 }
@@ -134,13 +169,21 @@ impl Lake {
                 return Ok(());
             }
             tokio::time::sleep(options.grace).await;
-            for lake in &all {
+            for lake in &lakes.live {
                 for table in TABLES {
                     lake.remove_old(&lake.table(table), &whose).await?;
                 }
                 lake.remove_done_plans().await?;
             }
-            lake.remove_hints(&whose).await
+            for lake in &lakes.old {
+                for object in store.list_objects(&lake.directory()).await? {
+                    store.remove_object(&object.key).await?;
+                }
+            }
+            match lakes.live.first() {
+                Some(lake) => lake.remove_hints(&whose).await,
+                None => Ok(()),
+            }
         })?;
         Ok(report)
     }
@@ -163,7 +206,13 @@ impl Lake {
             let files: Vec<DataFile> = snapshot.files.values().cloned().collect();
             for file in files {
                 if !seen.contains_key(&file.path) {
-                    let replaced = self.without(&delta, &file, whose, really).await?;
+                    let replaced = match self.without(&delta, &file, whose, really).await {
+                        Err(LakeError::Damaged { path, reason }) => {
+                            let why = Some(format!("{path} is damaged: {reason}"));
+                            Some(Replaced { rows: 0, file: None, why })
+                        }
+                        other => other?,
+                    };
                     seen.insert(file.path.clone(), replaced);
                 }
             }
@@ -174,8 +223,11 @@ impl Lake {
                 .collect();
             let rows = hit.iter().map(|(_, replaced)| replaced.rows).sum::<u64>();
             let count = hit.len() as u64;
+            let damaged: Vec<String> =
+                hit.iter().filter_map(|(_, replaced)| replaced.why.clone()).collect();
             if !really {
                 (report.rows, report.files) = (report.rows + rows, report.files + count);
+                report.damaged.extend(damaged);
                 return Ok(());
             }
             let mut actions = Vec::new();
@@ -187,6 +239,7 @@ impl Lake {
             actions.push(log::writer(ERASER, snapshot.writer(ERASER) + 1));
             if delta.commit(&mut snapshot, "DELETE", actions).await? == Committed::Done {
                 (report.rows, report.files) = (report.rows + rows, report.files + count);
+                report.damaged.extend(damaged);
                 // What was written in vain, because another writer was first.
                 let made = seen.values().flatten().filter_map(|replaced| replaced.file.as_ref());
                 for file in made.filter(|file| !snapshot.files.contains_key(&file.path)) {
@@ -261,7 +314,7 @@ impl Lake {
             return Ok(None);
         }
         if !really {
-            return Ok(Some(Replaced { rows, file: None }));
+            return Ok(Some(Replaced { rows, file: None, why: None }));
         }
         let mut writer = FileWriter::new(delta.table)?;
         for batch in parquet_file::read(bytes, &key, None)? {
@@ -270,7 +323,7 @@ impl Lake {
             writer.push_batch(&staying.map_err(|error| damaged(&error))?)?;
         }
         let file = upload(self, delta.table, "kept", writer).await?;
-        Ok(Some(Replaced { rows, file }))
+        Ok(Some(Replaced { rows, file, why: None }))
     }
 }
 
@@ -281,4 +334,6 @@ struct Replaced {
     rows: u64,
     /// Nothing if no row is left.
     file: Option<DataFile>,
+    /// Why it cannot be read.
+    why: Option<String>,
 }

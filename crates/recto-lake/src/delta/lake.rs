@@ -6,6 +6,9 @@
 //! lake/v1/t1/_plan/shard=0/…json              what its builders do
 //! ```
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use bytes::Bytes;
 use recto_collect::Store;
 use serde_json::Value;
@@ -16,9 +19,14 @@ use crate::delta::log::DeltaTable;
 use crate::error::LakeError;
 use crate::schema::Table;
 
+const ROOT: &str = "lake/v1";
 const CURRENT: &str = "lake/v1/current";
 /// How many builders can work beside each other.
 const SHARDS: u64 = 4;
+/// No program makes more.
+const MOST_SHARDS: u64 = 256;
+/// Tables are rebuilt a few times a year.
+const MOST_TABLES: u64 = 1_000_000;
 /// The form of what is written here.
 const FORM: u64 = 1;
 
@@ -47,12 +55,22 @@ pub struct TableStatus {
 }
 
 impl Lake {
+    /// Whether an address can be that of a store with tables. A directory must be there, because
+    /// to open a store makes it.
+    pub fn can_be_at(address: &str) -> bool {
+        match address.split_once("://") {
+            Some(("file", path)) => Path::new(path).is_dir(),
+            Some(_) => true,
+            None => Path::new(address).is_dir(),
+        }
+    }
+
     /// The tables of a store, if it has any.
     pub(crate) async fn find(store: &Store) -> Result<Option<Lake>, LakeError> {
         let objects = store.list_objects(CURRENT).await?;
         let Some(newest) = objects.iter().map(|object| &object.key).max() else { return Ok(None) };
         let damaged =
-            |reason: &str| LakeError::Damaged { path: newest.clone(), reason: reason.to_owned() };
+            |reason: &str| LakeError::Current { path: newest.clone(), reason: reason.to_owned() };
         let bytes = store.read_object(newest).await?.unwrap_or_default();
         let json: Value =
             serde_json::from_slice(&bytes).map_err(|error| damaged(&error.to_string()))?;
@@ -63,7 +81,22 @@ impl Lake {
         }
         let lake =
             Lake { store: store.clone(), number: number("tables")?, shards: number("shards")? };
-        Ok((lake.shards > 0).then_some(lake))
+        // Whoever can write to the store can write any number here.
+        let is_known = newest.ends_with(&format!("/{:020}.json", lake.number));
+        match is_known && (1..=MOST_SHARDS).contains(&lake.shards) && lake.number < MOST_TABLES {
+            true => Ok(Some(lake)),
+            false => Err(damaged("its numbers are not those of tables")),
+        }
+    }
+
+    /// The numbers of all tables that the store has, those that were rebuilt too.
+    pub(crate) async fn numbers(&self) -> Result<BTreeSet<u64>, LakeError> {
+        let objects = self.store.list_objects(ROOT).await?;
+        let number = |key: &str| -> Option<u64> {
+            let (folder, _) = key.strip_prefix(ROOT)?.strip_prefix("/t")?.split_once('/')?;
+            folder.parse().ok()
+        };
+        Ok(objects.iter().filter_map(|object| number(&object.key)).collect())
     }
 
     /// The tables of a store, or an error that says how to make them.
@@ -93,7 +126,7 @@ impl Lake {
 
     /// The directory of the tables.
     pub(crate) fn directory(&self) -> String {
-        format!("lake/v1/t{}", self.number)
+        format!("{ROOT}/t{}", self.number)
     }
 
     pub(crate) fn table(&self, table: Table) -> DeltaTable {
@@ -112,7 +145,9 @@ impl Lake {
             let lake = Lake::open(store).await?;
             let mut all = Vec::new();
             for table in Table::ALL {
-                let snapshot = lake.table(table).open().await?;
+                let delta = lake.table(table);
+                let mut snapshot = delta.open().await?;
+                delta.look_for_more(&mut snapshot).await?;
                 all.push(TableStatus {
                     table: table.name(),
                     version: snapshot.version,

@@ -2,7 +2,9 @@
 //!
 //! A small part of the Delta protocol (reader 1, writer 2), because nobody else writes here. A
 //! commit is one object whose name must be free, so of two writers one wins and the other looks
-//! again. Versions have no gaps: the newest is found by asking for the next one.
+//! again. Versions have no gaps: the newest is found by asking for the next one. If a version is lost,
+//! those behind it would not be seen, and the next commit would take its place: so the log is
+//! listed before each commit.
 
 use std::collections::BTreeMap;
 
@@ -85,6 +87,9 @@ impl Snapshot {
             let text = |value: &Value| value.as_str().map(str::to_owned);
             if let Some(add) = action.get("add") {
                 let path = text(&add["path"]).ok_or_else(|| damaged("a file has no path"))?;
+                if !is_file_name(&path) {
+                    return Err(damaged("the path of a file leaves the table"));
+                }
                 self.removed.remove(&path);
                 self.files.insert(
                     path.clone(),
@@ -110,6 +115,11 @@ impl Snapshot {
         }
         Ok(())
     }
+}
+
+/// Whether a path is that of a file in the directory of the table, as all that recto writes.
+pub(crate) fn is_file_name(path: &str) -> bool {
+    !path.is_empty() && !path.contains(['/', '\\']) && !path.starts_with('.')
 }
 
 /// Refuses a table that needs more than is known here.
@@ -177,6 +187,9 @@ impl DeltaTable {
             }
         }
         self.refresh(&mut snapshot).await?;
+        if snapshot.version < 0 {
+            self.look_for_more(&mut snapshot).await?;
+        }
         Ok(snapshot)
     }
 
@@ -190,12 +203,40 @@ impl DeltaTable {
                     self.store.read_object(&path).await.map(|bytes| (path, bytes))
                 })
                 .buffered(AT_ONCE as usize);
-            for answer in asked.collect::<Vec<_>>().await {
+            let mut answers = asked.collect::<Vec<_>>().await.into_iter();
+            while let Some(answer) = answers.next() {
                 let (path, bytes) = answer?;
-                let Some(bytes) = bytes else { return Ok(()) };
+                let bytes = match bytes {
+                    Some(bytes) => bytes,
+                    // One behind it is there: it was written while this was asked for, or is lost.
+                    None if answers.any(|later| matches!(later, Ok((_, Some(_))))) => {
+                        let bytes = self.store.read_object(&path).await?;
+                        snapshot.apply(&bytes.ok_or_else(|| lost(&path))?, &path)?;
+                        snapshot.version += 1;
+                        break;
+                    }
+                    None => return Ok(()),
+                };
                 snapshot.apply(&bytes, &path)?;
                 snapshot.version += 1;
             }
+        }
+    }
+
+    /// Lists the log, and adds the commits of others. A lost version is an error.
+    pub(crate) async fn look_for_more(&self, snapshot: &mut Snapshot) -> Result<(), LakeError> {
+        let objects = self.store.list_objects(&format!("{}/_delta_log", self.root)).await?;
+        let version = |key: &str| -> Option<i64> {
+            key.rsplit('/').next()?.strip_suffix(".json")?.parse().ok()
+        };
+        let newest = objects.iter().filter_map(|object| version(&object.key)).max();
+        let Some(newest) = newest.filter(|newest| *newest > snapshot.version) else {
+            return Ok(());
+        };
+        self.refresh(snapshot).await?;
+        match snapshot.version < newest {
+            true => Err(lost(&self.entry(snapshot.version + 1))),
+            false => Ok(()),
         }
     }
 
@@ -206,6 +247,11 @@ impl DeltaTable {
         operation: &str,
         mut actions: Vec<Value>,
     ) -> Result<Committed, LakeError> {
+        let known = snapshot.version;
+        self.look_for_more(snapshot).await?;
+        if snapshot.version > known {
+            return Ok(Committed::Conflict);
+        }
         let now = Timestamp::now().as_millisecond();
         if snapshot.version < 0 {
             actions.splice(0..0, self.beginning(now));
@@ -264,6 +310,11 @@ impl DeltaTable {
         self.store.write_object(&self.hint(), hint.to_string().into_bytes().into()).await?;
         Ok(())
     }
+}
+
+/// A version that is not there, although one behind it is.
+fn lost(path: &str) -> LakeError {
+    LakeError::Damaged { path: path.to_owned(), reason: "this version is missing".to_owned() }
 }
 
 /// The action that adds a file.

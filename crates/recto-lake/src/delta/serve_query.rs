@@ -125,7 +125,7 @@ impl Lake {
             .filter(|name| *name != "text" || texts)
             .collect();
         let reader = parquet_file::read(bytes, &key, Some(&wanted))?;
-        cache.replace::<LakeError>(&[(table, source)], |take| {
+        cache.replace::<LakeError>(&[(table, source)], |_, take| {
             for batch in reader {
                 let batch = batch.map_err(|error| damaged(&error))?;
                 let arrays: Vec<Option<&ArrayRef>> =

@@ -45,7 +45,8 @@ impl Lake {
                 lake.remove_done_plans().await?;
             }
             lake.vacuum_hints(retain.max(HINTED), really, now, &mut report).await?;
-            for number in 1..lake.number {
+            let numbers = lake.numbers().await?;
+            for number in numbers.into_iter().filter(|number| *number < lake.number) {
                 let old = Lake { number, ..lake.clone() };
                 for object in store.list_objects(&old.directory()).await? {
                     if now.duration_since(object.modified) < retain {

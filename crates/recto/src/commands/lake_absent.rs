@@ -1,10 +1,10 @@
 //! `recto lake` in a program that is built without it.
 
 use recto_lake::LakeError;
-use recto_lake::query::Answer;
 use recto_serve::TeamSource;
 
 use crate::commands::lake::LakeArgs;
+use crate::commands::query::Asked;
 use crate::commands::query::StoreQuery;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -23,7 +23,7 @@ pub(crate) fn ask_store(
     _: &Environment,
     _: &mut Output,
     _: &StoreQuery<'_>,
-) -> Result<Answer, CommandError> {
+) -> Result<Asked, CommandError> {
     Err(LakeError::NotBuilt.into())
 }
 

@@ -12,7 +12,6 @@ use recto_lake::Lake;
 use recto_lake::LakeError;
 use recto_lake::cache::Cache;
 use recto_lake::library::nearest;
-use recto_lake::query::Answer;
 use recto_lake::query::ask;
 use recto_lake::schema::Table as LakeTable;
 use serde::Serialize;
@@ -24,6 +23,7 @@ use crate::commands::lake::LakeCommand;
 use crate::commands::lake::LakeStore;
 pub(crate) use crate::commands::lake_team::team_source;
 use crate::commands::prices::PricesOption;
+use crate::commands::query::Asked;
 use crate::commands::query::StoreQuery;
 use crate::commands::query_show::file_name;
 use crate::commands::restore::read_machine;
@@ -81,6 +81,7 @@ struct EraseRow {
     files: u64,
     objects: u64,
     record: Option<String>,
+    damaged: Vec<String>,
 }
 
 pub(crate) fn cmd_lake(
@@ -88,7 +89,7 @@ pub(crate) fn cmd_lake(
     output: &mut Output,
     args: &LakeArgs,
 ) -> Result<Outcome, CommandError> {
-    let open = |store: &LakeStore| open_store(environment, &store.store);
+    let open = |store: &LakeStore| open_known_store(environment, &store.store);
     match &args.command {
         LakeCommand::Build(args) => {
             build(environment, output, &open(&args.store)?, &args.prices, /* again */ false)
@@ -125,6 +126,19 @@ pub(crate) fn cmd_lake(
             Ok(Outcome::Done)
         }
     }
+}
+
+/// Opens a store that is there: tables of a directory that is not would be empty.
+pub(super) fn open_known_store(
+    environment: &Environment,
+    address: &str,
+) -> Result<Store, CommandError> {
+    if !Lake::can_be_at(address) {
+        let message = format!("no such directory: {}", one_line(address));
+        let error = CommandError::user("bad-store", message);
+        return Err(error.with_hint("`recto collect --to` makes a store"));
+    }
+    open_store(environment, address)
 }
 
 /// A line that keeps its indentation.
@@ -269,7 +283,15 @@ fn erase(
             grace: Duration::from_secs(args.grace),
         },
     )?;
-    let is_none = report.rows == 0 && report.raw.files == 0;
+    let goes = if args.yes { "is removed as a whole" } else { "would be removed as a whole" };
+    for problem in &report.damaged {
+        output.remark(&format!("{}; the file {goes}", one_line(problem)));
+    }
+    if args.yes && !report.damaged.is_empty() {
+        output.remark("`recto lake rebuild` brings back the rows of others that damaged files had");
+    }
+    let is_none = report.files == 0 && report.raw.files == 0;
+    let is_whole = report.damaged.is_empty();
     if output.json {
         output.row(&EraseRow {
             done: args.yes,
@@ -279,6 +301,7 @@ fn erase(
             files: report.raw.files,
             objects: report.raw.objects,
             record: report.raw.record,
+            damaged: report.damaged,
         })?;
     } else {
         let what = format!(
@@ -292,7 +315,7 @@ fn erase(
             (false, false) => output.line(&format!("would erase {what}; --yes erases it"))?,
         }
     }
-    Ok(if is_none { Outcome::Found } else { Outcome::Done })
+    Ok(if is_none || !is_whole { Outcome::Found } else { Outcome::Done })
 }
 
 /// Asks the tables of a store.
@@ -300,17 +323,19 @@ pub(crate) fn ask_store(
     environment: &Environment,
     output: &mut Output,
     query: &StoreQuery<'_>,
-) -> Result<Answer, CommandError> {
-    let store = open_store(environment, query.address)?;
-    let root = environment.cache_directory()?;
-    let mut cache = Cache::open(&root.root().join("query").join(file_name(store.url())))?;
-    let progress = Progress::new("loading tables", output);
-    let loaded = Lake::load(&store, &mut cache, query.needs, query.limit_mb, &mut |done, all| {
-        progress.tell_bytes(done, all);
-    });
-    progress.done();
-    for problem in loaded? {
-        output.remark(&format!("skipped: {}", one_line(&problem)));
+) -> Result<Asked, CommandError> {
+    let store = open_known_store(environment, query.address)?;
+    let path = environment.table_directory()?.join(file_name(store.url().as_bytes()));
+    let (answer, damaged) = Cache::with(&path, |mut cache| {
+        let progress = Progress::new("loading tables", output);
+        let mut tell = |done, all| progress.tell_bytes(done, all);
+        let loaded = Lake::load(&store, &mut cache, query.needs, query.limit_mb, &mut tell);
+        progress.done();
+        let damaged = loaded?;
+        Ok((ask(&cache.into_reader()?, query.sql, query.most)?, damaged))
+    })?;
+    for problem in &damaged {
+        output.remark(&format!("skipped: {}", one_line(problem)));
     }
-    Ok(ask(&cache.reader()?, query.sql, query.most)?)
+    Ok(Asked { answer, is_partial: !damaged.is_empty() })
 }

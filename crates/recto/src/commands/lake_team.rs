@@ -10,7 +10,10 @@ use recto_lake::Lake;
 use recto_lake::LakeError;
 use recto_lake::cache::Cache;
 use recto_lake::library;
+use recto_lake::library::Needs;
+use recto_lake::library::Question;
 use recto_lake::query::Answer;
+use recto_lake::query::Reader;
 use recto_lake::query::Value;
 use recto_lake::query::ask;
 use recto_serve::TeamAnswer;
@@ -22,7 +25,7 @@ use recto_serve::TeamValue;
 use recto_serve::TellRead;
 use recto_view::Moment;
 
-use crate::commands::collect_store::open_store;
+use crate::commands::lake_tables::open_known_store;
 use crate::commands::query::LIMIT_MB;
 use crate::commands::query_show::file_name;
 use crate::environment::Environment;
@@ -41,9 +44,8 @@ pub(crate) fn team_source(
     environment: &Environment,
     address: &str,
 ) -> Result<TeamSource, CommandError> {
-    let store = open_store(environment, address)?;
-    let root = environment.cache_directory()?;
-    let path = root.root().join("query").join(file_name(store.url()));
+    let store = open_known_store(environment, address)?;
+    let path = environment.table_directory()?.join(file_name(store.url().as_bytes()));
     Ok(TeamSource::new(move |tell| {
         read(&store, &path, tell).map_err(|error| TeamTrouble {
             kind: error.kind(),
@@ -58,13 +60,26 @@ fn read(store: &Store, path: &Path, tell: &mut TellRead<'_>) -> Result<TeamRows,
     let shown: Vec<_> =
         questions.iter().filter(|question| QUESTIONS.contains(&question.name)).collect();
     let all: Vec<&str> = shown.iter().map(|question| question.sql).chain([BUILT_TO]).collect();
-    let mut cache = Cache::open(path)?;
-    let needs = library::needs(&all.join("\n"));
-    let skipped = Lake::load(store, &mut cache, &needs, LIMIT_MB, tell)?;
-    let reader = cache.reader()?;
-    let mut rows = TeamRows { store: store.url().to_owned(), skipped, ..TeamRows::default() };
+    let mut needs = Needs::default();
+    for sql in all {
+        needs.add(library::needs(sql)?);
+    }
+    let mut rows = Cache::with(path, |mut cache| {
+        let skipped = Lake::load(store, &mut cache, &needs, LIMIT_MB, &mut *tell)?;
+        let rows = TeamRows { store: store.url().to_owned(), skipped, ..TeamRows::default() };
+        answers(&cache.into_reader()?, &shown, rows)
+    })?;
+    rows.machines = Fleet::new(store.clone()).machines()?.into_iter().map(machine).collect();
+    Ok(rows)
+}
+
+fn answers(
+    reader: &Reader,
+    shown: &[&Question],
+    mut rows: TeamRows,
+) -> Result<TeamRows, LakeError> {
     for question in shown {
-        let Answer { columns, rows: found, is_cut } = ask(&reader, question.sql, MOST_ROWS)?;
+        let Answer { columns, rows: found, is_cut } = ask(reader, question.sql, MOST_ROWS)?;
         let found = found.into_iter().map(|row| row.into_iter().map(value).collect());
         rows.answers.push(TeamAnswer {
             question: question.name.to_owned(),
@@ -74,12 +89,11 @@ fn read(store: &Store, path: &Path, tell: &mut TellRead<'_>) -> Result<TeamRows,
             is_cut,
         });
     }
-    let built = ask(&reader, BUILT_TO, 1)?.rows.into_iter().flatten().next();
+    let built = ask(reader, BUILT_TO, 1)?.rows.into_iter().flatten().next();
     rows.built_to = match built {
         Some(Value::Integer(ms)) => Timestamp::from_millisecond(ms).ok().map(Moment),
         _ => None,
     };
-    rows.machines = Fleet::new(store.clone()).machines()?.into_iter().map(machine).collect();
     Ok(rows)
 }
 

@@ -1,5 +1,9 @@
 //! `recto query`: SQL about sessions.
 
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+
 use clap::Args;
 use recto_collect::CollectError;
 use recto_lake::LakeError;
@@ -37,6 +41,8 @@ pub(crate) const LIMIT_MB: u64 = 2048;
 /// --list shows the tables, their columns and the questions. recto loads the tables that a query
 /// needs into its cache, and loads only changes the next time.
 ///
+/// Exit code 1 means that there are no rows, or that something the query needs could not be read.
+///
 /// Examples:
 ///   recto query cost-by-week --chart
 ///   recto query "SELECT tool_name, COUNT(*) AS n FROM tool_calls GROUP BY tool_name ORDER BY n"
@@ -44,7 +50,7 @@ pub(crate) const LIMIT_MB: u64 = 2048;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct QueryArgs {
-    /// SQL, a file with SQL, or the name of a question
+    /// SQL, a file with SQL (`@-`: standard input), or the name of a question
     #[arg(value_name = "SQL|@FILE|NAME", required_unless_present = "list")]
     query: Option<String>,
     /// List tables, columns and named questions
@@ -89,6 +95,13 @@ pub(crate) struct StoreQuery<'a> {
     pub(crate) limit_mb: u64,
 }
 
+/// An answer, and whether something that it is about could not be read.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) answer: Answer,
+    pub(crate) is_partial: bool,
+}
+
 #[derive(Debug, Serialize)]
 struct ListRow {
     kind: &'static str,
@@ -111,9 +124,9 @@ pub(crate) fn cmd_query(
         output.line(sql.trim())?;
         return Ok(Outcome::Done);
     }
-    let needs = library::needs(&sql);
+    let needs = library::needs(&sql)?;
     let most = if args.limit == 0 { usize::MAX } else { args.limit };
-    let answer = match &args.store {
+    let Asked { answer, is_partial } = match &args.store {
         Some(address) => {
             let limit_mb = args.limit_mb;
             let query = StoreQuery { address, sql: &sql, needs: &needs, most, limit_mb };
@@ -132,7 +145,7 @@ pub(crate) fn cmd_query(
         let shown = plural(answer.rows.len() as u64, "row");
         output.remark(&format!("note: only the first {shown}; --limit 0 shows all"));
     }
-    Ok(if answer.rows.is_empty() { Outcome::Found } else { Outcome::Done })
+    Ok(if answer.rows.is_empty() || is_partial { Outcome::Found } else { Outcome::Done })
 }
 
 fn ask_home(
@@ -143,34 +156,45 @@ fn ask_home(
     sql: &str,
     needs: &Needs,
     most: usize,
-) -> Result<Answer, CommandError> {
+) -> Result<Asked, CommandError> {
     let prices = args.prices.read(environment)?;
-    let root = environment.cache_directory()?;
-    let name = query_show::file_name(&home.root().to_string_lossy());
-    let mut cache = Cache::open(&root.root().join("query").join(name))?;
-    let progress = Progress::new("loading tables", output);
+    let name = query_show::file_name(home.root().as_os_str().as_encoded_bytes());
+    let path = environment.table_directory()?.join(name);
     let user = environment.user_name.as_deref();
-    let loaded = load_home(&mut cache, home, user, &prices, needs, &mut |done, all| {
-        progress.tell_bytes(done, all);
-    });
-    progress.done();
-    for skipped in loaded? {
+    let (answer, missing) = Cache::with(&path, |mut cache| {
+        let progress = Progress::new("loading tables", output);
+        let loaded = load_home(&mut cache, home, user, &prices, needs, &mut |done, all| {
+            progress.tell_bytes(done, all);
+        });
+        progress.done();
+        let missing = loaded?;
+        Ok((ask(&cache.into_reader()?, sql, most)?, missing))
+    })?;
+    for skipped in missing.skipped.iter().chain(&missing.unread) {
         output.remark(&skipped.to_string());
     }
-    Ok(ask(&cache.reader()?, sql, most)?)
+    Ok(Asked { answer, is_partial: !missing.unread.is_empty() })
 }
 
 /// The SQL that is meant: a file, a question, or the text itself.
 fn read_query(asked: &str) -> Result<String, CommandError> {
     if let Some(path) = asked.strip_prefix('@') {
-        let bytes = read_chosen(std::path::Path::new(path))?;
+        let bytes = match path {
+            "-" => {
+                let mut bytes = Vec::new();
+                io::stdin().read_to_end(&mut bytes)?;
+                bytes
+            }
+            path => read_chosen(Path::new(path))?,
+        };
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
     let questions = library::questions();
     if let Some(found) = questions.iter().find(|question| question.name == asked) {
         return Ok(found.sql.to_owned());
     }
-    if asked.trim().contains(char::is_whitespace) {
+    // No question has these in its name.
+    if asked.contains(|one: char| one.is_whitespace() || "()*'\"[];".contains(one)) {
         return Ok(asked.to_owned());
     }
     let near = library::nearest(asked, questions.iter().map(|question| question.name));

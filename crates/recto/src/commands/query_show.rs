@@ -30,9 +30,10 @@ pub(crate) enum Form {
 
 pub(crate) fn show(answer: &Answer, form: Form, output: &mut Output) -> Result<(), CommandError> {
     if output.json {
+        let names = field_names(&answer.columns);
         return answer.rows.iter().try_for_each(|row| {
             let object: Map<String, serde_json::Value> =
-                answer.columns.iter().cloned().zip(row.iter().map(json)).collect();
+                names.iter().cloned().zip(row.iter().map(json)).collect();
             output.row(&object)
         });
     }
@@ -44,11 +45,22 @@ pub(crate) fn show(answer: &Answer, form: Form, output: &mut Output) -> Result<(
 }
 
 /// The name of the cache of a home or a store: its own name may be long and have any character.
-pub(crate) fn file_name(of: &str) -> String {
-    let hash = of.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+pub(crate) fn file_name(of: &[u8]) -> String {
+    let hash = of.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{hash:016x}.sqlite")
+}
+
+/// The names of columns, each once: an object has one field of a name.
+fn field_names(columns: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for column in columns {
+        let others = (2..).map(|number| format!("{column}_{number}"));
+        let free = std::iter::once(column.clone()).chain(others);
+        names.extend(free.filter(|name| !names.contains(name)).take(1).collect::<Vec<_>>());
+    }
+    names
 }
 
 fn json(value: &Value) -> serde_json::Value {
@@ -86,6 +98,14 @@ fn for_person(column: &str, value: &Value) -> String {
     }
 }
 
+/// A value without loss, for programs.
+fn exact(value: &Value) -> String {
+    match value {
+        Value::Real(number) => number.to_string(),
+        other => text(other),
+    }
+}
+
 fn csv(answer: &Answer, output: &mut Output) -> Result<(), CommandError> {
     let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -94,10 +114,7 @@ fn csv(answer: &Answer, output: &mut Output) -> Result<(), CommandError> {
     let heads: Vec<String> = answer.columns.iter().map(|head| quoted(&one_line(head))).collect();
     output.line(&heads.join(","))?;
     for row in &answer.rows {
-        let cell = |value: &Value| match value {
-            Value::Real(number) => number.to_string(),
-            other => quoted(&text(other)),
-        };
+        let cell = |value: &Value| quoted(&exact(value));
         output.line(&row.iter().map(cell).collect::<Vec<_>>().join(","))?;
     }
     Ok(())
@@ -122,9 +139,10 @@ fn table(answer: &Answer, form: Form, output: &mut Output) -> Result<(), Command
     };
     table.cells(answer.columns.iter().map(head).collect());
     for row in &answer.rows {
-        let cells = answer.columns.iter().zip(row).map(|(name, value)| match is_for_person {
-            true => for_person(name, value),
-            false => text(value),
+        let cells = answer.columns.iter().zip(row).map(|(name, value)| match form {
+            _ if is_for_person => for_person(name, value),
+            Form::Aligned => text(value),
+            _ => exact(value),
         });
         table.cells(cells.collect());
     }
@@ -141,6 +159,9 @@ fn table(answer: &Answer, form: Form, output: &mut Output) -> Result<(), Command
 
 /// The last column with numbers, by the columns with text.
 fn chart(answer: &Answer, output: &mut Output) -> Result<(), CommandError> {
+    if answer.rows.is_empty() {
+        return Ok(());
+    }
     let numbers = (0..answer.columns.len()).rev().find(|at| is_number(answer, *at));
     let Some(at) = numbers else {
         let error = CommandError::user("no-numbers", "the answer has no column of numbers");

@@ -218,6 +218,7 @@ pub(crate) fn cmd_redact(
     let outcome = Editor { home, environment, output, source: &source }.finish(goal, mode, job)?;
     if is_done {
         copies::remove_index(home, environment, output);
+        copies::remove_tables(environment, output);
         if args.purge {
             copies::purge(home, environment, output, source.session.id)?;
         }

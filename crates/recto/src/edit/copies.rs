@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use recto_lake::cache::Cache;
 use recto_log::LineReader;
 use recto_log::SessionId;
 use recto_session::redact::Outcome as Redacted;
@@ -85,6 +86,27 @@ pub(crate) fn remove_index(home: &Home, environment: &Environment, output: &Outp
             let error = one_line(&error.to_string());
             output.remark(&format!(
                 "the search index may still have the secrets: {error}; `recto index rebuild` helps"
+            ));
+        }
+    }
+}
+
+/// Removes the tables of `recto query`, of this home and of stores: they have texts of logs. The
+/// next query loads them again.
+pub(crate) fn remove_tables(environment: &Environment, output: &Output) {
+    let Ok(folder) = environment.table_directory() else { return };
+    match Cache::remove_all(&folder) {
+        Ok(false) => {}
+        Ok(true) => {
+            output.remark(
+                "the tables of `recto query` were removed; the next query loads them again",
+            );
+        }
+        Err(error) => {
+            let (error, folder) = (one_line(&error.to_string()), folder.display().to_string());
+            let folder = one_line(&folder);
+            output.remark(&format!(
+                "the tables of `recto query` may still have the secrets: {error}; delete {folder}"
             ));
         }
     }

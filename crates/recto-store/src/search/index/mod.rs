@@ -14,6 +14,7 @@
 
 mod apply;
 mod compare;
+mod database;
 mod expression;
 mod facts;
 mod find;
@@ -30,6 +31,7 @@ mod verify;
 mod write_ahead;
 
 pub use super::error::IndexError;
+pub use database::open_database;
 pub use facts::LogFacts;
 pub use find::Answer;
 pub use find::Request;
