@@ -138,7 +138,7 @@ impl Sender {
             let Some(about) = self.about(file, &lives)? else { continue };
             if self.policy().withholds(about.kind).is_some()
                 || !projects.takes(file, about.kind, &about.path)
-                || self.is_forgotten(file)?
+                || self.is_forgotten(file, &about)?
             {
                 status.withheld += 1;
                 continue;

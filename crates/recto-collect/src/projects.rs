@@ -51,7 +51,7 @@ impl<'a> Projects<'a> {
         }
         let directory = match (kind, session_of(kind, path)) {
             (FileKind::MainLog, _) | (FileKind::AgentLog, None) => self.directory(file),
-            (_, Some(session)) => self.directory(log_of(session)),
+            (_, Some(session)) => self.directory(self.log_of(session, path)),
             (_, None) => self.of_folder(path),
         };
         self.takes_directory(directory)
@@ -123,6 +123,15 @@ impl<'a> Projects<'a> {
         None
     }
 
+    /// The log of the session that a file belongs to: that of its own project, or if the path names
+    /// no project, whichever it is in.
+    fn log_of(&self, session: SessionId, path: &str) -> FileKey {
+        let below = path.strip_prefix("projects/").and_then(|rest| rest.split('/').next());
+        let log = format!("projects/{}/{session}.jsonl", below.unwrap_or("-"));
+        let usual = FileKey::of(FileKind::MainLog, &log);
+        self.archive.key_at(FileKind::MainLog, &log).unwrap_or(usual)
+    }
+
     /// The directory of a folder below `projects/`, by the sessions in it.
     fn of_folder(&self, path: &str) -> Option<String> {
         let folder = path.strip_prefix("projects/")?.split('/').next()?;
@@ -134,9 +143,4 @@ impl<'a> Projects<'a> {
         });
         folders.get(folder).cloned()
     }
-}
-
-/// The log of a session, whichever project it is in.
-fn log_of(session: SessionId) -> FileKey {
-    FileKey::of(FileKind::MainLog, &format!("projects/-/{session}.jsonl"))
 }

@@ -242,8 +242,19 @@ impl Sender {
         Ok(())
     }
 
-    pub(crate) fn is_forgotten(&self, file: FileKey) -> Result<bool, CollectError> {
-        Ok(self.state().text(&format!("forgotten {file}"))?.is_some())
+    /// Whether a file must not be sent again, or another one of the same session: a session that
+    /// was forgotten does not come back because it is in a second project.
+    pub(crate) fn is_forgotten(
+        &self,
+        file: FileKey,
+        about: &SegmentHeader,
+    ) -> Result<bool, CollectError> {
+        for key in [file, FileKey::of(about.kind, &about.path)] {
+            if self.state().text(&format!("forgotten {key}"))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Sends what is due of a file. Gives what is in the store now.
@@ -282,7 +293,7 @@ impl Sender {
             return Ok(());
         }
         let Some(about) = self.about(file, &lives)? else { return Ok(()) };
-        if self.is_forgotten(file)? {
+        if self.is_forgotten(file, &about)? {
             return Ok(());
         }
         let withheld = self.policy.withholds(about.kind).or_else(|| {

@@ -151,7 +151,7 @@ fn compare(
     let projects = Projects::new(sender.archive(), sender.policy());
     if sender.policy().withholds(about.kind).is_some()
         || !projects.takes(file, about.kind, &about.path)
-        || sender.is_forgotten(file)?
+        || sender.is_forgotten(file, &about)?
     {
         return Ok(false);
     }

@@ -83,6 +83,7 @@ fn hint_of_place(error: &PlaceError) -> Option<&'static str> {
         PlaceError::CacheInTest => Some("set RECTO_CACHE_DIR to a directory of the test's own"),
         PlaceError::LeadsOut { .. } => Some("name the file itself"),
         PlaceError::OnlyArchived { .. } => Some("`recto restore SESSION` brings it back"),
+        PlaceError::Link { .. } => Some("delete the link, not what it names, and try again"),
         PlaceError::Secret { .. }
         | PlaceError::NotAFile { .. }
         | PlaceError::NotADirectory { .. }

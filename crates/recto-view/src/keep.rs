@@ -39,6 +39,8 @@ pub struct CollectRow {
     pub rewritten: u64,
     /// Names that something else had in the archive.
     pub conflicts: u64,
+    /// Files of a session that another project has as well; each is kept.
+    pub copies: u64,
     /// Files that were deleted.
     pub deleted: u64,
     /// Logs that moved to another project.
@@ -68,6 +70,7 @@ impl CollectRow {
             segments: captured.segments,
             rewritten: captured.lives,
             conflicts: captured.conflicts,
+            copies: captured.copies,
             deleted: *gone,
             moved: *moved,
             troubles: troubles

@@ -65,6 +65,8 @@ pub(crate) fn collect(directory: &Path, parts: &mut SessionParts) -> Result<(), 
                 directories.push(path);
             } else if metadata.is_file() {
                 parts.files.push(path);
+            } else if metadata.is_symlink() {
+                return Err(PlaceError::Link { path }.into());
             } else {
                 return Err(PlaceError::NotAFile { path }.into());
             }
@@ -80,6 +82,22 @@ mod tests {
     use super::*;
 
     const ID: &str = "3f2a1b4c-9d8e-4f70-a1b2-c3d4e5f60718";
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_in_a_session_is_named_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let subagents = folder.path().join("subagents");
+        fs::create_dir(&subagents).unwrap();
+        fs::write(outside.path().join("x"), "x").unwrap();
+        let link = subagents.join("agent-a1.jsonl");
+        std::os::unix::fs::symlink(outside.path().join("x"), &link).unwrap();
+        let error = collect(folder.path(), &mut SessionParts::default()).unwrap_err();
+        let is_named =
+            matches!(&error, StoreError::Place(PlaceError::Link { path }) if *path == link);
+        assert!(is_named, "{error}");
+    }
 
     #[test]
     fn a_session_has_its_own_parts_and_no_others() {

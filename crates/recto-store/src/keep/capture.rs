@@ -11,6 +11,7 @@ use crate::Advance;
 use crate::Cursor;
 use crate::FileState;
 use crate::GenerationId;
+use crate::Home;
 use crate::ReadLimits;
 use crate::StoreError;
 use crate::follow::FileKind;
@@ -39,6 +40,9 @@ const WINDOW: u64 = 256 * 1024;
 /// How often a file that changes while it is read is tried again.
 const TRIES: usize = 3;
 
+/// How far a file that grows was kept, and under which key.
+pub(super) type Known = (FileKey, (LifeId, Cursor));
+
 /// What is remembered of a file between two looks at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Remembered {
@@ -61,6 +65,8 @@ pub struct Captured {
     pub lives: u64,
     /// Names that something else had in the archive. The file was kept under another one.
     pub conflicts: u64,
+    /// Files whose session another project has as well. They are kept beside the other's.
+    pub copies: u64,
 }
 
 impl Captured {
@@ -69,11 +75,13 @@ impl Captured {
         self.segments += other.segments;
         self.lives += other.lives;
         self.conflicts += other.conflicts;
+        self.copies += other.copies;
     }
 }
 
 /// Puts files into an archive.
 pub(super) struct Capture<'a> {
+    pub(super) home: &'a Home,
     pub(super) archive: &'a Archive,
     /// How long a torn end is left alone.
     pub(super) torn_after: Duration,
@@ -104,19 +112,23 @@ impl Capture<'_> {
         &self,
         file: &HomeFile,
         below: &str,
-        known: Option<(LifeId, Cursor)>,
-    ) -> Result<(Remembered, Captured), StoreError> {
+        known: Option<Known>,
+    ) -> Result<(FileKey, Remembered, Captured), StoreError> {
         let open = open_known(&file.path)?;
         let (path, kind) = (&file.path, file.kind);
-        let key = FileKey::of(kind, below);
+        let key = self.archive.key_for(self.home, &open, kind, below)?;
+        // What is remembered of another file that was here says nothing.
+        let known = known.filter(|(of, _)| *of == key).map(|(_, lines)| lines);
         let lives = Lives::of(self.archive.parts(key)?);
         let moment = lives.moment(self.archive, key, (self.clock)());
         let source = Source { file: &open, path, below, kind, key, moment };
-        let kept = match kind.grows() {
+        let (remembered, mut captured) = match kind.grows() {
             true => self.lines(&source, known)?,
             false => self.version(&source)?,
         };
-        Ok(kept)
+        let is_new = captured.segments > 0 && lives.is_empty();
+        captured.copies += u64::from(is_new && key != FileKey::of(kind, below));
+        Ok((key, remembered, captured))
     }
 
     fn lines(

@@ -1,6 +1,7 @@
 //! What an archive holds, file by file.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -82,12 +83,20 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The sessions whose logs are kept, by id.
+    /// The sessions whose logs are kept, by id. A session that two projects have is one session:
+    /// the log that was kept last, and beside it the other one.
     pub fn sessions(&self) -> Vec<KeptSession<'_>> {
-        let mut sessions = BTreeMap::new();
-        for file in self.files.iter().filter(|file| file.kind == FileKind::MainLog) {
-            if let Some(id) = file.session {
-                sessions.insert(id, KeptSession { id, log: file, files: Vec::new() });
+        let mut logs: Vec<&KeptFile> =
+            self.files.iter().filter(|file| file.kind == FileKind::MainLog).collect();
+        logs.sort_by_key(|log| (log.gone.is_some(), std::cmp::Reverse(log.captured)));
+        let mut sessions: BTreeMap<SessionId, KeptSession<'_>> = BTreeMap::new();
+        for log in logs {
+            let Some(id) = log.session else { continue };
+            match sessions.entry(id) {
+                Entry::Vacant(free) => {
+                    free.insert(KeptSession { id, log, files: Vec::new() });
+                }
+                Entry::Occupied(mut first) => first.get_mut().files.push(log),
             }
         }
         for file in self.files.iter().filter(|file| file.kind != FileKind::MainLog) {

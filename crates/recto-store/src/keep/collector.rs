@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use recto_log::json::ObjectWriter;
 
-use crate::Cursor;
 use crate::DataDirectory;
 use crate::FileState;
 use crate::Home;
@@ -22,9 +21,9 @@ use crate::keep::KeepError;
 use crate::keep::archive::Archive;
 use crate::keep::capture::Capture;
 use crate::keep::capture::Captured;
+use crate::keep::capture::Known;
 use crate::keep::capture::Remembered;
 use crate::keep::key::FileKey;
-use crate::keep::key::LifeId;
 use crate::keep::key::Part;
 use crate::keep::life::Lives;
 use crate::keep::machine::MachineId;
@@ -130,9 +129,8 @@ pub struct Collector {
 /// What was done with one file.
 struct Done {
     below: String,
-    key: FileKey,
     kind: FileKind,
-    result: Result<(Remembered, Captured), StoreError>,
+    result: Result<(FileKey, Remembered, Captured), StoreError>,
     path: PathBuf,
     bytes: u64,
 }
@@ -240,18 +238,19 @@ impl Collector {
         for chunk in changed.chunks(CHUNK) {
             let known = self.known(chunk)?;
             let CollectOptions { torn_after, clock, .. } = self.options;
-            let capture = Capture { archive: &self.archive, torn_after, clock };
-            let done: Vec<Done> = chunk
-                .par_iter()
-                .zip(known)
+            let (home, archive) = (&self.home, &self.archive);
+            let capture = Capture { home, archive, torn_after, clock };
+            let done: Vec<Done> = one_key_at_a_time(chunk, known)
+                .into_par_iter()
                 .with_max_len(1)
-                .map(|((below, file), known)| Done {
-                    below: below.clone(),
-                    key: FileKey::of(file.kind, below),
-                    kind: file.kind,
-                    result: capture.file(file, below, known),
-                    path: file.path.clone(),
-                    bytes: file.state.size(),
+                .flat_map_iter(|files| {
+                    files.into_iter().map(|((below, file), known)| Done {
+                        below: below.clone(),
+                        kind: file.kind,
+                        result: capture.file(file, below, known),
+                        path: file.path.clone(),
+                        bytes: file.state.size(),
+                    })
                 })
                 .collect();
             at.done += done.len() as u64;
@@ -263,13 +262,10 @@ impl Collector {
     }
 
     /// How far files were kept. A log that was moved goes on where it was.
-    fn known(
-        &self,
-        chunk: &[(String, HomeFile)],
-    ) -> Result<Vec<Option<(LifeId, Cursor)>>, StoreError> {
-        let known = chunk.iter().map(|(below, _)| match self.rows.contains_key(below) {
-            true => Ok(self.state.lines(below)?),
-            false => Ok(None),
+    fn known(&self, chunk: &[(String, HomeFile)]) -> Result<Vec<Option<Known>>, StoreError> {
+        let known = chunk.iter().map(|(below, _)| match self.rows.get(below) {
+            Some(row) => Ok(self.state.lines(below)?.map(|lines| (row.key, lines))),
+            None => Ok(None),
         });
         known.collect()
     }
@@ -280,10 +276,10 @@ impl Collector {
         let mut fatal = None;
         for done in done {
             match done.result {
-                Ok((remembered, captured)) => {
+                Ok((key, remembered, captured)) => {
                     report.changed += u64::from(captured.segments > 0);
                     report.captured.add(captured);
-                    kept.push((done.below, done.key, done.kind, remembered));
+                    kept.push((done.below, key, done.kind, remembered));
                 }
                 Err(error) if self.is_of_archive(&error) => fatal = fatal.or(Some(error)),
                 Err(_) if fs::symlink_metadata(&done.path).is_err() => {}
@@ -372,14 +368,39 @@ impl Collector {
     }
 }
 
+/// Files, each with what is known of it.
+type Files<'a> = Vec<(&'a (String, HomeFile), Option<Known>)>;
+
+/// Files that may have the same key stand together, in their order: two that are kept at the same
+/// moment would both find the key free.
+fn one_key_at_a_time(chunk: &[(String, HomeFile)], known: Vec<Option<Known>>) -> Vec<Files<'_>> {
+    let mut groups: Vec<Files<'_>> = Vec::new();
+    let mut places: HashMap<FileKey, usize> = HashMap::new();
+    for (file, known) in chunk.iter().zip(known) {
+        let place = *places.entry(FileKey::of(file.1.kind, &file.0)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push((file, known)),
+            None => groups.push(vec![(file, known)]),
+        }
+    }
+    groups
+}
+
 /// The path below the home, with `/`.
 fn below<'a>(home: &Home, path: &'a Path, report: &mut CollectReport) -> Option<Cow<'a, str>> {
-    let below = home.relative(path).to_str();
+    let below = path_below(home, path);
     if below.is_none() {
         let reason = "its name is not text".to_owned();
         report.troubles.push(Trouble { path: path.to_owned(), reason });
     }
-    below.map(|below| match cfg!(windows) {
+    below
+}
+
+/// The path below the home, with `/`; none if it is not text. On Windows only a backslash stands
+/// between directories.
+pub(super) fn path_below<'a>(home: &Home, path: &'a Path) -> Option<Cow<'a, str>> {
+    let below = home.relative(path).to_str()?;
+    Some(match cfg!(windows) {
         true => below.replace('\\', "/").into(),
         false => below.into(),
     })

@@ -15,7 +15,6 @@ use crate::StoreError;
 use crate::follow::FileKind;
 use crate::keep::archive::Archive;
 use crate::keep::catalog::KeptFile;
-use crate::keep::key::FileKey;
 use crate::keep::life::Lives;
 use crate::keep::restore::is_plain;
 use crate::keep::shelf::PROBLEMS;
@@ -41,7 +40,7 @@ pub(super) fn fill(path: &Path) -> Result<File, StoreError> {
     let archive = platform::path_of_bytes(&fs::read(shelf.join(SOURCE))?);
     let archive = Archive::open(archive, machine_of(&shelf)?)?;
     let kind = FileKind::of(Path::new(&below)).filter(|_| is_plain(&below));
-    let key = FileKey::of(kind.ok_or_else(only_archived)?, &below);
+    let key = archive.key_at(kind.ok_or_else(only_archived)?, &below)?;
     let kept = KeptFile::read(&archive, key, Lives::of(archive.parts(key)?))?;
     let kept = kept.ok_or_else(only_archived)?;
     let unfinished = Unfinished::new(&shelf.join(UNFINISHED), "");

@@ -112,7 +112,7 @@ impl World {
         VerifyReport::of(&self.archive(), &self.home(), kinds, &mut |_| {}).unwrap()
     }
 
-    fn restore(&self, options: RestoreOptions) -> Vec<(String, &'static str)> {
+    pub(super) fn restore(&self, options: RestoreOptions) -> Vec<(String, &'static str)> {
         let (archive, home) = (self.archive(), self.home());
         let catalog = Catalog::read(&archive).unwrap();
         let plan = Restoration::plan(&archive, &home, &catalog.files, options).unwrap();

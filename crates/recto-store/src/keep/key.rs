@@ -9,7 +9,8 @@
 //! ```
 //!
 //! `F` names a file by what it is, not by where it is: the log of a session keeps its key when
-//! the client moves it to the directory of another project.
+//! the client moves it to the directory of another project. If two projects have the same session
+//! at once, the second file has a key of its own, by its path.
 
 use std::fmt;
 use std::ops::Range;
@@ -32,9 +33,24 @@ pub struct FileKey([u8; 16]);
 impl FileKey {
     /// The key of a file, by its kind and its path below the home, with `/`.
     pub fn of(kind: FileKind, below: &str) -> FileKey {
+        FileKey::of_identity(&identity(kind, below))
+    }
+
+    /// The key of a file whose usual key another file has: the log of a session that is in two
+    /// projects at once.
+    pub(super) fn of_copy(below: &str) -> FileKey {
+        FileKey::of_identity(&format!("copy/{below}"))
+    }
+
+    fn of_identity(identity: &str) -> FileKey {
         let mut key = [0; 16];
-        key.copy_from_slice(&blake3::hash(identity(kind, below).as_bytes()).as_bytes()[..16]);
+        key.copy_from_slice(&blake3::hash(identity.as_bytes()).as_bytes()[..16]);
         FileKey(key)
+    }
+
+    /// Whether a file keeps its key in another project, so that two files can have the same.
+    pub(super) fn is_shared(kind: FileKind, below: &str) -> bool {
+        identity_in_session(kind, below).is_some()
     }
 
     pub(super) fn as_bytes(&self) -> &[u8; 16] {
@@ -49,16 +65,18 @@ impl FileKey {
 /// What makes a file the same file wherever it is: files of a session by the session, because
 /// its project can change; all others by their path.
 fn identity(kind: FileKind, below: &str) -> String {
-    let in_session = below.strip_prefix("projects/").filter(|_| kind.is_of_session());
-    let in_session = in_session.and_then(|rest| {
-        let (_, in_project) = rest.split_once('/')?;
-        // Logs of subagents beside the main log have short names that two projects can share.
-        (!in_project.starts_with("agent-")).then_some(in_project)
-    });
-    match in_session {
+    match identity_in_session(kind, below) {
         Some(in_project) => format!("session/{in_project}"),
         None => format!("path/{below}"),
     }
+}
+
+/// The path of a file of a session below its project.
+fn identity_in_session(kind: FileKind, below: &str) -> Option<&str> {
+    let rest = below.strip_prefix("projects/").filter(|_| kind.is_of_session())?;
+    let (_, in_project) = rest.split_once('/')?;
+    // Logs of subagents beside the main log have short names that two projects can share.
+    (!in_project.starts_with("agent-")).then_some(in_project)
 }
 
 impl fmt::Display for FileKey {

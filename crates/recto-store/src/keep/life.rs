@@ -52,6 +52,11 @@ impl Lives {
         lives
     }
 
+    /// Whether nothing is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.torn.is_empty() && self.versions.is_empty()
+    }
+
     /// The lives with whole lines.
     pub fn ids(&self) -> impl Iterator<Item = LifeId> {
         self.lines.keys().copied()

@@ -16,6 +16,7 @@
 //! | `segment` | the form of a segment: a header, then a zstd frame |
 //! | `spool` | an archive as what other stores are filled from, and are mirrored into |
 //! | `archive` | an archive on the local disk: put once, list, read |
+//! | `same_key` | which key a file has if two projects have one session |
 //! | `life` | which life of a file an archive has, and how far |
 //! | `capture` | one file into the archive |
 //! | `collector` | all files of a home, what is remembered between two runs |
@@ -41,6 +42,7 @@ mod life;
 mod machine;
 mod prune;
 mod restore;
+mod same_key;
 mod segment;
 mod shelf;
 mod shelf_list;
@@ -50,6 +52,8 @@ mod status;
 mod verify;
 mod watch;
 
+#[cfg(test)]
+mod copy_tests;
 #[cfg(test)]
 mod keep_tests;
 #[cfg(test)]

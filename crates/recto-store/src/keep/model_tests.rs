@@ -1,6 +1,7 @@
 //! Random lives of files: whatever happens to them, what was seen is kept.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use fs_err as fs;
 use proptest::prelude::*;
@@ -34,6 +35,10 @@ enum Action {
     Rename {
         file: usize,
     },
+    /// Its project is copied: the same session is in two projects, and each goes on.
+    Copy {
+        file: usize,
+    },
     Collect,
     /// The collector forgets everything.
     Forget,
@@ -43,7 +48,7 @@ enum Action {
 }
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
-    let file = 0..3usize;
+    let file = 0..2 * FILES;
     let action = prop_oneof![
         6 => (file.clone(), 1..5u8, any::<bool>())
             .prop_map(|(file, lines, is_torn)| Action::Append { file, lines, is_torn }),
@@ -52,6 +57,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
             .prop_map(|(file, same_beginning)| Action::Rewrite { file, same_beginning }),
         1 => file.clone().prop_map(|file| Action::Delete { file }),
         1 => file.prop_map(|file| Action::Rename { file }),
+        1 => (0..FILES).prop_map(|file| Action::Copy { file }),
         5 => Just(Action::Collect),
         1 => Just(Action::Forget),
         1 => Just(Action::Kill),
@@ -59,6 +65,9 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     ];
     prop::collection::vec(action, 1..40)
 }
+
+/// How many sessions there are. The files behind have the same names in other projects.
+const FILES: usize = 3;
 
 /// The files as they should be.
 struct Model {
@@ -71,7 +80,13 @@ struct Model {
 }
 
 fn name(file: usize, project: &str) -> String {
-    format!("projects/{project}/0000000{file}-0000-4000-8000-000000000000.jsonl")
+    let session = file % FILES;
+    format!("projects/{project}/0000000{session}-0000-4000-8000-000000000000.jsonl")
+}
+
+/// The two projects that a file is in by turns.
+fn projects_of(file: usize) -> [&'static str; 2] {
+    if file < FILES { ["-a", "-b"] } else { ["-c", "-d"] }
 }
 
 impl Model {
@@ -102,7 +117,10 @@ impl Model {
                 if *is_torn {
                     added.pop();
                 }
-                let entry = self.files.entry(*file).or_insert((name(*file, "-a"), Vec::new()));
+                let entry = self
+                    .files
+                    .entry(*file)
+                    .or_insert((name(*file, projects_of(*file)[0]), Vec::new()));
                 entry.1.extend(added);
                 self.write(*file);
             }
@@ -129,14 +147,19 @@ impl Model {
             }
             Action::Rename { file } => {
                 let Some((path, _)) = self.files.get_mut(file) else { return };
-                let new = match path.contains("/-a/") {
-                    true => name(*file, "-b"),
-                    false => name(*file, "-a"),
-                };
+                let [one, other] = projects_of(*file).map(|project| name(*file, project));
+                let new = if *path == one { other } else { one };
                 let root = self.world.home.path();
                 fs::create_dir_all(root.join(&new).parent().unwrap()).unwrap();
                 fs::rename(root.join(&path), root.join(&new)).unwrap();
                 *path = new;
+            }
+            Action::Copy { file } => {
+                let Some((_, content)) = self.files.get(file).cloned() else { return };
+                let copy = file + FILES;
+                let place = name(copy, projects_of(copy)[0]);
+                self.files.entry(copy).or_insert((place, Vec::new())).1 = content;
+                self.write(copy);
             }
             Action::Collect => self.collect(),
             Action::Forget => self.world.forget_if_any(),
@@ -166,10 +189,16 @@ impl Model {
     /// Everything that was seen last is kept, to the byte, and nothing twice.
     fn check(&self) {
         let archive = self.world.archive();
-        let catalog = Catalog::read(&archive).unwrap();
+        let mut catalog = Catalog::read(&archive).unwrap();
         for (file, (path, content)) in &self.seen {
             let kept = catalog.files.iter().find(|kept| kept.path == *path);
-            let kept = kept.unwrap_or_else(|| panic!("{path} of {file} is not kept"));
+            let Some(kept) = kept else {
+                // Where one file is gone and the other begins with all of it, it was moved.
+                let is_moved = !self.files.contains_key(file)
+                    && is_within(&archive, &mut catalog, path, content);
+                assert!(is_moved, "{path} of {file} is not kept");
+                continue;
+            };
             let mut bytes = Vec::new();
             let (_, missing) = kept.write_to(&archive, None, &mut bytes).unwrap();
             assert_eq!(missing.problems.len(), 0, "{:?}", missing.problems);
@@ -183,6 +212,24 @@ impl Model {
             }
         }
     }
+}
+
+/// Whether another file of the same name once began with these lines.
+fn is_within(archive: &Archive, catalog: &mut Catalog, path: &str, content: &[u8]) -> bool {
+    let lines = &content[..memchr::memrchr(b'\n', content).map_or(0, |end| end + 1)];
+    let name = Path::new(path).file_name();
+    let same_name = |kept: &&mut KeptFile| Path::new(&kept.path).file_name() == name;
+    catalog.files.iter_mut().filter(same_name).any(|kept| {
+        let (life, torn) = (kept.life, kept.torn.take());
+        let found = kept.lives.ids().collect::<Vec<_>>().into_iter().any(|life| {
+            kept.life = Some(life);
+            let mut bytes = Vec::new();
+            kept.write_to(archive, None, &mut bytes).unwrap();
+            bytes.starts_with(lines)
+        });
+        (kept.life, kept.torn) = (life, torn);
+        found || lines.is_empty()
+    })
 }
 
 proptest! {

@@ -1,5 +1,7 @@
 //! Kept files back into a home.
 
+use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::io::Read;
@@ -83,6 +85,8 @@ pub struct RestoredFile {
     pub verdict: Verdict,
     /// What is missing of it.
     pub problems: Vec<String>,
+    /// Where the archive knows it, below the home, if the home has its session in another project.
+    pub archived_as: Option<String>,
 }
 
 /// Files that come back.
@@ -94,6 +98,12 @@ pub struct Restoration<'a> {
     /// The files, and what becomes of each.
     pub files: Vec<RestoredFile>,
     sources: Vec<(&'a KeptFile, Option<CheckedParts>)>,
+    /// The logs that come back, where the archive knows them.
+    claimed: HashSet<&'a str>,
+    /// Projects of the home.
+    projects: Vec<String>,
+    /// In which project the home has the log that the archive knows at a path.
+    moved: HashMap<String, String>,
 }
 
 impl<'a> Restoration<'a> {
@@ -104,10 +114,23 @@ impl<'a> Restoration<'a> {
         wanted: impl IntoIterator<Item = &'a KeptFile>,
         options: RestoreOptions,
     ) -> Result<Restoration<'a>, StoreError> {
-        let mut plan =
-            Restoration { archive, home, options, files: Vec::new(), sources: Vec::new() };
+        let wanted: Vec<&'a KeptFile> = wanted.into_iter().collect();
+        let logs = wanted.iter().filter(|kept| kept.kind == FileKind::MainLog);
+        let mut plan = Restoration {
+            archive,
+            home,
+            options,
+            files: Vec::new(),
+            sources: Vec::new(),
+            claimed: logs.map(|kept| kept.path.as_str()).collect(),
+            projects: projects_of(home)?,
+            moved: HashMap::new(),
+        };
+        for kept in wanted.iter().filter(|kept| kept.kind == FileKind::MainLog) {
+            plan.find(kept)?;
+        }
         for kept in wanted {
-            let (file, checked) = plan.judge(kept)?;
+            let (file, checked) = plan.judge(kept, plan.place_of(kept))?;
             plan.files.push(file);
             plan.sources.push((kept, checked));
         }
@@ -119,9 +142,45 @@ impl<'a> Restoration<'a> {
         self.files.iter().any(|file| file.verdict.is_change())
     }
 
-    /// What becomes of a file, and of what comes back, the parts that are sound.
-    fn judge(&self, kept: &KeptFile) -> Result<(RestoredFile, Option<CheckedParts>), StoreError> {
-        let below = kept.path.clone();
+    /// Looks for a log where the archive does not know it: it was moved, or a move was undone,
+    /// since it was kept. It is the same log if one of the two begins with the other.
+    fn find(&mut self, kept: &KeptFile) -> Result<(), StoreError> {
+        let is_there = |below: &str| self.home.look_at(&self.home.root().join(below)).is_some();
+        let Some((project, name)) = split(&kept.path).filter(|_| !is_there(&kept.path)) else {
+            return Ok(());
+        };
+        for other in self.projects.iter().filter(|other| *other != project) {
+            let below = format!("projects/{other}/{name}");
+            if self.claimed.contains(below.as_str()) || !is_there(&below) {
+                continue;
+            }
+            let (file, _) = self.judge(kept, below)?;
+            if matches!(file.verdict, Verdict::Same | Verdict::Longer | Verdict::Completed) {
+                let folder = kept.path.strip_suffix(".jsonl").unwrap_or(&kept.path);
+                self.moved.insert(folder.to_owned(), other.clone());
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a file goes: where the archive knows it, or to where the home has its session.
+    fn place_of(&self, kept: &KeptFile) -> String {
+        let moved = split(&kept.path).and_then(|(project, rest)| {
+            let session = rest.split('/').next()?;
+            let session = session.strip_suffix(".jsonl").unwrap_or(session);
+            let other = self.moved.get(&format!("projects/{project}/{session}"))?;
+            Some(format!("projects/{other}/{rest}"))
+        });
+        moved.unwrap_or_else(|| kept.path.clone())
+    }
+
+    /// What becomes of a file at a place, and of what comes back, the parts that are sound.
+    fn judge(
+        &self,
+        kept: &KeptFile,
+        below: String,
+    ) -> Result<(RestoredFile, Option<CheckedParts>), StoreError> {
         let path = self.home.root().join(&below);
         let mut file = RestoredFile {
             path,
@@ -131,7 +190,11 @@ impl<'a> Restoration<'a> {
             modified: self.modified(kept),
             verdict: Verdict::Refused,
             problems: Vec::new(),
+            archived_as: None,
         };
+        if file.below != kept.path {
+            file.archived_as = Some(kept.path.clone());
+        }
         if FileKind::of(Path::new(&file.below)) != Some(kept.kind) || !is_plain(&file.below) {
             return Ok((file, None));
         }
@@ -206,13 +269,32 @@ impl<'a> Restoration<'a> {
     }
 }
 
-/// Whether a path leads to a place below the home and nowhere else, on any system.
+/// A path below `projects/`: the project, and what is in it.
+fn split(below: &str) -> Option<(&str, &str)> {
+    below.strip_prefix("projects/")?.split_once('/')
+}
+
+fn projects_of(home: &Home) -> Result<Vec<String>, StoreError> {
+    let entries = match fs::read_dir(home.root().join("projects")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut projects = Vec::new();
+    for entry in entries {
+        projects.extend(entry?.file_name().into_string());
+    }
+    projects.sort();
+    Ok(projects)
+}
+
+/// Whether a path leads to a place below the home and nowhere else, on this system. Windows takes
+/// a backslash for a separator, and what is behind a colon for a stream or, before it, a drive.
 pub(super) fn is_plain(below: &str) -> bool {
     below.split('/').all(|part| {
         !part.is_empty()
             && part != "."
             && part != ".."
-            && !part.chars().any(|c| c.is_control() || c == '\\' || c == ':')
+            && !part.chars().any(|c| c.is_control() || cfg!(windows) && matches!(c, '\\' | ':'))
     })
 }
 

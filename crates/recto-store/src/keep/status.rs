@@ -13,6 +13,7 @@ use crate::Home;
 use crate::StoreError;
 use crate::follow::FileKind;
 use crate::keep::archive::Archive;
+use crate::keep::collector::path_below;
 use crate::keep::collector::target_of;
 use crate::keep::machine::MachineId;
 use crate::keep::state::State;
@@ -57,10 +58,9 @@ impl CollectStatus {
         let mut present = HashSet::new();
         let (files, _) = home.files(kinds);
         for file in files {
-            let below = home.relative(&file.path).to_string_lossy().replace('\\', "/");
             status.files += 1;
             status.bytes += file.state.size();
-            let row = rows.get(&below);
+            let row = path_below(home, &file.path).and_then(|below| rows.get(&*below));
             if let Some(row) = row {
                 present.insert(row.key);
             }

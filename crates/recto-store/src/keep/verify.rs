@@ -11,6 +11,7 @@ use crate::follow::FileKind;
 use crate::keep::KeepError;
 use crate::keep::archive::Archive;
 use crate::keep::collector::CollectProgress;
+use crate::keep::collector::path_below;
 use crate::keep::key::FileKey;
 use crate::keep::key::Part;
 use crate::keep::key::Range64;
@@ -66,9 +67,12 @@ impl VerifyReport {
         }
         let (files, _) = home.files(kinds);
         for file in files {
-            let below = home.relative(&file.path).to_string_lossy().replace('\\', "/");
             report.sources += 1;
-            report.compare(archive, &file.path, file.kind, &below)?;
+            let Some(below) = path_below(home, &file.path) else {
+                report.behind.push((file.path, file.state.size()));
+                continue;
+            };
+            report.compare(archive, home, &file.path, file.kind, &below)?;
         }
         Ok(report)
     }
@@ -107,6 +111,7 @@ impl VerifyReport {
     fn compare(
         &mut self,
         archive: &Archive,
+        home: &Home,
         path: &Path,
         kind: FileKind,
         below: &str,
@@ -114,7 +119,7 @@ impl VerifyReport {
         // A file that has gone meanwhile is not compared.
         let Ok(file) = open_file(path) else { return Ok(()) };
         let size = file.metadata()?.len();
-        let key = FileKey::of(kind, below);
+        let key = archive.key_for(home, &file, kind, below)?;
         let lives = Lives::of(archive.parts(key)?);
         if !kind.grows() {
             let digest = digest_of(&file, Range64 { start: 0, end: size })?;

@@ -106,6 +106,38 @@ fn empty_home() -> (TempDir, Home) {
     (folder, home)
 }
 
+/// A name that Windows cannot have keeps only its own file out.
+#[test]
+#[cfg(unix)]
+fn a_file_whose_name_is_not_portable_is_named_and_the_rest_is_packed() {
+    let (source, home) = full_home();
+    let results = source.path().join(format!("projects/-w-app/{ID}/tool-results"));
+    fs::write(results.join("a:b.txt"), "x").unwrap();
+    let (package, bytes) = pack(&home);
+    let [skipped] = &package.skipped[..] else { panic!("{:?}", package.skipped) };
+    assert!(skipped.to_string().contains("a:b.txt"), "{skipped}");
+    let (target, other) = empty_home();
+    unpack(&bytes, &other, None, Ids::Keep).unwrap();
+    assert_eq!(tree(target.path()).len(), 8);
+}
+
+/// Of all sessions, one that is there twice does not keep the others back.
+#[test]
+fn a_session_in_two_projects_is_packed_once_and_the_other_is_named() {
+    let (source, home) = full_home();
+    fs::create_dir(source.path().join("projects/-w-b")).unwrap();
+    let copy = source.path().join(format!("projects/-w-b/{ID}.jsonl"));
+    fs::copy(source.path().join(format!("projects/-w-app/{ID}.jsonl")), copy).unwrap();
+    let inventory = home.inventory();
+    let plan = |unreadable| {
+        let how = (unreadable, Content::AsItIs);
+        Package::plan(&home, &inventory, &inventory.sessions, how, time())
+    };
+    let package = plan(Unreadable::Skip).unwrap();
+    assert_eq!((package.manifest.sessions.len(), package.skipped.len()), (1, 1));
+    assert!(plan(Unreadable::Fail).is_err());
+}
+
 #[test]
 fn what_is_packed_comes_out_again_with_its_times() {
     let (source, home) = full_home();

@@ -91,7 +91,7 @@ pub struct Package {
     pub manifest: Manifest,
     /// Files that are not packed, because they can hold a secret.
     pub left_out: Vec<PathBuf>,
-    /// Why sessions were skipped.
+    /// Why sessions were skipped, and single files of others.
     pub skipped: Vec<StoreError>,
     content: Content,
     /// The files, in the order of the manifest.
@@ -116,15 +116,22 @@ impl Package {
             let is_known = |packed: &PackedSession| packed.id == session.id;
             if package.manifest.sessions.iter().any(is_known) {
                 let why = "another packed session has the same id";
-                return Err(PackError::CannotPack { path: session.path.clone(), why }.into());
+                let error = PackError::CannotPack { path: session.path.clone(), why };
+                match unreadable {
+                    Unreadable::Fail => return Err(error.into()),
+                    Unreadable::Skip => package.skipped.push(error.into()),
+                }
+                continue;
             }
             let (sources, left_out) = (package.sources.len(), package.left_out.len());
+            let skipped = package.skipped.len();
             match (package.add(home, inventory, session), unreadable) {
                 (Ok(()), _) => {}
                 (Err(error), Unreadable::Fail) => return Err(error),
                 (Err(error), Unreadable::Skip) => {
                     package.sources.truncate(sources);
                     package.left_out.truncate(left_out);
+                    package.skipped.truncate(skipped);
                     package.skipped.push(error);
                 }
             }
@@ -152,8 +159,8 @@ impl Package {
         let mut files = Vec::new();
         for path in home.parts_of(inventory, session)?.files {
             let Some((role, name)) = role_of(home, session, &path) else {
-                let why = "its name is not valid text, or not portable";
-                return Err(PackError::CannotPack { path, why }.into());
+                self.skip(session, path)?;
+                continue;
             };
             if name.ends_with(".lock") {
                 continue;
@@ -164,8 +171,8 @@ impl Package {
                 continue;
             }
             if !role.allows(id, &name) {
-                let why = "its name is not valid text, or not portable";
-                return Err(PackError::CannotPack { path, why }.into());
+                self.skip(session, path)?;
+                continue;
             }
             let (file, bytes) = open_sized(&path)?;
             let modified = FileIdentity::of_file(&file)?.modified;
@@ -186,6 +193,21 @@ impl Package {
         let title = title.map(|(title, _)| self.content.text(title));
         self.manifest.sessions.push(PackedSession { id, title, directory, project, files });
         Ok(())
+    }
+
+    /// Goes without a file whose name other systems cannot have. Without the log there is nothing
+    /// to pack.
+    fn skip(&mut self, session: &SessionFile, path: PathBuf) -> Result<(), PackError> {
+        let is_log = path == session.path;
+        let why = "its name is not valid text, or not portable";
+        let error = PackError::CannotPack { path, why };
+        match is_log {
+            true => Err(error),
+            false => {
+                self.skipped.push(error.into());
+                Ok(())
+            }
+        }
     }
 
     /// Writes the archive.

@@ -55,6 +55,12 @@ pub enum PlaceError {
         /// The path.
         path: PathBuf,
     },
+    /// A link is among the files of a session. It could lead anywhere.
+    #[error("{} is a link, and recto follows no links in the directory of a session", path.display())]
+    Link {
+        /// The path.
+        path: PathBuf,
+    },
     /// Something else is where a directory should be.
     #[error("{} is not a directory", path.display())]
     NotADirectory {
@@ -92,6 +98,7 @@ impl PlaceError {
             PlaceError::Secret { .. } => "secret",
             PlaceError::LeadsOut { .. } => "leads-out",
             PlaceError::NotAFile { .. } => "not-a-file",
+            PlaceError::Link { .. } => "link",
             PlaceError::NotADirectory { .. } => "not-a-directory",
             PlaceError::OnlyArchived { .. } => "only-archived",
             PlaceError::TooLarge { .. } => "too-large",

@@ -130,7 +130,8 @@ pub(crate) fn cmd_restore(
     if operation.is_some() {
         warn_of_cleanup(target, environment, output, &plan);
     }
-    let is_whole = plan.files.iter().all(|file| file.problems.is_empty());
+    let is_whole =
+        plan.files.iter().all(|file| file.problems.is_empty() && file.verdict != Verdict::Refused);
     Ok(if is_whole && catalog.damaged.is_empty() { Outcome::Done } else { Outcome::Found })
 }
 
@@ -204,7 +205,12 @@ fn wanted<'a>(
     let chosen: Vec<&KeptSession<'a>> = match &args.project {
         Some(project) => {
             let key = project_key(project);
-            let is_in = |session: &&KeptSession<'_>| session.log.project() == Some(key.as_str());
+            let is_log_in = |file: &KeptFile| {
+                file.kind == FileKind::MainLog && file.project() == Some(key.as_str())
+            };
+            let is_in = |session: &&KeptSession<'_>| {
+                is_log_in(session.log) || session.files.iter().any(|file| is_log_in(file))
+            };
             sessions.iter().filter(is_in).collect()
         }
         None => {
@@ -335,9 +341,13 @@ fn tell(
             Verdict::Longer => "kept, the home has more",
             Verdict::Differs => "kept, the home has another file",
             Verdict::Nothing => "nothing to restore",
-            Verdict::Refused => "refused, not a path of its kind",
+            Verdict::Refused => "refused, not a path of its kind on this system",
         };
         output.line(&format!("{what}: {} ({})", one_line(&path), bytes(file.bytes)))?;
+        if let Some(known) = &file.archived_as {
+            let known = one_line(known);
+            output.line(&format!("  the home has the session here; archived as {known}"))?;
+        }
         for problem in &file.problems {
             output.line(&format!("  {}", one_line(problem)))?;
         }
