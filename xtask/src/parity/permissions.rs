@@ -6,7 +6,6 @@
 //! (`not-reached`) is for the tools to refuse, and is not counted here.
 
 use std::path::Path;
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use recto_agent::permission::Call;
@@ -21,6 +20,8 @@ use recto_agent::permission::split_list;
 use recto_agent::settings::Layer;
 use recto_agent::settings::Settings;
 use recto_agent::settings::Source;
+use recto_agent::tool::Skill;
+use recto_agent::tool::skills_in;
 use serde_json::Value;
 
 /// What came of all rows.
@@ -90,11 +91,12 @@ fn judge_row(row: &Value, judged: &mut Judged) {
 fn decide(row: &Value) -> Decision {
     let settings = settings(row);
     let command_line = command_line(&row["cli"]);
-    let permissions = Permissions::new(&settings, &command_line);
+    let mut permissions = Permissions::new(&settings, &command_line);
+    permissions.ask_about_skills(asked_skills(row));
     let mut place = Place::new("/home/dev/app".into(), "/home/dev".into());
     let directories = Permissions::additional_directories(&settings);
-    place.additional = directories.iter().map(PathBuf::from).collect();
-    place.additional.extend(row["cli"]["addDir"].as_str().map(PathBuf::from));
+    let added = directories.iter().map(String::as_str).chain(row["cli"]["addDir"].as_str());
+    place.additional = added.map(|text| place.absolute(text)).collect();
     let call = &row["call"];
     let tool = call["name"].as_str().unwrap_or_default();
     permissions.decide(Call { tool, input: &call["input"] }, &place)
@@ -112,6 +114,20 @@ fn settings(row: &Value) -> Settings {
         layer(Source::Local, file("settings.local.json")),
     ];
     Settings::from_layers(layers.into_iter().flatten().collect())
+}
+
+/// The skills of the project that somebody must agree to.
+fn asked_skills(row: &Value) -> Vec<String> {
+    let Ok(folder) = tempfile::tempdir() else { return Vec::new() };
+    let files = row["home"].as_object().into_iter().flatten();
+    for (name, text) in files.filter_map(|(name, text)| Some((name, text.as_str()?))) {
+        let Some(name) = name.strip_prefix("/home/dev/app/.claude/") else { continue };
+        let path = folder.path().join(name);
+        let written = path.parent().map(std::fs::create_dir_all);
+        assert!(written.is_some_and(|made| made.is_ok()) && std::fs::write(&path, text).is_ok());
+    }
+    let skills = skills_in(&[folder.path().to_owned()]).into_iter();
+    skills.filter(Skill::needs_consent).map(|skill| skill.name).collect()
 }
 
 fn command_line(cli: &Value) -> CommandLine {

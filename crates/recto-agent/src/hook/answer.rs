@@ -158,6 +158,15 @@ impl Answer {
         Some(format!("{} hook error: {}", label.name(), block.message))
     }
 
+    /// The answer to a permission question cannot be used: the call does not run.
+    pub(crate) fn refuse_permission(&mut self, why: String) {
+        self.permission = Some(PermissionAnswer::Deny { message: Some(why), interrupt: false });
+        let decided = self.lines.iter_mut().map(|line| &mut line.attachment);
+        for attachment in decided.filter(|line| line["type"] == "hook_permission_decision") {
+            attachment["decision"] = "deny".into();
+        }
+    }
+
     fn add(&mut self, label: Label<'_>, hook: &Ran) {
         let output = &hook.effect.output;
         self.add_outcome(label, hook);

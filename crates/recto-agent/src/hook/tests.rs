@@ -29,7 +29,7 @@ fn run(hooks: &Hooks, event: Event) -> Vec<Ran> {
 #[test]
 fn the_same_command_runs_once_and_a_condition_is_a_permission_rule() {
     let hooks = hooks(json!({ "PreToolUse": [
-        { "matcher": "Bash", "hooks": [{ "type": "command", "command": "a" }, { "type": "nosuch", "command": "x" }] },
+        { "matcher": "Bash", "hooks": [{ "type": "command", "command": "a" }, { "type": "prompt", "prompt": "x" }] },
         { "hooks": [{ "type": "command", "command": "a" }, { "type": "command", "command": "b", "if": "Bash(git:*)" }] },
         { "matcher": "Read", "hooks": [{ "type": "command", "command": "c" }] },
     ], "NoSuchEvent": [{ "hooks": [{ "type": "command", "command": "d" }] }] }));
@@ -110,13 +110,20 @@ fn nothing_is_kept_of_a_prompt_that_a_hook_stops() {
 
 #[test]
 fn a_group_whose_matcher_is_no_text_is_for_nothing() {
-    let hooks = hooks(json!({ "PreToolUse": [
+    let events = json!({ "PreToolUse": [
         { "matcher": 5, "hooks": [{ "type": "command", "command": "a" }] },
         { "hooks": [{ "type": "command", "command": "b", "if": "" }] },
-    ] }));
-    let subject = Subject { name: Some("Bash"), input: None };
-    let found = hooks.matching(Event::PreToolUse, subject, &place());
-    assert_eq!(found.iter().map(|hook| hook.command.as_str()).collect::<Vec<_>>(), ["b"]);
+    ] });
+    let found = |source| {
+        let value = json!({ "hooks": events }).as_object().unwrap().clone();
+        let settings = Settings::from_layers(vec![Layer { source, path: None, value }]);
+        let subject = Subject { name: Some("Bash"), input: None };
+        let hooks = Hooks::new(&settings);
+        let found = hooks.matching(Event::PreToolUse, subject, &place());
+        found.iter().map(|hook| hook.command.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(Source::Managed), ["b"]);
+    assert!(found(Source::User).is_empty());
 }
 
 #[test]

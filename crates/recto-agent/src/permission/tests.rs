@@ -379,6 +379,26 @@ fn tools_are_decided_about_by_name_mode_and_content() {
         json!({ "skill": "two" }),
     );
     assert_eq!(other.verdict, Verdict::Allowed);
+    let skill = |rules: Value, mode, name: &str| {
+        let mut permissions = permissions(rules, mode);
+        permissions.ask_about_skills(["grants".to_owned()]);
+        permissions.decide(Call { tool: "Skill", input: &json!({ "skill": name }) }, &place())
+    };
+    let asked = skill(json!({}), Mode::Default, "/grants");
+    assert_eq!(asked.verdict, Verdict::Asked);
+    assert!(asked.text.contains("the allow rule Skill(grants)"), "{}", asked.text);
+    let by_rule = skill(json!({ "ask": ["Skill(other)"] }), Mode::Default, "grants");
+    assert_eq!(by_rule.text, "Execute skill: grants");
+    assert_eq!(skill(json!({}), Mode::Default, "plain").verdict, Verdict::Allowed);
+    assert_eq!(skill(json!({}), Mode::BypassPermissions, "grants").verdict, Verdict::Allowed);
+    for rule in ["Skill", "Skill(grants)", "Skill(grants:*)"] {
+        let allowed = skill(json!({ "allow": [rule] }), Mode::Default, "grants");
+        assert_eq!(allowed.verdict, Verdict::Allowed, "{rule}");
+    }
+    let denied = skill(json!({}), Mode::DontAsk, "grants");
+    assert!(denied.text.contains("don't ask mode") && denied.text.ends_with("without asking."));
+    let other = skill(json!({ "allow": ["Skill(grant)"] }), Mode::Default, "grants");
+    assert_eq!(other.verdict, Verdict::Asked);
     let planned = decide(json!({ "allow": ["mcp__lab"] }), Mode::Plan, "mcp__lab__echo", json!({}));
     assert_eq!(planned.text, "Cannot call mcp__lab__echo while in plan mode.");
     let glob = decide(json!({}), Mode::Default, "Glob", json!({ "pattern": "/etc/*.conf" }));
