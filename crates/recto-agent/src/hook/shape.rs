@@ -87,10 +87,7 @@ mod tests {
     #[test]
     fn one_that_is_wrong_is_told_with_its_place() {
         let what = of_hook(json!({ "type": "command", "command": "a", "timeout": 0 }));
-        assert_eq!(
-            what.as_deref(),
-            Some("hooks.Stop.0.hooks.1.timeout: not a number above zero")
-        );
+        assert_eq!(what.as_deref(), Some("hooks.Stop.0.hooks.1.timeout: not a number above zero"));
         for (key, value) in [
             ("timeout", json!("5")),
             ("timeout", json!(-1)),

@@ -182,3 +182,38 @@ fn a_hook_that_takes_too_long_ends_with_all_it_started() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn what_a_hook_says_besides_ending_the_run() {
+    let kinds = |event: Event| {
+        let output = r#"{"continue":false,"stopReason":"enough","systemMessage":"said"}"#;
+        let ran = Ran {
+            command: "c".into(),
+            stdout: output.into(),
+            stderr: String::new(),
+            code: 0,
+            duration: Duration::ZERO,
+            effect: interpret(event, "c", Exit::Code(0), output, ""),
+            is_callback: false,
+        };
+        let label = Label { event, subject: Some("Bash"), id: "id" };
+        let answer = Answer::new(label, &[ran]);
+        let kinds = answer.lines.iter().map(|line| line.attachment["type"].to_string());
+        (kinds.collect::<Vec<_>>().join(" "), answer.stream.len())
+    };
+    let all = r#""hook_success" "hook_system_message" "hook_stopped_continuation""#;
+    assert_eq!(kinds(Event::PreToolUse), (all.to_owned(), 1));
+    let only = r#""hook_stopped_continuation""#;
+    assert_eq!(kinds(Event::PostToolUse), (only.to_owned(), 0));
+    assert_eq!(kinds(Event::UserPromptSubmit), (String::new(), 0));
+}
+
+#[test]
+fn a_line_break_inside_quotes_is_told() {
+    let effect = interpret(Event::Stop, "c", Exit::Code(0), "{\"systemMessage\": \"a\nb\"}", "");
+    let Outcome::Failed { stderr, .. } = effect.outcome else { panic!("{:?}", effect.outcome) };
+    assert!(stderr.contains("JSON Parse error: Unterminated string."), "{stderr}");
+    let effect = interpret(Event::Stop, "c", Exit::Code(0), "{no}", "");
+    let Outcome::Failed { stderr, .. } = effect.outcome else { panic!("{:?}", effect.outcome) };
+    assert!(stderr.contains("Unable to parse JSON string."), "{stderr}");
+}
