@@ -108,10 +108,14 @@ fn settings(row: &Value) -> Settings {
         Some(Layer { source, path: None, value: value.as_object()?.clone() })
     };
     let file = |name: &str| &row["home"][format!("/home/dev/app/.claude/{name}")];
+    let more: Vec<&str> = more(&row["cli"]).collect();
+    let flag = more.windows(2).find(|pair| pair[0] == "--settings").map(|pair| pair[1]);
+    let flag: Value = flag.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let layers = [
         layer(Source::User, &row["settings"]),
         layer(Source::Project, file("settings.json")),
         layer(Source::Local, file("settings.local.json")),
+        layer(Source::Flag, &flag),
     ];
     Settings::from_layers(layers.into_iter().flatten().collect())
 }
@@ -130,6 +134,11 @@ fn asked_skills(row: &Value) -> Vec<String> {
     skills.filter(Skill::needs_consent).map(|skill| skill.name).collect()
 }
 
+/// Further options of a row.
+fn more(cli: &Value) -> impl Iterator<Item = &str> {
+    cli["more"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
 fn command_line(cli: &Value) -> CommandLine {
     let list = |key: &str| match &cli[key] {
         Value::String(text) => split_list(text),
@@ -138,8 +147,7 @@ fn command_line(cli: &Value) -> CommandLine {
         }
         _ => Vec::new(),
     };
-    let more: Vec<&str> =
-        cli["more"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let more: Vec<&str> = more(cli).collect();
     let mode = match cli["skip"].as_bool() {
         Some(true) => Some(Mode::BypassPermissions),
         _ => cli["mode"].as_str().and_then(Mode::parse),
