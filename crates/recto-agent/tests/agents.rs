@@ -265,15 +265,16 @@ fn hooks_answer_questions_and_end_turns() {
     let write =
         |id: &str, name: &str| call(id, "Write", json!({"file_path": name, "content": "x"}));
     let bench = Bench::new(&script(&[
-        json!({"nth": 1, "blocks": [write("toolu_a", "yes.txt"), write("toolu_b", "no.txt")]}),
+        json!({"nth": 1, "blocks": [write("toolu_a", "yes.txt"), write("toolu_b", "no.txt"), write("toolu_bb", "odd.txt")]}),
         json!({"nth": 2, "blocks": [call("toolu_c", "Bash", json!({"command": "true"}))]}),
         json!({"nth": 3, "blocks": [call("toolu_d", "Read", json!({"file_path": "a.txt"}))]}),
         json!({"text": "went on"}),
     ]));
     let reply = |behavior: Value| json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior}});
     let command = format!(
-        "if grep -q yes.txt; then echo '{}'; else echo '{}'; fi",
+        "call=$(cat); case $call in *yes.txt*) echo '{}' ;; *odd.txt*) echo '{}' ;; *) echo '{}' ;; esac",
         reply(json!({"behavior": "allow"})),
+        reply(json!({"behavior": "allow", "updatedInput": {"file_path": 5, "content": "x"}})),
         reply(json!({"behavior": "deny", "message": "better not"}))
     );
     let stop = r#"if grep -q toolu_c; then echo '{"decision":"block","reason":"enough"}'; fi"#;
@@ -291,7 +292,12 @@ fn hooks_answer_questions_and_end_turns() {
     // A call that was put off is answered before the next prompt.
     assert_eq!(ends[2], &End::Completed);
     assert!(bench.app().join("yes.txt").exists() && !bench.app().join("no.txt").exists());
-    assert!(json!(bench.messages()[1]).to_string().contains("better not"));
+    assert!(!bench.app().join("odd.txt").exists());
+    let sent = json!(bench.messages()[1]).to_string();
+    assert!(sent.contains("better not"), "{sent}");
+    assert!(sent.contains("returned updatedInput that failed schema validation: Write"), "{sent}");
+    let log = json!(bench.lines()).to_string();
+    assert_eq!(log.matches(r#""decision":"deny""#).count(), 2, "{log}");
     bench.is_sound().unwrap();
     let (calls, mut answered) = calls_and_results(&bench.lines());
     answered.sort();

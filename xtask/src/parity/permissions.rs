@@ -6,7 +6,6 @@
 //! (`not-reached`) is for the tools to refuse, and is not counted here.
 
 use std::path::Path;
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use recto_agent::permission::Call;
@@ -21,6 +20,8 @@ use recto_agent::permission::split_list;
 use recto_agent::settings::Layer;
 use recto_agent::settings::Settings;
 use recto_agent::settings::Source;
+use recto_agent::tool::Skill;
+use recto_agent::tool::skills_in;
 use serde_json::Value;
 
 /// What came of all rows.
@@ -90,11 +91,12 @@ fn judge_row(row: &Value, judged: &mut Judged) {
 fn decide(row: &Value) -> Decision {
     let settings = settings(row);
     let command_line = command_line(&row["cli"]);
-    let permissions = Permissions::new(&settings, &command_line);
+    let mut permissions = Permissions::new(&settings, &command_line);
+    permissions.ask_about_skills(asked_skills(row));
     let mut place = Place::new("/home/dev/app".into(), "/home/dev".into());
     let directories = Permissions::additional_directories(&settings);
-    place.additional = directories.iter().map(PathBuf::from).collect();
-    place.additional.extend(row["cli"]["addDir"].as_str().map(PathBuf::from));
+    let added = directories.iter().map(String::as_str).chain(row["cli"]["addDir"].as_str());
+    place.additional = added.map(|text| place.absolute(text)).collect();
     let call = &row["call"];
     let tool = call["name"].as_str().unwrap_or_default();
     permissions.decide(Call { tool, input: &call["input"] }, &place)
@@ -106,12 +108,35 @@ fn settings(row: &Value) -> Settings {
         Some(Layer { source, path: None, value: value.as_object()?.clone() })
     };
     let file = |name: &str| &row["home"][format!("/home/dev/app/.claude/{name}")];
+    let more: Vec<&str> = more(&row["cli"]).collect();
+    let flag = more.windows(2).find(|pair| pair[0] == "--settings").map(|pair| pair[1]);
+    let flag: Value = flag.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let layers = [
         layer(Source::User, &row["settings"]),
         layer(Source::Project, file("settings.json")),
         layer(Source::Local, file("settings.local.json")),
+        layer(Source::Flag, &flag),
     ];
     Settings::from_layers(layers.into_iter().flatten().collect())
+}
+
+/// The skills of the project that somebody must agree to.
+fn asked_skills(row: &Value) -> Vec<String> {
+    let Ok(folder) = tempfile::tempdir() else { return Vec::new() };
+    let files = row["home"].as_object().into_iter().flatten();
+    for (name, text) in files.filter_map(|(name, text)| Some((name, text.as_str()?))) {
+        let Some(name) = name.strip_prefix("/home/dev/app/.claude/") else { continue };
+        let path = folder.path().join(name);
+        let written = path.parent().map(std::fs::create_dir_all);
+        assert!(written.is_some_and(|made| made.is_ok()) && std::fs::write(&path, text).is_ok());
+    }
+    let skills = skills_in(&[folder.path().to_owned()]).into_iter();
+    skills.filter(Skill::needs_consent).map(|skill| skill.name).collect()
+}
+
+/// Further options of a row.
+fn more(cli: &Value) -> impl Iterator<Item = &str> {
+    cli["more"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 fn command_line(cli: &Value) -> CommandLine {
@@ -122,8 +147,7 @@ fn command_line(cli: &Value) -> CommandLine {
         }
         _ => Vec::new(),
     };
-    let more: Vec<&str> =
-        cli["more"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let more: Vec<&str> = more(cli).collect();
     let mode = match cli["skip"].as_bool() {
         Some(true) => Some(Mode::BypassPermissions),
         _ => cli["mode"].as_str().and_then(Mode::parse),

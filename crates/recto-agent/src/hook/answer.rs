@@ -158,10 +158,21 @@ impl Answer {
         Some(format!("{} hook error: {}", label.name(), block.message))
     }
 
+    /// The answer to a permission question cannot be used: the call does not run.
+    pub(crate) fn refuse_permission(&mut self, why: String) {
+        self.permission = Some(PermissionAnswer::Deny { message: Some(why), interrupt: false });
+        let decided = self.lines.iter_mut().map(|line| &mut line.attachment);
+        for attachment in decided.filter(|line| line["type"] == "hook_permission_decision") {
+            attachment["decision"] = "deny".into();
+        }
+    }
+
     fn add(&mut self, label: Label<'_>, hook: &Ran) {
         let output = &hook.effect.output;
         self.add_outcome(label, hook);
-        if let Some(message) = output.system_message.as_ref().filter(|_| logs(label.event)) {
+        let stop = output.stop.as_ref().filter(|_| can_stop(label.event));
+        let is_told = logs(label.event) && !(stop.is_some() && keeps_only_stop(label.event));
+        if let Some(message) = output.system_message.as_ref().filter(|_| is_told) {
             let attachment = json!({ "type": "hook_system_message", "content": message, "hookName": label.name(), "toolUseID": label.own_id(), "hookEvent": label.event.name() });
             self.push(label, attachment, None);
             let quiet = matches!(
@@ -171,6 +182,10 @@ impl Answer {
             if !quiet {
                 self.stream.push(json!({ "type": "system", "subtype": "informational", "content": format!("{} says: {message}", label.name()), "level": "notice" }));
             }
+        }
+        let after = matches!(label.event, Event::PreToolUse | Event::PostToolBatch);
+        if let Some(reason) = stop.filter(|_| after) {
+            self.add_stop(label, reason);
         }
         if let Some((choice, reason)) =
             output.choice.map(|choice| (choice, output.choice_reason.clone()))
@@ -216,18 +231,8 @@ impl Answer {
         if let Some(reason) = stop.as_ref().filter(|_| stops_first) {
             self.add_stop(label, reason);
         }
-        // After a tool, that the run ends is all that is kept.
-        let only_stop = stop.is_some()
-            && matches!(
-                label.event,
-                Event::PostToolUse | Event::UserPromptSubmit | Event::UserPromptExpansion
-            );
-        if !only_stop {
+        if stop.is_none() || !keeps_only_stop(label.event) {
             self.add_end(label, hook);
-        }
-        let after = matches!(label.event, Event::PreToolUse | Event::PostToolBatch);
-        if let Some(reason) = stop.as_ref().filter(|_| after) {
-            self.add_stop(label, reason);
         }
     }
 
@@ -392,6 +397,11 @@ fn logs(event: Event) -> bool {
             | Event::SubagentStart
             | Event::SubagentStop
     )
+}
+
+/// Whether nothing else is kept of a hook that ends the run.
+fn keeps_only_stop(event: Event) -> bool {
+    matches!(event, Event::PostToolUse | Event::UserPromptSubmit | Event::UserPromptExpansion)
 }
 
 /// Whether `continue: false` ends anything at an event.

@@ -85,8 +85,8 @@ pub fn interpret(
     };
     match output::read(event, stdout) {
         Printed::Json(output) => of_json(event, command, code, stderr, *output),
-        Printed::Broken if code == 2 => only(block_by_code(event, command, stderr)),
-        Printed::Broken => only(unusable(output::BROKEN.to_owned(), stdout.to_owned(), 0)),
+        Printed::Broken(_) if code == 2 => only(block_by_code(event, command, stderr)),
+        Printed::Broken(what) => only(unusable(what, stdout.to_owned(), 0)),
         Printed::Invalid(text) => only(unusable(text, stdout.to_owned(), 0)),
         Printed::WrongEvent(text) => only(unusable(text, String::new(), 1)),
         Printed::Text(content) => only(match code {

@@ -17,6 +17,7 @@ mod input;
 mod matcher;
 mod output;
 mod run;
+mod shape;
 mod summary;
 
 pub use answer::Answer;
@@ -43,6 +44,7 @@ pub use output::Output;
 pub use output::PermissionAnswer;
 pub use run::Surroundings;
 pub use run::run_all;
+pub(crate) use shape::problem;
 pub use summary::compaction_instructions;
 pub use summary::compaction_refusal;
 pub use summary::compaction_report;

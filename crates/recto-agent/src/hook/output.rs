@@ -70,8 +70,8 @@ pub(crate) enum Printed {
     Text(String),
     /// An object that is obeyed.
     Json(Box<Output>),
-    /// Text in braces that is no object.
-    Broken,
+    /// Text in braces that is no object: the sentence for the log.
+    Broken(String),
     /// An object that says something impossible: the sentence for the log.
     Invalid(String),
     /// An object for another event: the sentence for the log.
@@ -79,20 +79,28 @@ pub(crate) enum Printed {
 }
 
 /// What the log says about text in braces that is no object.
-pub(crate) const BROKEN: &str = "Hook output looks like a JSON object but is not valid JSON — JSON Parse error: Unable to parse JSON string. Emit the payload with a JSON encoder (jq, ConvertTo-Json, json.dumps) rather than string concatenation so backslashes and quotes inside strings are escaped.";
+fn broken(error: &serde_json::Error) -> String {
+    // A line break inside quotes, mostly: `echo` makes one of `\n`.
+    let what = match error.to_string().starts_with("control character") {
+        true => "Unterminated string",
+        false => "Unable to parse JSON string",
+    };
+    format!(
+        "Hook output looks like a JSON object but is not valid JSON — JSON Parse error: {what}. Emit the payload with a JSON encoder (jq, ConvertTo-Json, json.dumps) rather than string concatenation so backslashes and quotes inside strings are escaped."
+    )
+}
 
 /// Reads the standard output of a hook.
 pub(crate) fn read(event: Event, stdout: &str) -> Printed {
     let text = stdout.trim();
-    let object = match text.starts_with('{') {
-        true => serde_json::from_str::<Value>(text).ok(),
-        false => None,
-    };
-    let Some(Value::Object(object)) = object else {
-        return match text.starts_with('{') && text.ends_with('}') {
-            true => Printed::Broken,
-            false => Printed::Text(text.to_owned()),
-        };
+    let is_text = || Printed::Text(text.to_owned());
+    if !text.starts_with('{') {
+        return is_text();
+    }
+    let object = match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(object) => object,
+        Err(error) if text.ends_with('}') => return Printed::Broken(broken(&error)),
+        Err(_) => return is_text(),
     };
     if let Err(what) = validate(&object) {
         let shown = pretty(&Value::Object(object));

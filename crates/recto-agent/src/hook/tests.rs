@@ -29,7 +29,7 @@ fn run(hooks: &Hooks, event: Event) -> Vec<Ran> {
 #[test]
 fn the_same_command_runs_once_and_a_condition_is_a_permission_rule() {
     let hooks = hooks(json!({ "PreToolUse": [
-        { "matcher": "Bash", "hooks": [{ "type": "command", "command": "a" }, { "type": "nosuch", "command": "x" }] },
+        { "matcher": "Bash", "hooks": [{ "type": "command", "command": "a" }, { "type": "prompt", "prompt": "x" }] },
         { "hooks": [{ "type": "command", "command": "a" }, { "type": "command", "command": "b", "if": "Bash(git:*)" }] },
         { "matcher": "Read", "hooks": [{ "type": "command", "command": "c" }] },
     ], "NoSuchEvent": [{ "hooks": [{ "type": "command", "command": "d" }] }] }));
@@ -110,13 +110,20 @@ fn nothing_is_kept_of_a_prompt_that_a_hook_stops() {
 
 #[test]
 fn a_group_whose_matcher_is_no_text_is_for_nothing() {
-    let hooks = hooks(json!({ "PreToolUse": [
+    let events = json!({ "PreToolUse": [
         { "matcher": 5, "hooks": [{ "type": "command", "command": "a" }] },
         { "hooks": [{ "type": "command", "command": "b", "if": "" }] },
-    ] }));
-    let subject = Subject { name: Some("Bash"), input: None };
-    let found = hooks.matching(Event::PreToolUse, subject, &place());
-    assert_eq!(found.iter().map(|hook| hook.command.as_str()).collect::<Vec<_>>(), ["b"]);
+    ] });
+    let found = |source| {
+        let value = json!({ "hooks": events }).as_object().unwrap().clone();
+        let settings = Settings::from_layers(vec![Layer { source, path: None, value }]);
+        let subject = Subject { name: Some("Bash"), input: None };
+        let hooks = Hooks::new(&settings);
+        let found = hooks.matching(Event::PreToolUse, subject, &place());
+        found.iter().map(|hook| hook.command.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(Source::Managed), ["b"]);
+    assert!(found(Source::User).is_empty());
 }
 
 #[test]
@@ -174,4 +181,39 @@ fn a_hook_that_takes_too_long_ends_with_all_it_started() {
     while cfg!(target_os = "linux") && is_there() {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn what_a_hook_says_besides_ending_the_run() {
+    let kinds = |event: Event| {
+        let output = r#"{"continue":false,"stopReason":"enough","systemMessage":"said"}"#;
+        let ran = Ran {
+            command: "c".into(),
+            stdout: output.into(),
+            stderr: String::new(),
+            code: 0,
+            duration: Duration::ZERO,
+            effect: interpret(event, "c", Exit::Code(0), output, ""),
+            is_callback: false,
+        };
+        let label = Label { event, subject: Some("Bash"), id: "id" };
+        let answer = Answer::new(label, &[ran]);
+        let kinds = answer.lines.iter().map(|line| line.attachment["type"].to_string());
+        (kinds.collect::<Vec<_>>().join(" "), answer.stream.len())
+    };
+    let all = r#""hook_success" "hook_system_message" "hook_stopped_continuation""#;
+    assert_eq!(kinds(Event::PreToolUse), (all.to_owned(), 1));
+    let only = r#""hook_stopped_continuation""#;
+    assert_eq!(kinds(Event::PostToolUse), (only.to_owned(), 0));
+    assert_eq!(kinds(Event::UserPromptSubmit), (String::new(), 0));
+}
+
+#[test]
+fn a_line_break_inside_quotes_is_told() {
+    let effect = interpret(Event::Stop, "c", Exit::Code(0), "{\"systemMessage\": \"a\nb\"}", "");
+    let Outcome::Failed { stderr, .. } = effect.outcome else { panic!("{:?}", effect.outcome) };
+    assert!(stderr.contains("JSON Parse error: Unterminated string."), "{stderr}");
+    let effect = interpret(Event::Stop, "c", Exit::Code(0), "{no}", "");
+    let Outcome::Failed { stderr, .. } = effect.outcome else { panic!("{:?}", effect.outcome) };
+    assert!(stderr.contains("Unable to parse JSON string."), "{stderr}");
 }

@@ -66,6 +66,7 @@ pub struct Permissions {
     pub mode: Mode,
     no_prompts: bool,
     block_writes_outside: bool,
+    asked_skills: Vec<String>,
 }
 
 /// A call of a tool.
@@ -97,7 +98,8 @@ impl Permissions {
             .value_in("permissions", "blockWritesOutsideWorkingDirectories")
             .is_some_and(|(value, _)| value == true);
         let mode = Mode::at_start(command_line.mode, settings);
-        Permissions { rules, mode, no_prompts, block_writes_outside }
+        let asked_skills = Vec::new();
+        Permissions { rules, mode, no_prompts, block_writes_outside, asked_skills }
     }
 
     /// The directories that settings add to the working directories, as they are written.
@@ -127,6 +129,11 @@ impl Permissions {
                 Vec::new()
             }
         }
+    }
+
+    /// Names the skills that somebody must agree to unless a rule allows them.
+    pub fn ask_about_skills(&mut self, names: impl IntoIterator<Item = String>) {
+        self.asked_skills = names.into_iter().collect();
     }
 
     /// Allows what a command or skill needs, until [`Permissions::end_turn`].
@@ -252,6 +259,7 @@ impl Permissions {
             mode: Mode::Default,
             no_prompts: false,
             block_writes_outside: false,
+            asked_skills: Vec::new(),
         };
         only.whole_tool_rule(Behavior::Allow, call.tool).is_some()
             || only.content_rule_matches(call, place)
@@ -266,6 +274,7 @@ impl Permissions {
             mode: Mode::Default,
             no_prompts: false,
             block_writes_outside: false,
+            asked_skills: Vec::new(),
         };
         !command.split(|c: char| !c.is_alphanumeric()).any(moves)
             && matches!(none.check_bash(command, place), Check::Allow(_))
@@ -327,7 +336,8 @@ impl Permissions {
         }
     }
 
-    /// `Skill(name)` and `Skill(name:*)`. A skill is not asked about otherwise.
+    /// `Skill(name)` and `Skill(name:*)`. Only skills that take more than instructions are asked
+    /// about.
     fn check_skill(&self, input: &Value) -> Check {
         let name = input.get("skill").and_then(Value::as_str).unwrap_or_default();
         let name = name.trim().trim_start_matches('/');
@@ -346,7 +356,20 @@ impl Permissions {
             let text = "Skill execution blocked by permission rules".to_owned();
             return Check::Deny { text, reason: Reason::Rule(rule.clone()) };
         }
-        Check::Allow(Reason::None)
+        if let Some(rule) = rule(Behavior::Allow) {
+            return Check::Allow(Reason::Rule(rule.clone()));
+        }
+        if !self.asked_skills.iter().any(|asked| asked == name) {
+            return Check::Allow(Reason::None);
+        }
+        let is_asked_by_rule = self.rules_of(Behavior::Ask, "Skill").next().is_some();
+        let suggestion = PermissionUpdate::AddRules {
+            rules: vec![("Skill".to_owned(), Some(name.to_owned()))],
+            behavior: Behavior::Allow,
+            destination: Destination::LocalSettings,
+        };
+        let text = sentence::execute_skill(name, !is_asked_by_rule);
+        Check::Ask(Ask { rule: Some(suggestion), ..Ask::plain(text) })
     }
 
     fn content_rule_matches(&self, call: Call<'_>, place: &Place) -> bool {
@@ -395,7 +418,12 @@ impl Permissions {
                 Decision::denied(sentence::removal_denied(&ask.text), Reason::DangerousRemoval)
             }
             Mode::DontAsk => {
-                Decision::denied(sentence::dont_ask(tool), Reason::Mode(Mode::DontAsk))
+                let mut text = sentence::dont_ask(tool);
+                // What a skill would need is said besides.
+                if tool == "Skill" {
+                    text = format!("{text} {}", ask.text);
+                }
+                Decision::denied(text, Reason::Mode(Mode::DontAsk))
             }
             Mode::Plan | Mode::Auto if !plan && !ask.always => Decision {
                 kind: Some(DenialKind::AutoModeUnavailable),

@@ -7,6 +7,17 @@ pub(crate) fn not_granted(what: &str) -> String {
     format!("Claude requested permissions to {what}, but you haven't granted it yet.")
 }
 
+/// A rule of the user's that asks is not answered by another one.
+pub(crate) fn execute_skill(name: &str, can_be_allowed: bool) -> String {
+    let hint = match can_be_allowed {
+        true => format!(
+            ". The user can add the allow rule Skill({name}) to .claude/settings.local.json to let it run without asking."
+        ),
+        false => String::new(),
+    };
+    format!("Execute skill: {name}{hint}")
+}
+
 pub(crate) fn sensitive(path: &str) -> String {
     format!("Claude requested permissions to edit {path} which is a sensitive file.")
 }

@@ -35,6 +35,9 @@ fn what_only_looks_runs_and_everything_else_is_asked_about() {
         "find . -name '*.rs'",
         "echo hi > /dev/null",
         "sed -n 1,5p a.txt",
+        "find . -type f -print0 | xargs -0 grep -l x",
+        "ls | xargs -n 1 wc -l",
+        "grep -rn --include=*.rs x src",
         "for f in a b; do ls; done",
         "echo \"in $HOME\"",
         "timeout 5 ls",
@@ -54,6 +57,11 @@ fn what_only_looks_runs_and_everything_else_is_asked_about() {
         "cat <(evil)",
         "echo \"$(evil)\"",
         "echo ${x:-$(evil)}",
+        "ls | xargs cat",
+        "ls | xargs grep x /etc/passwd",
+        "ls | xargs head ../notes.txt",
+        "ls | xargs grep -f ~/x",
+        "grep --not-a-flag x a.txt",
         "ls > out",
         "ls >> out",
         "ls 2> out",
@@ -379,6 +387,26 @@ fn tools_are_decided_about_by_name_mode_and_content() {
         json!({ "skill": "two" }),
     );
     assert_eq!(other.verdict, Verdict::Allowed);
+    let skill = |rules: Value, mode, name: &str| {
+        let mut permissions = permissions(rules, mode);
+        permissions.ask_about_skills(["grants".to_owned()]);
+        permissions.decide(Call { tool: "Skill", input: &json!({ "skill": name }) }, &place())
+    };
+    let asked = skill(json!({}), Mode::Default, "/grants");
+    assert_eq!(asked.verdict, Verdict::Asked);
+    assert!(asked.text.contains("the allow rule Skill(grants)"), "{}", asked.text);
+    let by_rule = skill(json!({ "ask": ["Skill(other)"] }), Mode::Default, "grants");
+    assert_eq!(by_rule.text, "Execute skill: grants");
+    assert_eq!(skill(json!({}), Mode::Default, "plain").verdict, Verdict::Allowed);
+    assert_eq!(skill(json!({}), Mode::BypassPermissions, "grants").verdict, Verdict::Allowed);
+    for rule in ["Skill", "Skill(grants)", "Skill(grants:*)"] {
+        let allowed = skill(json!({ "allow": [rule] }), Mode::Default, "grants");
+        assert_eq!(allowed.verdict, Verdict::Allowed, "{rule}");
+    }
+    let denied = skill(json!({}), Mode::DontAsk, "grants");
+    assert!(denied.text.contains("don't ask mode") && denied.text.ends_with("without asking."));
+    let other = skill(json!({ "allow": ["Skill(grant)"] }), Mode::Default, "grants");
+    assert_eq!(other.verdict, Verdict::Asked);
     let planned = decide(json!({ "allow": ["mcp__lab"] }), Mode::Plan, "mcp__lab__echo", json!({}));
     assert_eq!(planned.text, "Cannot call mcp__lab__echo while in plan mode.");
     let glob = decide(json!({}), Mode::Default, "Glob", json!({ "pattern": "/etc/*.conf" }));

@@ -14,6 +14,95 @@ use crate::permission::shell::rules;
 use crate::permission::update::Destination;
 use crate::permission::update::PermissionUpdate;
 
+/// Sites of documentation that are fetched from without a question, unless a rule says otherwise.
+/// The names are exact: a name below one of them is another site.
+const DOCUMENTATION: &[&str] = &[
+    "agentskills.io",
+    "angular.io",
+    "asp.net",
+    "blazor.net",
+    "bun.sh",
+    "cloud.google.com",
+    "code.claude.com",
+    "cypress.io",
+    "d3js.org",
+    "dev.mysql.com",
+    "devcenter.heroku.com",
+    "developer.android.com",
+    "developer.apple.com",
+    "developer.mozilla.org",
+    "doc.rust-lang.org",
+    "docs.aws.amazon.com",
+    "docs.djangoproject.com",
+    "docs.flutter.dev",
+    "docs.netlify.com",
+    "docs.oracle.com",
+    "docs.python.org",
+    "docs.spring.io",
+    "docs.swift.org",
+    "docs.unity.com",
+    "docs.unrealengine.com",
+    "dotnet.microsoft.com",
+    "en.cppreference.com",
+    "expressjs.com",
+    "fastapi.tiangolo.com",
+    "flask.palletsprojects.com",
+    "getbootstrap.com",
+    "git-scm.com",
+    "gradle.org",
+    "graphql.org",
+    "hibernate.org",
+    "httpd.apache.org",
+    "jestjs.io",
+    "jquery.com",
+    "jupyter.org",
+    "keras.io",
+    "kotlinlang.org",
+    "kubernetes.io",
+    "laravel.com",
+    "learn.microsoft.com",
+    "matplotlib.org",
+    "maven.apache.org",
+    "modelcontextprotocol.io",
+    "nextjs.org",
+    "nginx.org",
+    "nodejs.org",
+    "numpy.org",
+    "pandas.pydata.org",
+    "platform.claude.com",
+    "prisma.io",
+    "pytorch.org",
+    "react.dev",
+    "reactnative.dev",
+    "reactrouter.com",
+    "redis.io",
+    "redux.js.org",
+    "requests.readthedocs.io",
+    "ruby-doc.org",
+    "scikit-learn.org",
+    "selenium.dev",
+    "spark.apache.org",
+    "symfony.com",
+    "tailwindcss.com",
+    "threejs.org",
+    "tomcat.apache.org",
+    "vuejs.org",
+    "webpack.js.org",
+    "www.ansible.com",
+    "www.docker.com",
+    "www.mongodb.com",
+    "www.php.net",
+    "www.postgresql.org",
+    "www.sqlite.org",
+    "www.tensorflow.org",
+    "www.terraform.io",
+    "www.typescriptlang.org",
+];
+
+/// Parts of sites that hold documentation: a host, and the folder.
+const DOCUMENTATION_FOLDERS: &[(&str, &str)] =
+    &[("github.com", "/anthropics"), ("vercel.com", "/docs")];
+
 impl Permissions {
     pub(crate) fn check_fetch(&self, input: &Value) -> Check {
         let url = input.get("url").and_then(Value::as_str).unwrap_or_default();
@@ -30,6 +119,9 @@ impl Permissions {
         }
         if let Some(rule) = self.domain_rule(Behavior::Allow, &host) {
             return Check::Allow(Reason::Rule(rule.clone()));
+        }
+        if is_documentation(url) {
+            return Check::Allow(Reason::None);
         }
         let suggestion = PermissionUpdate::AddRules {
             rules: vec![("WebFetch".to_owned(), Some(format!("domain:{host}")))],
@@ -68,6 +160,17 @@ fn is_of_domain(host: &str, domain: &str) -> bool {
         && hosts.zip(domains).all(|(host, domain)| rules::matches_pattern(domain, host))
 }
 
+/// Whether an address is one of documentation that everybody may read.
+fn is_documentation(url: &str) -> bool {
+    let Ok(url) = Url::parse(url.trim()) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let in_folder = |folder: &str| {
+        url.path().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    DOCUMENTATION.binary_search(&host).is_ok()
+        || DOCUMENTATION_FOLDERS.iter().any(|(site, folder)| *site == host && in_folder(folder))
+}
+
 /// The host of an address, as the one who fetches it reads it.
 fn host(url: &str) -> Option<String> {
     Url::parse(url.trim()).ok()?.host_str().map(str::to_ascii_lowercase)
@@ -76,6 +179,33 @@ fn host(url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn documentation_is_an_exact_host_or_a_folder_of_one() {
+        assert!(DOCUMENTATION.is_sorted());
+        for url in [
+            "https://docs.python.org",
+            "http://DOCS.python.org:8443/3/library",
+            "https://github.com/anthropics",
+            "https://github.com/anthropics/x",
+            "https://vercel.com/docs/a",
+        ] {
+            assert!(is_documentation(url), "{url}");
+        }
+        for url in [
+            "https://sub.docs.python.org/",
+            "https://docs.python.org./",
+            "https://docs.python.org@evil.org/",
+            "https://docs.python.org.evil.org/",
+            "https://github.com/anthropicsx",
+            "https://github.com/anthropics/../evil",
+            "https://github.com/anthropics%2f..%2fevil",
+            "https://vercel.com/",
+            "docs.python.org",
+        ] {
+            assert!(!is_documentation(url), "{url}");
+        }
+    }
 
     #[test]
     fn only_the_host_counts() {

@@ -2,7 +2,7 @@
 //!
 //! A file that is missing sets nothing. A file that cannot be read or is not a JSON object sets
 //! nothing either and is reported: a session must start even if somebody broke a file, but the
-//! user must learn that rules in it do not hold.
+//! user must learn that rules in it do not hold. The same goes for hooks that are none.
 
 mod source;
 
@@ -133,7 +133,9 @@ impl Settings {
 
     /// Settings that were read elsewhere, those that win last.
     pub fn from_layers(layers: Vec<Layer>) -> Self {
-        Settings { layers, problems: Vec::new() }
+        let mut settings = Settings::default();
+        layers.into_iter().for_each(|layer| settings.add(layer));
+        settings
     }
 
     /// Files that set nothing because something is wrong with them.
@@ -216,9 +218,7 @@ impl Settings {
             Err(error) => return self.report(path, error.to_string()),
         };
         match object(&bytes) {
-            Ok(value) => {
-                self.layers.push(Layer { source, path: Some(path.to_owned()), value });
-            }
+            Ok(value) => self.add(Layer { source, path: Some(path.to_owned()), value }),
             Err(message) => self.report(path, message),
         }
     }
@@ -227,15 +227,26 @@ impl Settings {
         let text = flag.trim();
         if text.starts_with('{') {
             let value = object(text.as_bytes()).map_err(SettingsError::Invalid)?;
-            self.layers.push(Layer { source: Source::Flag, path: None, value });
+            self.add(Layer { source: Source::Flag, path: None, value });
             return Ok(());
         }
         let path = project.join(text);
         let bytes =
             read_small(&path).map_err(|_| SettingsError::NotFound(path.display().to_string()))?;
         let value = object(&bytes).map_err(SettingsError::Invalid)?;
-        self.layers.push(Layer { source: Source::Flag, path: Some(path), value });
+        self.add(Layer { source: Source::Flag, path: Some(path), value });
         Ok(())
+    }
+
+    /// What an administrator forbids holds in any case.
+    fn add(&mut self, layer: Layer) {
+        match crate::hook::problem(&layer.value).filter(|_| layer.source != Source::Managed) {
+            Some(message) => {
+                let path = layer.path.unwrap_or_else(|| "--settings".into());
+                self.problems.push(Problem { path, message });
+            }
+            None => self.layers.push(layer),
+        }
     }
 
     /// `managed-settings.d/*.json`, in the order of their names.

@@ -80,3 +80,14 @@ fn what_holds_in_the_end_is_all_layers_together() {
     });
     assert_eq!(settings.merged(), merged);
 }
+
+#[test]
+fn hooks_that_are_none_make_their_file_set_nothing() {
+    let bad = r#"{"model":"u","hooks":{"Stop":[{"hooks":[{"type":"command"}]}]}}"#;
+    let (_directory, home, app) = home(bad, r#"{"model":"p"}"#, "");
+    let settings = Settings::read(&home, &app, Wanted::default(), Some(bad)).unwrap();
+    assert_eq!(settings.model(), Some("p"));
+    let problems: Vec<&str> =
+        settings.problems().iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(problems, ["hooks.Stop.0.hooks.0.command: not a string"; 2]);
+}

@@ -81,10 +81,19 @@ pub struct Skill {
     pub body: String,
     /// `allowed-tools`: rules that hold while it is followed.
     pub allowed: Vec<String>,
+    /// Whether it has `hooks`.
+    pub has_hooks: bool,
     /// `model`: who follows it, if not the model of the session.
     pub model: Option<String>,
     /// `argument-hint`: what it takes.
     pub hint: String,
+}
+
+impl Skill {
+    /// Whether it takes more than instructions: then somebody must agree that it is followed.
+    pub fn needs_consent(&self) -> bool {
+        self.has_hooks || !self.allowed.is_empty()
+    }
 }
 
 /// The tools of a session while it runs: servers and hosts change them. Clones are the same.

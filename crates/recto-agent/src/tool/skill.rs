@@ -191,6 +191,7 @@ fn skill(name: String, fields: &[(String, String)], directory: PathBuf, body: &s
         directory,
         body: body.to_owned(),
         allowed: crate::permission::split_list(allowed),
+        has_hooks: field(fields, "hooks").is_some(),
         model: field(fields, "model").filter(|model| model != "inherit"),
         hint: field(fields, "argument-hint").unwrap_or_default(),
     }

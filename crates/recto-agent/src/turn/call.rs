@@ -296,7 +296,10 @@ impl Calling {
             };
             let id = prepared.call.id.clone();
             let hooks = self.shared.run_hooks(&facts, &self.scene, None, &id, &self.cancel).await;
-            if let Some((hooks, _)) = hooks {
+            if let Some((mut hooks, _)) = hooks {
+                if let Some(why) = self.unusable_input(prepared, hooks.permission.as_ref()) {
+                    hooks.refuse_permission(why);
+                }
                 finished.before.extend(hooks.lines);
                 if let Some(answered) = hooks.permission {
                     if let PermissionAnswer::Allow { updated_input: input, updates } = &answered {
@@ -339,6 +342,26 @@ impl Calling {
             self.shared.events.send(TurnEvent::Denied(Box::new(told))).await;
         }
         Permitted { decision: log, denied, updated_input, interrupts }
+    }
+
+    /// What is wrong with the input that a hook would have a call run with.
+    fn unusable_input(
+        &self,
+        prepared: &Prepared,
+        answer: Option<&PermissionAnswer>,
+    ) -> Option<String> {
+        let Some(PermissionAnswer::Allow { updated_input: Some(input), .. }) = answer else {
+            return None;
+        };
+        let name = prepared.name();
+        let call = ToolCall { input: input.clone(), ..prepared.call.clone() };
+        let outcome = prepare(call, &self.tools).err()?;
+        let text = outcome.content.text();
+        let issues = text.strip_prefix("<tool_use_error>InputValidationError: ")?;
+        let issues = issues.strip_suffix("</tool_use_error>").unwrap_or(issues);
+        Some(format!(
+            "PermissionRequest hook for {name} returned updatedInput that failed schema validation: {issues}\nThe tool input from the model was valid; the hook's rewrite of it was not."
+        ))
     }
 
     fn replied(&self, reply: Reply, prepared: &Prepared) -> Permitted {

@@ -226,8 +226,11 @@ impl Setup {
         let plans = self.home.root().join("plans");
         let plan_file = is_attended.then(|| plans.join(format!("{}.md", slug())));
         place.writable.extend(plan_file.clone());
-        let permissions = Permissions::new(&self.settings, &self.permissions);
+        let directories = place.additional.clone();
+        let mut permissions = Permissions::new(&self.settings, &self.permissions);
         let mut offer = self.offer(&permissions, &model, &resumed);
+        let asked = offer.skills.iter().filter(|skill| skill.needs_consent());
+        permissions.ask_about_skills(asked.map(|skill| skill.name.clone()));
         if let Some(names) = kind.and_then(|kind| kind.tools) {
             offer.withhold_but(|tool| names.iter().any(|name| name == tool.name()));
         }
@@ -312,7 +315,7 @@ impl Setup {
         let mut session = tool::Session::new(places, shelf, host, Ids::default());
         session.environment = environment;
         session.sandbox.clone_from(&self.with.sandbox);
-        session.add_directories(self.directories.iter().cloned());
+        session.add_directories(directories);
         let is_planning = lock(&shared.permissions).mode == Mode::Plan;
         session.set_planning(is_planning, plan_file);
         let tools = Arc::new(session);

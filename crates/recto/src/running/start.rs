@@ -19,6 +19,7 @@ use recto_agent::turn::With;
 use recto_log::SessionId;
 use recto_store::Home;
 use recto_store::Scope;
+use recto_store::without_dots;
 use serde_json::Value;
 use serde_json::json;
 
@@ -102,7 +103,7 @@ pub(crate) fn prepare(
             disallowed: lists(&options.disallowed_tools),
             no_prompts: options.permission_prompts.as_deref() == Some("none"),
         },
-        directories: options.add_dir.iter().map(|path| project.join(path)).collect(),
+        directories: added_directories(environment, options, &project),
         tools: tools(options),
         model,
         fallback_model: options.fallback_model.clone(),
@@ -152,6 +153,19 @@ pub(super) fn wants_sandbox(environment: &Environment, options: &RunOptions) -> 
     options.sandbox || (is_console && !options.no_sandbox && !environment.run.is_client)
 }
 
+/// `--add-dir`, absolute: what is relative is so to the project, and `~` is the home directory.
+fn added_directories(
+    environment: &Environment,
+    options: &RunOptions,
+    project: &Path,
+) -> Vec<PathBuf> {
+    let absolute = |path: &PathBuf| match (path.strip_prefix("~"), &environment.user_home) {
+        (Ok(rest), Some(home)) => without_dots(&home.join(rest)),
+        _ => without_dots(&project.join(path)),
+    };
+    options.add_dir.iter().map(absolute).collect()
+}
+
 fn sandbox(
     home: &Home,
     environment: &Environment,
@@ -161,7 +175,7 @@ fn sandbox(
     if !wants_sandbox(environment, options) {
         return Ok(None);
     }
-    let added = options.add_dir.iter().map(|path| project.join(path));
+    let added = added_directories(environment, options, project);
     let temporary = [environment.run.temporary.clone(), "/tmp".into(), "/var/tmp".into()];
     let places = SandboxPlaces {
         program: Environment::program()?,

@@ -24,15 +24,12 @@ const HARMLESS: &[&str] = &[
     "dirname",
     "du",
     "echo",
-    "egrep",
     "expand",
     "expr",
     "false",
-    "fgrep",
     "fmt",
     "fold",
     "free",
-    "grep",
     "groups",
     "head",
     "hexdump",
@@ -95,11 +92,66 @@ fn words_are_read_only(words: &[Word], depth: usize) -> bool {
     }
     let Some(values) = values else { return false };
     let globs = rest.iter().any(|word| word.glob);
+    if matches!(name, "grep" | "egrep" | "fgrep") {
+        return !has_dollar(&values) && has_known_grep_flags(&values);
+    }
     if HARMLESS.contains(&name) {
-        return !(matches!(name, "grep" | "egrep" | "fgrep") && has_dollar(&values));
+        return true;
     }
     !globs && only_looks(name, rest, &values)
 }
+
+/// The long flags of `grep`. None of them changes anything.
+const GREP_FLAGS: &[&str] = &[
+    "after-context",
+    "basic-regexp",
+    "before-context",
+    "binary",
+    "binary-files",
+    "byte-offset",
+    "color",
+    "colour",
+    "context",
+    "count",
+    "dereference-recursive",
+    "devices",
+    "directories",
+    "exclude",
+    "exclude-dir",
+    "exclude-from",
+    "extended-regexp",
+    "file",
+    "files-with-matches",
+    "files-without-match",
+    "fixed-strings",
+    "group-separator",
+    "help",
+    "ignore-case",
+    "include",
+    "initial-tab",
+    "invert-match",
+    "label",
+    "line-buffered",
+    "line-number",
+    "line-regexp",
+    "max-count",
+    "no-filename",
+    "no-group-separator",
+    "no-ignore-case",
+    "no-messages",
+    "null",
+    "null-data",
+    "only-matching",
+    "perl-regexp",
+    "quiet",
+    "recursive",
+    "regexp",
+    "silent",
+    "text",
+    "version",
+    "with-filename",
+    "word-regexp",
+];
 
 /// A command whose words decide.
 fn only_looks(name: &str, words: &[Word], values: &[&str]) -> bool {
@@ -107,7 +159,7 @@ fn only_looks(name: &str, words: &[Word], values: &[&str]) -> bool {
         "find" => harmful_find_flag(values).is_none(),
         "sed" => sed::prints_lines(words) || sed::only_filters(words),
         "git" => !has_dollar(values) && read_only_git::is_read_only(values),
-        "xargs" => only_writes_its_words(values),
+        "xargs" => xargs_only_looks(values),
         "node" => matches!(values, ["--version" | "-v"]),
         "python3" | "python" => matches!(values, ["--version"]),
         "history" => match values {
@@ -142,6 +194,13 @@ fn only_looks(name: &str, words: &[Word], values: &[&str]) -> bool {
             sorted.is_some_and(|sorted| operands_only_look(name, &sorted.operands))
         }),
     }
+}
+
+/// Whether all long flags of `grep` are flags that it has.
+fn has_known_grep_flags(words: &[&str]) -> bool {
+    let flags = words.iter().take_while(|word| **word != "--");
+    let mut names = flags.filter_map(|word| word.strip_prefix("--"));
+    names.all(|name| GREP_FLAGS.contains(&name.split('=').next().unwrap_or(name)))
 }
 
 fn operands_only_look(name: &str, operands: &[&str]) -> bool {
@@ -179,13 +238,17 @@ fn is_harmless_test(values: &[&str]) -> bool {
     }
 }
 
-/// `xargs echo`: what is written is what was read. Others would read files that nobody named.
-fn only_writes_its_words(values: &[&str]) -> bool {
+/// `xargs echo`, `xargs grep x`: what is written is what was read, or lines of it. The words that
+/// are there must not leave the directory: those that come are not known.
+fn xargs_only_looks(values: &[&str]) -> bool {
     let mut words = values.iter();
     while let Some(word) = words.next() {
         match *word {
             "-n" | "-P" | "-L" | "-s" | "-I" | "-d" => drop(words.next()),
+            "--" => {}
             "echo" | "printf" => return !has_dollar(words.as_slice()),
+            "head" | "tail" | "wc" => return stays(words.as_slice()),
+            "grep" => return stays(words.as_slice()) && has_known_grep_flags(words.as_slice()),
             flag => {
                 let known = flag.strip_prefix('-').is_some_and(|letters| {
                     !letters.is_empty() && letters.chars().all(|c| "0rtx".contains(c))
@@ -197,6 +260,12 @@ fn only_writes_its_words(values: &[&str]) -> bool {
         }
     }
     true
+}
+
+/// Whether no word leads out of the directory.
+fn stays(words: &[&str]) -> bool {
+    !has_dollar(words)
+        && !words.iter().any(|word| word.contains("..") || word.contains('/') || word.contains('~'))
 }
 
 /// Whether a word has what another shell or program could take for a variable.
