@@ -191,7 +191,7 @@ impl Snapshot {
             let is_own = name.starts_with("/home/dev/.claude") || name.starts_with("/tmp/claude-");
             // Programs that a tool runs keep something of their own.
             let is_cache = name.starts_with("/home/dev/.cache");
-            !is_cache && !(is_own && entry == Some(&Entry::Directory))
+            !(is_cache || is_own && entry == Some(&Entry::Directory))
         };
         let unexpected = unclaimed.into_iter().find(|(name, entry)| is_told(name, *entry));
         unexpected.map(|(name, _)| format!("{name} changed"))
