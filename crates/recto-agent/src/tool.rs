@@ -469,6 +469,26 @@ impl Prepared {
 ///
 /// The outcome of a call that cannot run. It gets no hook and no question.
 pub fn prepare(call: ToolCall, session: &Session) -> Result<Prepared, Box<ToolOutcome>> {
+    prepare_from(call, session, &|tool, issues| match tool {
+        Tool::AskUserQuestion => ask_user_question::wrong(tool.name(), issues),
+        _ => issue::outcome(tool.name(), issues),
+    })
+}
+
+/// The same for an input that whoever answered the question put in the place of the model's.
+///
+/// # Errors
+///
+/// The outcome of a call that cannot run.
+pub fn prepare_answered(call: ToolCall, session: &Session) -> Result<Prepared, Box<ToolOutcome>> {
+    prepare_from(call, session, &|tool, issues| issue::answered(tool.name(), issues))
+}
+
+fn prepare_from(
+    call: ToolCall,
+    session: &Session,
+    wrong: &dyn Fn(Tool, &[issue::Issue]) -> ToolOutcome,
+) -> Result<Prepared, Box<ToolOutcome>> {
     let offer = session.offer.get();
     if let Some(tool) = offer.mcp_tool(&call.name) {
         let (name, target) = (tool.name(), Target::Mcp(Box::new(tool.clone())));
@@ -482,10 +502,7 @@ pub fn prepare(call: ToolCall, session: &Session) -> Result<Prepared, Box<ToolOu
         Tool::TaskCreate => (task_list::meant(&call.input), String::new()),
         _ => (call.input.clone(), String::new()),
     };
-    let input = tool.schema().check(&given).map_err(|issues| match tool {
-        Tool::AskUserQuestion => ask_user_question::wrong(tool.name(), &issues),
-        _ => issue::outcome(tool.name(), &issues),
-    })?;
+    let input = tool.schema().check(&given).map_err(|issues| wrong(tool, &issues))?;
     if tool == Tool::Write {
         note += &write::alias_note(&call.input).unwrap_or_default();
     }

@@ -142,6 +142,25 @@ async fn a_background_task_is_stopped_with_all_that_it_started() {
 }
 
 #[tokio::test]
+async fn a_background_command_with_a_timeout_is_ended_by_it() {
+    let place = Place::new();
+    let input = json!({"command": "echo hi; sleep 60", "run_in_background": true, "timeout": 300});
+    let started = place.call("Bash", input).await;
+    let id = started.structured["backgroundTaskId"].as_str().unwrap().to_owned();
+    let mut told = Vec::new();
+    while told.is_empty() {
+        told = place.session.take_notes();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let [Note::System(notice)] = told.as_slice() else { panic!("{told:?}") };
+    assert!(notice.contains("<status>killed</status>"), "{notice}");
+    let output = place.session.places.tasks().join(format!("{id}.output"));
+    assert_eq!(fs::read_to_string(output).unwrap(), "hi\n\n[killed]\n");
+    let stopped = place.call("TaskStop", json!({"task_id": id, "shell_id": "other"})).await;
+    assert!(stopped.content.text().contains("No task found with ID: b"), "{stopped:?}");
+}
+
+#[tokio::test]
 async fn the_end_of_a_background_command_is_told_once() {
     let place = Place::new();
     let input = json!({"command": "echo hi; exit 3", "run_in_background": true});

@@ -6,11 +6,19 @@ use crate::permission::place::Place;
 use crate::permission::place::real_path;
 use crate::permission::sentence;
 use crate::permission::shell::forms;
+use crate::permission::shell::script;
 use crate::permission::shell::script::Part;
 use crate::permission::shell::word::Word;
 
+/// Scripts inside scripts are looked into so deep.
+const DEEPEST: usize = 8;
+
 /// What the question says if a command would remove a directory that much depends on.
 pub(crate) fn dangerous(part: &Part, place: &Place) -> Option<String> {
+    dangerous_below(part, place, 0)
+}
+
+fn dangerous_below(part: &Part, place: &Place, depth: usize) -> Option<String> {
     forms::started(&part.words).into_iter().find_map(|words| {
         let name = words.first()?.text();
         let name = name.rsplit('/').next().unwrap_or(name);
@@ -20,9 +28,30 @@ pub(crate) fn dangerous(part: &Part, place: &Place) -> Option<String> {
                 unknown_operand(name, &part.text, operands)
                     .or_else(|| dangerous_operand(name, operands, place))
             }
+            "sh" | "bash" | "dash" | "ksh" | "zsh" if depth < DEEPEST => {
+                let script = script::parse(given_script(words)?, &place.home.to_string_lossy());
+                script.everywhere.iter().find_map(|part| dangerous_below(part, place, depth + 1))
+            }
             _ => None,
         }
     })
+}
+
+/// The text that a shell gets by `-c`.
+fn given_script(words: &[Word]) -> Option<&str> {
+    let is_command = |word: &Word| {
+        let flags = word.text().strip_prefix('-').filter(|flags| !flags.starts_with('-'));
+        flags.is_some_and(|flags| flags.contains('c'))
+    };
+    let at = words.iter().position(is_command)?;
+    let operands = words.get(at + 1..)?;
+    operands.iter().find(|word| !word.text().starts_with('-'))?.value.as_deref()
+}
+
+/// What a word is for the shell: its value, or its text with the one variable that is known.
+fn meant(word: &Word, place: &Place) -> String {
+    let in_text = || word.raw.replace('"', "").replace("${HOME}", &place.home.to_string_lossy());
+    word.value.clone().unwrap_or_else(in_text)
 }
 
 /// `$x/` is the root where `x` is empty.
@@ -42,7 +71,8 @@ fn unknown_operand(name: &str, command: &str, words: &[Word]) -> Option<String> 
 
 fn dangerous_operand(name: &str, words: &[Word], place: &Place) -> Option<String> {
     words.iter().filter(|word| !word.text().starts_with('-')).find_map(|word| {
-        let path = place.absolute(word.text());
+        let text = meant(word, place);
+        let path = place.absolute(&text);
         let removed = match path.file_name().and_then(|name| name.to_str()) {
             Some("*" | ".*" | "{*,.*}") => path.parent().unwrap_or(&path),
             _ => &path,
@@ -55,7 +85,7 @@ fn dangerous_operand(name: &str, words: &[Word], place: &Place) -> Option<String
             return None;
         };
         // As it is spelled: a slash at the end stays.
-        let shown = match word.text() {
+        let shown = match text.as_str() {
             text if text.starts_with('/') => text.to_owned(),
             text if text.ends_with('/') && text.starts_with('~') => format!("{}/", path.display()),
             _ => path.display().to_string(),

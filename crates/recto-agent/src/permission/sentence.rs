@@ -90,8 +90,16 @@ pub(crate) fn dangerous_removal(name: &str, path: &str, what: &str) -> String {
 }
 
 pub(crate) fn variable_removal(name: &str, command: &str, target: &str, variable: &str) -> String {
+    let (open, close) = if target.starts_with('"') { ("", "") } else { ("\"", "\"") };
+    let guarded = format!("{open}${{{variable}:?}}{close}");
+    let in_braces = format!("${{{variable}}}");
+    let spelled = match target.contains(&in_braces) {
+        true => in_braces,
+        false => format!("${variable}"),
+    };
+    let safe = target.replacen(&spelled, &guarded, 1);
     format!(
-        "Dangerous {name} operation detected in `{command}`. The target '{target}' is a shell variable expansion: when ${variable} is unset or empty it becomes `/`, `/*` or a top-level path. This requires explicit approval and cannot be auto-allowed by permission rules.\n\nThis check does not fire on a target that cannot expand to the filesystem root: rewrite it as `\"${{{variable}:?}}\"/`, which makes the shell stop with an error instead of running {name} when ${variable} is unset or empty, or use a literal absolute path."
+        "Dangerous {name} operation detected in `{command}`. The target '{target}' is a shell variable expansion: when ${variable} is unset or empty it becomes `/`, `/*` or a top-level path. This requires explicit approval and cannot be auto-allowed by permission rules.\n\nThis check does not fire on a target that cannot expand to the filesystem root: rewrite it as `{safe}`, which makes the shell stop with an error instead of running {name} when ${variable} is unset or empty, or use a literal absolute path."
     )
 }
 

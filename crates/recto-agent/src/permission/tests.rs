@@ -414,6 +414,21 @@ fn tools_are_decided_about_by_name_mode_and_content() {
     let removal = json!({ "command": "rm -rf \"$x\"/" });
     let removal = decide(json!({ "allow": ["Bash"] }), Mode::BypassPermissions, "Bash", removal);
     assert_eq!(removal.verdict, Verdict::Asked);
+    for (command, safe) in [
+        ("rm -rf \"$x\"/", "`\"${x:?}\"/`"),
+        ("rm -rf \"$x/\"", "`\"${x:?}/\"`"),
+        ("rm -rf $x/*", "`\"${x:?}\"/*`"),
+        ("rm -rf ${x}/", "`\"${x:?}\"/`"),
+    ] {
+        let input = json!({ "command": command });
+        let asked = decide(json!({}), Mode::BypassPermissions, "Bash", input);
+        assert!(asked.text.contains(safe), "{}", asked.text);
+    }
+    for command in ["rm -rf ${HOME}", "bash -c 'rm -rf /etc'", "sh -ec \"bash -c 'rm -r /'\""] {
+        let input = json!({ "command": command });
+        let asked = decide(json!({}), Mode::BypassPermissions, "Bash", input);
+        assert_eq!(asked.verdict, Verdict::Asked, "{command}");
+    }
     let home = decide(json!({}), Mode::Auto, "Bash", json!({ "command": "rm -rf ~" }));
     assert_eq!(home.verdict, Verdict::Denied);
 }

@@ -3,6 +3,8 @@
 //! Owns: what a call takes, and how the report of a subagent becomes a result. Running the
 //! subagent is the loop's: see `HostRequest`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -89,8 +91,6 @@ pub struct AgentRequest {
 pub struct AgentCall {
     /// The tool.
     pub tool: String,
-    /// Whether it failed.
-    pub is_error: bool,
     /// Lines that it added to files.
     pub added: u64,
     /// Lines that it removed from files.
@@ -114,7 +114,7 @@ impl AgentCall {
             let content = structured.get("content").and_then(Value::as_str).unwrap_or_default();
             added = content.split('\n').count() as u64;
         }
-        AgentCall { tool: tool.to_owned(), is_error: outcome.is_error, added, removed }
+        AgentCall { tool: tool.to_owned(), added, removed }
     }
 }
 
@@ -229,7 +229,7 @@ async fn foreground(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
         std::fs::remove_file(link).ok();
     }
     match report {
-        Some(AgentReport::Done(done)) => result(&request, &done, can_continue(call.session)),
+        Some(AgentReport::Done(done)) => result(call.session, &request, &done),
         Some(AgentReport::Silent) => ToolOutcome::failed("No assistant messages found"),
         Some(AgentReport::ApiError(error)) => {
             ToolOutcome::failed(format!("Agent terminated early due to an API error: {error}"))
@@ -310,9 +310,11 @@ async fn background(call: &Call<'_>, request: AgentRequest) -> ToolOutcome {
 }
 
 /// The result of a subagent that was waited for.
-fn result(request: &AgentRequest, done: &AgentDone, can_continue: bool) -> ToolOutcome {
+fn result(session: &Session, request: &AgentRequest, done: &AgentDone) -> ToolOutcome {
+    let can_continue = can_continue(session);
     let has_totals = !WITHOUT_TOTALS.contains(&request.kind.as_str());
-    let note = note(&done.calls).filter(|_| has_totals);
+    let used = used_tools(session, &done.calls);
+    let note = note(session, &used);
     let mut text = String::new();
     if let Some(note) = &note {
         text += &indented(note);
@@ -340,19 +342,24 @@ fn result(request: &AgentRequest, done: &AgentDone, can_continue: bool) -> ToolO
             done.duration_ms
         );
     }
-    let structured = structured(request, done, note.as_deref(), can_continue);
+    let structured = structured(request, done, &used, note.as_deref(), can_continue);
     ToolOutcome::blocks(vec![json!({"type": "text", "text": text})], structured)
 }
 
-/// Which tools did something before the report, for the reader to judge it by.
-fn note(calls: &[AgentCall]) -> Option<String> {
-    let mut names: Vec<&str> = Vec::new();
-    for call in calls.iter().filter(|call| !call.is_error) {
-        if !names.contains(&call.tool.as_str()) {
-            names.push(&call.tool);
-        }
-    }
-    let names = names.join(", ");
+/// The tools of the session that a subagent called, whether the calls worked or not.
+fn used_tools(session: &Session, calls: &[AgentCall]) -> BTreeSet<String> {
+    let offer = session.offer.get();
+    let is_there = |name: &&str| offer.tool(name).is_some() || offer.mcp_tool(name).is_some();
+    calls.iter().map(|call| call.tool.as_str()).filter(is_there).map(str::to_owned).collect()
+}
+
+/// Which tools the report stands on, for the reader to judge it by: those that nobody in the
+/// session had used before.
+fn note(session: &Session, used: &BTreeSet<String>) -> Option<String> {
+    let known = &mut session.state().used;
+    let new: Vec<&str> =
+        used.iter().filter(|name| known.insert((*name).clone())).map(String::as_str).collect();
+    let names = new.join(", ");
     (!names.is_empty())
         .then(|| format!("<tools-used-before-summary>{names}</tools-used-before-summary>\n"))
 }
@@ -365,6 +372,7 @@ fn indented(text: &str) -> String {
 fn structured(
     request: &AgentRequest,
     done: &AgentDone,
+    used: &BTreeSet<String>,
     note: Option<&str>,
     can_continue: bool,
 ) -> Value {
@@ -374,12 +382,6 @@ fn structured(
     set("prompt", json!(request.prompt));
     set("agentId", json!(request.id));
     set("agentType", json!(request.kind));
-    let mut used: Vec<&str> = Vec::new();
-    for call in &done.calls {
-        if !used.contains(&call.tool.as_str()) {
-            used.push(&call.tool);
-        }
-    }
     if !used.is_empty() {
         set("toolsUsed", json!(used));
     }
@@ -458,7 +460,8 @@ impl Session {
                     done.calls.len(),
                     done.duration_ms
                 );
-                let before = note(&done.calls).map(|note| note.trim_end().to_owned());
+                let used = used_tools(self, &done.calls);
+                let before = note(self, &used).map(|note| note.trim_end().to_owned());
                 self.background.end_agent(id, Status::Completed, &details, before);
             }
             AgentReport::Silent => self.background.end_agent(id, Status::Failed, "", None),

@@ -23,9 +23,6 @@ use super::message::Mail;
 use super::news;
 use super::process::Running;
 
-/// A task that was moved to the background by its timeout has so long.
-const LONGEST_OVERTIME: Duration = Duration::from_secs(600);
-
 /// How long a subagent that was stopped has to end what it started.
 const LAST_MOMENT: Duration = Duration::from_millis(900);
 
@@ -155,7 +152,8 @@ pub(super) struct Started {
     pub(super) description: String,
     pub(super) output: PathBuf,
     pub(super) running: Running,
-    pub(super) is_overtime: bool,
+    /// When it is ended, if it does not end before.
+    pub(super) limit: Option<Duration>,
     /// Who is told of its end.
     pub(super) host: Host,
 }
@@ -168,7 +166,7 @@ impl Background {
     /// Takes a command on, and watches for its end.
     pub(super) async fn watch(&self, started: Started) {
         let Started { id, tool_use, command, description, output, .. } = started;
-        let Started { mut running, is_overtime, host, .. } = started;
+        let Started { mut running, limit, host, .. } = started;
         let task = Task {
             id: id.clone(),
             tool_use,
@@ -186,19 +184,36 @@ impl Background {
         news::tell(&host, news::begun(&task, &self.running())).await;
         let background = self.clone();
         tokio::spawn(async move {
-            let code = if is_overtime {
-                match tokio::time::timeout(LONGEST_OVERTIME, running.ended()).await {
-                    Ok(code) => code,
-                    Err(_) => {
-                        running.kill().await;
-                        running.ended().await
-                    }
-                }
-            } else {
-                running.ended().await
+            let code = match limit {
+                Some(limit) => tokio::time::timeout(limit, running.ended()).await.ok(),
+                None => Some(running.ended().await),
             };
-            background.end(&id, code, &output, &host).await;
+            match code {
+                Some(code) => background.end(&id, code, &output, &host).await,
+                None => {
+                    running.kill().await;
+                    background.expire(&id, &host).await;
+                }
+            }
         });
+    }
+
+    /// A command had its time: it is gone, and the model is told why.
+    async fn expire(&self, id: &str, host: &Host) {
+        let owner = self.owner();
+        let Some(task) = owner.tasks().known.remove(id) else { return };
+        leave(&task.output, "[killed]");
+        let summary = format!(
+            "Background command \"{}\" was stopped after reaching its background time limit",
+            task.description
+        );
+        news::tell(host, news::ended(&task, "killed", &summary, &owner.running())).await;
+        let details = "<note>If you still need it, start it again with run_in_background and a \
+                       longer timeout, unless it had the longest one. Report that it was \
+                       stopped.</note>\n";
+        let text = notice(&task, "killed", &summary, details);
+        owner.tasks().notices.push(Notice { run: task.run, text, before: None });
+        owner.changed.notify_one();
     }
 
     /// Who has the tasks of this one now.
@@ -220,9 +235,7 @@ impl Background {
                 format!("Background command \"{}\" failed with exit code {code}", task.description)
             }
         };
-        append(output, &format!("\n[exited with code {code}]\n"));
-        // Where a command went that nobody waits for does not count.
-        std::fs::remove_file(output.with_extension("cwd")).ok();
+        leave(output, &format!("[exited with code {code}]"));
         let others: Vec<Task> =
             self.owner().running().into_iter().filter(|one| one.id != id).collect();
         // The surface knows before the model does.
@@ -334,8 +347,7 @@ impl Background {
         let Some(mut task) = task else { return };
         if let Some(running) = &mut task.running {
             running.kill().await;
-            append(&task.output, "\n[killed]\n");
-            std::fs::remove_file(task.output.with_extension("cwd")).ok();
+            leave(&task.output, "[killed]");
         }
         if let Some(agent) = &task.agent {
             agent.cancel.cancel();
@@ -383,10 +395,12 @@ impl Background {
     }
 }
 
-fn append(path: &Path, text: &str) {
-    let file = std::fs::OpenOptions::new().append(true).open(path);
+/// The last line of an output; where a command went that nobody waits for does not count.
+fn leave(output: &Path, how: &str) {
+    let file = std::fs::OpenOptions::new().append(true).open(output);
     // The file may be gone with its directory; the notice tells the end as well.
-    file.and_then(|mut file| file.write_all(text.as_bytes())).ok();
+    file.and_then(|mut file| file.write_all(format!("\n{how}\n").as_bytes())).ok();
+    std::fs::remove_file(output.with_extension("cwd")).ok();
 }
 
 /// What the model is told about the end of a task.

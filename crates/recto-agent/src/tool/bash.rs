@@ -67,6 +67,9 @@ const TOLERANCE: usize = 1024;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// A command that was moved to the background by its timeout has so long.
+const LONGEST_OVERTIME: Duration = Duration::from_secs(600);
+
 /// A command on its way.
 struct Command<'a> {
     call: &'a Call<'a>,
@@ -79,7 +82,7 @@ struct Command<'a> {
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
-    let is_hidden = |c: char| c.is_control() && !['\t', '\n', '\r'].contains(&c);
+    let is_hidden = |c: char| c.is_control() && !['\t', '\n'].contains(&c);
     if call.text("command").contains(is_hidden) {
         // Nobody would see them who is asked whether the command may run.
         let message =
@@ -119,7 +122,7 @@ async fn run_command(call: &Call<'_>, command: Command<'_>) -> ToolOutcome {
     if call.is("run_in_background") {
         return command.in_background(running).await;
     }
-    let limit = timeout(call.number("timeout"));
+    let limit = timeout(call).unwrap_or(DEFAULT_TIMEOUT);
     let mut told = None;
     let late = tokio::time::sleep(limit);
     tokio::pin!(late);
@@ -200,10 +203,10 @@ fn starts_with_sleep(command: &str) -> bool {
     words::simple_commands(command).first().is_some_and(|one| one.program() == "sleep")
 }
 
-fn timeout(milliseconds: Option<f64>) -> Duration {
-    let given = milliseconds.filter(|milliseconds| *milliseconds > 0.0);
-    let given = given.map(|milliseconds| Duration::from_millis(milliseconds as u64));
-    given.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIMEOUT)
+/// The timeout that a call asks for.
+fn timeout(call: &Call<'_>) -> Option<Duration> {
+    let given = call.number("timeout").filter(|milliseconds| *milliseconds > 0.0)?;
+    Some(Duration::from_millis(given as u64).min(LONGEST_TIMEOUT))
 }
 
 /// `1s`, `2m 5s`.
@@ -255,7 +258,7 @@ impl Command<'_> {
         })
     }
 
-    fn watched(&self, running: Running, is_overtime: bool) -> Started {
+    fn watched(&self, running: Running, limit: Option<Duration>) -> Started {
         let description = self.call.optional("description").unwrap_or(self.text);
         Started {
             id: self.id.clone(),
@@ -264,7 +267,7 @@ impl Command<'_> {
             description: description.to_owned(),
             output: self.output.clone(),
             running,
-            is_overtime,
+            limit,
             host: self.call.session.host.clone(),
         }
     }
@@ -276,7 +279,7 @@ impl Command<'_> {
     }
 
     async fn in_background(&self, running: Running) -> ToolOutcome {
-        self.call.session.background.watch(self.watched(running, false)).await;
+        self.call.session.background.watch(self.watched(running, timeout(self.call))).await;
         let mut structured = self.structured("", false);
         structured.insert("noOutputExpected".into(), json!(false));
         structured.insert("backgroundTaskId".into(), json!(self.id));
@@ -292,7 +295,7 @@ impl Command<'_> {
     }
 
     async fn overtime(&self, running: Running, limit: Duration) -> ToolOutcome {
-        self.call.session.background.watch(self.watched(running, true)).await;
+        self.call.session.background.watch(self.watched(running, Some(LONGEST_OVERTIME))).await;
         let output = self.output().map(|output| output.text).unwrap_or_default();
         let silence = if output.is_empty() {
             " No output had been read from it when it was moved. A program that buffers its \

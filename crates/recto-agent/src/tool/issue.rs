@@ -228,6 +228,28 @@ pub(super) fn listed(issues: &[Issue]) -> String {
 /// The outcome of a call whose input is wrong.
 pub(super) fn outcome(tool: &str, issues: &[Issue]) -> ToolOutcome {
     let list = format!("InputValidationError: {}", listed(issues));
+    match told(tool, issues) {
+        Some(told) => ToolOutcome::tagged(&format!("InputValidationError: {told}"), list),
+        None => ToolOutcome::tagged(&list, list.clone()),
+    }
+}
+
+/// The same for an input that whoever answered the question put in the place of the model's.
+pub(super) fn answered(tool: &str, issues: &[Issue]) -> ToolOutcome {
+    let told = told(tool, issues).unwrap_or_else(|| listed(issues));
+    let text = format!(
+        "The permission handler returned updatedInput for {tool} that failed schema validation: \
+         {told}\nThis is a configuration issue in your canUseTool callback, PermissionRequest \
+         hook, or permission-prompt tool — updatedInput must satisfy the tool's input schema. The \
+         tool input from the model was valid."
+    );
+    let log =
+        format!("InputValidationError: permission handler updatedInput failed schema for {tool}");
+    ToolOutcome::tagged(&text, log)
+}
+
+/// The issues with a line each, if one of them has a line.
+fn told(tool: &str, issues: &[Issue]) -> Option<String> {
     let mut missing = Vec::new();
     let mut types = Vec::new();
     let mut unexpected = Vec::new();
@@ -253,13 +275,9 @@ pub(super) fn outcome(tool: &str, issues: &[Issue]) -> ToolOutcome {
     }
     let mut lines = [missing, unexpected, types].concat();
     if lines.is_empty() {
-        return ToolOutcome::tagged(&list, list.clone());
+        return None;
     }
     lines.append(&mut others);
     let noun = if lines.len() == 1 { "issue" } else { "issues" };
-    let text = format!(
-        "InputValidationError: {tool} failed due to the following {noun}:\n{}",
-        lines.join("\n")
-    );
-    ToolOutcome::tagged(&text, list)
+    Some(format!("{tool} failed due to the following {noun}:\n{}", lines.join("\n")))
 }

@@ -1,5 +1,7 @@
 //! What a surface is told about tasks.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use serde_json::json;
 
@@ -131,6 +133,17 @@ impl Session {
     #[must_use]
     pub fn has_live_agents(&self) -> bool {
         self.background.has_agents()
+    }
+
+    /// A call of a tool has ended: what a subagent does with the tool is no news.
+    pub fn note_used(&self, tool: &str) {
+        self.state().used.insert(tool.to_owned());
+    }
+
+    /// The tools whose calls have ended, here or in a subagent.
+    #[must_use]
+    pub fn used_tools(&self) -> BTreeSet<String> {
+        self.state().used.clone()
     }
 
     /// Whether the model has loaded a deferred tool.

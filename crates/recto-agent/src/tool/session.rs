@@ -104,6 +104,8 @@ pub(super) struct State {
     pub(super) launched: BTreeSet<String>,
     /// Deferred tools that the model loaded.
     pub(super) loaded: BTreeSet<String>,
+    /// Tools whose calls have ended, here or in a subagent.
+    pub(super) used: BTreeSet<String>,
     /// Where commands that run print to, by their call.
     pub(super) outputs: HashMap<String, PathBuf>,
     /// The list of `TodoWrite`, which is in no file.
@@ -240,6 +242,7 @@ impl Session {
         state.memory_told.clear();
         state.launched.clear();
         state.loaded.clear();
+        state.used.clear();
         state.todos = serde_json::Value::Null;
     }
 

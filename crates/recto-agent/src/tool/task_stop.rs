@@ -11,15 +11,17 @@ use super::schema::Schema;
 
 pub(super) const ABOUT: &str = "Stops a background task and everything it started.";
 
-pub(super) const SCHEMA: Schema = Schema::closed(&[Field::optional(
-    "task_id",
-    Kind::String,
-    "The id that the start of the task gave",
-)])
-.with_aliases(&[("shell_id", "task_id")]);
+pub(super) const SCHEMA: Schema = Schema::closed(&[
+    Field::optional("task_id", Kind::String, "The id that the start of the task gave"),
+    Field::optional("shell_id", Kind::String, "The same, as older models call it"),
+]);
+
+fn wanted<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.optional("task_id").or_else(|| call.optional("shell_id"))
+}
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
-    let Some(id) = call.optional("task_id") else {
+    let Some(id) = wanted(call) else {
         return Err(ToolOutcome::refused("Missing required parameter: task_id"));
     };
     let Some(task) = call.session.background.task(id) else {
@@ -35,7 +37,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), ToolOutcome> {
 }
 
 pub(super) async fn run(call: &Call<'_>) -> ToolOutcome {
-    let id = call.text("task_id");
+    let id = wanted(call).unwrap_or_default();
     let Some(task) = call.session.background.task(id) else {
         return ToolOutcome::refused(format!("No task found with ID: {id}"));
     };

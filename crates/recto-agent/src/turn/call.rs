@@ -41,6 +41,7 @@ use crate::tool::Tool;
 use crate::tool::ToolCall;
 use crate::tool::ToolOutcome;
 use crate::tool::prepare;
+use crate::tool::prepare_answered;
 
 pub(super) use outcome::result_block;
 pub(super) use outcome::result_meta;
@@ -197,7 +198,7 @@ impl Calling {
         }
         if let Some(input) = permitted.updated_input {
             let call = ToolCall { input, ..prepared.call.clone() };
-            prepared = match prepare(call, &self.tools) {
+            prepared = match prepare_answered(call, &self.tools) {
                 Ok(prepared) => prepared,
                 Err(outcome) => {
                     finished.outcome = *outcome;

@@ -315,6 +315,7 @@ impl Conversation {
             totals.lines.0 += account.added;
             totals.lines.1 += account.removed;
         }
+        self.tools.note_used(&finished.call.name);
         self.turn.calls.push(account);
         if finished.structured_output.is_some() {
             self.turn.structured_output.clone_from(&finished.structured_output);

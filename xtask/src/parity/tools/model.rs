@@ -87,10 +87,9 @@ async fn call(block: &Value, session: &Session) -> AgentCall {
     let name = block["name"].as_str().unwrap_or_default().to_owned();
     let call =
         ToolCall { id: "toolu_sub".into(), name: name.clone(), input: block["input"].clone() };
-    // That of the recorded subagent failed: its report names no tool that was used. Of one that
-    // works, the client's note names the tool `Agent`.
+    // Of a subagent below, only that it was called is modelled.
     if name == "Agent" {
-        return AgentCall { tool: name, is_error: true, added: 0, removed: 0 };
+        return AgentCall { tool: name, added: 0, removed: 0 };
     }
     let outcome = match recto_agent::tool::prepare(call, session) {
         Ok(prepared) => prepared.run(session, &CancellationToken::new()).await,

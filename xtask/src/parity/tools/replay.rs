@@ -1,5 +1,6 @@
 //! One case, again.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,6 +63,20 @@ const DEFERRED: [(&str, &str); 11] = [
 #[derive(Default)]
 pub(super) struct Family {
     session: Option<Arc<Session>>,
+    /// The tools that earlier cases used: those with subagents were recorded in one session,
+    /// unless they name another one.
+    used: BTreeSet<String>,
+    recorded_in: Value,
+}
+
+impl Family {
+    fn take_over(&mut self, case: &Value, session: &Session) {
+        if case["session"] != self.recorded_in {
+            self.recorded_in = case["session"].clone();
+            self.used.clear();
+        }
+        self.used.iter().for_each(|tool| session.note_used(tool));
+    }
 }
 
 /// Runs a case, and tells how it differs.
@@ -88,6 +103,9 @@ pub(super) async fn run(case: &Value, family: &mut Family) -> anyhow::Result<Opt
         family.session = Some(Arc::clone(&session));
         skip_numbers(case);
     }
+    if kind == "agent" {
+        family.take_over(case, &session);
+    }
     let before = Snapshot::take();
     let mut bindings = Bindings::default();
     bindings.set("session", SESSION);
@@ -96,6 +114,7 @@ pub(super) async fn run(case: &Value, family: &mut Family) -> anyhow::Result<Opt
         let how = run_step(case, &step, &session, &mut bindings).await?;
         difference = difference.or(how);
     }
+    family.used = session.used_tools();
     let after = Snapshot::take();
     session.close().await;
     let recorded = &case["files_after"];
@@ -306,7 +325,9 @@ fn job(
             Ok(prepared) => prepared,
             Err(outcome) => return *outcome,
         };
-        prepared.run(&session, &CancellationToken::new()).await
+        let outcome = prepared.run(&session, &CancellationToken::new()).await;
+        session.note_used(prepared.name());
+        outcome
     })
 }
 
@@ -342,7 +363,7 @@ fn asked(
         }
         Some("allow") => {
             let call = ToolCall { input: answer["updatedInput"].clone(), ..prepared.call };
-            tool::prepare(call, session)
+            tool::prepare_answered(call, session)
         }
         _ => Ok(prepared),
     }
