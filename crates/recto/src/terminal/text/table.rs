@@ -160,7 +160,7 @@ const PATH: usize = 14;
 /// A title that would get less takes the room of the path.
 const NARROW: usize = 16;
 /// What a title should have before optional columns are shown.
-const COMFORT: usize = 32;
+const COMFORT: usize = 60;
 /// The least that a spare column is worth.
 const SPARE: usize = 16;
 
@@ -372,6 +372,20 @@ mod tests {
             assert!(shown(width).chars().count() <= width, "{width}: {}", shown(width));
         }
         assert_eq!(table().layout(None).remove(0).join("|"), whole);
+    }
+
+    #[test]
+    fn a_long_title_gets_the_room_before_optional_columns() {
+        let shown = |width: usize| {
+            let mut table = Table::new(&[Column::Left, Column::Flexible, Column::Optional]);
+            let title = "A title of a conversation with fifty-one characters";
+            table.row(["id".into(), title.into(), "feature/branch".into()]);
+            table.layout(Some(width)).remove(0).join("|")
+        };
+        let title = "id|A title of a conversation with fifty-one characters";
+        assert_eq!(shown(80), format!("{title}|feature/branch"));
+        assert_eq!(shown(64), title);
+        assert_eq!(shown(40), "id|A title of a conversation with fift…");
     }
 
     #[test]
