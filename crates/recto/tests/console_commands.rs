@@ -219,6 +219,12 @@ fn a_call_opens_in_place_with_its_whole_result() {
     seat.type_keys("\u{1b}[6~\u{1b}[6~\u{1b}[6~");
     seat.wait_for("row-40", 1);
     seat.type_keys("\u{18}");
+    // A copy has the calls of the conversation that it copies.
+    says(&mut seat, "/fork", "this is a copy");
+    let before = seat.shown().matches("row-10").count();
+    seat.type_keys("\u{18}\r");
+    seat.wait_for("row-10", before + 1);
+    seat.type_keys("\u{18}");
     leave(seat);
 }
 

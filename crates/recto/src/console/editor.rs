@@ -401,6 +401,15 @@ mod tests {
         editor.paste("'/tmp/a b.png'\n", |path| path == "/tmp/a b.png");
         assert_eq!(editor.text(), "[Image #1]");
         assert_eq!(editor.take().2, ["/tmp/a b.png"]);
+        for (pasted, path) in [
+            ("file:///tmp/a%20b.png", "/tmp/a b.png"),
+            ("file:///tmp/%C3%A9%2.png", "/tmp/é%2.png"),
+            ("/tmp/a\\ b.png ", "/tmp/a b.png"),
+            ("/tmp/100%20.png", "/tmp/100%20.png"),
+        ] {
+            editor.paste(pasted, |known| known == path);
+            assert_eq!(editor.take().2, [path], "{pasted}");
+        }
     }
 
     #[test]
