@@ -390,6 +390,16 @@ fn escape_interrupts_and_twice_goes_back() {
     ");
     trial.take(Input::Resize(80, 12)).key(KeyCode::PageDown);
     insta::assert_snapshot!(rules(&trial.screen()), @r"
+    |───
+    |What should go back?
+    |❯ Conversation and files
+    |  Conversation only       files stay
+    |  Files only              the conversation stays
+    |    +    two();
+    |    … 2 more lines
+    |  +3 -1 src/b.rs
+    |4–6 of 10 · PgUp PgDn · type to filter · Enter chooses · Esc goes back
+    |  opus-5-5 · $0.00 · asks first · main
     ");
     trial.key(KeyCode::Enter);
     let Some(Effect::Rewind(prompt, extent)) = trial.effects.last() else { panic!() };
