@@ -175,11 +175,22 @@ fn files_go_back_and_forth_by_commands_of_the_console_and_of_the_shell() {
     assert_eq!((&rows[0]["done"], content().as_str()), (&true.into(), "one\n"));
     let run = bench.run(&["redo", "--files", &session]);
     assert_eq!((run.code, content().as_str()), (0, "two\n"), "{}", run.shown());
+    assert_eq!(run.stdout, "+1 -1  a.txt\n");
+    let run = bench.run(&["undo", "--files", &session]);
+    let told = format!(
+        "restored 1 file to before the prompt: change\n`recto redo --files {}` reverts that\n",
+        &session[..8]
+    );
+    assert_eq!((run.stderr, content().as_str()), (told, "one\n"));
+    let run = bench.run(&["redo", "--files", &session]);
+    assert_eq!((run.code, content().as_str()), (0, "two\n"), "{}", run.shown());
     // Both conversation and files, before the first prompt.
     says(&mut seat, "/rewind", "Go back to before");
     seat.type_keys("\u{1b}[B\r");
     seat.wait_for("Conversation and files", 1);
     seat.wait_for("a.txt", 2);
+    // Before anything is done, the lines are there to read.
+    seat.wait_for("-two", 1);
     seat.type_keys("\r");
     wait_until("the file is gone", || !file.exists());
     seat.wait_for("new session", 1);
@@ -207,6 +218,12 @@ fn a_call_opens_in_place_with_its_whole_result() {
     seat.wait_for("row-10", 1);
     seat.type_keys("\u{1b}[6~\u{1b}[6~\u{1b}[6~");
     seat.wait_for("row-40", 1);
+    seat.type_keys("\u{18}");
+    // A copy has the calls of the conversation that it copies.
+    says(&mut seat, "/fork", "this is a copy");
+    let before = seat.shown().matches("row-10").count();
+    seat.type_keys("\u{18}\r");
+    seat.wait_for("row-10", before + 1);
     seat.type_keys("\u{18}");
     leave(seat);
 }

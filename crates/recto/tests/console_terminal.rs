@@ -45,11 +45,15 @@ fn other_sizes_are_drawn() {
 fn a_signal_to_end_gives_the_terminal_back() {
     let bench = Bench::new(&[json!({"text": "hello"})]);
     for signal in [Signal::TERM, Signal::HUP] {
-        let seat = sit(&bench, &[]);
-        let pid = Pid::from_raw(i32::try_from(seat.child.id()).unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
+        let mut seat = sit(&bench, &[]);
+        seat.type_keys("go\r");
+        seat.wait_for("hello", 1);
+        kill_process(pid(&seat), signal).unwrap();
         let (status, shown) = seat.end_inline();
         assert_eq!(status.signal(), Some(signal.as_raw()), "{shown:?}");
+        // What the shell prints next does not overwrite what was drawn last.
+        let (_, last) = shown.rsplit_once("\u{1b}[J").unwrap();
+        assert!(last.contains("continue with: recto run --resume"), "{shown:?}");
     }
 }
 
@@ -115,6 +119,7 @@ fn killed_outright_it_leaves_a_log_that_resumes() {
     let running = running.trim().parse().ok().and_then(Pid::from_raw).unwrap();
     kill_process(running, Signal::KILL).unwrap();
     let mut seat = sit(&bench, &["--continue", FREE]);
+    seat.wait_for("resumed “go”", 1);
     seat.type_keys("more\r");
     seat.wait_for("resumed-well", 1);
     leave(seat);

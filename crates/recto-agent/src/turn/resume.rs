@@ -140,6 +140,28 @@ impl Resumed {
         Ok(resumed)
     }
 
+    /// The last calls of the conversation with their results, in its order.
+    pub fn last_calls(&self, most: usize) -> Vec<Block> {
+        let mut found = Vec::new();
+        let mut calls = 0;
+        let blocks =
+            self.messages.iter().rev().flat_map(|message| message.blocks().into_iter().rev());
+        for block in blocks {
+            let kind = block.kind();
+            if kind == "tool_use" {
+                calls += 1;
+            }
+            if calls > most {
+                break;
+            }
+            if matches!(kind.as_str(), "tool_use" | "tool_result") {
+                found.push(block);
+            }
+        }
+        found.reverse();
+        found
+    }
+
     /// The messages of what is sent.
     fn take(
         &mut self,

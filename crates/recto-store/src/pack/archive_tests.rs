@@ -353,8 +353,8 @@ fn what_the_manifest_says_otherwise_is_refused() {
             },
             "`1.json` twice",
         ),
-        (b"no archive at all".to_vec(), ""),
-        (Vec::new(), ""),
+        (b"no archive at all".to_vec(), "does not begin as the archives of `recto pack` do"),
+        (Vec::new(), "the file is empty"),
         (zstd::encode_all(&b"no tar"[..], 3).unwrap(), ""),
     ];
     for (bytes, expected) in cases {

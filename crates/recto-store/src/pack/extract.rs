@@ -2,6 +2,7 @@
 //! archive: its manifest is data, and so is everything else.
 
 use std::io;
+use std::io::BufRead as _;
 use std::io::BufReader;
 use std::io::Read;
 use std::path::Path;
@@ -29,6 +30,9 @@ const LARGEST_RATIO: u64 = 2000;
 const WINDOW: u32 = 27;
 /// Zeros that programs put after the last entry.
 const LARGEST_PADDING: u64 = 64 * 1024;
+
+/// What every file that zstd compressed begins with.
+const COMPRESSED: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 
 type Decoder = zstd::stream::read::Decoder<'static, BufReader<std::fs::File>>;
 
@@ -110,7 +114,15 @@ fn bad(path: &Path, why: String) -> StoreError {
 /// Opens an archive, and says how large it is.
 fn open_archive(path: &Path) -> Result<(tar::Archive<Decoder>, u64), StoreError> {
     let (file, bytes) = open_sized(path)?;
-    let mut decoder = Decoder::new(file)?;
+    let mut file = BufReader::new(file);
+    let begins_with = file.fill_buf()?;
+    if begins_with.is_empty() {
+        return Err(bad(path, "the file is empty".to_owned()));
+    }
+    if !begins_with.starts_with(&COMPRESSED) {
+        return Err(bad(path, "it does not begin as the archives of `recto pack` do".to_owned()));
+    }
+    let mut decoder = Decoder::with_buffer(file)?;
     decoder.window_log_max(WINDOW)?;
     Ok((tar::Archive::new(decoder.single_frame()), bytes))
 }

@@ -20,6 +20,8 @@ use crate::log::log_file::agent_log;
 
 /// How many candidates are named in an error.
 const NAMED: usize = 5;
+/// A text with fewer letters has no candidates.
+const SHORTEST_NEAR: usize = 4;
 
 /// What a user typed for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,6 +188,10 @@ fn named<'a>(sessions: impl Iterator<Item = &'a SessionFile>) -> Vec<(SessionId,
 
 /// The sessions whose id or title is most like the text.
 fn nearest(titles: &[(&SessionFile, String)], wanted: &str) -> Vec<(SessionId, Option<String>)> {
+    // Of a short text one wrong letter is much: it is near words that mean something else.
+    if wanted.chars().count() < SHORTEST_NEAR {
+        return Vec::new();
+    }
     let is_hexadecimal = wanted.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let mut ranked: Vec<(usize, &SessionFile, &String)> = titles
         .iter()
@@ -287,6 +293,9 @@ mod tests {
         assert_eq!(choose("3f9a"), "not found, near 2");
         assert_eq!(choose("pasrer"), "not found, near 2");
         assert_eq!(choose("zzzzzzzz"), "not found, near 0");
+        // One letter of three differs from `the`.
+        assert_eq!(choose("tho"), "not found, near 0");
+        assert_eq!(choose("3a2"), "not found, near 0");
         assert_eq!(choose(""), "not found, near 0");
         assert_eq!(choose("agent-abc"), "agent-abc");
         assert_eq!(choose("agent-def"), "agent-def");

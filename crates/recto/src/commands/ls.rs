@@ -8,7 +8,9 @@ use rayon::prelude::*;
 use recto_session::status::StatusKind;
 use recto_session::usage::PriceTable;
 use recto_store::Home;
+use recto_store::Inventory;
 use recto_view::AllMarks;
+use recto_view::Library;
 use recto_view::ListedLog;
 use recto_view::ListedRow;
 use recto_view::Listing;
@@ -165,20 +167,29 @@ pub(crate) fn cmd_ls(
     tell_skipped(&inventory, output);
     if rows.is_empty() {
         if !output.json {
-            output.remark(&match inventory.sessions.len() as u64 {
-                0 => {
-                    "this home has no sessions yet; `recto demo` shows recto on a sample".to_owned()
-                }
-                logs if args.all => format!("none of {} matches", plural(logs, "log")),
-                logs => format!(
-                    "none of {} matches; `--all` includes logs without a conversation",
-                    plural(logs, "log")
-                ),
-            });
+            output.remark(&why_empty(args, &library, &inventory));
         }
         return Ok(Outcome::Found);
     }
     Ok(Outcome::Done)
+}
+
+/// Why nothing is listed, and what to do.
+fn why_empty(args: &LsArgs, library: &Library, inventory: &Inventory) -> String {
+    let logs = inventory.sessions.len() as u64;
+    match logs {
+        0 => "this home has no sessions yet; `recto demo` shows recto on a sample".to_owned(),
+        _ if args.live && library.clients().is_empty() => {
+            "no session is running; `recto ls` lists all, `recto resume` starts one again"
+                .to_owned()
+        }
+        _ if args.live => "no running session matches".to_owned(),
+        _ if args.all => format!("none of {} matches", plural(logs, "log")),
+        _ => format!(
+            "none of {} matches; `--all` includes logs without a conversation",
+            plural(logs, "log")
+        ),
+    }
 }
 
 /// Prints rows as a table.

@@ -56,16 +56,19 @@ pub(crate) fn undo_files(
     let session = find(home, environment, text)?;
     let turns = FileTurns::read(home, &session)?;
     let Some((prompt, plan)) = turns.last_changed()? else {
-        output.remark("no file changes to undo: the log has no snapshots that differ");
+        output.remark("no file changes to undo: every file is as the log's snapshots have it");
         return Ok(Outcome::Found);
     };
     if !is_dry {
         rewind::carry_out(&plan, &kept(environment, &session)?)?;
     }
     tell(output, &session, &turns.directory, &plan, is_dry)?;
-    if !output.json {
-        let before = one_line(&prompt.text);
-        output.remark(&format!("files are as they were before: {}", fit(&before, 60)));
+    let before = fit(&one_line(&prompt.text), 60);
+    let files = plural(plan.changes.len() as u64, "file");
+    let verb = if is_dry { "would restore" } else { "restored" };
+    output.remark(&format!("{verb} {files} to before the prompt: {before}"));
+    if !is_dry {
+        output.remark(&format!("`recto redo --files {}` reverts that", short_id(&session)));
     }
     Ok(Outcome::Done)
 }
@@ -79,10 +82,13 @@ pub(crate) fn redo_files(
 ) -> Result<Outcome, CommandError> {
     let session = find(home, environment, text)?;
     let Some(plan) = rewind::bring_back(&kept(environment, &session)?)? else {
-        output.remark("nothing to redo: no file undo is recorded for this session");
+        output.remark("nothing to redo: no undo or rewind changed files of this session");
         return Ok(Outcome::Found);
     };
-    tell(output, &session, Path::new("/"), &plan, false)?;
+    let directory = FileTurns::read(home, &session)?.directory;
+    tell(output, &session, &directory, &plan, false)?;
+    let files = plural(plan.changes.len() as u64, "file");
+    output.remark(&format!("brought back the changes of {files} that an undo or a rewind took"));
     Ok(Outcome::Done)
 }
 
@@ -111,12 +117,11 @@ fn tell(
     for (path, why) in &plan.left {
         output.remark(&one_line(&format!("not restored: {}: {why}", path.display())));
     }
-    let files = plural(plan.changes.len() as u64, "file");
-    output.remark(&match is_dry {
-        true => format!("would restore {files}"),
-        false => format!("restored {files}"),
-    });
     Ok(())
+}
+
+fn short_id(session: &SessionFile) -> String {
+    session.id.to_string().chars().take(8).collect()
 }
 
 fn text(bytes: Option<&Vec<u8>>) -> String {

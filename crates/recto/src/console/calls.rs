@@ -15,7 +15,7 @@ use crate::terminal::output::Look;
 use crate::terminal::text::fit;
 
 /// How many calls are kept; the transcript has all.
-const MOST_CALLS: usize = 100;
+pub(super) const MOST_CALLS: usize = 100;
 /// How much of an input or a result is kept.
 const MOST_TEXT: usize = 200 << 10;
 

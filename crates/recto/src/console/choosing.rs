@@ -5,7 +5,10 @@ use crossterm::event::KeyEvent;
 use crossterm::event::KeyModifiers;
 use serde_json::json;
 
+use super::blocks;
+use super::blocks::Lines;
 use super::calls::CallList;
+use super::message::FileBack;
 use super::picker::Choice;
 use super::picker::Picked;
 use super::picker::Picker;
@@ -127,18 +130,29 @@ impl Console {
             choices.push(Choice::new("files", "Files only", "the conversation stays"));
         }
         let mut picker = Picker::new(Purpose::Extent(at), "What should go back?", choices);
-        for (path, added, removed) in prompt.files.iter().take(8) {
-            let path = crate::terminal::text::one_line(path);
-            picker.preview.push(vec![
-                (format!("  +{added}"), Look::Good),
-                (format!(" -{removed} "), Look::Bad),
-                (crate::terminal::text::fit(&path, self.width.saturating_sub(16)), Look::Plain),
-            ]);
-        }
         for left in prompt.left.iter().take(4) {
             let left = crate::terminal::text::one_line(left);
             picker.preview.push(vec![(format!("  stays: {left}"), Look::Warning)]);
         }
+        for file in &prompt.files {
+            picker.preview.extend(file_back(file, self.width));
+        }
         self.show_picker(picker)
     }
+}
+
+/// What going back would do to a file: sums, then the lines.
+fn file_back(file: &FileBack, width: usize) -> Lines {
+    let path = crate::terminal::text::one_line(&file.path);
+    let mut lines = vec![vec![
+        (format!("  +{}", file.added), Look::Good),
+        (format!(" -{} ", file.removed), Look::Bad),
+        (crate::terminal::text::fit(&path, width.saturating_sub(16)), Look::Plain),
+    ]];
+    lines.extend(blocks::diff_lines(file.diff.iter().map(String::as_str), width, usize::MAX));
+    if file.hidden > 0 {
+        let more = crate::terminal::text::plural(file.hidden as u64, "more line");
+        lines.push(vec![(format!("    … {more}"), Look::Faint)]);
+    }
+    lines
 }

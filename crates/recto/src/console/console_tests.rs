@@ -14,6 +14,7 @@ use recto_agent::wire::StreamEvent;
 use serde_json::Value;
 use serde_json::json;
 
+use super::message::FileBack;
 use super::question::Asked;
 use super::state::Console;
 use super::state::Effect;
@@ -341,21 +342,29 @@ fn escape_interrupts_and_twice_goes_back() {
     assert!(trial.screen().contains("Esc again"), "{}", trial.screen());
     trial.key(KeyCode::Esc);
     assert!(matches!(trial.effects.last(), Some(Effect::ListPrompts)));
-    let prompt = |uuid: &str, text: &str, files: Vec<(String, usize, usize)>| PastPrompt {
+    let prompt = |uuid: &str, text: &str, files: Vec<FileBack>| PastPrompt {
         uuid: uuid.into(),
         parent: Some("p".into()),
         text: text.into(),
         files,
         left: Vec::new(),
     };
-    let files = vec![("src/a.rs".to_owned(), 3, 1)];
+    let diff = |line: &str| [" fn a() {", line, "+    two();"].map(str::to_owned).to_vec();
+    let file = |path: &str, line: &str| FileBack {
+        path: path.into(),
+        added: 3,
+        removed: 1,
+        diff: diff(line),
+        hidden: 2,
+    };
+    let files = vec![file("src/a.rs", "-    one();"), file("src/b.rs", "-    five();")];
     trial
         .take(Input::Prompts(vec![prompt("1", "first", files), prompt("2", "second", Vec::new())]));
     insta::assert_snapshot!(rules(&trial.screen()), @r"
     |───
     |Go back to before a prompt
     |❯ second
-    |  first   1 file
+    |  first   2 files
     |type to filter · Enter chooses · Esc goes back
     |  opus-5-5 · $0.00 · asks first · main
     ");
@@ -367,12 +376,52 @@ fn escape_interrupts_and_twice_goes_back() {
     |  Conversation only       files stay
     |  Files only              the conversation stays
     |  +3 -1 src/a.rs
+    |     fn a() {
+    |    -    one();
+    |    +    two();
+    |    … 2 more lines
+    |  +3 -1 src/b.rs
+    |     fn a() {
+    |    -    five();
+    |    +    two();
+    |    … 2 more lines
     |type to filter · Enter chooses · Esc goes back
+    |  opus-5-5 · $0.00 · asks first · main
+    ");
+    trial.take(Input::Resize(80, 12)).key(KeyCode::PageDown);
+    insta::assert_snapshot!(rules(&trial.screen()), @r"
+    |───
+    |What should go back?
+    |❯ Conversation and files
+    |  Conversation only       files stay
+    |  Files only              the conversation stays
+    |    +    two();
+    |    … 2 more lines
+    |  +3 -1 src/b.rs
+    |4–6 of 10 · PgUp PgDn · type to filter · Enter chooses · Esc goes back
     |  opus-5-5 · $0.00 · asks first · main
     ");
     trial.key(KeyCode::Enter);
     let Some(Effect::Rewind(prompt, extent)) = trial.effects.last() else { panic!() };
     assert!(prompt.uuid == "1" && extent.conversation && extent.files);
+}
+
+#[test]
+fn calls_of_the_earlier_part_can_be_opened() {
+    let mut trial = Trial::new((80, 24));
+    trial.take(Input::Opened(Opened {
+        calls: vec![
+            json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/home/dev/app/a.rs"}}),
+            json!({"type": "tool_result", "tool_use_id": "t1", "content": "fn early() {}"}),
+            json!({"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "ls"}}),
+        ],
+        ..Opened::default()
+    }));
+    trial.control('x');
+    let screen = trial.screen();
+    assert!(screen.contains("Read a.rs") && screen.contains("Bash ls"), "{screen}");
+    trial.key(KeyCode::Up).key(KeyCode::Enter);
+    assert!(trial.screen().contains("fn early() {}"), "{}", trial.screen());
 }
 
 #[test]

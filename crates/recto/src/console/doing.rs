@@ -21,6 +21,7 @@ use serde_json::Value;
 use serde_json::json;
 use tokio::sync::oneshot;
 
+use super::calls::MOST_CALLS;
 use super::host::Host;
 use super::host::Order;
 use super::host::Told;
@@ -40,6 +41,7 @@ use crate::running::prepare;
 use crate::select::target;
 use crate::terminal::output::Look;
 use crate::terminal::text::age;
+use crate::terminal::text::fit;
 use crate::terminal::text::one_line;
 
 /// How many sessions are offered.
@@ -72,12 +74,24 @@ impl<'a> Doing<'a> {
         options: RunOptions,
     ) -> Result<(Doing<'a>, Opened), Refused> {
         let project = environment.working_directory.clone().unwrap_or_else(|| PathBuf::from("/"));
-        let (host, opened) = open(home, environment, &options)?;
+        let is_resumed = options.goes_on || options.resume.is_some();
+        let (host, mut opened) = open(home, environment, &options)?;
         let session = opened.id.clone();
         let questions = HashMap::new();
         let later = mpsc::channel();
         let doing = Doing { home, environment, options, host, session, project, questions, later };
+        if is_resumed {
+            opened.remark = Some(doing.resumed());
+        }
         Ok((doing, opened))
+    }
+
+    /// Which session was resumed; nothing else on the screen says so.
+    fn resumed(&self) -> String {
+        let digest = self.file().and_then(|file| Digest::read(&file.path, false).ok());
+        let title = digest.and_then(|digest| digest.title).map(|(title, _)| one_line(&title));
+        let title = title.map(|title| format!(" “{}”", fit(&title, 60))).unwrap_or_default();
+        format!("resumed{title}; Ctrl-O shows the conversation so far")
     }
 
     /// Prompts of earlier times.
@@ -440,6 +454,8 @@ fn open(
             || options.allow_dangerously_skip_permissions,
         may_rewind: true,
     };
+    let resumed = setup.resumed.as_ref();
+    let calls = resumed.map(|resumed| resumed.last_calls(MOST_CALLS)).unwrap_or_default();
     let host = Host::start(setup, facts)?;
     let opened = Opened {
         id: prepared.session.to_string(),
@@ -447,6 +463,7 @@ fn open(
         mode: mode.to_owned(),
         draft: None,
         remark: None,
+        calls: calls.iter().map(|block| block.json().to_serde()).collect(),
     };
     Ok((host, opened))
 }

@@ -117,7 +117,10 @@ impl Editor {
     pub(super) fn paste(&mut self, text: &str, is_image: impl Fn(&str) -> bool) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let path = text.trim().trim_matches(['\'', '"']);
-        let path = path.strip_prefix("file://").unwrap_or(path).replace("\\ ", " ");
+        let path = match path.strip_prefix("file://") {
+            Some(path) => unescaped(path),
+            None => path.replace("\\ ", " "),
+        };
         if !path.contains('\n') && is_image(&path) {
             let label = format!("[Image #{}]", self.chips.len() + 1);
             self.insert(&label);
@@ -313,6 +316,20 @@ impl Editor {
     }
 }
 
+/// A path of an address: `%20` is a space.
+fn unescaped(path: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,6 +401,15 @@ mod tests {
         editor.paste("'/tmp/a b.png'\n", |path| path == "/tmp/a b.png");
         assert_eq!(editor.text(), "[Image #1]");
         assert_eq!(editor.take().2, ["/tmp/a b.png"]);
+        for (pasted, path) in [
+            ("file:///tmp/a%20b.png", "/tmp/a b.png"),
+            ("file:///tmp/%C3%A9%2.png", "/tmp/é%2.png"),
+            ("/tmp/a\\ b.png ", "/tmp/a b.png"),
+            ("/tmp/100%20.png", "/tmp/100%20.png"),
+        ] {
+            editor.paste(pasted, |known| known == path);
+            assert_eq!(editor.take().2, [path], "{pasted}");
+        }
     }
 
     #[test]

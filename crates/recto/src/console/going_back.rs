@@ -7,6 +7,8 @@ use recto_store::rewind;
 use recto_store::rewind::FileTurns;
 
 use super::doing::Doing;
+use super::message::FileBack;
+use super::question::changed_lines;
 use super::state::Extent;
 use super::state::Input;
 use super::state::PastPrompt;
@@ -17,6 +19,9 @@ use crate::terminal::text::plural;
 
 /// How many prompts are offered.
 const MOST_PROMPTS: usize = 100;
+/// How many lines of changes are kept for each prompt, and how much of a line.
+const MOST_LINES: usize = 400;
+const MOST_IN_LINE: usize = 400;
 
 impl Doing<'_> {
     pub(super) fn prompts(&self) -> Input {
@@ -32,7 +37,7 @@ impl Doing<'_> {
                 uuid: prompt.uuid.clone(),
                 parent: prompt.parent.clone(),
                 text: prompt.text.clone(),
-                files: plan.changes.iter().map(|change| sums(change, &self.project)).collect(),
+                files: files_back(&plan.changes, &self.project),
                 left: plan
                     .left
                     .iter()
@@ -104,24 +109,60 @@ impl Doing<'_> {
     }
 }
 
-/// Path, lines added and removed by setting a file back.
-fn sums(change: &rewind::FileChange, project: &Path) -> (String, usize, usize) {
+/// What setting files back would do to each: the first lines of all, so that none is hidden
+/// behind a large one before it.
+fn files_back(changes: &[rewind::FileChange], project: &Path) -> Vec<FileBack> {
+    let room = MOST_LINES / changes.len().max(1);
+    changes.iter().map(|change| file_back(change, project, room)).collect()
+}
+
+fn file_back(change: &rewind::FileChange, project: &Path, room: usize) -> FileBack {
     let text = |bytes: &Option<Vec<u8>>| {
         String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
     };
-    let (now, then) = (text(&change.now), text(&change.then));
-    let (old, new): (Vec<&str>, Vec<&str>) = (now.lines().collect(), then.lines().collect());
-    let (mut added, mut removed) = (0, 0);
-    for step in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
-        if step.tag() != similar::DiffTag::Equal {
-            removed += step.old_range().len();
-            added += step.new_range().len();
-        }
+    let mut diff = changed_lines(&text(&change.now), &text(&change.then));
+    let count = |mark: char| diff.iter().filter(|line| line.starts_with(mark)).count();
+    let (added, removed) = (count('+'), count('-'));
+    let hidden = diff.len().saturating_sub(room);
+    diff.truncate(room);
+    for line in &mut diff {
+        line.truncate(line.floor_char_boundary(MOST_IN_LINE));
     }
-    (short(&change.path, project), added, removed)
+    FileBack { path: short(&change.path, project), added, removed, diff, hidden }
 }
 
 /// A path as the user sees it from the project.
 fn short(path: &Path, project: &Path) -> String {
     path.strip_prefix(project).unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_change_is_shown_in_bounds() {
+        let numbers = |count: usize| {
+            let lines: Vec<String> = (0..count).map(|number| format!("{number}\n")).collect();
+            Some(lines.concat().into_bytes())
+        };
+        let change = |name: &str, now: Option<Vec<u8>>, then: Option<Vec<u8>>| rewind::FileChange {
+            path: Path::new("/app").join(name),
+            now,
+            then,
+        };
+        let changes = [
+            change("a.txt", Some(b"one\nTWO\n".to_vec()), Some(b"one\ntwo\n".to_vec())),
+            change("new.txt", numbers(1000), None),
+            change("wide.txt", None, Some("é".repeat(1000).into_bytes())),
+        ];
+        let files = files_back(&changes, Path::new("/app"));
+        let sums = files.iter().map(|file| (file.path.as_str(), file.added, file.removed));
+        let expected = [("a.txt", 1, 1), ("new.txt", 0, 1000), ("wide.txt", 1, 0)];
+        assert_eq!(sums.collect::<Vec<_>>(), expected);
+        assert_eq!(files[0].diff, [" one", "-TWO", "+two"]);
+        assert_eq!((files[0].hidden, files[1].diff.len() + files[1].hidden), (0, 1000));
+        let kept: usize = files.iter().flat_map(|file| &file.diff).map(String::len).sum();
+        assert!(kept <= MOST_LINES * MOST_IN_LINE && files[1].hidden > 0);
+    }
 }

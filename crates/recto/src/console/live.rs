@@ -82,6 +82,16 @@ impl Live {
         }
     }
 
+    /// Takes calls of an earlier part of the conversation.
+    pub(super) fn recall(&mut self, blocks: &[Value]) {
+        for block in blocks {
+            match block["tool_use_id"].as_str() {
+                Some(id) => self.calls.end(id, block, None),
+                None => self.calls.begin(block, self.about(block), false),
+            }
+        }
+    }
+
     /// The part of the growing text that is not in the scrollback yet.
     pub(super) fn growing(&self) -> &str {
         self.text.get(self.printed..).unwrap_or_default()

@@ -47,6 +47,8 @@ pub(super) struct Opened {
     /// What to type, such as the prompt that was gone back to.
     pub(super) draft: Option<String>,
     pub(super) remark: Option<String>,
+    /// Calls of the conversation so far and their results, as blocks of messages.
+    pub(super) calls: Vec<Value>,
 }
 
 /// A prompt that the conversation can go back to.
@@ -56,10 +58,23 @@ pub(super) struct PastPrompt {
     /// The line before it; none for the first.
     pub(super) parent: Option<String>,
     pub(super) text: String,
-    /// What going back would do to files: path, lines added and removed.
-    pub(super) files: Vec<(String, usize, usize)>,
+    /// What going back would do to files.
+    pub(super) files: Vec<FileBack>,
     /// Files that cannot be set back, and why.
     pub(super) left: Vec<String>,
+}
+
+/// What going back would do to a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FileBack {
+    pub(super) path: String,
+    /// How many lines would come and go.
+    pub(super) added: usize,
+    pub(super) removed: usize,
+    /// The first lines of the change.
+    pub(super) diff: Vec<String>,
+    /// How many lines of the change are not here.
+    pub(super) hidden: usize,
 }
 
 /// What goes back.

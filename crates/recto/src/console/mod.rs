@@ -118,15 +118,20 @@ pub(crate) fn open(
     let mut running =
         Running { terminal, painter, console, doing, signals, home, environment, has_colour };
     let ended = running.run(opened, prompt);
-    running.terminal.write("\r\n")?;
+    let last = match running.signals.came() {
+        true => running.painter.clear(running.console.width),
+        false => "\r\n".to_owned(),
+    };
+    // A terminal that is gone takes nothing any more.
+    let _ = running.terminal.write(&last);
     let session = running.console.session.clone();
     drop(running.terminal);
     running.doing.host.stop();
     ended?;
-    running.signals.obey()?;
     if running.home.inventory().sessions.iter().any(|known| known.id.to_string() == session) {
         output.remark(&format!("continue with: recto run --resume {session}"));
     }
+    running.signals.obey()?;
     Ok(Outcome::Done)
 }
 

@@ -63,6 +63,8 @@ pub(super) struct Picker {
     marked: usize,
     /// Lines below the list, such as what a choice would change.
     pub(super) preview: Vec<Vec<Span>>,
+    /// How far these are scrolled.
+    scroll: usize,
 }
 
 impl Picker {
@@ -74,7 +76,14 @@ impl Picker {
             filter: String::new(),
             marked: 0,
             preview: Vec::new(),
+            scroll: 0,
         }
+    }
+
+    /// How many lines of the preview there is room for, on so many rows.
+    fn preview_room(&self, rows: usize) -> usize {
+        // The title and the help have a line each.
+        rows.saturating_sub(2 + self.shown().len().clamp(1, ROWS)).max(1)
     }
 
     fn shown(&self) -> Vec<&Choice> {
@@ -86,7 +95,10 @@ impl Picker {
         self.choices.iter().filter(has).collect()
     }
 
-    pub(super) fn key(&mut self, key: KeyEvent) -> Picked {
+    /// Takes a key, on a screen with so many rows for the list and its preview.
+    pub(super) fn key(&mut self, key: KeyEvent, rows: usize) -> Picked {
+        let room = self.preview_room(rows);
+        let most = self.preview.len().saturating_sub(room);
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let count = self.shown().len();
         match key.code {
@@ -96,6 +108,8 @@ impl Picker {
             KeyCode::Char('p') if control => self.marked = self.marked.saturating_sub(1),
             KeyCode::Down | KeyCode::Tab => self.marked += 1,
             KeyCode::Char('n') if control => self.marked += 1,
+            KeyCode::PageUp if most > 0 => self.scroll = self.scroll.min(most).saturating_sub(room),
+            KeyCode::PageDown if most > 0 => self.scroll = (self.scroll + room).min(most),
             KeyCode::PageUp => self.marked = self.marked.saturating_sub(ROWS),
             KeyCode::PageDown => self.marked += ROWS,
             KeyCode::Backspace => {
@@ -139,9 +153,10 @@ impl Picker {
         lines
     }
 
-    /// The lines of the list.
-    pub(super) fn lines(&self, width: usize) -> Vec<Vec<Span>> {
+    /// The lines of the list, with as much of the preview as so many rows have room for.
+    pub(super) fn lines(&self, width: usize, rows: usize) -> Vec<Vec<Span>> {
         let shown = self.shown();
+        let preview_room = self.preview_room(rows);
         let mut lines = vec![vec![
             (self.title.clone(), Look::Strong),
             (format!("  {}", self.filter), Look::User),
@@ -172,10 +187,17 @@ impl Picker {
         if shown.is_empty() {
             lines.push(vec![("  nothing matches".to_owned(), Look::Faint)]);
         }
-        lines.extend(self.preview.iter().cloned());
+        let all = self.preview.len();
+        let scroll = self.scroll.min(all.saturating_sub(preview_room));
+        let end = all.min(scroll + preview_room);
+        lines.extend(self.preview[scroll..end].iter().cloned());
+        let place = match all > preview_room {
+            true => format!("{}–{end} of {all} · PgUp PgDn · ", scroll + 1),
+            false => String::new(),
+        };
         let left = shown.len().saturating_sub(ROWS);
         let more = if left > 0 { format!("{left} more · ") } else { String::new() };
-        let help = format!("{more}type to filter · Enter chooses · Esc goes back");
+        let help = format!("{place}{more}type to filter · Enter chooses · Esc goes back");
         lines.push(vec![(fit(&help, width), Look::Faint)]);
         lines
     }

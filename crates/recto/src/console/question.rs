@@ -420,6 +420,12 @@ fn plain(look: Look, text: &str, width: usize) -> Lines {
 
 /// What changes between two texts, with a few lines around it.
 pub(super) fn change(before: &str, after: &str, width: usize) -> Lines {
+    let lines = changed_lines(before, after);
+    blocks::diff_lines(lines.iter().map(String::as_str), width, usize::MAX)
+}
+
+/// The same as lines that begin with `+`, `-` or a space.
+pub(super) fn changed_lines(before: &str, after: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let steps = similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new);
     let mut lines = Vec::new();
@@ -437,7 +443,7 @@ pub(super) fn change(before: &str, after: &str, width: usize) -> Lines {
             lines.extend(new[to].iter().map(|line| format!("+{line}")));
         }
     }
-    blocks::diff_lines(lines.iter().map(String::as_str), width, usize::MAX)
+    lines
 }
 
 /// What a call does, in full; `before` is the content of a file that it writes.

@@ -11,6 +11,7 @@ use recto_agent::turn::TurnEvent;
 use serde_json::json;
 
 use super::console_tests::Trial;
+use super::message::FileBack;
 use super::picker::Choice;
 use super::state::Effect;
 use super::state::Input;
@@ -113,12 +114,27 @@ fn asked_about_a_change(size: (u16, u16)) -> Trial {
 
 fn going_back(size: (u16, u16)) -> Trial {
     let mut trial = answered(size);
-    let prompt = |text: &str, files: Vec<(String, usize, usize)>| PastPrompt {
+    let prompt = |text: &str, files: Vec<FileBack>| PastPrompt {
         text: text.into(),
         files,
         ..PastPrompt::default()
     };
-    let files = vec![("src/parse.rs".to_owned(), 1, 2), ("tests/ends.rs".to_owned(), 0, 31)];
+    let file = |path: &str, added: usize, removed: usize, diff: &[&str]| FileBack {
+        path: path.into(),
+        added,
+        removed,
+        diff: diff.iter().map(|line| (*line).to_owned()).collect(),
+        hidden: removed.saturating_sub(diff.len()),
+    };
+    let files = vec![
+        file(
+            "src/parse.rs",
+            1,
+            2,
+            &["-    if rest.is_empty() {", "-        return;", "+    parse();"],
+        ),
+        file("tests/ends.rs", 0, 31, &["-#[test]", "-fn ends() {", "-    assert!(true);"]),
+    ];
     trial.take(Input::Prompts(vec![
         prompt("Why does the parser stop?", files),
         prompt("Thank you", Vec::new()),

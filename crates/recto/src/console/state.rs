@@ -186,6 +186,7 @@ impl Console {
         self.live = Live::default();
         self.live.shows_thinking = shows_thinking;
         self.live.directory.clone_from(&self.facts.directory);
+        self.live.recall(&opened.calls);
         self.overlay = None;
         self.pending.clear();
         self.session = opened.id;
@@ -344,7 +345,7 @@ impl Console {
                 return self.reply(answered);
             }
             Some(Overlay::Picker(picker)) => {
-                let picked = picker.key(key);
+                let picked = picker.key(key, self.height.saturating_sub(4));
                 return self.picked(picked);
             }
             Some(Overlay::Calls(list)) => {

@@ -43,7 +43,7 @@ pub(super) fn area(console: &Console) -> Area {
         }
         Some(Overlay::Picker(picker)) => {
             below.push(rule(width));
-            below.extend(picker.lines(width));
+            below.extend(picker.lines(width, height.saturating_sub(3)));
             cursor = (1, 0);
         }
         Some(Overlay::Calls(list)) => {

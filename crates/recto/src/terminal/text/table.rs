@@ -159,8 +159,10 @@ const LEAST: usize = 10;
 const PATH: usize = 14;
 /// A title that would get less takes the room of the path.
 const NARROW: usize = 16;
-/// What a title should have before optional columns are shown.
-const COMFORT: usize = 32;
+/// What a title should have before optional columns of words are shown.
+const COMFORT: usize = 60;
+/// The same before figures are shown, which are what their table is for.
+const COMFORT_BESIDE_FIGURES: usize = 32;
 /// The least that a spare column is worth.
 const SPARE: usize = 16;
 
@@ -273,10 +275,15 @@ impl Table {
         for at in places(Column::Spare) {
             widths[at] = 0;
         }
-        let is_optional =
-            |at: &usize| matches!(self.columns[*at], Column::Optional | Column::OptionalRight);
-        for at in (0..widths.len()).rev().filter(is_optional) {
-            if used(widths, COMFORT) > room {
+        for at in (0..widths.len()).rev() {
+            let comfort = match self.columns[at] {
+                Column::Optional => COMFORT,
+                Column::OptionalRight => COMFORT_BESIDE_FIGURES,
+                Column::Left | Column::Right | Column::Flexible | Column::Path | Column::Spare => {
+                    continue;
+                }
+            };
+            if used(widths, comfort) > room {
                 widths[at] = 0;
             }
         }
@@ -372,6 +379,28 @@ mod tests {
             assert!(shown(width).chars().count() <= width, "{width}: {}", shown(width));
         }
         assert_eq!(table().layout(None).remove(0).join("|"), whole);
+    }
+
+    #[test]
+    fn a_long_title_gets_the_room_before_optional_columns() {
+        let shown = |width: usize| {
+            let mut table = Table::new(&[Column::Left, Column::Flexible, Column::Optional]);
+            let title = "A title of a conversation with fifty-one characters";
+            table.row(["id".into(), title.into(), "feature/branch".into()]);
+            table.layout(Some(width)).remove(0).join("|")
+        };
+        let title = "id|A title of a conversation with fifty-one characters";
+        assert_eq!(shown(80), format!("{title}|feature/branch"));
+        assert_eq!(shown(64), title);
+        assert_eq!(shown(40), "id|A title of a conversation with fift…");
+        // Figures are what their table is for.
+        let mut table = Table::new(&[Column::Flexible, Column::OptionalRight]);
+        let title = "A title of a conversation with fifty-one characters";
+        table.row([title.into(), "1,234,567".into()]);
+        assert_eq!(
+            table.layout(Some(48)).remove(0).join("|"),
+            "A title of a conversation with fifty…|1,234,567"
+        );
     }
 
     #[test]
