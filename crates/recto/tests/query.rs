@@ -107,7 +107,7 @@ fn a_query_may_have_any_form_that_sqlite_reads() {
 #[test]
 fn values_reach_programs_as_they_are() {
     let test = TestHome::with_sessions();
-    assert_eq!(test.run(&["query", "SELECT 0.0042 AS x"]).stdout, "X\n0.0042\n");
+    assert_eq!(test.run(&["query", "SELECT 0.0042 AS x"]).stdout, "x\n0.0042\n");
     let twice = test.run(&["query", "SELECT 1 AS x, 2 AS x, 3 AS x", "--json"]).json().remove(0);
     assert_eq!(twice, serde_json::json!({"x": 1, "x_2": 2, "x_3": 3}));
     let none = test.run(&["query", "SELECT 1 AS n WHERE 1 = 0", "--chart"]);

@@ -81,8 +81,9 @@ fn what_a_command_of_the_client_said_is_not_answered() {
     for (text, is_meta, is_answered) in [
         (caveat, true, false),
         (caveat, false, true),
-        ("<local-command-stdout>out</local-command-stdout>", false, false),
-        ("<local-command-stdout>out</local-command-stdout>", true, false),
+        // Only after its command, of which `rules.rs` has recordings.
+        ("<local-command-stdout>out</local-command-stdout>", false, true),
+        ("<local-command-stdout>out</local-command-stdout>", true, true),
         ("<local-command-stderr>out</local-command-stderr>", false, true),
         ("<bash-stdout>out</bash-stdout><bash-stderr></bash-stderr>", false, true),
         (" <local-command-caveat>x", true, true),

@@ -479,4 +479,5 @@ fn is_never_asked(tool: &str) -> bool {
 }
 
 #[cfg(test)]
+#[path = "permission_tests.rs"]
 mod tests;
