@@ -7,6 +7,7 @@ use object_store::ClientOptions;
 use object_store::ObjectStore;
 use object_store::RetryConfig;
 use object_store::aws::AmazonS3Builder;
+use object_store::azure::AzureConfigKey;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use url::Url;
@@ -73,6 +74,15 @@ pub(crate) fn objects(
         }
         _ => return Ok(None),
     }))
+}
+
+/// What is missing to ask a store at all, in words.
+pub(crate) fn missing(scheme: &str, settings: &[(String, String)]) -> Option<&'static str> {
+    let says_account = |(name, _): &(String, String)| {
+        matches!(name.parse(), Ok(AzureConfigKey::AccountName | AzureConfigKey::UseEmulator))
+    };
+    let is_missing = scheme == "az" && !settings.iter().any(says_account);
+    is_missing.then_some("set AZURE_STORAGE_ACCOUNT_NAME, or add `?account=NAME` to the address")
 }
 
 /// Whether a store may be asked without encryption: on this machine, or if the user says so.

@@ -139,6 +139,9 @@ impl Store {
             settings.push((known.to_owned(), value.into_owned()));
         }
         let place = bare(&url);
+        if let Some(reason) = crate::cloud::missing(scheme, &settings) {
+            return Err(CollectError::Denied { url: place, reason: reason.to_owned() });
+        }
         let objects = crate::cloud::objects(scheme, &place, &settings);
         let objects = objects.map_err(|error| bad(words(&error)))?;
         let objects = objects.ok_or_else(|| bad(format!("unsupported scheme `{scheme}`")))?;
@@ -458,6 +461,8 @@ mod tests {
         assert_eq!(store.path("raw/v1/machine=m").as_ref(), "team/logs/raw/v1/machine=m");
         assert_eq!(Store::open("s3://bucket", &[]).unwrap().path("a/b").as_ref(), "a/b");
         assert_eq!(refused("ftp://x/y"), "ftp://x/y: unsupported scheme `ftp`");
+        let account = "set AZURE_STORAGE_ACCOUNT_NAME, or add `?account=NAME` to the address";
+        assert!(refused("az://container/prefix").ends_with(account));
         assert!(refused("s3://bucket?colour=red").ends_with("unknown parameter `colour`"));
         let secret = refused("s3://me:hunter2@bucket/x");
         assert!(!secret.contains("hunter2"), "{secret}");
