@@ -20,7 +20,7 @@ pub(crate) fn explain(error: &Error, root: &Command) -> CommandError {
     let (message, hint) = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let typed = first(error, ContextKind::InvalidSubcommand);
-            (format!("there is no command `{command} {typed}`"), offered(root, &command, &typed))
+            (format!("unknown command `{command} {typed}`"), offered(root, &command, &typed))
         }
         ErrorKind::UnknownArgument => unknown(error, &command),
         ErrorKind::MissingRequiredArgument => {
@@ -182,13 +182,10 @@ mod tests {
     #[test]
     fn a_mistyped_command_leads_to_the_names_that_help_shows() {
         for (typed, said) in [
-            ("lst", "there is no command `recto lst`; did you mean `recto ls`?"),
-            (
-                "stat",
-                "there is no command `recto stat`; did you mean `recto stats` or `recto status`?",
-            ),
-            ("sho", "there is no command `recto sho`; did you mean `recto show`?"),
-            ("open", "there is no command `recto open`; `recto help` lists the commands"),
+            ("lst", "unknown command `recto lst`; did you mean `recto ls`?"),
+            ("stat", "unknown command `recto stat`; did you mean `recto stats` or `recto status`?"),
+            ("sho", "unknown command `recto sho`; did you mean `recto show`?"),
+            ("open", "unknown command `recto open`; `recto help` lists the commands"),
         ] {
             assert_eq!(told(&["recto", typed]), said);
         }

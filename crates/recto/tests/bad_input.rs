@@ -210,7 +210,7 @@ fn what_was_typed_wrong_is_told() {
     ");
     assert_snapshot!(test.run(&["man", "nothing"]).shown(), @"
     --- stderr
-    error: there is no command `nothing`
+    error: unknown command `nothing`
     hint: `recto --help` lists the commands
     --- exit 2
     ");

@@ -225,7 +225,7 @@ fn a_usage_error_is_json_if_json_was_asked_for() {
 fn what_is_typed_wrong_is_said_as_all_errors_are() {
     let test = TestHome::with_sessions();
     for (words, said) in [
-        (&["lst"][..], "error: there is no command `recto lst`\nhint: did you mean `recto ls`?\n"),
+        (&["lst"][..], "error: unknown command `recto lst`\nhint: did you mean `recto ls`?\n"),
         (
             &["ls", "--projekt", "x"],
             "error: unknown option `--projekt`\nhint: did you mean `--project`?\n",

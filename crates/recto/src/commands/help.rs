@@ -99,7 +99,7 @@ pub(crate) fn cmd_help(args: &HelpArgs, output: &mut Output) -> Result<Outcome, 
         Some(name) => {
             root.build();
             let Some(found) = root.find_subcommand_mut(name) else {
-                let message = format!("there is no command `{name}`");
+                let message = format!("unknown command `{name}`");
                 return Err(CommandError::user("no-such-command", message)
                     .with_hint("`recto help --all` lists the commands"));
             };

@@ -26,7 +26,7 @@ pub(crate) fn cmd_man(args: &ManArgs, output: &mut Output) -> Result<Outcome, Co
     command.build();
     if let Some(name) = &args.command {
         let Some(found) = command.find_subcommand(name) else {
-            let message = format!("there is no command `{name}`");
+            let message = format!("unknown command `{name}`");
             return Err(CommandError::user("no-such-command", message)
                 .with_hint("`recto --help` lists the commands"));
         };

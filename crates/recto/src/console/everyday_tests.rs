@@ -49,7 +49,7 @@ fn a_mistyped_command_is_not_sent_to_the_model() {
     let mut trial = Trial::new((80, 24));
     offers_review(&mut trial);
     trial.typed("/modle opus").key(KeyCode::Enter);
-    assert!(trial.screen().contains("there is no command /modle: did you mean /model?"));
+    assert!(trial.screen().contains("unknown command /modle: did you mean /model?"));
     assert_eq!(trial.console.editor.text(), "/modle opus");
     assert!(!trial.effects.iter().any(|effect| matches!(effect, Effect::Prompt(..))));
     // Paths, and the user's own commands, are for the session.

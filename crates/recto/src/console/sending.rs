@@ -92,7 +92,7 @@ impl Console {
         (is_name && !is_known).then_some(name)
     }
 
-    /// Says that there is no such command, and leaves the text to be mended.
+    /// Names the unknown command and keeps the text for editing.
     fn refuse_command(&mut self, name: &str, whole: &str) {
         let skills = self.skills.iter().flatten().map(|(name, _)| name.as_str());
         let known = COMMANDS.iter().map(|(known, _)| *known).chain(skills);
@@ -102,7 +102,7 @@ impl Console {
             Some(near) => format!("did you mean /{near}?"),
             None => "/help lists them; a space before it sends it as text".to_owned(),
         };
-        let text = format!("there is no command /{name}: {advice}");
+        let text = format!("unknown command /{name}: {advice}");
         self.hint = Some(text);
         if !self.facts.is_plain {
             self.editor.set(whole);
